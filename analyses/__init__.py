@@ -1,0 +1,1 @@
+"""Maps → mergeable statistics → tables. No files, no model loading."""

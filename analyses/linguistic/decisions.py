@@ -1,0 +1,127 @@
+"""Which heads pick the right word: the argmax decisions of Clark et al. (2019, §4.2), made exactly.
+
+A decision compares a handful of attention values. In float32 these depend in their last digits on batch size,
+padding and threads, so two values closer than that noise must not be compared there: such sentences are
+decided again on maps recomputed in float64. Counts then do not depend on how the corpus was batched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from corpora_loaders import Sentence
+from extractors import MapBatch
+
+DIRECTIONS = ("dep->head", "head->dep")
+"""``dep->head``: the word its dependent attends to most (row argmax). ``head->dep``: the word that attends most
+to the dependent (column argmax; the authors' code calls it ``head<-dep``)."""
+
+NEAR_TIE = 5e-5
+"""Relative difference below which two float32 values are not compared. Measured on a 6-layer model: values
+differ from float64 by at most 2.4e-5 (99.99 % of them by less than 1.3e-5)."""
+
+
+@dataclass(frozen=True)
+class ScoredWords:
+    """The words of a batch that have a gold head; every field has one entry per word.
+
+    Attributes:
+        sentence: index of the sentence in the batch.
+        number: 1-based number of the word in its sentence.
+        head: 1-based number of its head, 0 for the root.
+        relation: index of its relation in the inventory.
+        length: number of words of its sentence.
+    """
+
+    sentence: Int[np.ndarray, " words"]
+    number: Int[np.ndarray, " words"]
+    head: Int[np.ndarray, " words"]
+    relation: Int[np.ndarray, " words"]
+    length: Int[np.ndarray, " words"]
+
+    @classmethod
+    def of(cls, sentences: tuple[Sentence, ...], relation_index: Mapping[str, int]) -> ScoredWords:
+        """Collect them; words without a head in the corpus are left out."""
+        rows = [
+            (b, number, head, relation_index[relation], len(sentence))
+            for b, sentence in enumerate(sentences)
+            for number, (head, relation) in enumerate(zip(sentence.heads, sentence.relations, strict=True), start=1)
+            if head is not None
+        ]
+        return cls(*np.array(rows, dtype=np.int64).reshape(-1, 5).T)
+
+
+def head_hits(batch: MapBatch, words: ScoredWords) -> Bool[Tensor, "words 2 layers heads"]:
+    """Whether each attention head picks the gold head word, in both `DIRECTIONS`.
+
+    Candidates are the other words of the sentence: special tokens and the word itself are left out, nothing
+    is renormalised, ties go to the lowest index. The root is no candidate, so root words are never right.
+    """
+    hits = torch.zeros(len(words.head), 2, *batch.maps.shape[1:3], dtype=torch.bool)
+    rows = np.flatnonzero(words.head > 0)
+    if not len(rows):
+        return hits
+    position = _word_positions(batch)
+    b = torch.from_numpy(words.sentence[rows])
+    dependent = position[b, torch.from_numpy(words.number[rows] - 1)]
+    governor = position[b, torch.from_numpy(words.head[rows] - 1)]
+    decided, in_doubt = _compare(batch, b, dependent, governor)
+    hits[rows] = decided
+    unclear = np.unique(words.sentence[rows[in_doubt.numpy()]]).tolist()
+    for index, maps in zip(unclear, batch.exact(unclear) if unclear else (), strict=True):
+        own = b == index
+        hits[rows[own.numpy()]] = _argmax(maps, ~batch.special[index], dependent[own], governor[own])
+    return hits
+
+
+def _word_positions(batch: MapBatch) -> Int[Tensor, "batch words"]:
+    """Position in the map of each sentence's k-th word."""
+    n = batch.maps.shape[-1]
+    inside = torch.arange(n) < batch.lengths[:, None]
+    is_word = inside & ~batch.special
+    counts = is_word.sum(1).tolist()
+    for sentence, count in zip(batch.sentences, counts, strict=True):
+        if count != len(sentence):
+            raise ValueError(f"the map of sentence {sentence.id!r} has {count} words, the sentence {len(sentence)}")
+    return torch.argsort((~is_word).int(), dim=1, stable=True)
+
+
+def _compare(
+    batch: MapBatch, b: Tensor, dependent: Tensor, governor: Tensor
+) -> tuple[Bool[Tensor, "words 2 layers heads"], Bool[Tensor, " words"]]:
+    """Gold value against the best other candidate, and which words have a comparison too close to call."""
+    maps = batch.maps
+    device, n = maps.device, maps.shape[-1]
+    candidate = ((torch.arange(n) < batch.lengths[:, None]) & ~batch.special).to(device)
+    barred = ~(candidate[:, :, None] & candidate[:, None, :]) | torch.eye(n, dtype=torch.bool, device=device)
+    work = maps.masked_fill(barred[:, None, None], -torch.inf)
+    b, dependent, governor = b.to(device), dependent.to(device), governor.to(device)
+    decided = []
+    in_doubt = torch.zeros(len(b), dtype=torch.bool, device=device)
+    for view in (work, work.transpose(-1, -2)):
+        gold = view[b, :, :, dependent, governor]
+        view[b, :, :, dependent, governor] = -torch.inf
+        other = view.amax(-1)[b, :, :, dependent]
+        view[b, :, :, dependent, governor] = gold
+        close = (gold - other).abs() <= NEAR_TIE * torch.maximum(gold, other).abs()
+        in_doubt |= close.flatten(1).any(1)
+        decided.append(gold > other)
+    return torch.stack(decided, 1).cpu(), in_doubt.cpu()
+
+
+def _argmax(
+    maps: Float[Tensor, "layers heads n n"], candidate: Bool[Tensor, " n"], dependent: Tensor, governor: Tensor
+) -> Bool[Tensor, "words 2 layers heads"]:
+    """The plain decision on one sentence: largest value, first of equals."""
+    candidate = candidate[: maps.shape[-1]]
+    barred = ~(candidate[:, None] & candidate[None, :]) | torch.eye(len(candidate), dtype=torch.bool)
+    allowed = maps.cpu().masked_fill(barred, -torch.inf).numpy()
+    picked = np.stack([allowed.argmax(-1), allowed.argmax(-2)])  # direction, layer, head, word
+    right = picked[..., dependent.numpy()] == governor.numpy()
+    return torch.from_numpy(np.moveaxis(right, -1, 0))

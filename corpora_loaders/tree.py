@@ -1,0 +1,38 @@
+"""The shape of a dependency tree given as a sequence of heads (1-based, 0 = root, None = unknown)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def depths(heads: Sequence[int | None]) -> list[int]:
+    """Number of arcs from each word up to the root, or up to the word where the chain of known heads ends.
+
+    Args:
+        heads: head of word 1, 2, …; each within ``0 … len(heads)``.
+
+    Raises:
+        ValueError: the heads contain a cycle; the message lists the words on it.
+    """
+    known: list[int] = [-1] * len(heads)
+    for start in range(len(heads)):
+        path: list[int] = []
+        on_path: set[int] = set()
+        word = start
+        while known[word] < 0:
+            if word in on_path:
+                cycle = path[path.index(word) :]
+                raise ValueError("the heads form a cycle: " + " → ".join(str(w + 1) for w in [*cycle, word]))
+            path.append(word)
+            on_path.add(word)
+            head = heads[word]
+            if not head:  # the root, or no head given
+                known[word] = 0
+                path.pop()
+                break
+            word = head - 1
+        for below in reversed(path):
+            head = heads[below]
+            assert head  # every word left on the path has a head  # noqa: S101
+            known[below] = known[head - 1] + 1
+    return known

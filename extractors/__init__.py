@@ -1,0 +1,24 @@
+"""Annotated text + a Hugging Face model → maps. The only room that knows the inside of transformers."""
+
+from extractors.encoder import Encoder
+from extractors.errors import ExtractionError, ModelError
+from extractors.extract import DEFAULT_BATCH_CELLS, ExtractionLog, Skipped, extract
+from extractors.kinds import Forward, MapKind, get_kind, list_kinds, register_kind
+from extractors.map_batch import Level, MapBatch
+
+__all__ = [
+    "DEFAULT_BATCH_CELLS",
+    "Encoder",
+    "ExtractionError",
+    "ExtractionLog",
+    "Forward",
+    "Level",
+    "MapBatch",
+    "MapKind",
+    "ModelError",
+    "Skipped",
+    "extract",
+    "get_kind",
+    "list_kinds",
+    "register_kind",
+]

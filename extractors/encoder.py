@@ -1,0 +1,220 @@
+"""A Hugging Face model that reads sentences and gives its attention, or says clearly why it cannot."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from jaxtyping import Bool, Int
+from torch import Tensor, nn
+
+from corpora_loaders import Sentence
+from extractors.errors import ModelError
+from extractors.kinds import Forward
+from extractors.loading import LoadedFiles, load_model, load_tokenizer
+from extractors.pieces import Pieces, Unalignable, align, prepare_tokenizer
+
+
+class Encoder:
+    """A model and its tokenizer, ready to give attention for sentences.
+
+    The model is put into evaluation mode. Attention comes from the eager implementation with
+    ``output_attentions``, because the default kernels never form the weights; a short probe pass at
+    construction checks that every layer delivers a full matrix.
+
+    Args:
+        model: an encoder that takes ``input_ids`` and ``attention_mask`` and returns ``attentions``; of an
+            encoder-decoder the encoder is taken.
+        tokenizer: its fast tokenizer.
+        name: what to call it in results.
+        files: where it was loaded from, if it was.
+
+    Attributes:
+        n_layers, n_heads: shape of its attention.
+        max_length: the most pieces it takes, special tokens included; None if it sets no limit.
+
+    Raises:
+        ModelError: no attention, not one square matrix per layer, or a tokenizer that does not fit.
+    """
+
+    def __init__(self, model: Any, tokenizer: Any, name: str = "", files: LoadedFiles | None = None) -> None:
+        if model.config.is_encoder_decoder and hasattr(model, "get_encoder"):
+            model = model.get_encoder()
+        self.model: Any = model.eval()
+        self.tokenizer: Any = prepare_tokenizer(tokenizer)
+        self.name = name
+        self.files = files or LoadedFiles()
+        vocabulary = model.get_input_embeddings().num_embeddings
+        largest = max(tokenizer.get_vocab().values(), default=0)
+        if largest >= vocabulary:
+            raise ModelError(
+                f"{name or 'the model'}: the tokenizer has ids up to {largest}, the model only {vocabulary} "
+                "embeddings; they do not belong together"
+            )
+        self.max_length = _max_length(model)
+        probe = self._attentions(*self._probe_input())
+        self.n_layers, self.n_heads = len(probe), probe[0].shape[1]
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        name_or_path: str | Path,
+        *,
+        revision: str | None = None,
+        device: str | torch.device = "cpu",
+        dtype: torch.dtype = torch.float32,
+    ) -> Encoder:
+        """Load a model from a folder or from the Hugging Face Hub.
+
+        Args:
+            name_or_path: folder with ``config.json`` and ``*.safetensors``, or a Hub id.
+            revision: branch, tag or commit on the Hub.
+            device: where to compute.
+            dtype: of weights and maps. Only float32 and float64 give counts that do not depend on batching.
+
+        Raises:
+            ModelError: it cannot be found or loaded, holds no safetensors, or gives no attention.
+        """
+        tokenizer = load_tokenizer(name_or_path, revision)
+        model, files = load_model(name_or_path, revision, dtype)
+        try:
+            model = model.to(device)
+        except (RuntimeError, AssertionError) as error:
+            raise ModelError(f"cannot use device {str(device)!r}: {error}") from error
+        return cls(model, tokenizer, str(name_or_path), files)
+
+    def __repr__(self) -> str:
+        return f"Encoder({self.name!r}, {self.family}, {self.n_layers} layers × {self.n_heads} heads, {self.dtype})"
+
+    @property
+    def family(self) -> str:
+        """The architecture, as Hugging Face names it (``model_type``)."""
+        return str(self.model.config.model_type)
+
+    @property
+    def device(self) -> torch.device:
+        """Where the model computes."""
+        return next(self.model.parameters()).device
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """What the model computes in (the input embeddings may be stored in another type)."""
+        return next(p for p in reversed(list(self.model.parameters())) if p.is_floating_point()).dtype
+
+    def align(self, sentences: Sequence[Sentence]) -> list[Pieces | Unalignable]:
+        """Tokenise sentences and match words with pieces, see `extractors.pieces.align`."""
+        return align(self.tokenizer, sentences)
+
+    def forward(self, batch: Sequence[Pieces]) -> Forward:
+        """One forward pass over sentences padded to the longest, segment ids all zero.
+
+        Raises:
+            ModelError: a layer gives no attention matrix.
+        """
+        n = max(len(pieces) for pieces in batch)
+        pad = self.tokenizer.pad_token_id
+        ids = torch.full((len(batch), n), 0 if pad is None else pad)
+        mask = torch.zeros(len(batch), n, dtype=torch.bool)
+        for row, pieces in enumerate(batch):
+            ids[row, : len(pieces)] = torch.tensor(pieces.ids)
+            mask[row, : len(pieces)] = True
+        ids, mask = ids.to(self.device), mask.to(self.device)
+        return Forward(self._attentions(ids, mask), mask)
+
+    @functools.cached_property
+    def double(self) -> Encoder:
+        """The same model in float64, made when first needed.
+
+        The table of word embeddings, most of a small model's memory, is shared and cast after the look-up,
+        which is exact. Where the device has no float64 the copy lives on the CPU.
+        """
+        if self.dtype == torch.float64:
+            return self
+        words = self.model.get_input_embeddings()
+        twin = copy.deepcopy(self.model, {id(words): _CastAfterLookUp(words)})
+        if self.device.type == "mps":
+            twin = twin.to("cpu")
+        return Encoder(twin.double(), self.tokenizer, self.name, self.files)
+
+    def random_init(self, seed: int) -> Encoder:
+        """A copy of the same architecture with random weights that keeps the embedding tables.
+
+        The control of Clark et al. (2019, §5): pre-trained word and position embeddings, every other weight
+        drawn anew as the architecture initialises it. "Embedding tables" are all `torch.nn.Embedding`
+        modules (words, positions, segments); the layer norm after them is reset like the rest.
+        """
+        with torch.random.fork_rng(devices=[]), torch.device("cpu"):
+            torch.manual_seed(seed)
+            twin = type(self.model)._from_config(self.model.config, dtype=self.dtype)
+        trained = dict(self.model.named_modules())
+        for module_name, module in twin.named_modules():
+            if isinstance(module, nn.Embedding):
+                module.weight.data.copy_(trained[module_name].weight.data)
+        twin.set_attn_implementation("eager")
+        return Encoder(twin.to(self.device), self.tokenizer, f"{self.name} random-init seed {seed}")
+
+    def weights_sha256(self) -> str:
+        """SHA-256 over names, shapes, types and bytes of all weights, independent of how they were stored."""
+        digest = hashlib.sha256()
+        for key, tensor in sorted(self.model.state_dict().items()):
+            digest.update(f"{key} {tuple(tensor.shape)} {tensor.dtype}\n".encode())
+            digest.update(tensor.detach().cpu().contiguous().view(torch.uint8).numpy().tobytes())
+        return digest.hexdigest()
+
+    def _probe_input(self) -> tuple[Int[Tensor, "1 n"], Bool[Tensor, "1 n"]]:
+        ids = torch.tensor([self.tokenizer("a b c").input_ids], device=self.device)
+        return ids, torch.ones_like(ids, dtype=torch.bool)
+
+    @torch.inference_mode()
+    def _attentions(self, ids: Int[Tensor, "batch n"], mask: Bool[Tensor, "batch n"]) -> tuple[Tensor, ...]:
+        output = self.model(input_ids=ids, attention_mask=mask.long(), output_attentions=True, return_dict=True)
+        attentions = tuple(getattr(output, "attentions", None) or ())
+        expected = self.model.config.num_hidden_layers
+        if len(attentions) != expected:
+            raise ModelError(
+                f"{self.name or self.family}: {len(attentions)} of {expected} layers gave attention weights; "
+                f"the architecture {self.family!r} or its attention implementation does not return them"
+            )
+        shape = (*attentions[0].shape[:2], ids.shape[1], ids.shape[1])
+        for layer, alpha in enumerate(attentions, start=1):
+            if alpha is None or tuple(alpha.shape) != shape or alpha.shape[0] != ids.shape[0]:
+                found = None if alpha is None else tuple(alpha.shape)
+                raise ModelError(
+                    f"{self.name or self.family}: layer {layer} gave attention of shape {found} for "
+                    f"{ids.shape[1]} pieces, where {shape} was expected; only full attention matrices with the "
+                    "same number of heads in every layer can be analysed"
+                )
+        return attentions
+
+
+class _CastAfterLookUp(nn.Module):
+    """Looks up in a float32 table and gives float64, without owning (and so converting) the table."""
+
+    def __init__(self, table: nn.Module) -> None:
+        super().__init__()
+        self._table = (table,)  # in a tuple: not a submodule
+        self.num_embeddings = table.num_embeddings
+
+    def forward(self, ids: Tensor) -> Tensor:
+        looked_up: Tensor = self._table[0](ids)
+        return looked_up.double()
+
+
+def _max_length(model: Any) -> int | None:
+    """Length limit set by the position embeddings.
+
+    RoBERTa-like models start counting positions after the padding index, so they take fewer pieces than
+    their table has rows.
+    """
+    limit = getattr(model.config, "max_position_embeddings", None)
+    if not isinstance(limit, int) or limit <= 0:
+        return None
+    for name, module in model.named_modules():
+        if name.endswith("position_embeddings") and getattr(module, "padding_idx", None) is not None:
+            return limit - module.padding_idx - 1
+    return limit

@@ -1,0 +1,11 @@
+"""What goes wrong between a model and its maps."""
+
+from __future__ import annotations
+
+
+class ModelError(RuntimeError):
+    """A model or tokenizer that cannot be loaded, or whose attention cannot be trusted."""
+
+
+class ExtractionError(RuntimeError):
+    """A sentence that the model cannot read, where the caller asked for an error instead of skipping it."""

@@ -1,0 +1,217 @@
+"""Sentences + encoder → batches of maps, in memory that does not depend on the corpus."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Literal
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from corpora_loaders import Sentence
+from extractors.encoder import Encoder
+from extractors.errors import ExtractionError, ModelError
+from extractors.kinds import Forward, MapKind, get_kind
+from extractors.map_batch import Level, MapBatch
+from extractors.merging import WordMerger
+from extractors.pieces import Pieces, Unalignable
+
+TooLong = Literal["skip", "error"]
+
+DEFAULT_BATCH_CELLS = 2**17
+"""Sentences × pieces × pieces of one batch: 8 sentences of 128 pieces, or 80 of 40."""
+
+WINDOW = 1024
+"""How many sentences are sorted by length at a time."""
+
+_ROW_SUM_TOLERANCE = 1e-4
+_BATCH_PIECES = {"cpu": 1024}  # beyond this a batch falls out of the cache and slows down
+_BATCH_PIECES_ELSEWHERE = 16384
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """A sentence that gave no map, and why."""
+
+    sentence: Sentence
+    reason: str
+
+
+@dataclass
+class ExtractionLog:
+    """What happened to the sentences on the way; filled while batches are drawn.
+
+    Attributes:
+        read: sentences that gave a map.
+        substituted_words: words read as the unknown token because they tokenise to nothing.
+        skipped: sentences without a map.
+    """
+
+    read: int = 0
+    substituted_words: int = 0
+    skipped: list[Skipped] | None = None
+
+    def __post_init__(self) -> None:
+        self.skipped = [] if self.skipped is None else self.skipped
+
+
+def extract(
+    encoder: Encoder,
+    sentences: Iterable[Sentence],
+    kind: str = "weight",
+    level: Level = "word",
+    *,
+    batch_cells: int = DEFAULT_BATCH_CELLS,
+    too_long: TooLong = "skip",
+    max_length: int | None = None,
+    log: ExtractionLog | None = None,
+) -> Iterator[MapBatch]:
+    """Yield maps of all sentences, longest first within a window of `WINDOW` sentences.
+
+    Args:
+        encoder: the model.
+        sentences: read lazily, one window at a time.
+        kind: a registered map kind, see `extractors.kinds`.
+        level: ``"word"`` merges pieces (sum over those attended to, mean over those attended from; Clark et
+            al. 2019, §4.1), ``"token"`` keeps them.
+        batch_cells: bound on sentences × pieces² of a batch; a longer sentence is a batch of its own. The
+            maps of a batch take about ``8 · layers · heads · batch_cells`` bytes.
+        too_long: what to do with a sentence of more pieces than the model, or ``max_length``, allows:
+            ``"skip"`` it and note it in the log, or raise an ``"error"``.
+        max_length: a lower limit on the number of pieces, special tokens included.
+        log: filled with what was skipped; without one, a skipped sentence is an error.
+
+    Raises:
+        ValueError: unknown kind, level or ``too_long``, ``batch_cells`` or ``max_length`` below 1.
+        ExtractionError: a sentence cannot be read and ``too_long`` is ``"error"`` or there is no log.
+        ModelError: the maps are not what the kind promises (rows that do not sum to 1, mass on padding).
+    """
+    map_kind = get_kind(kind)
+    if level not in ("word", "token"):
+        raise ValueError(f"level must be 'word' or 'token', not {level!r}")
+    if too_long not in ("skip", "error"):
+        raise ValueError(f"too_long must be 'skip' or 'error', not {too_long!r}")
+    if batch_cells < 1 or (max_length is not None and max_length < 1):
+        raise ValueError("batch_cells and max_length must be at least 1")
+    limits = [limit for limit in (encoder.max_length, max_length) if limit is not None]
+    limit = min(limits) if limits else None
+    keep_going = too_long == "skip" and log is not None
+
+    def batches() -> Iterator[MapBatch]:
+        stream = iter(sentences)
+        while window := list(islice(stream, WINDOW)):
+            readable = []
+            for sentence, pieces in zip(window, encoder.align(window), strict=True):
+                reason = _obstacle(pieces, limit)
+                if reason is None and isinstance(pieces, Pieces):
+                    readable.append((sentence, pieces))
+                elif keep_going and log is not None and log.skipped is not None:
+                    log.skipped.append(Skipped(sentence, reason or ""))
+                else:
+                    place = f"{sentence.file}:{sentence.line}: " if sentence.file else ""
+                    raise ExtractionError(f"{place}sentence {sentence.id!r}: {reason}")
+            readable.sort(key=lambda pair: -len(pair[1]))
+            for batch in _cut(readable, batch_cells, _BATCH_PIECES.get(encoder.device.type)):
+                yield _map_batch(encoder, batch, map_kind, level)
+                if log is not None:
+                    log.read += len(batch)
+                    log.substituted_words += sum(pieces.substituted for _, pieces in batch)
+
+    return batches()
+
+
+def _obstacle(pieces: Pieces | Unalignable, limit: int | None) -> str | None:
+    if isinstance(pieces, Unalignable):
+        return str(pieces)
+    if limit is not None and len(pieces) > limit:
+        return f"too long: {len(pieces)} pieces, the limit is {limit}"
+    return None
+
+
+def _cut(
+    sentences: list[tuple[Sentence, Pieces]], batch_cells: int, batch_pieces: int | None
+) -> Iterator[list[tuple[Sentence, Pieces]]]:
+    start = 0
+    while start < len(sentences):
+        n = len(sentences[start][1])
+        size = max(1, min(batch_cells // n**2, (batch_pieces or _BATCH_PIECES_ELSEWHERE) // n))
+        yield sentences[start : start + size]
+        start += size
+
+
+def _map_batch(
+    encoder: Encoder, batch: list[tuple[Sentence, Pieces]], kind: MapKind, level: Level
+) -> MapBatch:
+    sentences = tuple(sentence for sentence, _ in batch)
+    pieces = [p for _, p in batch]
+    maps, lengths = _maps(encoder, pieces, kind, level)
+
+    def recompute(indices: Sequence[int]) -> list[Float[Tensor, "layers heads n n"]]:
+        again, cut = _maps(encoder.double, [pieces[i] for i in indices], kind, level)
+        return [m[..., :n, :n].cpu() for m, n in zip(again, cut, strict=True)]
+
+    special = torch.zeros(maps.shape[0], maps.shape[-1], dtype=torch.bool)
+    labels = []
+    for row, (sentence, p) in enumerate(batch):
+        if level == "word":
+            at = torch.tensor(p.special)
+            words = iter(sentence.words)
+            opening = {position: token for token, position in reversed(list(zip(p.tokens, p.positions, strict=True)))}
+            labels.append(tuple(opening[i] if s else next(words) for i, s in enumerate(p.special)))
+        else:
+            at = torch.tensor([p.special[position] for position in p.positions])
+            labels.append(tuple(p.tokens))
+        special[row, : len(at)] = at
+    return MapBatch(
+        maps=maps,
+        lengths=torch.tensor(lengths),
+        special=special,
+        sentences=sentences,
+        labels=tuple(labels),
+        kind=kind.name,
+        level=level,
+        recompute=recompute if encoder.dtype in (torch.float32, torch.float64) else None,
+    )
+
+
+@torch.inference_mode()
+def _maps(
+    encoder: Encoder, pieces: Sequence[Pieces], kind: MapKind, level: Level
+) -> tuple[Float[Tensor, "batch layers heads n n"], list[int]]:
+    """Maps of one padded batch with zeros outside the sentences, and the number of positions of each."""
+    forward = encoder.forward(pieces)
+    n = forward.mask.shape[1]
+    if level == "word":
+        lengths = [len(p.special) for p in pieces]
+        merge = WordMerger(pieces, n, dtype=encoder.dtype, device=forward.mask.device)
+        layers = [merge(layer) for layer in kind.layers(forward)]
+    else:
+        lengths = [len(p) for p in pieces]
+        inside = forward.mask[:, None, :, None] & forward.mask[:, None, None, :]
+        layers = [layer * inside for layer in kind.layers(forward)]
+    maps = torch.stack(layers, dim=1)
+    if kind.rows_sum_to_one:
+        _check_rows(maps, lengths, forward, encoder)
+    return maps, lengths
+
+
+def _check_rows(maps: Tensor, lengths: list[int], forward: Forward, encoder: Encoder) -> None:
+    """Every row inside a sentence is a distribution over that sentence, or nothing computed from it counts."""
+    sums = maps.sum(-1).amin((1, 2)), maps.sum(-1).amax((1, 2))
+    inside = torch.arange(maps.shape[-1]) < torch.tensor(lengths)[:, None]
+    off = max(float((bound.cpu().double()[inside] - 1).abs().max()) for bound in sums)
+    if off <= _ROW_SUM_TOLERANCE:
+        return
+    rows = forward.mask[:, None, :, None]
+    on_padding = max(
+        float((alpha * rows * ~forward.mask[:, None, None, :]).sum(-1).max()) for alpha in forward.attentions
+    )
+    what = (
+        f"up to {on_padding:.2g} of a row's attention falls on padding, so the attention mask is not respected"
+        if on_padding > _ROW_SUM_TOLERANCE
+        else f"rows of attention sum to 1 only within {off:.2g}"
+    )
+    raise ModelError(f"{encoder.name or encoder.family}: {what}; maps of this model cannot be trusted")

@@ -1,0 +1,121 @@
+"""Models and tokenizers from a folder or the Hugging Face Hub: safetensors only, no remote code."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers
+from huggingface_hub.errors import HFValidationError
+
+from corpora_loaders.lines import file_sha256
+from extractors.errors import ModelError
+
+
+@dataclass(frozen=True)
+class LoadedFiles:
+    """Where a model came from.
+
+    Attributes:
+        revision: the Hub commit, None for a local folder.
+        sha256: SHA-256 of each safetensors file by its name.
+    """
+
+    revision: str | None = None
+    sha256: dict[str, str] = field(default_factory=dict)
+
+
+def load_tokenizer(name_or_path: str | Path, revision: str | None = None) -> Any:
+    """The fast tokenizer of a model.
+
+    Raises:
+        ModelError: it cannot be loaded, or it has hardly any vocabulary (its files are missing).
+    """
+    _check_folder(name_or_path)
+    with _quiet():
+        try:
+            tokenizer = transformers.AutoTokenizer.from_pretrained(
+                str(name_or_path), revision=revision, trust_remote_code=False
+            )
+        except (OSError, ValueError, KeyError, ImportError, HFValidationError) as error:
+            raise ModelError(f"cannot load a tokenizer for {str(name_or_path)!r}: {_first_line(error)}") from error
+    if len(tokenizer) <= len(tokenizer.all_special_ids) + 1:
+        raise ModelError(
+            f"the tokenizer of {str(name_or_path)!r} has no vocabulary besides special tokens; is "
+            "tokenizer.json or vocab.txt missing?"
+        )
+    return tokenizer
+
+
+def load_model(
+    name_or_path: str | Path, revision: str | None = None, dtype: torch.dtype = torch.float32
+) -> tuple[Any, LoadedFiles]:
+    """The bare model with eager attention, and a record of its files.
+
+    Raises:
+        ModelError: it cannot be found or loaded, or its weights are not stored as safetensors.
+    """
+    with _quiet():
+        try:
+            model, info = transformers.AutoModel.from_pretrained(
+                str(name_or_path),
+                revision=revision,
+                dtype=dtype,
+                attn_implementation="eager",
+                use_safetensors=True,
+                trust_remote_code=False,
+                output_loading_info=True,
+            )
+        except (OSError, ValueError, KeyError, ImportError, RuntimeError, HFValidationError) as error:
+            hint = ""
+            if "safetensors" in str(error):
+                hint = (
+                    " Weights are only read as safetensors. To convert a pytorch_model.bin that you trust: load it "
+                    "once with torch.load(..., weights_only=True) and save it with model.save_pretrained()."
+                )
+            raise ModelError(f"cannot load {str(name_or_path)!r}: {_first_line(error)}{hint}") from error
+    missing = sorted(key for key in info["missing_keys"] if "pooler" not in key)
+    if missing:
+        raise ModelError(
+            f"{str(name_or_path)!r} lacks {len(missing)} weights of its architecture, which would be random "
+            f"numbers: {', '.join(missing[:5])}{' …' if len(missing) > 5 else ''}"
+        )
+    return model, _files(name_or_path, model)
+
+
+def _check_folder(name_or_path: str | Path) -> None:
+    """A path that is none should be told as such, not as a malformed Hub id."""
+    name = str(name_or_path)
+    looks_like_path = isinstance(name_or_path, Path) or name.startswith((".", "/", "~")) or name.count("/") > 1
+    if looks_like_path and not Path(name).is_dir():
+        raise ModelError(f"there is no model folder {name!r}")
+
+
+def _files(name_or_path: str | Path, model: Any) -> LoadedFiles:
+    revision = getattr(model.config, "_commit_hash", None)
+    folder = Path(name_or_path)
+    if not folder.is_dir():
+        config = transformers.utils.cached_file(str(name_or_path), "config.json", revision=revision)
+        folder = Path(config).parent
+    return LoadedFiles(revision, {f.name: file_sha256(f) for f in sorted(folder.glob("*.safetensors"))})
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().split("\n", 1)[0] or type(error).__name__
+
+
+class _quiet:  # noqa: N801
+    """Silences the loading bars and notes of transformers, and restores its settings."""
+
+    def __enter__(self) -> None:
+        self._verbosity = transformers.utils.logging.get_verbosity()
+        self._bars = transformers.utils.logging.is_progress_bar_enabled()
+        transformers.utils.logging.set_verbosity_error()
+        transformers.utils.logging.disable_progress_bar()
+
+    def __exit__(self, *_: object) -> None:
+        transformers.utils.logging.set_verbosity(self._verbosity)
+        if self._bars:
+            transformers.utils.logging.enable_progress_bar()

@@ -1,0 +1,66 @@
+"""The map type: attention-like maps of a batch of sentences, the thing every analysis and probe takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from corpora_loaders import Sentence
+
+Level = Literal["word", "token"]
+Recompute = Callable[[Sequence[int]], list[Float[Tensor, "layers heads n n"]]]
+
+
+@dataclass(frozen=True)
+class MapBatch:
+    """Maps of a batch of sentences, padded to the longest.
+
+    Rows are where attention comes *from* (query), columns where it goes *to* (key). A position is a special
+    token or, at word level, a word; at token level, a piece. Arrays are 0-based; what people read is 1-based.
+
+    Attributes:
+        maps: shape (batch, layers, heads, n, n), float32, 0 outside the sentence.
+        lengths: number of positions of each sentence, special tokens included; shape (batch,).
+        special: True at special tokens; shape (batch, n).
+        sentences: the sentences, in batch order.
+        labels: for each sentence the form of each position.
+        kind: name of the map kind, see `extractors.kinds`.
+        level: ``"word"`` or ``"token"``.
+        recompute: how `exact` gets its maps; None where there is no model behind the batch.
+    """
+
+    maps: Float[Tensor, "batch layers heads n n"]
+    lengths: Int[Tensor, " batch"]
+    special: Bool[Tensor, "batch n"]
+    sentences: tuple[Sentence, ...]
+    labels: tuple[tuple[str, ...], ...] = ()
+    kind: str = "weight"
+    level: Level = "word"
+    recompute: Recompute | None = None
+
+    def __len__(self) -> int:
+        return len(self.sentences)
+
+    def unpadded(self) -> Iterator[tuple[Sentence, npt.NDArray[np.float32]]]:
+        """Yield ``(sentence, array)`` with the array cut to the sentence: shape (layers, heads, n, n)."""
+        for sentence, length, maps in zip(self.sentences, self.lengths.tolist(), self.maps, strict=True):
+            yield sentence, maps[..., :length, :length].cpu().numpy()
+
+    def exact(self, indices: Sequence[int]) -> list[Float[Tensor, "layers heads n n"]]:
+        """Maps of some sentences of the batch, cut to the sentence, recomputed in double precision.
+
+        For decisions that float32 cannot make: rounding differs with batch size, padding and threads, so two
+        values that agree to within it must not be compared in float32. Without a model behind the batch
+        these are the maps as they stand.
+        """
+        if self.recompute is not None:
+            return self.recompute(indices)
+        lengths = self.lengths.tolist()
+        return [self.maps[i, ..., : lengths[i], : lengths[i]] for i in indices]

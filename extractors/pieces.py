@@ -1,0 +1,148 @@
+"""Words ↔ word pieces: what the model reads for a sentence, and which pieces belong to which word."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from corpora_loaders import Sentence
+from extractors.errors import ModelError
+
+
+@dataclass(frozen=True, slots=True)
+class Pieces:
+    """A sentence as the model reads it.
+
+    A *position* is a special token (``[CLS]``, ``[SEP]``) or a word; every piece belongs to one position.
+
+    Attributes:
+        ids: vocabulary id of each piece, special tokens included.
+        tokens: the pieces as strings.
+        positions: for each piece the position it belongs to, counted from 0, never decreasing.
+        special: for each position, whether it is a special token.
+        substituted: how many words the tokenizer made nothing of (a lone control or zero-width character);
+            the model reads its unknown token in their place, so that every word keeps its row.
+    """
+
+    ids: list[int]
+    tokens: list[str]
+    positions: list[int]
+    special: list[bool]
+    substituted: int
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+class Unalignable(ValueError):
+    """A sentence whose words and pieces cannot be matched; the message says why."""
+
+
+def align(tokenizer: Any, sentences: Sequence[Sentence]) -> list[Pieces | Unalignable]:
+    """Tokenise sentences word by word and keep track of the words.
+
+    Each word is tokenised as a word of its own (``is_split_into_words``), so punctuation or a space inside a
+    form does not start a new word. A literal ``[SEP]`` in the text is text, not the special token.
+    Nothing is truncated.
+
+    Args:
+        tokenizer: a fast Hugging Face tokenizer, see `prepare_tokenizer`.
+        sentences: at least one.
+
+    Returns:
+        one `Pieces` per sentence, or an `Unalignable` that tells why there is none.
+    """
+    encodings = tokenizer(
+        [list(sentence.words) for sentence in sentences],
+        is_split_into_words=True,
+        split_special_tokens=True,
+        verbose=False,
+    ).encodings
+    aligned: list[Pieces | Unalignable] = []
+    for sentence, encoding in zip(sentences, encodings, strict=True):
+        try:
+            aligned.append(_align(tokenizer, len(sentence), encoding))
+        except Unalignable as reason:
+            aligned.append(reason)
+    return aligned
+
+
+def _align(tokenizer: Any, n_words: int, encoding: Any) -> Pieces:
+    ids: list[int] = []
+    tokens: list[str] = []
+    positions: list[int] = []
+    special: list[bool] = []
+    substituted = 0
+    next_word = 0  # the first word that has no piece yet
+
+    def place(piece: int, token: str, *, opens: bool, is_special: bool) -> None:
+        if opens:
+            special.append(is_special)
+        ids.append(piece)
+        tokens.append(token)
+        positions.append(len(special) - 1)
+
+    def fill_up_to(word: int) -> None:
+        nonlocal next_word, substituted
+        while next_word < word:
+            if tokenizer.unk_token_id is None:
+                raise Unalignable(f"word {next_word + 1} tokenises to nothing and there is no unknown token")
+            place(tokenizer.unk_token_id, tokenizer.unk_token, opens=True, is_special=False)
+            next_word += 1
+            substituted += 1
+
+    words = encoding.word_ids
+    last_piece = max((i for i, word in enumerate(words) if word is not None), default=-1)
+    if last_piece < 0:  # no word has a piece: they all belong after the leading special tokens
+        last_piece = max(len(words) - 2, -1)
+    for index, (piece, token, word) in enumerate(zip(encoding.ids, encoding.tokens, words, strict=True)):
+        if word is None:
+            place(piece, token, opens=True, is_special=True)
+        elif word == next_word - 1:
+            place(piece, token, opens=False, is_special=False)
+        elif word >= next_word:
+            fill_up_to(word)
+            place(piece, token, opens=True, is_special=False)
+            next_word = word + 1
+        else:
+            raise Unalignable(f"piece {index + 1} ({token!r}) goes back to word {word + 1}")
+        if index == last_piece:
+            fill_up_to(n_words)
+    fill_up_to(n_words)
+    return Pieces(ids, tokens, positions, special, substituted)
+
+
+def prepare_tokenizer(tokenizer: Any) -> Any:
+    """Check that words can be aligned, and make byte-level tokenizers put a space before every word.
+
+    RoBERTa-like tokenizers tell a word at the start of the text from the same word after a space. With words
+    given one by one each of them must get the space, or the model would read one long string.
+
+    Raises:
+        ModelError: not a fast tokenizer, so there is no record of which piece came from which word.
+    """
+    if not getattr(tokenizer, "is_fast", False):
+        raise ModelError(
+            f"{type(tokenizer).__name__} is not a fast tokenizer: it does not tell which piece comes from which "
+            "word. Convert it to the tokenizers format (tokenizer.json) or choose a model that has one."
+        )
+    backend = tokenizer.backend_tokenizer
+    if backend.pre_tokenizer is not None:
+        state = json.loads(backend.pre_tokenizer.__getstate__())
+        if _ask_for_prefix_space(state):
+            changed = backend.pre_tokenizer
+            changed.__setstate__(json.dumps(state).encode())
+            backend.pre_tokenizer = changed
+    return tokenizer
+
+
+def _ask_for_prefix_space(state: dict[str, Any]) -> bool:
+    """Set ``add_prefix_space`` on the byte-level step of a pre-tokenizer; True if anything changed."""
+    changed = False
+    if state.get("type") == "ByteLevel" and not state.get("add_prefix_space", True):
+        state["add_prefix_space"] = changed = True
+    for step in state.get("pretokenizers", ()):
+        changed = _ask_for_prefix_space(step) or changed
+    return changed
