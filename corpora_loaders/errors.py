@@ -1,11 +1,15 @@
-"""The one exception that every loader raises for a corpus it cannot read."""
+"""The exceptions a user is meant to read."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 
-class CorpusError(ValueError):
+class AttentionologyError(Exception):
+    """Base of everything that is wrong with the input and not with the program."""
+
+
+class CorpusError(AttentionologyError, ValueError):
     """A corpus that cannot be read as what it claims to be.
 
     The message starts with the place, ``file:line: sentence 'id':``, as far as it is known, and says what

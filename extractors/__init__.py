@@ -2,7 +2,7 @@
 
 from extractors.encoder import Encoder
 from extractors.errors import ExtractionError, ModelError
-from extractors.extract import DEFAULT_BATCH_CELLS, ExtractionLog, Skipped, extract
+from extractors.extraction import DEFAULT_BATCH_CELLS, ExtractionLog, Skipped, extract
 from extractors.kinds import Forward, MapKind, get_kind, list_kinds, register_kind
 from extractors.map_batch import Level, MapBatch
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from corpora_loaders import AttentionologyError
 
-class ModelError(RuntimeError):
+
+class ModelError(AttentionologyError, RuntimeError):
     """A model or tokenizer that cannot be loaded, or whose attention cannot be trusted."""
 
 
-class ExtractionError(RuntimeError):
+class ExtractionError(AttentionologyError, RuntimeError):
     """A sentence that the model cannot read, where the caller asked for an error instead of skipping it."""

@@ -22,9 +22,10 @@ DIRECTIONS = ("dep->head", "head->dep")
 """``dep->head``: the word its dependent attends to most (row argmax). ``head->dep``: the word that attends most
 to the dependent (column argmax; the authors' code calls it ``head<-dep``)."""
 
-NEAR_TIE = 5e-5
-"""Relative difference below which two float32 values are not compared. Measured on a 6-layer model: values
-differ from float64 by at most 2.4e-5 (99.99 % of them by less than 1.3e-5)."""
+NEAR_TIE = 3e-5
+"""Relative difference below which two float32 values are not compared. Measured over 60,000 close decisions of a
+6-layer model in three languages, the relative difference of the two best candidates is off by at most 1.6e-5 in
+float32 (in 99.99 % of them by less than 7e-6)."""
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Literal
 
@@ -52,10 +52,12 @@ class ExtractionLog:
 
     read: int = 0
     substituted_words: int = 0
-    skipped: list[Skipped] | None = None
+    skipped: list[Skipped] = field(default_factory=list)
 
-    def __post_init__(self) -> None:
-        self.skipped = [] if self.skipped is None else self.skipped
+    def reasons(self) -> str:
+        """Why the first few sentences were skipped, for a message."""
+        first = "; ".join(f"{one.sentence.id}: {one.reason}" for one in self.skipped[:3])
+        return first + ("; …" if len(self.skipped) > 3 else "")
 
 
 def extract(
@@ -98,7 +100,6 @@ def extract(
         raise ValueError("batch_cells and max_length must be at least 1")
     limits = [limit for limit in (encoder.max_length, max_length) if limit is not None]
     limit = min(limits) if limits else None
-    keep_going = too_long == "skip" and log is not None
 
     def batches() -> Iterator[MapBatch]:
         stream = iter(sentences)
@@ -108,7 +109,7 @@ def extract(
                 reason = _obstacle(pieces, limit)
                 if reason is None and isinstance(pieces, Pieces):
                     readable.append((sentence, pieces))
-                elif keep_going and log is not None and log.skipped is not None:
+                elif too_long == "skip" and log is not None:
                     log.skipped.append(Skipped(sentence, reason or ""))
                 else:
                     place = f"{sentence.file}:{sentence.line}: " if sentence.file else ""

@@ -1,0 +1,36 @@
+# Everything runs in .venv, which `make` sets up by itself. PYTHON chooses the interpreter to make it with.
+PYTHON ?= python3
+BIN := .venv/bin
+INSTALLED := .venv/installed
+
+.PHONY: help demo test check bench clean
+
+help:
+	@echo "make demo    set up, analyse the sample treebank with the demo model, print the table"
+	@echo "make test    set up, then ruff, mypy and all tests"
+	@echo "make bench   time and memory against the plain forward pass"
+	@echo "make clean   remove .venv and caches"
+
+$(INSTALLED): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "Python 3.11 or newer is needed; name one: make PYTHON=python3.12 ..."; exit 1; }
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[demo,dev]'
+	touch $@
+
+demo: $(INSTALLED)
+	$(BIN)/attentionology analyze --control random-init --out runs/demo --overwrite
+
+check: $(INSTALLED)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+test: check
+	$(BIN)/python -m pytest
+
+bench: $(INSTALLED)
+	$(BIN)/python -m benchmarks.dependency
+
+clean:
+	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,143 @@
+"""Does this model give maps that can be trusted? A list of checks, each with what was found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from corpora_loaders import Sentence
+from extractors.encoder import Encoder
+from extractors.errors import ModelError
+from extractors.extraction import ExtractionLog, extract
+from extractors.kinds import get_kind, list_kinds
+from extractors.pieces import Pieces
+
+_SAME = 1e-5
+"""Largest difference of attention that counts as rounding."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """One line of the checklist; ``passed`` is None where there is nothing to pass."""
+
+    name: str
+    passed: bool | None
+    found: str
+
+
+def examine(encoder: Encoder, sentences: Sequence[Sentence]) -> Iterator[Check]:
+    """Run the checks on a few sentences of different lengths, yielding each as it is done.
+
+    A check that raises has failed, and its message is what was found.
+    """
+    ordered = sorted(sentences, key=len)
+    yield Check("model", None, f"{encoder.family}, {encoder.n_layers} layers × {encoder.n_heads} heads")
+    limit = "no limit known" if encoder.max_length is None else f"{encoder.max_length} pieces"
+    yield Check("longest input", None, limit)
+    checks: list[tuple[str, Callable[[Encoder, Sequence[Sentence]], tuple[bool | None, str]]]] = [
+        ("words and pieces align", _alignment),
+        ("attention from every layer", _attention),
+        ("rows sum to 1", _row_sums),
+        ("nothing on padding", _padding),
+        ("padded batch equals single sentence", _batch_equals_single),
+        ("same again, whatever the batch size", _repeatable),
+        ("float32 close enough to float64", _precision),
+        ("where attention rests", _sink),
+    ]
+    for name, check in checks:
+        try:
+            yield Check(name, *check(encoder, ordered))
+        except (ModelError, RuntimeError, ValueError, IndexError) as error:
+            yield Check(name, False, str(error).split("\n", 1)[0])
+    for kind in list_kinds():
+        try:
+            for _ in extract(encoder, ordered[:1], kind=kind):
+                pass
+            yield Check(f"map kind {kind!r}", True, get_kind(kind).description)
+        except (ModelError, RuntimeError, ValueError) as error:
+            passed = False if kind == "weight" else None
+            yield Check(f"map kind {kind!r}", passed, f"not available: {str(error).splitlines()[0]}")
+
+
+def _pieces(encoder: Encoder, sentences: Sequence[Sentence]) -> list[Pieces]:
+    return [p for p in encoder.align(sentences) if isinstance(p, Pieces)]
+
+
+def _alignment(encoder: Encoder, sentences: Sequence[Sentence]) -> tuple[bool, str]:
+    aligned = _pieces(encoder, sentences)
+    words = sum(len(s) for s in sentences)
+    matched = sum(p.special.count(False) - p.substituted for p in aligned)
+    pieces = sum(len(p) - p.special.count(True) for p in aligned)
+    unknown = sum(p.ids.count(encoder.tokenizer.unk_token_id) for p in aligned)
+    found = f"{matched} of {words} words have pieces of their own ({pieces} pieces, {unknown} of them unknown)"
+    if unknown > 0.1 * pieces:
+        found += "; so many unknown pieces mean that the tokenizer does not know this language or script"
+    return matched == words and unknown <= 0.1 * pieces, found
+
+
+def _attention(encoder: Encoder, sentences: Sequence[Sentence]) -> tuple[bool, str]:
+    attentions = encoder.forward(_pieces(encoder, sentences[:2])).attentions
+    finite = all(bool(torch.isfinite(alpha).all()) for alpha in attentions)
+    return finite and len(attentions) == encoder.n_layers, (
+        f"{len(attentions)} full matrices through eager attention" + ("" if finite else ", with values that are not finite")
+    )
+
+
+def _row_sums(encoder: Encoder, sentences: Sequence[Sentence]) -> tuple[bool, str]:
+    forward = encoder.forward(_pieces(encoder, sentences))
+    rows = forward.mask[:, None].expand(-1, encoder.n_heads, -1)
+    off = max(float((alpha.sum(-1)[rows] - 1).abs().max()) for alpha in forward.attentions)
+    return off <= 1e-4, f"within {off:.1e}"
+
+
+def _padding(encoder: Encoder, sentences: Sequence[Sentence]) -> tuple[bool, str]:
+    forward = encoder.forward(_pieces(encoder, sentences))
+    onto_padding = forward.mask[:, None, :, None] & ~forward.mask[:, None, None, :]
+    mass = max(float((alpha * onto_padding).sum(-1).max()) for alpha in forward.attentions)
+    return mass <= 1e-6, f"at most {mass:.1e} of a row"
+
+
+def _maps(encoder: Encoder, sentences: Sequence[Sentence], batch_cells: int) -> dict[str, np.ndarray]:
+    batches = extract(encoder, sentences, batch_cells=batch_cells, log=ExtractionLog())
+    return {sentence.id: array for batch in batches for sentence, array in batch.unpadded()}
+
+
+def _difference(one: dict[str, np.ndarray], other: dict[str, np.ndarray]) -> float:
+    return max(float(np.abs(one[key] - other[key]).max()) for key in one)
+
+
+def _batch_equals_single(encoder: Encoder, sentences: Sequence[Sentence]) -> tuple[bool, str]:
+    off = _difference(_maps(encoder, sentences, 1), _maps(encoder, sentences, 2**20))
+    return off <= _SAME, f"largest difference {off:.1e}"
+
+
+def _repeatable(encoder: Encoder, sentences: Sequence[Sentence]) -> tuple[bool, str]:
+    first = _maps(encoder, sentences, 2**20)
+    again = _difference(first, _maps(encoder, sentences, 2**20))
+    sizes = [2**8, 2**11, 2**13]
+    off = max(_difference(first, _maps(encoder, sentences, size)) for size in sizes)
+    return again == 0 and off <= _SAME, f"repeated: {again:.1e}, other batch sizes: {off:.1e}"
+
+
+def _precision(encoder: Encoder, sentences: Sequence[Sentence]) -> tuple[bool, str]:
+    off = 0.0
+    for batch in extract(encoder, sentences, log=ExtractionLog()):
+        doubled = batch.exact(range(len(batch)))
+        for (_, single), double in zip(batch.unpadded(), doubled, strict=True):
+            off = max(off, float(np.abs(single - double.numpy()).max()))
+    return off <= _SAME, f"largest difference {off:.1e}"
+
+
+def _sink(encoder: Encoder, sentences: Sequence[Sentence]) -> tuple[None, str]:
+    """Share of attention on each special position, by place from the start or the end."""
+    first = last = rows = 0.0
+    for batch in extract(encoder, sentences, log=ExtractionLog()):
+        for row, (_, array) in enumerate(batch.unpadded()):
+            special = batch.special[row, : array.shape[-1]]
+            rows += array.shape[-1] * array.shape[0] * array.shape[1]
+            first += float(array[..., 0].sum()) if special[0] else 0.0
+            last += float(array[..., -1].sum()) if special[-1] else 0.0
+    return None, f"{first / rows:.0%} on the first special token, {last / rows:.0%} on the last (mean over heads)"

@@ -1,0 +1,17 @@
+"""Results → CSV and JSON, figures, one self-contained page, provenance."""
+
+from reports.dependency import records, to_json, write_dependency_report
+from reports.provenance import git_commit, versions
+from reports.run_folder import RunFolder, RunFolderError
+from reports.terminal import best_heads_table
+
+__all__ = [
+    "RunFolder",
+    "RunFolderError",
+    "best_heads_table",
+    "git_commit",
+    "records",
+    "to_json",
+    "versions",
+    "write_dependency_report",
+]

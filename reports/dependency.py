@@ -1,0 +1,64 @@
+"""Everything a dependency run leaves on disk."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from reports.figures import best_heads_figure, heads_figure, save
+from reports.page import write_page
+from reports.run_folder import RUN_RECORD
+
+
+def write_dependency_report(
+    folder: Path,
+    *,
+    run: dict[str, Any],
+    cells: pd.DataFrame,
+    best: pd.DataFrame,
+    controls: Sequence[pd.DataFrame] = (),
+    min_count: int = 50,
+) -> None:
+    """Write tables, figures, page and run record.
+
+    Args:
+        folder: an existing folder.
+        run: the run record.
+        cells, best: `analyses.linguistic.DependencyTables`, ``best`` perhaps with the control's columns.
+        controls: the best-heads table of each randomly initialised copy.
+        min_count: relations with fewer words are greyed in the page and left out of the first figure.
+    """
+    tables, figures = folder / "tables", folder / "figures"
+    tables.mkdir()
+    _write_csv(cells, tables / "dependency.csv")
+    _write_csv(best, tables / "dependency_best.csv")
+    if controls:
+        numbered = [control.assign(copy=k) for k, control in enumerate(controls, start=1)]
+        columns = ["copy", "relation", "direction", "layer", "head", "correct", "total", "accuracy"]
+        _write_csv(pd.concat(numbered)[columns], tables / "dependency_control.csv")
+    save(best_heads_figure(best, min_count=min_count), figures, "dependency_best")
+    save(heads_figure(cells, best), figures, "dependency_heads")
+    svg = (figures / "dependency_best.svg").read_text(encoding="utf-8")
+    write_page(folder / "report.html", run=run, cells=cells, best=best, figure_svg=svg, min_count=min_count)
+    summary = {"run": run, "dependency_best": records(best)}
+    (folder / "summary.json").write_text(to_json(summary), encoding="utf-8")
+    (folder / RUN_RECORD).write_text(to_json(run), encoding="utf-8")
+
+
+def records(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """Rows as dictionaries of plain numbers and strings; a rate over nothing is None."""
+    rows: list[dict[str, Any]] = json.loads(table.to_json(orient="records", double_precision=15))
+    return rows
+
+
+def to_json(value: Any) -> str:
+    """JSON as written to every file: indented, readable in any script, strict about NaN."""
+    return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _write_csv(table: pd.DataFrame, path: Path) -> None:
+    table.to_csv(path, index=False, lineterminator="\n")

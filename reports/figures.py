@@ -1,0 +1,107 @@
+"""Figures of the dependency report, drawn to be legible at the width of a journal column or page."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from analyses.linguistic import TOTALS
+from reports.format import head_name, shown_rows
+
+# Okabe & Ito's palette, distinguishable with any colour vision.
+BLUE, ORANGE, GREY, BLACK = "#0072B2", "#D55E00", "#999999", "#000000"
+
+STYLE = {
+    "font.size": 8,
+    "axes.titlesize": 8,
+    "axes.labelsize": 8,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "svg.hashsalt": "attentionology",  # same input, same file
+    "savefig.dpi": 200,
+}
+
+
+def save(figure: Figure, folder: Path, name: str) -> None:
+    """Write ``name.svg`` and ``name.png``."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with mpl.rc_context(STYLE):
+        figure.savefig(folder / f"{name}.svg", metadata={"Date": None}, bbox_inches="tight")
+        figure.savefig(folder / f"{name}.png", bbox_inches="tight")
+
+
+def best_heads_figure(best: pd.DataFrame, *, min_count: int) -> Figure:
+    """Accuracy of the best head per relation with its interval, against what position alone gives."""
+    frequent = [row for row, enough in shown_rows(best, min_count) if enough]
+    rows = frequent or [row for row, _ in shown_rows(best, 0)]
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(5.2, 1.0 + 0.21 * len(rows)))
+        axes = figure.subplots()
+        y = np.arange(len(rows))
+        accuracy = np.array([row["accuracy"] for row in rows]) * 100
+        low = np.array([row["accuracy_low"] for row in rows]) * 100
+        high = np.array([row["accuracy_high"] for row in rows]) * 100
+        axes.hlines(y, low, high, color=BLUE, lw=1.6, alpha=0.6, zorder=2)
+        axes.plot(accuracy, y, "o", color=BLUE, ms=4.5, label="best head (95 % interval)", zorder=3)
+        heldout = [100 * row["heldout_accuracy"] for row in rows]
+        axes.plot(heldout, y, "|", color=BLACK, ms=8, mew=1.2, label="chosen on one half, scored on the other", zorder=4)
+        offsets = [100 * row["offset_accuracy"] for row in rows]
+        axes.plot(offsets, y, "D", mfc="none", color=ORANGE, ms=4.5, label="best fixed offset", zorder=3)
+        if "control_accuracy" in best:
+            control = [100 * row["control_accuracy"] for row in rows]
+            axes.plot(control, y, "x", color=GREY, ms=4.5, label="best head, random weights", zorder=3)
+        axes.set_yticks(y, [f"{row['relation']} (n = {row['total']:,})" for row in rows])
+        axes.invert_yaxis()
+        axes.set_xlim(0, 100)
+        axes.set_xlabel("words whose head is found (%)")
+        axes.grid(axis="y", color="#eeeeee", zorder=0)
+        names = axes.secondary_yaxis("right")
+        names.set_yticks(y, [head_name(row["layer"], row["head"]) for row in rows])
+        names.tick_params(length=0)
+        names.spines["right"].set_visible(False)
+        if any(row["relation"] in TOTALS for row in rows):
+            axes.axhline(sum(row["relation"] in TOTALS for row in rows) - 0.5, color=GREY, lw=0.6)
+        figure.legend(
+            *axes.get_legend_handles_labels(), loc="outside upper left", ncols=2, frameon=False, handletextpad=0.4
+        )
+        figure.set_layout_engine("constrained")
+    return figure
+
+
+def heads_figure(cells: pd.DataFrame, best: pd.DataFrame, *, most: int = 12) -> Figure:
+    """Layer × head heatmaps of the most frequent relations; the better direction of each head is shown."""
+    rows = [row for row, _ in shown_rows(best, 0) if row["relation"] not in TOTALS and row["total"]][:most]
+    n_layers, n_heads = int(cells["layer"].max()), int(cells["head"].max())
+    columns = min(4, max(1, len(rows)))
+    lines = math.ceil(len(rows) / columns) or 1
+    with mpl.rc_context(STYLE):
+        size = (1.75 * columns + 0.6, lines * (0.55 + 1.6 * min(n_layers / max(n_heads, 1), 1.2)))
+        figure = Figure(figsize=size, layout="constrained")
+        grid = figure.subplots(lines, columns, squeeze=False, sharex=True, sharey=True)
+        image = None
+        for axes, row in zip(grid.flat, rows, strict=False):
+            own = cells[cells["relation"] == row["relation"]]
+            table = own.pivot_table(index="layer", columns="head", values="accuracy", aggfunc="max").to_numpy()
+            image = axes.imshow(table * 100, vmin=0, vmax=100, cmap="cividis", origin="lower", aspect="auto")
+            axes.plot(row["head"] - 1, row["layer"] - 1, "s", mfc="none", mec="white", ms=6, mew=1.1)
+            axes.set_title(f"{row['relation']}: {head_name(row['layer'], row['head'])}, {100 * row['accuracy']:.0f} %")
+        for axes in grid.flat[len(rows) :]:
+            axes.set_visible(False)
+        for axes in grid.flat:
+            axes.set_xticks(_ticks(n_heads), [str(i + 1) for i in _ticks(n_heads)])
+            axes.set_yticks(_ticks(n_layers), [str(i + 1) for i in _ticks(n_layers)])
+        figure.supxlabel("head", fontsize=8)
+        figure.supylabel("layer", fontsize=8)
+        if image is not None:
+            figure.colorbar(image, ax=grid, label="accuracy (%)", shrink=0.8, pad=0.01)
+    return figure
+
+
+def _ticks(n: int) -> list[int]:
+    """0-based places of at most seven labels, the first always among them."""
+    return list(range(0, n, max(1, math.ceil(n / 6))))

