@@ -77,7 +77,9 @@ def head_hits(batch: MapBatch, words: ScoredWords) -> Bool[Tensor, "words 2 laye
     unclear = np.unique(words.sentence[rows[in_doubt.numpy()]]).tolist()
     for index, maps in zip(unclear, batch.exact(unclear) if unclear else (), strict=True):
         own = b == index
-        hits[rows[own.numpy()]] = _argmax(maps, ~batch.special[index], dependent[own], governor[own])
+        hits[rows[own.numpy()]] = _argmax(
+            maps, ~batch.special[index, : maps.shape[-1]], dependent[own], governor[own]
+        )
     return hits
 
 
@@ -120,7 +122,6 @@ def _argmax(
     maps: Float[Tensor, "layers heads n n"], candidate: Bool[Tensor, " n"], dependent: Tensor, governor: Tensor
 ) -> Bool[Tensor, "words 2 layers heads"]:
     """The plain decision on one sentence: largest value, first of equals."""
-    candidate = candidate[: maps.shape[-1]]
     barred = ~(candidate[:, None] & candidate[None, :]) | torch.eye(len(candidate), dtype=torch.bool)
     allowed = maps.cpu().masked_fill(barred, -torch.inf).numpy()
     picked = np.stack([allowed.argmax(-1), allowed.argmax(-2)])  # direction, layer, head, word

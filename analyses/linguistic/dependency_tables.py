@@ -71,7 +71,7 @@ def tables(relations: Sequence[str], halves: Counts, replicates: Counts, offsets
         ALL_NO_PUNCT_ROOT: [r for r in by_frequency if _universal(relations[r]) not in ("punct", "root")],
         **{relations[r]: [r] for r in by_frequency},
     }
-    cells = [_cells(name, halves.correct[rows].sum((0, 1)), halves.total[rows].sum()) for name, rows in members.items()]
+    cells = [_cells(name, halves.correct[rows].sum((0, 1)), int(halves.total[rows].sum())) for name, rows in members.items()]
     best = [_best(name, rows, halves, replicates, offsets) for name, rows in members.items()]
     return DependencyTables(pd.concat(cells, ignore_index=True), pd.DataFrame(best))
 
@@ -90,7 +90,7 @@ def _cells(name: str, correct: Array, total: int) -> pd.DataFrame:
             "head": head + 1,
             "correct": correct.ravel(),
             "total": total,
-            "accuracy": _rate(correct.ravel(), np.full(correct.size, total)),
+            "accuracy": correct.ravel() / total if total else np.nan,
         }
     )
 
@@ -109,8 +109,8 @@ def _best(name: str, rows: list[int], halves: Counts, replicates: Counts, offset
     drawn_total = drawn(replicates.total[rows])
     drawn_right = drawn(replicates.correct[(rows, slice(None), *chosen)])
     drawn_by_offset = drawn(replicates.by_offset[rows, :, offset])
-    low, high = _interval(_rate(drawn_right, drawn_total))
-    gain_low, gain_high = _interval(_rate(drawn_right - drawn_by_offset, drawn_total))
+    low, high = _interval(_rates(drawn_right, drawn_total))
+    gain_low, gain_high = _interval(_rates(drawn_right - drawn_by_offset, drawn_total))
 
     heldout_right = heldout_total = 0
     for choose, score in ((0, 1), (1, 0)):
@@ -125,18 +125,18 @@ def _best(name: str, rows: list[int], halves: Counts, replicates: Counts, offset
         "head": head + 1,
         "direction": DIRECTIONS[direction],
         "correct": right,
-        "accuracy": float(_rate(right, n)),
+        "accuracy": _rate(right, n),
         "accuracy_low": low,
         "accuracy_high": high,
         "offset": offsets[offset],
         "offset_correct": right_by_offset,
-        "offset_accuracy": float(_rate(right_by_offset, n)),
-        "gain": float(_rate(right - right_by_offset, n)),
+        "offset_accuracy": _rate(right_by_offset, n),
+        "gain": _rate(right - right_by_offset, n),
         "gain_low": gain_low,
         "gain_high": gain_high,
         "heldout_correct": heldout_right,
         "heldout_total": heldout_total,
-        "heldout_accuracy": float(_rate(heldout_right, heldout_total)),
+        "heldout_accuracy": _rate(heldout_right, heldout_total),
     }
 
 
@@ -148,14 +148,17 @@ def _argbest(correct: Array) -> tuple[int, int, int]:
     return int(direction), int(layer), int(head)
 
 
-def _rate(correct: Array | int, total: Array | int) -> Array:
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.divide(correct, total, dtype=np.float64)
+def _rate(correct: int, total: int) -> float:
+    return correct / total if total else float("nan")
+
+
+def _rates(correct: Array, total: Array) -> Array:
+    """Rates of the replicates that drew the relation at all."""
+    return correct[total > 0] / total[total > 0]
 
 
 def _interval(rates: Array) -> tuple[float, float]:
-    """2.5 % and 97.5 % quantiles over the replicates that drew the relation at all."""
-    rates = rates[np.isfinite(rates)]
+    """2.5 % and 97.5 % quantiles."""
     if not len(rates):
         return float("nan"), float("nan")
     low, high = np.quantile(rates, [0.025, 0.975])

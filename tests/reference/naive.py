@@ -1,0 +1,57 @@
+"""Naive oracles: one sentence at a time, one head at a time, float64, nothing shared with the toolkit's own path."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import torch
+
+from corpora_loaders import Sentence
+
+
+def word_map(model: Any, tokenizer: Any, words: tuple[str, ...]) -> np.ndarray:
+    """(layers, heads, words + specials, same): sum over the pieces attended to, mean over those attended from."""
+    encoded = tokenizer(list(words), is_split_into_words=True)
+    groups: list[list[int]] = []
+    last: object = None
+    for i, word in enumerate(encoded.word_ids()):
+        if word is None or word != last:
+            groups.append([])
+        groups[-1].append(i)
+        last = word
+    with torch.no_grad():
+        attentions = model(torch.tensor([encoded.input_ids]), output_attentions=True).attentions
+    alpha = np.stack([a[0].double().numpy() for a in attentions])
+    result = np.zeros((*alpha.shape[:2], len(groups), len(groups)))
+    for a, rows in enumerate(groups):
+        for b, columns in enumerate(groups):
+            for i in rows:
+                for j in columns:
+                    result[:, :, a, b] += alpha[:, :, i, j] / len(rows)
+    return result
+
+
+Cell = tuple[str, str, int, int]
+
+
+def dependency_counts(
+    sentences: list[Sentence], maps: list[np.ndarray], weights: list[int] | None = None
+) -> tuple[Counter[Cell], Counter[str]]:
+    """Right decisions by (relation, direction, layer, head), both 1-based, and words by relation."""
+    right: Counter[Cell] = Counter()
+    total: Counter[str] = Counter()
+    for sentence, word_maps, weight in zip(sentences, maps, weights or [1] * len(sentences), strict=True):
+        scored = [(i, h, r) for i, (h, r) in enumerate(zip(sentence.heads, sentence.relations, strict=True)) if h is not None]
+        for *_, relation in scored:
+            total[relation] += weight
+        for layer, head in np.ndindex(word_maps.shape[:2]):
+            for direction, m in (("dep->head", word_maps[layer, head]), ("head->dep", word_maps[layer, head].T)):
+                inner = m[1:-1, 1:-1].copy()
+                for i, gold, relation in scored:
+                    row = inner[i].copy()
+                    row[i] = -1
+                    if len(row) > 1 and row.argmax() + 1 == gold:
+                        right[relation, direction, layer + 1, head + 1] += weight
+    return right, total

@@ -1,0 +1,114 @@
+"""Tiny randomly initialised models with tokenizers trained on the spot: no network, no download."""
+
+from __future__ import annotations
+
+import functools
+import tempfile
+
+import torch
+import transformers
+from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+from transformers import PreTrainedTokenizerFast
+
+from corpora_loaders import load_treebank
+from corpora_loaders.sample import SAMPLE_TREEBANK
+from extractors import Encoder
+
+SIZE = {
+    "hidden_size": 24,
+    "num_hidden_layers": 3,
+    "num_attention_heads": 4,
+    "intermediate_size": 32,
+    "max_position_embeddings": 64,
+}
+DISTIL_SIZE = {"dim": 24, "n_layers": 3, "n_heads": 4, "hidden_dim": 32, "max_position_embeddings": 64}
+FAMILIES = {
+    "bert": ("wordpiece", transformers.BertConfig, SIZE),
+    "electra": ("wordpiece", transformers.ElectraConfig, {**SIZE, "embedding_size": 16}),
+    "distilbert": ("wordpiece", transformers.DistilBertConfig, DISTIL_SIZE),
+    "roberta": ("bytes", transformers.RobertaConfig, SIZE),
+    "xlm-roberta": ("unigram", transformers.XLMRobertaConfig, SIZE),
+    "albert": ("unigram", transformers.AlbertConfig, {**SIZE, "embedding_size": 16}),
+    "mpnet": ("bytes", transformers.MPNetConfig, SIZE),
+    "deberta-v2": ("unigram", transformers.DebertaV2Config, SIZE),
+    "modernbert": ("bytes", transformers.ModernBertConfig, {**SIZE, "global_attn_every_n_layers": 2}),
+    "gpt2": ("bytes without specials", transformers.GPT2Config, {"n_embd": 24, "n_layer": 3, "n_head": 4, "n_positions": 64}),
+    "bart": (
+        "bytes",
+        transformers.BartConfig,
+        {"d_model": 24, "encoder_layers": 3, "decoder_layers": 2, "encoder_attention_heads": 4,
+         "decoder_attention_heads": 4, "encoder_ffn_dim": 32, "decoder_ffn_dim": 32, "max_position_embeddings": 64},
+    ),
+}  # fmt: skip
+
+
+@functools.cache
+def tokenizer(style: str) -> PreTrainedTokenizerFast:
+    """A fast tokenizer of about 400 entries trained on the sample treebank."""
+    words = [" ".join(sentence.words) for sentence in load_treebank(SAMPLE_TREEBANK)]
+    roberta_like = style in ("bytes", "unigram")
+    cls, sep = ("<s>", "</s>") if roberta_like else ("[CLS]", "[SEP]")
+    special = ["<pad>", cls, sep, "<unk>", "<mask>"] if roberta_like else ["[PAD]", cls, sep, "[UNK]", "[MASK]"]
+    if style == "bytes without specials":
+        special = ["<|endoftext|>"]
+    pad, unk = special[0], None if style.startswith("bytes") else special[3]
+    trainer: trainers.Trainer
+    if style == "wordpiece":
+        backend = Tokenizer(models.WordPiece(unk_token=unk))
+        backend.normalizer = normalizers.BertNormalizer()
+        backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+        trainer = trainers.WordPieceTrainer(vocab_size=400, special_tokens=special, show_progress=False)
+    elif style == "unigram":
+        backend = Tokenizer(models.Unigram())
+        backend.normalizer = normalizers.NFKC()
+        backend.pre_tokenizer = pre_tokenizers.Metaspace()
+        trainer = trainers.UnigramTrainer(vocab_size=400, special_tokens=special, unk_token=unk, show_progress=False)
+    else:
+        backend = Tokenizer(models.BPE())
+        backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+        backend.decoder = decoders.ByteLevel()
+        alphabet = pre_tokenizers.ByteLevel.alphabet()
+        trainer = trainers.BpeTrainer(
+            vocab_size=400, special_tokens=special, initial_alphabet=alphabet, show_progress=False
+        )
+    backend.train_from_iterator(words, trainer)
+    if style != "bytes without specials":
+        ids = [(token, backend.token_to_id(token)) for token in (cls, sep)]
+        backend.post_processor = processors.TemplateProcessing(single=f"{cls} $A {sep}", special_tokens=ids)
+    roles = {"pad_token": pad, "unk_token": unk} if unk else {"pad_token": pad}
+    return PreTrainedTokenizerFast(tokenizer_object=backend, **roles)
+
+
+def model(family: str, seed: int = 0, **changes: object) -> transformers.PreTrainedModel:
+    """A randomly initialised model whose attention is far from uniform."""
+    style, config_class, size = FAMILIES[family]
+    pad = tokenizer(style).pad_token_id
+    ids = dict.fromkeys(("pad_token_id", "bos_token_id", "eos_token_id", "cls_token_id", "sep_token_id"), pad)
+    config = config_class(**{"vocab_size": len(tokenizer(style)), **ids, **size, **changes})
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        built = transformers.AutoModel.from_config(config, attn_implementation="eager")
+        for parameter in built.parameters():
+            if parameter.dim() > 1:
+                parameter.data.normal_(std=0.3)
+    return built
+
+
+def fresh_tokenizer(style: str) -> PreTrainedTokenizerFast:
+    """A copy that a test may change."""
+    trained = tokenizer(style)
+    roles = {role: token for role, token in trained.special_tokens_map.items() if isinstance(token, str)}
+    return PreTrainedTokenizerFast(tokenizer_object=trained.backend_tokenizer, **roles)
+
+
+def encoder(family: str = "bert", seed: int = 0, **changes: object) -> Encoder:
+    """A tiny encoder of one family."""
+    return Encoder(model(family, seed, **changes), fresh_tokenizer(FAMILIES[family][0]), f"tiny {family}")
+
+
+def encoder_from_folder(**options: object) -> Encoder:
+    """A tiny BERT that went to disk and back."""
+    with tempfile.TemporaryDirectory() as folder:
+        model("bert").save_pretrained(folder)
+        fresh_tokenizer("wordpiece").save_pretrained(folder)
+        return Encoder.from_pretrained(folder, **options)

@@ -1,0 +1,152 @@
+"""What an encoder promises, on tiny models of many families."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+from corpora_loaders import Sentence
+from extractors import Encoder, ModelError
+from extractors.pieces import Pieces
+from tests import tiny
+
+FAMILIES = list(tiny.FAMILIES)
+
+
+def pieces_of_length(encoder: Encoder, n: int) -> Pieces:
+    """Exactly n pieces."""
+    (one,) = encoder.align([Sentence("s", ("a",))])
+    assert isinstance(one, Pieces)
+    filler = one.ids[one.special.index(False)]
+    return Pieces([filler] * n, ["a"] * n, list(range(n)), [False] * n, 0)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_shape_is_found(family):
+    encoder = tiny.encoder(family)
+    assert (encoder.n_layers, encoder.n_heads) == (3, 4)
+
+
+@pytest.mark.parametrize("family", ["bert", "electra", "distilbert", "roberta", "xlm-roberta", "albert", "mpnet", "bart", "gpt2"])
+def test_max_length_is_the_longest_input_that_the_position_table_allows(family):
+    encoder = tiny.encoder(family)
+    limit = encoder.max_length
+    assert limit is not None
+    assert encoder.forward([pieces_of_length(encoder, limit)]).attentions[0].shape[-1] == limit
+    with pytest.raises((IndexError, RuntimeError)):
+        encoder.forward([pieces_of_length(encoder, limit + 1)])
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_padding_gets_no_attention(family):
+    encoder = tiny.encoder(family)
+    forward = encoder.forward([pieces_of_length(encoder, 5), pieces_of_length(encoder, 20)])
+    for alpha in forward.attentions:
+        assert alpha[0, :, :5, 5:].abs().max() == 0
+        torch.testing.assert_close(alpha[0, :, :5].sum(-1), torch.ones(4, 5))
+
+
+def test_default_attention_without_weights_is_refused():
+    model = tiny.model("bert")
+    model.set_attn_implementation("sdpa")
+    with pytest.raises(ModelError, match=r"0 of 3 layers"):
+        Encoder(model, tiny.fresh_tokenizer("wordpiece"))
+
+
+def test_tokenizer_of_another_model_is_refused():
+    with pytest.raises(ModelError, match="do not belong together"):
+        Encoder(tiny.model("bert", vocab_size=50), tiny.fresh_tokenizer("wordpiece"))
+
+
+@pytest.mark.parametrize("family", ["bert", "roberta", "albert", "distilbert", "gpt2", "deberta-v2"])
+def test_random_init_keeps_embedding_tables_and_nothing_else(family):
+    encoder = tiny.encoder(family)
+    twin = encoder.random_init(seed=1)
+    assert twin.model.config.to_dict() == encoder.model.config.to_dict()
+    tables = {name for name, module in encoder.model.named_modules() if isinstance(module, nn.Embedding)}
+    assert tables
+    trained = dict(encoder.model.named_parameters())
+    for name, weight in twin.model.named_parameters():
+        if name.rsplit(".", 1)[0] in tables:
+            assert torch.equal(weight, trained[name]), name
+        elif weight.dim() > 1:  # biases start at zero in both
+            assert not torch.equal(weight, trained[name]), name
+
+
+def test_random_init_depends_on_its_seed_alone():
+    encoder = tiny.encoder()
+    torch.manual_seed(1)
+    one = encoder.random_init(seed=3).weights_sha256()
+    torch.manual_seed(2)
+    before = torch.get_rng_state()
+    assert encoder.random_init(seed=3).weights_sha256() == one
+    assert torch.equal(torch.get_rng_state(), before)
+    assert encoder.random_init(seed=4).weights_sha256() != one
+    assert encoder.weights_sha256() != one
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_double_agrees_with_a_model_that_is_all_float64(family):
+    encoder = tiny.encoder(family)
+    plain = Encoder(tiny.model(family).double(), encoder.tokenizer)
+    batch = [pieces_of_length(encoder, 9), pieces_of_length(encoder, 4)]
+    for ours, theirs in zip(encoder.double.forward(batch).attentions, plain.forward(batch).attentions, strict=True):
+        assert ours.dtype == torch.float64
+        torch.testing.assert_close(ours[0], theirs[0], rtol=1e-6, atol=1e-9)
+    assert encoder.dtype == torch.float32
+
+
+def test_weights_hash_sees_every_change():
+    encoder = tiny.encoder()
+    before = encoder.weights_sha256()
+    encoder.model.encoder.layer[2].output.dense.bias.data[0] += 1e-6
+    assert encoder.weights_sha256() != before
+
+
+def test_saved_model_is_loaded_with_its_file_hash(tmp_path):
+    encoder = tiny.encoder()
+    encoder.model.save_pretrained(tmp_path)
+    encoder.tokenizer.save_pretrained(tmp_path)
+    loaded = Encoder.from_pretrained(tmp_path)
+    assert loaded.weights_sha256() == encoder.weights_sha256()
+    assert list(loaded.files.sha256) == ["model.safetensors"]
+    assert loaded.max_length == 64
+
+
+def test_missing_weights_are_refused_not_invented(tmp_path):
+    from safetensors.torch import load_file, save_file
+
+    encoder = tiny.encoder()
+    encoder.model.save_pretrained(tmp_path)
+    encoder.tokenizer.save_pretrained(tmp_path)
+    weights = load_file(tmp_path / "model.safetensors")
+    del weights["encoder.layer.1.attention.self.query.weight"]
+    save_file(weights, tmp_path / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(ModelError, match="lacks 1 weights"):
+        Encoder.from_pretrained(tmp_path)
+
+
+def test_pickled_weights_are_refused_with_the_way_out(tmp_path):
+    encoder = tiny.encoder()
+    encoder.model.config.save_pretrained(tmp_path)
+    encoder.tokenizer.save_pretrained(tmp_path)
+    torch.save(encoder.model.state_dict(), tmp_path / "pytorch_model.bin")
+    with pytest.raises(ModelError, match="weights_only=True"):
+        Encoder.from_pretrained(tmp_path)
+
+
+def test_missing_tokenizer_files_are_noticed(tmp_path):
+    tiny.encoder().model.save_pretrained(tmp_path)
+    with pytest.raises(ModelError, match=r"tokenizer|vocabulary"):
+        Encoder.from_pretrained(tmp_path)
+
+
+def test_missing_folder(tmp_path):
+    with pytest.raises(ModelError, match="no model folder"):
+        Encoder.from_pretrained(tmp_path / "nothing")
+
+
+def test_unknown_device():
+    with pytest.raises(ModelError, match="cannot use device"):
+        tiny.encoder_from_folder(device="cuda:9")

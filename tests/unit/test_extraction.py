@@ -1,0 +1,150 @@
+"""Batches of maps: what is in them, what is left out, and what makes extraction refuse."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+import torch
+from jaxtyping import TypeCheckError
+
+from corpora_loaders import Sentence
+from extractors import ExtractionError, ExtractionLog, Forward, ModelError, extract, get_kind, list_kinds, register_kind
+from extractors import extraction as module
+from extractors import kinds
+from tests import tiny
+
+
+def sentence(n: int, name: str = "") -> Sentence:
+    return Sentence(name or f"of {n}", ("the",) * n, file="corpus.conllu", line=n)
+
+
+def test_every_sentence_comes_once_longest_first_within_the_cell_budget():
+    lengths = [3, 30, 7, 12, 7, 1, 25]
+    batches = list(extract(tiny.encoder(), [sentence(n, str(i)) for i, n in enumerate(lengths)], batch_cells=1100))
+    assert sorted(s.id for b in batches for s in b.sentences) == sorted(str(i) for i in range(len(lengths)))
+    sizes = [n for b in batches for n in b.lengths.tolist()]
+    assert sizes == sorted(sizes, reverse=True)
+    for batch in batches:
+        assert len(batch) == 1 or len(batch) * batch.maps.shape[-1] ** 2 <= 1100
+    assert len(batches) < len(lengths)
+
+
+def test_sentences_are_read_one_window_at_a_time(monkeypatch):
+    monkeypatch.setattr(module, "WINDOW", 4)
+    drawn = []
+
+    def source():
+        for i in range(100):
+            drawn.append(i)
+            yield sentence(3, str(i))
+
+    next(extract(tiny.encoder(), source()))
+    assert len(drawn) == 4
+
+
+def test_maps_are_zero_outside_the_sentence_and_marked_inside():
+    (batch,) = extract(tiny.encoder(), [sentence(2), sentence(5)])
+    assert batch.lengths.tolist() == [7, 4]
+    assert batch.special.tolist() == [[True, *[False] * 5, True], [True, False, False, True, False, False, False]]
+    assert batch.maps[1, :, :, 4:, :].abs().max() == 0
+    assert batch.maps[1, :, :, :, 4:].abs().max() == 0
+    assert batch.labels[1] == ("[CLS]", "the", "the", "[SEP]")
+    shapes = {s.id: array.shape for s, array in batch.unpadded()}
+    assert shapes == {"of 5": (3, 4, 7, 7), "of 2": (3, 4, 4, 4)}
+
+
+def test_token_level_keeps_pieces():
+    text = Sentence("s", ("unbelievable", "man"))
+    (batch,) = extract(tiny.encoder(), [text], level="token")
+    n = batch.maps.shape[-1]
+    assert len(batch.labels[0]) == n > 4
+    assert batch.special[0].tolist() == [True, *[False] * (n - 2), True]
+    torch.testing.assert_close(batch.maps.sum(-1), torch.ones(1, 3, 4, n))
+
+
+def test_too_long_sentences_are_logged_or_raise():
+    log = ExtractionLog()
+    batches = list(extract(tiny.encoder(), [sentence(62), sentence(63), sentence(3)], log=log))
+    assert [s.id for b in batches for s in b.sentences] == ["of 62", "of 3"]
+    assert log.read == 2
+    assert [(one.sentence.id, one.reason) for one in log.skipped] == [("of 63", "too long: 65 pieces, the limit is 64")]
+    for options in ({"too_long": "error", "log": ExtractionLog()}, {}):
+        with pytest.raises(ExtractionError, match=r"corpus.conllu:63: sentence 'of 63': too long"):
+            list(extract(tiny.encoder(), [sentence(63)], **options))
+
+
+def test_max_length_counts_special_tokens():
+    log = ExtractionLog()
+    list(extract(tiny.encoder(), [sentence(8), sentence(9)], max_length=10, log=log))
+    assert (log.read, [one.sentence.id for one in log.skipped]) == (1, ["of 9"])
+
+
+def test_substituted_words_are_counted():
+    log = ExtractionLog()
+    list(extract(tiny.encoder(), [Sentence("s", ("the", "\u200b", "\u200b"))], log=log))
+    assert log.substituted_words == 2
+
+
+@pytest.mark.parametrize(
+    "options", [{"kind": "nope"}, {"level": "letter"}, {"too_long": "cut"}, {"batch_cells": 0}, {"max_length": 0}]
+)
+def test_impossible_options_are_refused_at_once(options):
+    # Literal options are caught by the type checker of the tests before the function's own message.
+    with pytest.raises((ValueError, TypeCheckError)):
+        extract(tiny.encoder(), [], **options)
+
+
+def test_unknown_kind_lists_the_choices():
+    with pytest.raises(ValueError, match="choose from: .*weight"):
+        get_kind("weights")
+
+
+def test_a_registered_kind_flows_through_extraction():
+    try:
+
+        @register_kind("test-squared", "α², for this test")
+        def squared(forward: Forward):
+            return (alpha**2 for alpha in forward.attentions)
+
+        assert "test-squared" in list_kinds()
+        (plain,) = extract(tiny.encoder(), [sentence(4)], level="token")
+        (square,) = extract(tiny.encoder(), [sentence(4)], kind="test-squared", level="token")
+        torch.testing.assert_close(square.maps, plain.maps**2)
+        with pytest.raises(ValueError, match="already registered"):
+            register_kind("test-squared", "again")
+    finally:
+        kinds._KINDS.pop("test-squared", None)
+
+
+def test_attention_on_padding_is_refused():
+    encoder = tiny.encoder()
+    honest = encoder._attentions
+    encoder._attentions = lambda ids, mask: honest(ids, torch.ones_like(mask))
+    with pytest.raises(ModelError, match="falls on padding"):
+        list(extract(encoder, [sentence(3), sentence(9)]))
+
+
+@pytest.mark.parametrize("spoil", [lambda a: a * 1.001, lambda a: torch.full_like(a, torch.nan)])
+def test_rows_that_do_not_sum_to_one_are_refused(spoil):
+    encoder = tiny.encoder()
+    honest = encoder._attentions
+    encoder._attentions = lambda ids, mask: (*honest(ids, mask)[:2], spoil(honest(ids, mask)[2]))
+    with pytest.raises(ModelError, match="cannot be trusted"):
+        list(extract(encoder, [sentence(3)]))
+
+
+def test_exact_maps_are_the_same_maps_in_double_precision():
+    (batch,) = extract(tiny.encoder(), [sentence(3), sentence(9), sentence(6)])
+    for index, exact in zip([2, 0], batch.exact([2, 0]), strict=True):
+        n = batch.lengths[index]
+        assert exact.dtype == torch.float64
+        assert exact.shape == (3, 4, n, n)
+        np.testing.assert_allclose(exact, batch.maps[index, ..., :n, :n], atol=1e-6)
+
+
+def test_without_a_model_exact_maps_are_the_maps():
+    (batch,) = extract(tiny.encoder(), [sentence(3), sentence(9)])
+    (own,) = dataclasses.replace(batch, recompute=None).exact([1])
+    assert torch.equal(own, batch.maps[1, ..., :5, :5])

@@ -1,0 +1,57 @@
+"""Resampling by hash: right distribution, and nothing but the id and the seed matters."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from analyses.resampling import halves, poisson_weights
+
+IDS = [f"sentence-{i}" for i in range(2000)]
+
+
+def test_weights_are_poisson_with_mean_one():
+    weights = poisson_weights(IDS, 500)
+    assert weights.shape == (500, 2000)
+    for k in range(5):
+        expected = math.exp(-1) / math.factorial(k)
+        assert abs((weights == k).mean() - expected) < 4 * math.sqrt(expected / weights.size)
+    assert abs(weights.astype(float).var() - 1) < 0.01
+
+
+def test_weights_of_replicates_and_sentences_are_uncorrelated():
+    weights = poisson_weights(IDS, 200).astype(float)
+    by_replicate = np.corrcoef(weights)
+    by_sentence = np.corrcoef(weights[:, :200].T)
+    for matrix in (by_replicate, by_sentence):
+        off_diagonal = matrix[~np.eye(len(matrix), dtype=bool)]
+        assert abs(off_diagonal.mean()) < 0.005
+        assert np.abs(off_diagonal).max() < 0.4
+
+
+def test_a_sentence_gets_the_same_weights_in_any_company():
+    alone = poisson_weights(["sentence-7"], 50)
+    assert np.array_equal(alone[:, 0], poisson_weights(IDS, 50)[:, 7])
+    assert np.array_equal(alone[:20], poisson_weights(["sentence-7"], 20))
+    assert not np.array_equal(alone, poisson_weights(["sentence-7"], 50, seed=1))
+
+
+def test_weights_are_the_same_on_every_machine():
+    # Written down once; a change here changes every published interval.
+    assert poisson_weights(["a", "b"], 6).tolist() == [[1, 1], [3, 0], [1, 2], [2, 1], [0, 0], [0, 0]]
+    assert halves(["a", "b", "c", "d"]).tolist() == [0, 1, 1, 0]
+
+
+def test_halves_are_halves():
+    half = halves(IDS)
+    assert set(half) == {0, 1}
+    assert abs(half.mean() - 0.5) < 4 * 0.5 / math.sqrt(len(IDS))
+    assert np.array_equal(halves(IDS[10:20]), half[10:20])
+    assert not np.array_equal(halves(IDS, seed=1), half)
+
+
+def test_no_sentences():
+    assert poisson_weights([], 3).shape == (3, 0)
+    assert halves([]).shape == (0,)
+
