@@ -42,4 +42,5 @@ def poisson_weights(sentence_ids: Sequence[str], replicates: int, seed: int = 0)
     state ^= state >> np.uint64(31)
     uniform = (state >> np.uint64(11)).astype(np.float64) * 2.0**-53
     mass = np.exp(-1.0) / np.array([math.factorial(k) for k in range(20)], dtype=np.float64)
-    return np.searchsorted(np.cumsum(mass), uniform, side="right").astype(np.uint8)
+    weights: npt.NDArray[np.uint8] = np.searchsorted(np.cumsum(mass), uniform, side="right").astype(np.uint8)
+    return weights

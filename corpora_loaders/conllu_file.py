@@ -29,14 +29,14 @@ from corpora_loaders.sentence import Sentence
 from corpora_loaders.tree import depths
 
 _COLUMNS = 10
-_DOCUMENT = re.compile(r"#\s*newdoc(?:\s+id\s*=\s*(?P<id>.*\S))?\s*$")
+_DOCUMENT = re.compile(r"#\s*newdoc(?:\s+id\s*=\s*(?P<id>.*?))?\s*$")
 
 
 def read_conllu(path: str | Path) -> Iterator[Sentence]:
     """Yield the sentences of one CoNLL-U or CoNLL-X file, ``.gz`` included.
 
     A sentence without ``sent_id`` is called ``NAME:K``, the K-th of the file NAME. A ``newdoc`` without an id
-    is called ``NAME:docK``.
+    is called ``PATH:docK``.
 
     Raises:
         CorpusError: with file, line and sentence, for a wrong number of columns, ids out of order, heads
@@ -57,7 +57,7 @@ def read_conllu(path: str | Path) -> Iterator[Sentence]:
             match = _DOCUMENT.match(comment)
             if match:
                 documents += 1
-                document = match["id"] or f"{path.name}:doc{documents}"
+                document = match["id"] or f"{path}:doc{documents}"
         if any(not text.startswith("#") for _, text in block):
             sentences += 1
             yield _sentence(path, block, f"{path.name}:{sentences}", document)
@@ -75,6 +75,7 @@ def _sentence(path: Path, block: list[tuple[int, str]], default_id: str, documen
     comments: dict[str, str | None] = {}
     rows: list[list[str]] = []
     lines: list[int] = []
+    range_line = 0
     multiword: list[tuple[int, int, str]] = []
     empty_nodes: list[str] = []
     sentence_id = default_id
@@ -105,6 +106,7 @@ def _sentence(path: Path, block: list[tuple[int, str]], default_id: str, documen
                 raise fail(f"multiword token {columns[0]} overlaps another or is out of order", number)
             else:
                 multiword.append((first, last, columns[1]))
+                range_line = number
         elif word_id != len(rows) + 1:
             raise fail(f"expected word id {len(rows) + 1}, found {columns[0]!r}", number)
         else:
@@ -115,7 +117,7 @@ def _sentence(path: Path, block: list[tuple[int, str]], default_id: str, documen
     if not rows:
         raise fail("the sentence has no words", start)
     if multiword and multiword[-1][1] > len(rows):
-        raise fail(f"multiword token {multiword[-1][0]}-{multiword[-1][1]} goes past the last word", start)
+        raise fail(f"multiword token {multiword[-1][0]}-{multiword[-1][1]} goes past the last word", range_line)
 
     heads: list[int | None] = []
     for index, (columns, number) in enumerate(zip(rows, lines, strict=True), start=1):

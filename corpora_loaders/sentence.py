@@ -50,9 +50,7 @@ class Sentence:
         for column in ("heads", "relations", "tags", "lemmas", "xpos", "feats", "deps", "misc"):
             length = len(getattr(self, column))
             if length not in (0, len(self.words)):
-                raise ValueError(
-                    f"sentence {self.id!r} has {len(self.words)} words but {length} {column}"
-                )
+                raise ValueError(f"sentence {self.id!r} has {len(self.words)} words but {length} {column}")
 
     def __len__(self) -> int:
         return len(self.words)

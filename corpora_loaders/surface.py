@@ -12,11 +12,12 @@ def surface_sentence(sentence: Sentence) -> Sentence:
     """The sentence over its surface tokens (French *du* is one node, not *de* + *le*).
 
     The rule: a multiword token takes head, relation and tags from that word of it which stands highest in
-    the tree (the first of them if several stand equally high), and arcs that pointed to any of its words
-    point to it. Arcs inside the token disappear. The result is again a tree: the head of the highest word
-    lies outside the token and higher still, so following heads always leads upwards.
+    the tree (the root if it is among them, else the first of those that stand equally high), and arcs that
+    pointed to any of its words point to it. Arcs inside the token disappear. The result is again a tree: the
+    head of the highest word lies outside the token and higher still, so following heads always leads upwards.
 
-    Its column ``deps`` is dropped, because enhanced dependencies refer to words that no longer exist.
+    Its column ``deps`` is dropped, because enhanced dependencies refer to words that no longer exist; the ids of
+    empty nodes stay as the file had them.
     """
     if not sentence.multiword:
         return sentence
@@ -30,7 +31,7 @@ def surface_sentence(sentence: Sentence) -> Sentence:
         last, form = range_of.get(word, (word, sentence.words[word - 1]))
         members = range(word, last + 1)
         forms.append(form)
-        chosen.append(min(members, key=lambda w: depth[w - 1]) - 1)
+        chosen.append(min(members, key=lambda w: (depth[w - 1], sentence.heads[w - 1 : w] != (0,))) - 1)
         for member in members:
             node_of[member] = len(forms)
         word = last + 1

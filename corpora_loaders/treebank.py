@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import count
 from pathlib import Path
 from typing import Literal, overload
 
@@ -115,7 +116,8 @@ def load_treebank(
         raise ValueError(f"tokens must be 'syntactic' or 'surface', not {tokens!r}")
     sentences: list[Sentence] = []
     files: list[CorpusFile] = []
-    seen: Counter[str] = Counter()
+    used: set[str] = set()
+    renamed = 0
     for path in chosen:
         if limit is not None and len(sentences) == limit:
             break
@@ -123,20 +125,25 @@ def load_treebank(
         for sentence in read_conllu(path):
             if tokens == "surface":
                 sentence = surface_sentence(sentence)
-            seen[sentence.id] += 1
-            if seen[sentence.id] > 1:
-                sentence = replace(sentence, id=f"{sentence.id}#{seen[sentence.id]}")
+            if sentence.id in used:
+                sentence = replace(sentence, id=_unused(sentence.id, used))
+                renamed += 1
+            used.add(sentence.id)
             sentences.append(sentence)
             if len(sentences) == limit:
                 break
         files.append(_describe(path, sentences[before:]))
-    return Treebank(tuple(sentences), tuple(files), tokens, renamed=sum(n - 1 for n in seen.values()))
+    return Treebank(tuple(sentences), tuple(files), tokens, renamed)
+
+
+def _unused(sentence_id: str, used: set[str]) -> str:
+    return next(name for k in count(2) if (name := f"{sentence_id}#{k}") not in used)
 
 
 def _describe(path: str | Path, sentences: list[Sentence]) -> CorpusFile:
     if not sentences:
         raise CorpusError("the file holds no sentence", file=path)
-    if all(word == "_" for sentence in sentences for word in sentence.words):
+    if any(len(s) > 1 for s in sentences) and all(word == "_" for s in sentences for word in s.words):
         raise CorpusError("every form is '_': this treebank was released without its words", file=path)
     origin = {k: v for k, v in sentences[0].comments.items() if v and _ORIGIN.search(k)}
     return CorpusFile(

@@ -13,7 +13,7 @@ from extractors.encoder import Encoder
 from extractors.errors import ModelError
 from extractors.extraction import ExtractionLog, extract
 from extractors.kinds import get_kind, list_kinds
-from extractors.pieces import Pieces
+from extractors.pieces import Pieces, Unalignable
 
 _SAME = 1e-5
 """Largest difference of attention that counts as rounding."""
@@ -33,10 +33,14 @@ def examine(encoder: Encoder, sentences: Sequence[Sentence]) -> Iterator[Check]:
 
     A check that raises has failed, and its message is what was found.
     """
-    ordered = sorted(sentences, key=len)
+    readable = [s for s, p in zip(sentences, encoder.align(sentences), strict=True) if _fits(encoder, p)]
+    ordered = sorted(readable, key=len)
     yield Check("model", None, f"{encoder.family}, {encoder.n_layers} layers × {encoder.n_heads} heads")
     limit = "no limit known" if encoder.max_length is None else f"{encoder.max_length} pieces"
     yield Check("longest input", None, limit)
+    yield Check("sentences", bool(ordered), f"{len(ordered)} of {len(sentences)} can be read")
+    if not ordered:
+        return
     checks: list[tuple[str, Callable[[Encoder, Sequence[Sentence]], tuple[bool | None, str]]]] = [
         ("words and pieces align", _alignment),
         ("attention from every layer", _attention),
@@ -62,6 +66,10 @@ def examine(encoder: Encoder, sentences: Sequence[Sentence]) -> Iterator[Check]:
             yield Check(f"map kind {kind!r}", passed, f"not available: {str(error).splitlines()[0]}")
 
 
+def _fits(encoder: Encoder, pieces: Pieces | Unalignable) -> bool:
+    return isinstance(pieces, Pieces) and len(pieces) <= (encoder.max_length or len(pieces))
+
+
 def _pieces(encoder: Encoder, sentences: Sequence[Sentence]) -> list[Pieces]:
     return [p for p in encoder.align(sentences) if isinstance(p, Pieces)]
 
@@ -82,7 +90,8 @@ def _attention(encoder: Encoder, sentences: Sequence[Sentence]) -> tuple[bool, s
     attentions = encoder.forward(_pieces(encoder, sentences[:2])).attentions
     finite = all(bool(torch.isfinite(alpha).all()) for alpha in attentions)
     return finite and len(attentions) == encoder.n_layers, (
-        f"{len(attentions)} full matrices through eager attention" + ("" if finite else ", with values that are not finite")
+        f"{len(attentions)} full matrices through eager attention"
+        + ("" if finite else ", with values that are not finite")
     )
 
 
@@ -140,4 +149,7 @@ def _sink(encoder: Encoder, sentences: Sequence[Sentence]) -> tuple[None, str]:
             rows += array.shape[-1] * array.shape[0] * array.shape[1]
             first += float(array[..., 0].sum()) if special[0] else 0.0
             last += float(array[..., -1].sum()) if special[-1] else 0.0
-    return None, f"{first / rows:.0%} on the first special token, {last / rows:.0%} on the last (mean over heads)"
+    return (
+        None,
+        f"{first / rows:.0%} on the first special token, {last / rows:.0%} on the last (mean over heads)",
+    )

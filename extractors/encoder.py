@@ -99,12 +99,13 @@ class Encoder:
     @property
     def device(self) -> torch.device:
         """Where the model computes."""
-        return next(self.model.parameters()).device
+        return torch.device(next(self.model.parameters()).device)
 
     @property
     def dtype(self) -> torch.dtype:
         """What the model computes in (the input embeddings may be stored in another type)."""
-        return next(p for p in reversed(list(self.model.parameters())) if p.is_floating_point()).dtype
+        parameters: list[Tensor] = list(self.model.parameters())
+        return next(p.dtype for p in reversed(parameters) if p.is_floating_point())
 
     def align(self, sentences: Sequence[Sentence]) -> list[Pieces | Unalignable]:
         """Tokenise sentences and match words with pieces, see `extractors.pieces.align`."""
@@ -116,6 +117,11 @@ class Encoder:
         Raises:
             ModelError: a layer gives no attention matrix.
         """
+        ids, mask = self.pad(batch)
+        return Forward(self._attentions(ids, mask), mask)
+
+    def pad(self, batch: Sequence[Pieces]) -> tuple[Int[Tensor, "batch n"], Bool[Tensor, "batch n"]]:
+        """Ids padded on the right to the longest sentence, and the mask that is True on pieces."""
         n = max(len(pieces) for pieces in batch)
         pad = self.tokenizer.pad_token_id
         ids = torch.full((len(batch), n), 0 if pad is None else pad)
@@ -123,8 +129,7 @@ class Encoder:
         for row, pieces in enumerate(batch):
             ids[row, : len(pieces)] = torch.tensor(pieces.ids)
             mask[row, : len(pieces)] = True
-        ids, mask = ids.to(self.device), mask.to(self.device)
-        return Forward(self._attentions(ids, mask), mask)
+        return ids.to(self.device), mask.to(self.device)
 
     @functools.cached_property
     def double(self) -> Encoder:
@@ -216,5 +221,5 @@ def _max_length(model: Any) -> int | None:
         return None
     for name, module in model.named_modules():
         if name.endswith("position_embeddings") and getattr(module, "padding_idx", None) is not None:
-            return limit - module.padding_idx - 1
+            return limit - int(module.padding_idx) - 1
     return limit

@@ -28,8 +28,8 @@ WINDOW = 1024
 """How many sentences are sorted by length at a time."""
 
 _ROW_SUM_TOLERANCE = 1e-4
-_BATCH_PIECES = {"cpu": 1024}  # beyond this a batch falls out of the cache and slows down
-_BATCH_PIECES_ELSEWHERE = 16384
+_BATCH_PIECES_CPU = 1024  # beyond this the activations of a batch fall out of the cache
+_BATCH_PIECES = 16384
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ def extract(
                     place = f"{sentence.file}:{sentence.line}: " if sentence.file else ""
                     raise ExtractionError(f"{place}sentence {sentence.id!r}: {reason}")
             readable.sort(key=lambda pair: -len(pair[1]))
-            for batch in _cut(readable, batch_cells, _BATCH_PIECES.get(encoder.device.type)):
+            for batch in _cut(readable, batch_cells, encoder.device):
                 yield _map_batch(encoder, batch, map_kind, level)
                 if log is not None:
                     log.read += len(batch)
@@ -133,26 +133,25 @@ def _obstacle(pieces: Pieces | Unalignable, limit: int | None) -> str | None:
 
 
 def _cut(
-    sentences: list[tuple[Sentence, Pieces]], batch_cells: int, batch_pieces: int | None
+    sentences: list[tuple[Sentence, Pieces]], batch_cells: int, device: torch.device
 ) -> Iterator[list[tuple[Sentence, Pieces]]]:
+    batch_pieces = _BATCH_PIECES_CPU if device.type == "cpu" else _BATCH_PIECES
     start = 0
     while start < len(sentences):
         n = len(sentences[start][1])
-        size = max(1, min(batch_cells // n**2, (batch_pieces or _BATCH_PIECES_ELSEWHERE) // n))
+        size = max(1, min(batch_cells // n**2, batch_pieces // n))
         yield sentences[start : start + size]
         start += size
 
 
-def _map_batch(
-    encoder: Encoder, batch: list[tuple[Sentence, Pieces]], kind: MapKind, level: Level
-) -> MapBatch:
+def _map_batch(encoder: Encoder, batch: list[tuple[Sentence, Pieces]], kind: MapKind, level: Level) -> MapBatch:
     sentences = tuple(sentence for sentence, _ in batch)
     pieces = [p for _, p in batch]
     maps, lengths = _maps(encoder, pieces, kind, level)
 
     def recompute(indices: Sequence[int]) -> list[Float[Tensor, "layers heads n n"]]:
-        again, cut = _maps(encoder.double, [pieces[i] for i in indices], kind, level)
-        return [m[..., :n, :n].cpu() for m, n in zip(again, cut, strict=True)]
+        # One by one: nothing is padded, and some architectures turn padding into NaN in float64.
+        return [_maps(encoder.double, [pieces[i]], kind, level)[0][0].cpu() for i in indices]
 
     special = torch.zeros(maps.shape[0], maps.shape[-1], dtype=torch.bool)
     labels = []

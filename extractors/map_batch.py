@@ -8,7 +8,6 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 

@@ -36,7 +36,7 @@ class Pieces:
         return len(self.ids)
 
 
-class Unalignable(ValueError):
+class Unalignable(ValueError):  # noqa: N818
     """A sentence whose words and pieces cannot be matched; the message says why."""
 
 

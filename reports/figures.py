@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
@@ -16,7 +17,7 @@ from reports.format import head_name, shown_rows
 # Okabe & Ito's palette, distinguishable with any colour vision.
 BLUE, ORANGE, GREY, BLACK = "#0072B2", "#D55E00", "#999999", "#000000"
 
-STYLE = {
+STYLE: Any = {
     "font.size": 8,
     "axes.titlesize": 8,
     "axes.labelsize": 8,
@@ -49,7 +50,16 @@ def best_heads_figure(best: pd.DataFrame, *, min_count: int) -> Figure:
         axes.hlines(y, low, high, color=BLUE, lw=1.6, alpha=0.6, zorder=2)
         axes.plot(accuracy, y, "o", color=BLUE, ms=4.5, label="best head (95 % interval)", zorder=3)
         heldout = [100 * row["heldout_accuracy"] for row in rows]
-        axes.plot(heldout, y, "|", color=BLACK, ms=8, mew=1.2, label="chosen on one half, scored on the other", zorder=4)
+        axes.plot(
+            heldout,
+            y,
+            "|",
+            color=BLACK,
+            ms=8,
+            mew=1.2,
+            label="chosen on one half, scored on the other",
+            zorder=4,
+        )
         offsets = [100 * row["offset_accuracy"] for row in rows]
         axes.plot(offsets, y, "D", mfc="none", color=ORANGE, ms=4.5, label="best fixed offset", zorder=3)
         if "control_accuracy" in best:
@@ -67,7 +77,11 @@ def best_heads_figure(best: pd.DataFrame, *, min_count: int) -> Figure:
         if any(row["relation"] in TOTALS for row in rows):
             axes.axhline(sum(row["relation"] in TOTALS for row in rows) - 0.5, color=GREY, lw=0.6)
         figure.legend(
-            *axes.get_legend_handles_labels(), loc="outside upper left", ncols=2, frameon=False, handletextpad=0.4
+            *axes.get_legend_handles_labels(),
+            loc="outside upper left",
+            ncols=2,
+            frameon=False,
+            handletextpad=0.4,
         )
         figure.set_layout_engine("constrained")
     return figure

@@ -14,7 +14,13 @@ from reports.format import ARROWS, head_name, interval, percent, shown_rows
 
 
 def write_page(
-    path: Path, *, run: dict[str, Any], cells: pd.DataFrame, best: pd.DataFrame, figure_svg: str, min_count: int
+    path: Path,
+    *,
+    run: dict[str, Any],
+    cells: pd.DataFrame,
+    best: pd.DataFrame,
+    figure_svg: str,
+    min_count: int,
 ) -> None:
     """Write ``report.html``.
 
@@ -26,7 +32,11 @@ def write_page(
         min_count: relations with fewer words are greyed.
     """
     environment = Environment(
-        loader=PackageLoader("reports"), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=PackageLoader("reports"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
     environment.filters |= {"percent": percent, "interval": interval, "head": head_name}
     rows = list(shown_rows(best, min_count))

@@ -7,7 +7,16 @@ import subprocess
 from importlib import metadata
 from pathlib import Path
 
-_LIBRARIES = ("attentionology", "conllu", "numpy", "pandas", "tokenizers", "torch", "torchmetrics", "transformers")
+_LIBRARIES = (
+    "attentionology",
+    "conllu",
+    "numpy",
+    "pandas",
+    "tokenizers",
+    "torch",
+    "torchmetrics",
+    "transformers",
+)
 
 
 def versions() -> dict[str, str]:

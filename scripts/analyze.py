@@ -133,7 +133,11 @@ class Analyze:
             "model": _describe_model(encoder),
             "corpus": _describe_corpus(treebank),
             "sentences": _describe_reading(log),
-            "control": {"kind": "random-init", "copies": copies, "seeds": [self.seed + k for k in range(copies)]}
+            "control": {
+                "kind": "random-init",
+                "copies": copies,
+                "seeds": [self.seed + k for k in range(copies)],
+            }
             if copies
             else None,
             "versions": versions(),
@@ -272,7 +276,12 @@ def _describe_reading(log: ExtractionLog) -> dict[str, Any]:
         "read": log.read,
         "substituted_words": log.substituted_words,
         "skipped": [
-            {"id": one.sentence.id, "file": one.sentence.file, "line": one.sentence.line, "reason": one.reason}
+            {
+                "id": one.sentence.id,
+                "file": one.sentence.file,
+                "line": one.sentence.line,
+                "reason": one.reason,
+            }
             for one in log.skipped
         ],
     }

@@ -31,9 +31,7 @@ Before trusting a model that you have not used here:
 Exit status: 0 done; 1 the input or the model cannot be used (the message says why); 2 wrong options; 130 interrupted. \
 Nothing half-finished is left behind in any of these."""
 
-Command = (
-    Annotated[Analyze, tyro.conf.subcommand("analyze")] | Annotated[Doctor, tyro.conf.subcommand("doctor")]
-)
+Command = Annotated[Analyze, tyro.conf.subcommand("analyze")] | Annotated[Doctor, tyro.conf.subcommand("doctor")]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -47,7 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     try:
         command = tyro.cli(
-            Command,  # type: ignore[arg-type]
+            Command,
             prog="attentionology",
             description=DESCRIPTION,
             args=arguments,

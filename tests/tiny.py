@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import tempfile
+from typing import Any
 
 import torch
 import transformers
@@ -32,7 +33,11 @@ FAMILIES = {
     "mpnet": ("bytes", transformers.MPNetConfig, SIZE),
     "deberta-v2": ("unigram", transformers.DebertaV2Config, SIZE),
     "modernbert": ("bytes", transformers.ModernBertConfig, {**SIZE, "global_attn_every_n_layers": 2}),
-    "gpt2": ("bytes without specials", transformers.GPT2Config, {"n_embd": 24, "n_layer": 3, "n_head": 4, "n_positions": 64}),
+    "gpt2": (
+        "bytes without specials",
+        transformers.GPT2Config,
+        {"n_embd": 24, "n_layer": 3, "n_head": 4, "n_positions": 64},
+    ),
     "bart": (
         "bytes",
         transformers.BartConfig,
@@ -106,7 +111,7 @@ def encoder(family: str = "bert", seed: int = 0, **changes: object) -> Encoder:
     return Encoder(model(family, seed, **changes), fresh_tokenizer(FAMILIES[family][0]), f"tiny {family}")
 
 
-def encoder_from_folder(**options: object) -> Encoder:
+def encoder_from_folder(**options: Any) -> Encoder:
     """A tiny BERT that went to disk and back."""
     with tempfile.TemporaryDirectory() as folder:
         model("bert").save_pretrained(folder)

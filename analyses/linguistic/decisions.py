@@ -77,9 +77,7 @@ def head_hits(batch: MapBatch, words: ScoredWords) -> Bool[Tensor, "words 2 laye
     unclear = np.unique(words.sentence[rows[in_doubt.numpy()]]).tolist()
     for index, maps in zip(unclear, batch.exact(unclear) if unclear else (), strict=True):
         own = b == index
-        hits[rows[own.numpy()]] = _argmax(
-            maps, ~batch.special[index, : maps.shape[-1]], dependent[own], governor[own]
-        )
+        hits[rows[own.numpy()]] = _argmax(maps, ~batch.special[index, : maps.shape[-1]], dependent[own], governor[own])
     return hits
 
 
@@ -119,7 +117,10 @@ def _compare(
 
 
 def _argmax(
-    maps: Float[Tensor, "layers heads n n"], candidate: Bool[Tensor, " n"], dependent: Tensor, governor: Tensor
+    maps: Float[Tensor, "layers heads n n"],
+    candidate: Bool[Tensor, " n"],
+    dependent: Tensor,
+    governor: Tensor,
 ) -> Bool[Tensor, "words 2 layers heads"]:
     """The plain decision on one sentence: largest value, first of equals."""
     barred = ~(candidate[:, None] & candidate[None, :]) | torch.eye(len(candidate), dtype=torch.bool)

@@ -18,7 +18,7 @@ from torch import Tensor
 from torchmetrics import Metric
 
 from analyses.linguistic.decisions import DIRECTIONS, ScoredWords, head_hits
-from analyses.linguistic.dependency_tables import Counts, DependencyTables, tables
+from analyses.linguistic.dependency_tables import TOTALS, Counts, DependencyTables, tables
 from analyses.resampling import halves, poisson_weights
 from extractors import MapBatch
 
@@ -50,6 +50,9 @@ class DependencyAccuracy(Metric):
         coarse: count universal relations (`coarse_relation`) instead of subtypes as given.
         replicates: number of bootstrap replicates; 0 for none.
         seed: of the bootstrap and of the split into halves.
+
+    Raises:
+        ValueError: a relation is called like one of the `TOTALS`.
     """
 
     full_state_update = False
@@ -67,6 +70,8 @@ class DependencyAccuracy(Metric):
         seed: int = 0,
     ) -> None:
         super().__init__()
+        if clash := set(relations) & set(TOTALS):
+            raise ValueError(f"relation names {sorted(clash)} are reserved for totals")
         names = sorted({coarse_relation(r) if coarse else r for r in relations})
         self.relations = tuple(names)
         self.n_layers, self.n_heads = n_layers, n_heads
@@ -76,7 +81,10 @@ class DependencyAccuracy(Metric):
         outcomes = len(DIRECTIONS) * n_layers * n_heads + len(OFFSETS) + 1
         self.add_state("counts", torch.zeros(len(names), 2, outcomes, dtype=torch.int64), "sum", persistent=True)
         self.add_state(
-            "bootstrap", torch.zeros(len(names), replicates, outcomes, dtype=torch.int32), "sum", persistent=True
+            "bootstrap",
+            torch.zeros(len(names), replicates, outcomes, dtype=torch.int32),
+            "sum",
+            persistent=True,
         )
         self._pending: list[tuple[list[str], ScoredWords, Tensor]] = []
 

@@ -58,12 +58,7 @@ def tables(relations: Sequence[str], halves: Counts, replicates: Counts, offsets
 
     Ties for the best head go to the higher layer, then head, then ``head->dep``; ties for the best offset to
     the larger one, both as in the authors' code.
-
-    Raises:
-        ValueError: a relation is called like one of the `TOTALS`.
     """
-    if clash := set(relations) & set(TOTALS):
-        raise ValueError(f"relation names {sorted(clash)} are reserved for totals")
     by_frequency = sorted(range(len(relations)), key=lambda r: (-halves.total[r].sum(), relations[r]))
     members: dict[str, list[int]] = {
         ALL: by_frequency,
@@ -71,7 +66,9 @@ def tables(relations: Sequence[str], halves: Counts, replicates: Counts, offsets
         ALL_NO_PUNCT_ROOT: [r for r in by_frequency if _universal(relations[r]) not in ("punct", "root")],
         **{relations[r]: [r] for r in by_frequency},
     }
-    cells = [_cells(name, halves.correct[rows].sum((0, 1)), int(halves.total[rows].sum())) for name, rows in members.items()]
+    cells = [
+        _cells(name, halves.correct[rows].sum((0, 1)), int(halves.total[rows].sum())) for name, rows in members.items()
+    ]
     best = [_best(name, rows, halves, replicates, offsets) for name, rows in members.items()]
     return DependencyTables(pd.concat(cells, ignore_index=True), pd.DataFrame(best))
 
@@ -104,7 +101,7 @@ def _best(name: str, rows: list[int], halves: Counts, replicates: Counts, offset
     right, right_by_offset = int(correct.sum(0)[chosen]), int(by_offset[offset])
 
     def drawn(column: Array) -> Array:
-        return column.sum(0, dtype=np.int64)
+        return np.asarray(column.sum(0, dtype=np.int64))
 
     drawn_total = drawn(replicates.total[rows])
     drawn_right = drawn(replicates.correct[(rows, slice(None), *chosen)])
@@ -181,5 +178,6 @@ def with_control(best: pd.DataFrame, controls: Sequence[pd.DataFrame]) -> pd.Dat
     accuracies = pd.concat([control.set_index("relation")["accuracy"] for control in controls], axis=1)
     accuracies = accuracies.loc[best["relation"]]
     return best.assign(
-        control_accuracy=accuracies.mean(axis=1).to_numpy(), control_accuracy_max=accuracies.max(axis=1).to_numpy()
+        control_accuracy=accuracies.mean(axis=1).to_numpy(),
+        control_accuracy_max=accuracies.max(axis=1).to_numpy(),
     )

@@ -43,11 +43,16 @@ def dependency_counts(
     right: Counter[Cell] = Counter()
     total: Counter[str] = Counter()
     for sentence, word_maps, weight in zip(sentences, maps, weights or [1] * len(sentences), strict=True):
-        scored = [(i, h, r) for i, (h, r) in enumerate(zip(sentence.heads, sentence.relations, strict=True)) if h is not None]
+        scored = [
+            (i, h, r) for i, (h, r) in enumerate(zip(sentence.heads, sentence.relations, strict=True)) if h is not None
+        ]
         for *_, relation in scored:
             total[relation] += weight
         for layer, head in np.ndindex(word_maps.shape[:2]):
-            for direction, m in (("dep->head", word_maps[layer, head]), ("head->dep", word_maps[layer, head].T)):
+            for direction, m in (
+                ("dep->head", word_maps[layer, head]),
+                ("head->dep", word_maps[layer, head].T),
+            ):
                 inner = m[1:-1, 1:-1].copy()
                 for i, gold, relation in scored:
                     row = inner[i].copy()

@@ -24,7 +24,7 @@ SENTENCES = [
 def test_word_maps_equal_the_naive_loop(family, batch_cells):
     encoder = tiny.encoder(family, max_position_embeddings=128) if family != "gpt2" else tiny.encoder(family)
     log = ExtractionLog()
-    extracted = {}
+    extracted: dict[str, np.ndarray] = {}
     for batch in extract(encoder, SENTENCES, batch_cells=batch_cells, log=log):
         extracted |= {sentence.id: array for sentence, array in batch.unpadded()}
     assert len(extracted) + len(log.skipped) == len(SENTENCES)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -16,11 +18,11 @@ from tests.maps import RELATIONS, batch_of, one_head, random_corpus
 CAT = Sentence("cat", ("the", "cat", "saw", "it"), (2, 3, 0, 3), ("det", "nsubj", "root", "obj"))
 
 
-def metric(layers: int = 1, heads: int = 1, **options: object) -> DependencyAccuracy:
+def metric(layers: int = 1, heads: int = 1, **options: Any) -> DependencyAccuracy:
     return DependencyAccuracy(RELATIONS, layers, heads, **{"replicates": 50, **options})
 
 
-def counted(batch: MapBatch, **options: object) -> tuple[pd.DataFrame, pd.DataFrame]:
+def counted(batch: MapBatch, **options: Any) -> tuple[pd.DataFrame, pd.DataFrame]:
     accuracy = metric(*batch.maps.shape[1:3], **options)
     accuracy.update(batch)
     return accuracy.compute()
@@ -48,7 +50,14 @@ def test_a_worked_example():
         )
     )
     by_row = {relation: correct(cells, relation, "dep->head") for relation in RELATIONS}
-    assert by_row == {"det": (1, 1), "nsubj": (0, 1), "obj": (1, 1), "root": (0, 1), "punct": (0, 0), "nsubj:pass": (0, 0)}
+    assert by_row == {
+        "det": (1, 1),
+        "nsubj": (0, 1),
+        "obj": (1, 1),
+        "root": (0, 1),
+        "punct": (0, 0),
+        "nsubj:pass": (0, 0),
+    }
     # columns: the ← cat .4 right; cat ← saw .6 right; it ← cat .3 wrong
     by_column = {relation: correct(cells, relation, "head->dep") for relation in ("det", "nsubj", "obj", "all")}
     assert by_column == {"det": (1, 1), "nsubj": (1, 1), "obj": (0, 1), "all": (2, 4)}
@@ -204,6 +213,4 @@ def test_wrong_maps_are_refused():
 
 def test_relation_called_like_a_total_is_refused():
     with pytest.raises(ValueError, match="reserved"):
-        accuracy = DependencyAccuracy(["all"], 1, 1)
-        accuracy.update(batch_of([Sentence("s", ("a",), (0,), ("all",))], [one_head([[1.0]])]))
-        accuracy.compute()
+        DependencyAccuracy(["det", "all"], 1, 1)

@@ -28,7 +28,9 @@ def test_shape_is_found(family):
     assert (encoder.n_layers, encoder.n_heads) == (3, 4)
 
 
-@pytest.mark.parametrize("family", ["bert", "electra", "distilbert", "roberta", "xlm-roberta", "albert", "mpnet", "bart", "gpt2"])
+@pytest.mark.parametrize(
+    "family", ["bert", "electra", "distilbert", "roberta", "xlm-roberta", "albert", "mpnet", "bart", "gpt2"]
+)
 def test_max_length_is_the_longest_input_that_the_position_table_allows(family):
     encoder = tiny.encoder(family)
     limit = encoder.max_length

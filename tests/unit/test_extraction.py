@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,9 +11,18 @@ import torch
 from jaxtyping import TypeCheckError
 
 from corpora_loaders import Sentence
-from extractors import ExtractionError, ExtractionLog, Forward, ModelError, extract, get_kind, list_kinds, register_kind
+from extractors import (
+    ExtractionError,
+    ExtractionLog,
+    Forward,
+    ModelError,
+    extract,
+    get_kind,
+    kinds,
+    list_kinds,
+    register_kind,
+)
 from extractors import extraction as module
-from extractors import kinds
 from tests import tiny
 
 
@@ -47,7 +57,10 @@ def test_sentences_are_read_one_window_at_a_time(monkeypatch):
 def test_maps_are_zero_outside_the_sentence_and_marked_inside():
     (batch,) = extract(tiny.encoder(), [sentence(2), sentence(5)])
     assert batch.lengths.tolist() == [7, 4]
-    assert batch.special.tolist() == [[True, *[False] * 5, True], [True, False, False, True, False, False, False]]
+    assert batch.special.tolist() == [
+        [True, *[False] * 5, True],
+        [True, False, False, True, False, False, False],
+    ]
     assert batch.maps[1, :, :, 4:, :].abs().max() == 0
     assert batch.maps[1, :, :, :, 4:].abs().max() == 0
     assert batch.labels[1] == ("[CLS]", "the", "the", "[SEP]")
@@ -70,7 +83,8 @@ def test_too_long_sentences_are_logged_or_raise():
     assert [s.id for b in batches for s in b.sentences] == ["of 62", "of 3"]
     assert log.read == 2
     assert [(one.sentence.id, one.reason) for one in log.skipped] == [("of 63", "too long: 65 pieces, the limit is 64")]
-    for options in ({"too_long": "error", "log": ExtractionLog()}, {}):
+    refusing: list[dict[str, Any]] = [{"too_long": "error", "log": ExtractionLog()}, {}]
+    for options in refusing:
         with pytest.raises(ExtractionError, match=r"corpus.conllu:63: sentence 'of 63': too long"):
             list(extract(tiny.encoder(), [sentence(63)], **options))
 
@@ -88,7 +102,8 @@ def test_substituted_words_are_counted():
 
 
 @pytest.mark.parametrize(
-    "options", [{"kind": "nope"}, {"level": "letter"}, {"too_long": "cut"}, {"batch_cells": 0}, {"max_length": 0}]
+    "options",
+    [{"kind": "nope"}, {"level": "letter"}, {"too_long": "cut"}, {"batch_cells": 0}, {"max_length": 0}],
 )
 def test_impossible_options_are_refused_at_once(options):
     # Literal options are caught by the type checker of the tests before the function's own message.
@@ -97,7 +112,7 @@ def test_impossible_options_are_refused_at_once(options):
 
 
 def test_unknown_kind_lists_the_choices():
-    with pytest.raises(ValueError, match="choose from: .*weight"):
+    with pytest.raises(ValueError, match=r"choose from: .*weight"):
         get_kind("weights")
 
 
@@ -118,19 +133,19 @@ def test_a_registered_kind_flows_through_extraction():
         kinds._KINDS.pop("test-squared", None)
 
 
-def test_attention_on_padding_is_refused():
+def test_attention_on_padding_is_refused(monkeypatch):
     encoder = tiny.encoder()
     honest = encoder._attentions
-    encoder._attentions = lambda ids, mask: honest(ids, torch.ones_like(mask))
+    monkeypatch.setattr(encoder, "_attentions", lambda ids, mask: honest(ids, torch.ones_like(mask)))
     with pytest.raises(ModelError, match="falls on padding"):
         list(extract(encoder, [sentence(3), sentence(9)]))
 
 
 @pytest.mark.parametrize("spoil", [lambda a: a * 1.001, lambda a: torch.full_like(a, torch.nan)])
-def test_rows_that_do_not_sum_to_one_are_refused(spoil):
+def test_rows_that_do_not_sum_to_one_are_refused(monkeypatch, spoil):
     encoder = tiny.encoder()
     honest = encoder._attentions
-    encoder._attentions = lambda ids, mask: (*honest(ids, mask)[:2], spoil(honest(ids, mask)[2]))
+    monkeypatch.setattr(encoder, "_attentions", lambda ids, mask: (*honest(ids, mask)[:2], spoil(honest(ids, mask)[2])))
     with pytest.raises(ModelError, match="cannot be trusted"):
         list(extract(encoder, [sentence(3)]))
 

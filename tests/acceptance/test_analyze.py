@@ -1,0 +1,184 @@
+"""``attentionology analyze`` as a user meets it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pandas as pd
+import pytest
+
+from corpora_loaders import load_treebank
+from corpora_loaders.sample import SAMPLE_TREEBANK
+from scripts.cli import main
+from tests import tiny
+from tests.acceptance.conftest import REPOSITORY
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    """A tiny model on disk."""
+    folder = tmp_path_factory.mktemp("model")
+    tiny.model("bert", max_position_embeddings=40).save_pretrained(folder)
+    tiny.fresh_tokenizer("wordpiece").save_pretrained(folder)
+    return str(folder)
+
+
+@pytest.fixture
+def corpus(tmp_path):
+    """Four sentences: a usual one, one with a missing head, one with an odd word, one that is too long."""
+    long = "\n".join(f"{i}\tword\t_\tX\t_\t_\t{i - 1}\tdep\t_\t_" for i in range(1, 42))
+    path = tmp_path / "corpus.conllu"
+    path.write_text(
+        "# sent_id = usual\n1\tthe\t_\tDET\t_\t_\t2\tdet\t_\t_\n2\tman\t_\tNOUN\t_\t_\t0\troot\t_\t_\n\n"
+        "# sent_id = no-head\n1\tthe\t_\tDET\t_\t_\t_\t_\t_\t_\n2\tman\t_\tNOUN\t_\t_\t0\troot\t_\t_\n\n"
+        "# sent_id = odd\n1\t\u200b\t_\tX\t_\t_\t2\tdet\t_\t_\n2\tman\t_\tNOUN\t_\t_\t0\troot\t_\t_\n\n"
+        f"# sent_id = long\n{long}\n",
+        encoding="utf-8",
+    )
+    return str(path)
+
+
+def run(*arguments):
+    return main(["analyze", *map(str, arguments)])
+
+
+def test_demo_runs_without_options_but_out(demo_encoder, tmp_path, capsys):
+    assert run("--out", tmp_path / "run", "--limit", 20) == 0
+    out = capsys.readouterr().out
+    assert "3-9" in out
+    assert "verified by sha256" in out
+    assert str(tmp_path / "run" / "report.html") in out.replace("\n", "")
+
+
+def test_record_tells_what_was_read_and_what_was_not(model, corpus, tmp_path):
+    assert run("--model", model, "--corpus", corpus, "--out", tmp_path / "run") == 0
+    record = json.loads((tmp_path / "run" / "run.json").read_text())
+    assert record["sentences"] == {
+        "read": 3,
+        "substituted_words": 1,
+        "skipped": [{"id": "long", "file": corpus, "line": 13, "reason": "too long: 84 pieces, the limit is 40"}],
+    }
+    assert record["corpus"]["counts"]["words_without_head"] == 1
+    assert record["corpus"]["files"][0]["words"] == 47
+    assert record["options"]["map"] == "weight"
+    assert record["model"]["files"].keys() == {"model.safetensors"}
+    assert set(record["seconds"]) == {"read the corpus", "load the model", "dependency", "control"}
+    cells = pd.read_csv(tmp_path / "run" / "tables" / "dependency.csv")
+    assert cells.groupby("relation")["total"].first().to_dict() == {
+        "all": 5, "all-nopunct": 5, "all-nopunct-noroot": 2, "det": 2, "root": 3, "dep": 0,
+    }  # fmt: skip
+
+
+def test_json_summary_is_all_that_is_printed(model, corpus, tmp_path, capsys):
+    assert run("--model", model, "--corpus", corpus, "--out", tmp_path / "run", "--json") == 0
+    captured = capsys.readouterr()
+    summary = json.loads(captured.out)
+    assert captured.err == ""
+    assert summary["run"]["sentences"]["read"] == 3
+    assert {row["relation"] for row in summary["dependency_best"]} >= {"all", "det", "root"}
+
+
+def test_control_stands_beside_the_model(model, tmp_path):
+    assert run("--model", model, "--limit", 5, "--control", "random-init:2", "--out", tmp_path / "run") == 0
+    control = pd.read_csv(tmp_path / "run" / "tables" / "dependency_control.csv")
+    best = pd.read_csv(tmp_path / "run" / "tables" / "dependency_best.csv")
+    assert set(control["copy"]) == {1, 2}
+    expected = control.groupby("relation")["accuracy"].mean().loc[best["relation"]]
+    assert best["control_accuracy"].tolist() == pytest.approx(expected.tolist(), nan_ok=True)
+    one, two = (control[control["copy"] == k]["correct"].tolist() for k in (1, 2))
+    assert one != two
+
+
+def test_surface_tokens_and_several_files(model, corpus, tmp_path):
+    options = ("--tokens", "surface", "--coarse", "--out", tmp_path / "run")
+    assert run("--model", model, "--corpus", corpus, SAMPLE_TREEBANK, *options) == 0
+    record = json.loads((tmp_path / "run" / "run.json").read_text())
+    assert [f["name"] for f in record["corpus"]["files"]] == ["corpus.conllu", "en_sample.conllu"]
+    surface = load_treebank(SAMPLE_TREEBANK, tokens="surface")
+    assert record["corpus"]["counts"]["words"] == 47 + sum(len(s) for s in surface)
+    cells = pd.read_csv(tmp_path / "run" / "tables" / "dependency.csv")
+    assert not cells["relation"].str.contains(":").any()
+
+
+@pytest.mark.parametrize(
+    ("options", "status", "message"),
+    [
+        (["--map", "nope"], 2, "choose from: "),
+        (["--analyses", "nope"], 2, "choose from: dependency"),
+        (["--control", "random"], 2, "random-init"),
+        (["--control", "random-init:0"], 2, "random-init"),
+        (["--limit", "0"], 2, "--limit must be at least 1"),
+        (["--max-length", "0"], 2, "--max-length must be at least 1"),
+        (["--replicates", "-1"], 2, "--replicates"),
+        (["--tokens", "characters"], 2, "characters"),
+        (["--no-such-option"], 2, "no-such-option"),
+        (["--corpus", "missing.conllu"], 1, "missing.conllu: cannot read"),
+        (["--model", "./missing"], 1, "no model folder"),
+        (["--too-long", "error"], 1, "sentence 'long': too long"),
+        (["--max-length", "2"], 1, "none of the 4 sentences could be read"),
+        (["--device", "cuda:9"], 1, "cannot use device"),
+    ],
+)
+def test_faults_are_told_and_leave_nothing(model, corpus, tmp_path, capsys, options, status, message):
+    arguments = ["--out", str(tmp_path / "run")]
+    if "--model" not in options:
+        arguments += ["--model", model]
+    if "--corpus" not in options:
+        arguments += ["--corpus", corpus]
+    assert run(*arguments, *options) == status
+    assert message in capsys.readouterr().err
+    assert not any("run" in path.name for path in tmp_path.iterdir())
+
+
+def test_broken_corpus_names_file_line_and_sentence(model, tmp_path, capsys):
+    (tmp_path / "broken.conllu").write_text("# sent_id = s1\n1\tthe\t_\tDET\t_\t_\t7\tdet\t_\t_\n")
+    assert run("--model", model, "--corpus", tmp_path / "broken.conllu", "--out", tmp_path / "run") == 1
+    assert "broken.conllu:2: sentence 's1': the head of word 1 is 7" in capsys.readouterr().err
+
+
+def test_existing_results_are_kept_unless_told_otherwise(model, corpus, tmp_path, capsys):
+    out = tmp_path / "run"
+    assert run("--model", model, "--corpus", corpus, "--out", out) == 0
+    before = (out / "run.json").read_text()
+    assert run("--model", model, "--corpus", corpus, "--out", out) == 1
+    assert "--overwrite" in capsys.readouterr().err
+    assert (out / "run.json").read_text() == before
+    assert run("--model", model, "--corpus", corpus, "--out", out, "--overwrite", "--seed", 3) == 0
+    assert json.loads((out / "run.json").read_text())["seed"] == 3
+
+
+def test_interrupt_is_clean(model, corpus, tmp_path, capsys, monkeypatch):
+    from analyses.linguistic import DependencyAccuracy
+
+    def interrupt(self):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(DependencyAccuracy, "compute", interrupt)
+    assert run("--model", model, "--corpus", corpus, "--out", tmp_path / "run") == 130
+    assert capsys.readouterr().err == "attentionology: interrupted; no results were written\n"
+    assert [p.name for p in tmp_path.iterdir()] == ["corpus.conllu"]
+
+
+def test_same_command_same_tables(model, tmp_path):
+    for name, cells in (("one", 2**17), ("two", 3000)):
+        assert run("--model", model, "--limit", 40, "--batch-cells", cells, "--out", tmp_path / name) == 0
+    for table in ("dependency.csv", "dependency_best.csv"):
+        assert (tmp_path / "one/tables" / table).read_bytes() == (tmp_path / "two/tables" / table).read_bytes()
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["analyze", "--help"], ["doctor", "--help"], ["--version"]])
+def test_help_does_not_load_the_heavy_libraries(arguments):
+    code = (
+        "import sys; from scripts.cli import main; status = main(sys.argv[1:]);"
+        "heavy = {'torch', 'transformers', 'pandas', 'matplotlib', 'sklearn'} & set(sys.modules);"
+        "sys.exit(f'{status} {heavy}' if status or heavy else 0)"
+    )
+    finished = subprocess.run(
+        [sys.executable, "-c", code, *arguments], cwd=REPOSITORY, capture_output=True, text=True,
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY)}, check=False,
+    )  # fmt: skip
+    assert finished.returncode == 0, finished.stderr
+    assert finished.stdout

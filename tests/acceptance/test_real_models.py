@@ -1,0 +1,79 @@
+"""Trained models on real treebanks: exact counts, and nothing that depends on how it was computed."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+import torch
+import transformers
+
+from analyses.linguistic import DependencyAccuracy
+from corpora_loaders import Sentence, load_treebank
+from extractors import Encoder, ExtractionLog, extract
+from tests.reference import naive
+from tests.reference.test_dependency import as_counter
+
+
+def counts(encoder, sentences, relations, **options):
+    accuracy = DependencyAccuracy(relations, encoder.n_layers, encoder.n_heads, replicates=0)
+    for batch in extract(encoder, sentences, log=ExtractionLog(), **options):
+        accuracy.update(batch)
+    return accuracy
+
+
+def test_counts_on_ewt_equal_the_naive_float32_counts(demo_encoder, ewt):
+    """All 46 relations × 2 directions × 72 heads, as single sentences in float32 give them."""
+    assert len(ewt.relations) == 46
+    accuracy = counts(demo_encoder, ewt, list(ewt.relations))
+    maps = [naive.word_map(demo_encoder.model, demo_encoder.tokenizer, s.words).astype(np.float32) for s in ewt]
+    expected, _ = naive.dependency_counts(list(ewt), maps)
+    assert as_counter(accuracy.compute().cells) == dict(expected)
+
+
+def test_word_maps_on_ewt_within_1e_5(demo_encoder, ewt):
+    for batch in extract(demo_encoder, ewt[:40]):
+        for sentence, array in batch.unpadded():
+            expected = naive.word_map(demo_encoder.model, demo_encoder.tokenizer, sentence.words)
+            assert np.abs(array - expected).max() < 1e-5
+
+
+@pytest.mark.parametrize("name", ["en_partut", "fr_gsd", "ko_kaist"])
+def test_counts_do_not_depend_on_batches_threads_or_order(demo_encoder, data_file, name):
+    treebank = load_treebank(data_file(f"ud/{name}-dev.conllu"), limit=150)
+    relations = list(treebank.relations)
+    reference = counts(demo_encoder, treebank, relations)
+    reference._flush()
+    shuffled = [treebank[i] for i in np.random.default_rng(1).permutation(len(treebank))]
+    threads = torch.get_num_threads()
+    for n_threads, cells in ((1, 2**12), (2, 2**19)):
+        torch.set_num_threads(n_threads)
+        try:
+            other = counts(demo_encoder, shuffled, relations, batch_cells=cells)
+        finally:
+            torch.set_num_threads(threads)
+        other._flush()
+        assert torch.equal(other.counts, reference.counts)
+
+
+def test_albert_with_shared_layers(data_file, tmp_path):
+    """A trained ALBERT whose twelve layers are one: every layer gives its own map, and they differ."""
+    folder = data_file("models/rxnmapper_albert")
+    config = transformers.AlbertConfig(**json.loads((folder / "config.json").read_text()))
+    model = transformers.AlbertModel._from_config(config, attn_implementation="eager")
+    weights = torch.load(folder / "pytorch_model.bin", weights_only=True, map_location="cpu")
+    state = {k.removeprefix("albert."): v for k, v in weights.items() if k.startswith("albert.")}
+    missing = model.load_state_dict(state, strict=False).missing_keys
+    assert not [key for key in missing if "pooler" not in key]
+    encoder = Encoder(model, transformers.BertTokenizer.from_pretrained(folder, do_lower_case=False))
+    assert (encoder.n_layers, encoder.n_heads) == (12, 8)
+    smiles = "C C O . C C ( = O ) O > > C C O C ( C ) = O"
+    reaction = Sentence("r", tuple(smiles.split()))
+    short = Sentence("s", ("C", "C", "O"))
+    (batch,) = extract(encoder, [short, reaction])
+    for sentence, array in batch.unpadded():
+        expected = naive.word_map(encoder.model, encoder.tokenizer, sentence.words)
+        np.testing.assert_allclose(array, expected, atol=1e-5)
+    first, last = batch.maps[0, 0], batch.maps[0, -1]
+    assert (first - last).abs().max() > 0.1

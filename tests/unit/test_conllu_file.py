@@ -1,0 +1,243 @@
+import gzip
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from corpora_loaders import CorpusError, read_conllu
+
+
+@pytest.fixture
+def read(tmp_path):
+    def write_and_read(content, name="file.conllu"):
+        path = tmp_path / name
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return list(read_conllu(path))
+
+    return write_and_read
+
+
+def word(number, form="x", head="0", relation="dep", feats="_", deps="_", misc="_"):
+    return f"{number}\t{form}\t_\t_\t_\t{feats}\t{head}\t{relation}\t{deps}\t{misc}\n"
+
+
+GOOD = "# sent_id = good\n" + word(1, "Yes") + "\n"
+
+
+def test_each_column_goes_into_its_field(read):
+    line = "1\tform\tlemma\tUPOS\txpos\tFeat=A\t0\troot\t0:root\tMisc=B\n"
+    [sentence] = read("# sent_id = s1\n# text = form\n# genre = letter\n" + line)
+    assert (sentence.words, sentence.lemmas, sentence.tags) == (("form",), ("lemma",), ("UPOS",))
+    assert (sentence.xpos, sentence.feats, sentence.heads) == (("xpos",), ("Feat=A",), (0,))
+    assert (sentence.relations, sentence.deps, sentence.misc) == (("root",), ("0:root",), ("Misc=B",))
+    assert (sentence.id, sentence.text) == ("s1", "form")
+    assert sentence.comments == {"sent_id": "s1", "text": "form", "genre": "letter"}
+
+
+def test_sentences_know_their_file_and_first_line(read, tmp_path):
+    first, second = read(GOOD + GOOD)
+    assert first.file == second.file == str(tmp_path / "file.conllu")
+    assert (first.line, second.line) == (1, 4)
+
+
+def test_empty_columns_stay_underscores_and_a_missing_head_is_none(read):
+    [sentence] = read(word(1, head="_", relation="_") + word(2))
+    assert sentence.heads == (None, 0)
+    assert sentence.relations == ("_", "dep")
+    assert sentence.lemmas == sentence.tags == sentence.feats == sentence.deps == ("_", "_")
+
+
+def test_multiword_tokens_are_kept_beside_their_words(read):
+    rows = word("1-2", "du", "_") + word(1, "de") + word(2, "le") + word(3, "lit") + word("4-5", "aux", "_")
+    [sentence] = read(rows + word(4, "à") + word(5, "les"))
+    assert sentence.words == ("de", "le", "lit", "à", "les")
+    assert sentence.multiword == ((1, 2, "du"), (4, 5, "aux"))
+
+
+def test_empty_nodes_are_not_words(read):
+    numbers = ["0.1", *range(1, 9), "8.1", "8.2", 9]
+    [sentence] = read("".join(word(n, f"w{n}", "_" if "." in str(n) else "0", deps="8:dep") for n in numbers))
+    assert sentence.words == tuple(f"w{n}" for n in range(1, 10))
+    assert sentence.empty_nodes == ("0.1", "8.1", "8.2")
+
+
+def test_enhanced_dependencies_stay_text(read):
+    [sentence] = read(word(1, deps="0:root|3.1:conj:and") + word(2, head=1, deps="1:nmod:of:gen"))
+    assert sentence.deps == ("0:root|3.1:conj:and", "1:nmod:of:gen")
+
+
+def test_a_document_lasts_until_the_next_one(read):
+    sentences = read(GOOD + "# newdoc id = a b\n" + GOOD + GOOD + "# newdoc\n" + GOOD + GOOD + "#newdoc id=c\n" + GOOD)
+    unnamed = f"{sentences[0].file}:doc2"
+    assert [s.document for s in sentences] == [None, "a b", "a b", unnamed, unnamed, "c"]
+
+
+def test_a_document_announced_in_a_block_of_comments_begins_with_the_next_sentence(read):
+    assert [s.document for s in read("# newdoc id = d\n\n" + GOOD)] == ["d"]
+
+
+def test_a_document_whose_id_is_empty_is_a_document_without_id(read):
+    sentences = read("# newdoc id = d\n" + GOOD + "# newdoc id =\n" + GOOD)
+    assert sentences[0].document == "d"
+    assert sentences[1].document.endswith("file.conllu:doc2")
+
+
+def test_sentences_without_id_are_numbered_in_their_file(read):
+    unnamed = word(1) + "\n"
+    sentences = read(unnamed + GOOD + "# only a comment\n\n" + unnamed)
+    assert [s.id for s in sentences] == ["file.conllu:1", "good", "file.conllu:3"]
+
+
+@pytest.mark.parametrize("form", ["20 000", "a  b", "20\u00a0000", "a\u2028b", "a\x85b", "a\x0bb", "#", "_", "1-2"])
+def test_form_survives(read, form):
+    [sentence] = read(word(1, form) + word(2, "next", 1))
+    assert sentence.words == (form, "next")
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\t\n"), min_size=1).filter(str.strip))
+def test_any_form_and_text_without_tab_and_line_end_survives(tmp_path_factory, form):
+    path = tmp_path_factory.mktemp("forms") / "file.conllu"
+    path.write_bytes(f"# text = {form}.\n{word(1, form)}{word(2, 'next', 1)}".encode())
+    [sentence] = read_conllu(path)
+    assert sentence.words == (form, "next")
+    assert sentence.text == f"{form}.".lstrip()
+
+
+def test_equals_signs_and_spaces_in_values_survive(read):
+    feats, misc = "A=B=C|D=E  F", "Gloss=to  be = x|Ref==|SpacesAfter=\u00a0 "
+    [sentence] = read("# text = a = b  c\n" + word(1, feats=feats, misc=misc))
+    assert (sentence.feats, sentence.misc, sentence.text) == ((feats,), (misc,), "a = b  c")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        GOOD + word(1, "No"),
+        GOOD + word(1, "No").rstrip("\n"),
+        "\n\n" + GOOD + "\n \n\t\n" + word(1, "No") + "\n\n\n",
+        "# a remark\n\n" + GOOD + "# sent_id = none\n\n" + word(1, "No") + "\n# the end\n",
+        "\ufeff" + GOOD + word(1, "No"),
+        (GOOD + word(1, "No")).replace("\n", "\r\n"),
+        gzip.compress((GOOD + word(1, "No")).encode()),
+        gzip.compress(("\ufeff" + GOOD + word(1, "No")).encode()),
+    ],
+    ids=[
+        "no blank at end",
+        "no line end",
+        "many blanks",
+        "comments alone",
+        "BOM",
+        "CRLF",
+        "gzip",
+        "gzip with BOM",
+    ],
+)
+def test_file_variants_hold_the_same_two_sentences(read, content):
+    first, second = read(content)
+    assert (first.id, first.words, first.misc) == ("good", ("Yes",), ("_",))
+    assert (second.id, second.words, second.misc) == ("file.conllu:2", ("No",), ("_",))
+
+
+def test_a_file_named_gz_need_not_be_compressed(read):
+    assert [s.id for s in read(GOOD, "plain.conllu.gz")] == ["good"]
+
+
+def test_conll_x(read):
+    first, second = read(
+        "1\tCathy\tCathy\tN\tN\teigen|ev\t2\tsu\t_\t_\n2\tzag\tzie\tV\tV\ttrans\t0\tROOT\t0\tROOT\n\n"
+        "1\then\then\tPron\tPron\tper|3\t0\tROOT\t_\t_\n"
+    )
+    assert first.words == ("Cathy", "zag")
+    assert first.tags == ("N", "V")
+    assert (first.heads, first.relations) == ((2, 0), ("su", "ROOT"))
+    assert (first.deps, first.misc) == (("_", "0"), ("_", "ROOT"))  # PHEAD and PDEPREL
+    assert (first.id, first.document, first.text) == ("file.conllu:1", None, None)
+    assert second.id == "file.conllu:2"
+
+
+ROW = word(1).rstrip("\n")
+BAD = {  # rows after line 4, the line to blame, what the message says
+    "nine columns": (ROW.removesuffix("\t_"), 5, "expected 10 tab-separated columns, found 9"),
+    "fourteen columns": (word(1) + ROW.replace("1", "2", 1) + "\t_" * 4, 6, "columns, found 14"),
+    "spaces": (ROW.replace("\t", "    "), 5, "found 1; are the columns separated by spaces"),
+    "id skipped": (word(1) + word(3), 6, "expected word id 2, found '3'"),
+    "id not from one": (word(0), 5, "expected word id 1, found '0'"),
+    "id repeated": (word(1) + word(2) + word(2), 7, "expected word id 3, found '2'"),
+    "id missing": (word(1) + word("_"), 6, "expected word id 2, found '_'"),
+    "id a word": (word(1) + word("two"), 6, r"id \(column 1\) 'two' is no number"),
+    "range backwards": (word("2-1") + word(1) + word(2), 5, r"id \(column 1\) '2-1'"),
+    "head a word": (
+        word(1) + word(2, head="root"),
+        6,
+        r"head \(column 7\) of word 2 is 'root', not a number",
+    ),
+    "head empty": (word(1, head=""), 5, "of word 1 is '', not a number"),
+    "head beyond": (word(1) + "# note\n" + word(2, head=3), 7, "head of word 2 is 3, outside 0 … 2"),
+    "head negative": (word(1) + word(2, head=-1), 6, "head of word 2 is -1, outside 0 … 2"),
+    "form empty": (word(1) + word(2, form=""), 6, r"form \(column 2\) is empty"),
+    "form blank": (word(1, form=" "), 5, r"form \(column 2\) is empty"),
+    "cycle": (word(1, head=3) + word(2) + word(3, head=4) + word(4, head=1), 4, "cycle: 1 → 3 → 4 → 1$"),
+    "cycle above": (word(1, head=2) + word(2, head=3) + word(3, head=2) + word(4), 4, "cycle: 2 → 3 → 2$"),
+    "self-loop": (word(1) + word(2, head=2), 4, "cycle: 2 → 2$"),
+    "ranges overlap": (word("1-2") + word(1) + word("2-3") + word(2) + word(3), 7, "2-3 overlaps"),
+    "range repeated": (word("1-2") + word("1-2") + word(1) + word(2), 6, "1-2 overlaps"),
+    "range early": (word(1) + word("3-4") + word(2) + word(3) + word(4), 6, "3-4 .* out of order"),
+    "range late": (word(1) + word("1-2") + word(2), 6, "1-2 .* out of order"),
+    "no words": (word("1-2"), 4, "no words"),
+    "empty nodes only": (word("0.1"), 4, "no words"),
+}
+
+
+@pytest.mark.parametrize(("rows", "line", "message"), BAD.values(), ids=BAD)
+def test_error_names_file_line_and_sentence(read, tmp_path, rows, line, message):
+    with pytest.raises(CorpusError, match=message) as caught:
+        read(GOOD + "# sent_id = bad\n" + rows)
+    path = tmp_path / "file.conllu"
+    assert (caught.value.file, caught.value.line, caught.value.sentence) == (path, line, "bad")
+    assert str(caught.value).startswith(f"{path}:{line}: sentence 'bad': ")
+
+
+def test_error_names_the_line_of_a_multiword_token_past_the_end(read):
+    with pytest.raises(CorpusError, match="2-3 goes past the last word") as caught:
+        read("# sent_id = bad\n" + word(1) + word("2-3") + word(2))
+    assert caught.value.line == 3
+
+
+def test_error_in_a_sentence_without_id_names_its_number(read):
+    with pytest.raises(CorpusError, match=r"sentence 'file\.conllu:2': expected word id 1") as caught:
+        read(GOOD + word(2))
+    assert (caught.value.sentence, caught.value.line) == ("file.conllu:2", 4)
+
+
+def test_multiword_token_past_the_end(read):
+    with pytest.raises(CorpusError, match="2-3 goes past the last word") as caught:
+        read(word(1) + word("2-3") + word(2))
+    assert caught.value.sentence == "file.conllu:1"
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzip"])
+def test_error_names_the_line_that_is_not_utf8(read, pack):
+    with pytest.raises(CorpusError, match="not UTF-8") as caught:
+        read(pack(GOOD.encode() + word(1, "déjà").encode("latin-1")))
+    assert caught.value.line == 4
+
+
+def test_error_names_the_line_where_gzip_breaks_off(read):
+    with pytest.raises(CorpusError, match="broken gzip") as caught:
+        read(gzip.compress(GOOD.encode())[:-8])  # the checksum is missing, the three lines are not
+    assert caught.value.line == 4
+
+
+@pytest.mark.parametrize("damaged", [slice(2, 3), slice(10, 20), slice(-8, -4)], ids=["header", "data", "checksum"])
+def test_damaged_gzip(read, damaged):
+    packed = bytearray(gzip.compress(GOOD.encode()))
+    packed[damaged] = b"\xff" * len(packed[damaged])
+    with pytest.raises(CorpusError, match="broken gzip"):
+        read(bytes(packed))
+
+
+@pytest.mark.parametrize(("name", "message"), [("none.conllu", "No such file"), (".", "directory")])
+def test_missing_files_and_folders(tmp_path, name, message):
+    with pytest.raises(CorpusError, match=message) as caught:
+        list(read_conllu(tmp_path / name))
+    assert (caught.value.file, caught.value.line) == (tmp_path / name, None)

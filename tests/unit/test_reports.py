@@ -1,0 +1,217 @@
+"""What a run leaves on disk."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analyses.linguistic import DependencyAccuracy, with_control
+from reports import RunFolder, RunFolderError, best_heads_table, records, to_json, write_dependency_report
+from reports.format import interval, percent, shown_rows
+from reports.page import heatmap_data
+from tests.maps import RELATIONS, batch_of, random_corpus
+
+RUN = {
+    "command": "attentionology analyze --model '<b>&'",
+    "started": "2020-01-01T00:00:00+00:00",
+    "options": {"map": "weight"},
+    "model": {
+        "name": "tiny <b>model</b>",
+        "family": "bert",
+        "revision": "abc",
+        "files": {"model.safetensors": "123"},
+        "weights_sha256": "456",
+        "layers": 2,
+        "heads": 3,
+    },
+    "corpus": {
+        "tokens": "syntactic",
+        "files": [
+            {
+                "name": "a.conllu",
+                "path": "x/a.conllu",
+                "sha256": "789",
+                "sentences": 31,
+                "words": 200,
+                "origin": {},
+            }
+        ],
+        "counts": {"sentences": 31, "words_without_head": 4, "empty_nodes": 0},
+    },
+    "sentences": {
+        "read": 30,
+        "substituted_words": 0,
+        "skipped": [{"id": "s-long", "file": "x/a.conllu", "line": 7, "reason": "too long: 999 pieces"}],
+    },
+    "control": {"copies": 2},
+    "versions": {"attentionology": "0"},
+    "seconds": {"dependency": 1.0},
+}
+
+
+@pytest.fixture(scope="module")
+def tables():
+    texts, maps = random_corpus(0)
+    accuracy = DependencyAccuracy(RELATIONS, 2, 3, replicates=20)
+    accuracy.update(batch_of(texts, maps))
+    return accuracy.compute()
+
+
+@pytest.fixture
+def folder(tables, tmp_path):
+    best = with_control(tables.best, [tables.best, tables.best])
+    write_dependency_report(
+        tmp_path, run=RUN, cells=tables.cells, best=best, controls=[tables.best, tables.best], min_count=20
+    )
+    return tmp_path
+
+
+def test_everything_promised_is_there(folder):
+    files = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+    assert files == {
+        "run.json",
+        "summary.json",
+        "report.html",
+        "tables/dependency.csv",
+        "tables/dependency_best.csv",
+        "tables/dependency_control.csv",
+        "figures/dependency_best.svg",
+        "figures/dependency_best.png",
+        "figures/dependency_heads.svg",
+        "figures/dependency_heads.png",
+    }
+
+
+def test_csv_gives_back_the_tables(folder, tables):
+    cells = pd.read_csv(folder / "tables" / "dependency.csv")
+    pd.testing.assert_frame_equal(cells, tables.cells, check_dtype=False)
+    assert len(pd.read_csv(folder / "tables" / "dependency_control.csv")) == 2 * len(tables.best)
+
+
+def test_summary_is_strict_json_with_null_where_there_is_no_rate(folder):
+    summary = json.loads((folder / "summary.json").read_text(), parse_constant=pytest.fail)
+    assert {row["relation"] for row in summary["dependency_best"]} >= set(RELATIONS)
+    assert records(pd.DataFrame({"x": [0.5, np.nan]})) == [{"x": 0.5}, {"x": None}]
+    with pytest.raises(ValueError, match="JSON"):
+        to_json({"x": float("nan")})
+
+
+def test_page_needs_no_network_and_escapes_what_others_wrote(folder):
+    page = (folder / "report.html").read_text()
+
+    class Resources(HTMLParser):
+        def handle_starttag(self, tag, attributes):
+            for name, value in attributes:
+                assert name not in ("src", "srcset", "action"), (tag, name)
+                if name in ("href", "xlink:href"):
+                    assert (value or "").startswith("#"), (tag, value)
+
+    Resources().feed(page)
+    assert not re.search(r"@import|url\((?!#)", page)
+    assert "<b>model</b>" not in page
+    assert "tiny &lt;b&gt;model&lt;/b&gt;" in page
+    assert "x/a.conllu:7" in page
+    assert "too long: 999 pieces" in page
+
+
+def test_page_data_are_the_counts(tables):
+    data = heatmap_data(tables.cells, tables.best)
+    for relation in data["relations"]:
+        for direction, counts in zip(("dep->head", "head->dep"), relation["correct"], strict=True):
+            own = tables.cells[
+                (tables.cells["relation"] == relation["name"]) & (tables.cells["direction"] == direction)
+            ].set_index(["layer", "head"])["correct"]
+            assert counts == [own.loc[layer, head] for layer in (1, 2) for head in (1, 2, 3)]
+
+
+def test_same_results_same_pictures(tables, tmp_path):
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        write_dependency_report(tmp_path / name, run={**RUN, "control": None}, cells=tables.cells, best=tables.best)
+    for picture in ("dependency_best.svg", "dependency_heads.svg"):
+        assert (tmp_path / "one/figures" / picture).read_bytes() == (tmp_path / "two/figures" / picture).read_bytes()
+
+
+def test_control_is_the_mean_and_the_best_over_copies(tables):
+    def copy(shift):
+        return tables.best.assign(accuracy=tables.best["accuracy"] * shift)
+
+    best = with_control(tables.best, [copy(0.5), copy(0.25)[::-1]])
+    np.testing.assert_allclose(best["control_accuracy"], tables.best["accuracy"] * 0.375)
+    np.testing.assert_allclose(best["control_accuracy_max"], tables.best["accuracy"] * 0.5)
+    assert "control_accuracy" not in with_control(tables.best, [])
+
+
+def test_rare_relations_come_last_and_root_is_not_shown(tables):
+    shown = [(row["relation"], row["total"], frequent) for row, frequent in shown_rows(tables.best, 20)]
+    assert {relation for relation, *_ in shown} == set(tables.best["relation"]) - {"root"}
+    assert [frequent for *_, frequent in shown] == sorted((total >= 20 for _, total, _ in shown), reverse=True)
+
+
+def test_terminal_table_shows_a_worked_row(tables):
+    from rich.console import Console
+
+    best = tables.best[tables.best["relation"] == "det"].assign(
+        total=1234, layer=1, head=3, direction="head->dep", accuracy=0.5, accuracy_low=0.25, accuracy_high=0.75,
+        offset=-2, offset_accuracy=0.125, gain=0.375, gain_low=-0.1, gain_high=0.5, heldout_accuracy=np.nan,
+    )  # fmt: skip
+    console = Console(width=150, record=True, file=open("/dev/null", "w"))  # noqa: SIM115, PTH123
+    console.print(best_heads_table(best, min_count=50))
+    row = next(line for line in console.export_text().splitlines() if "det" in line)
+    assert [cell.strip() for cell in row.strip("│").split("│")] == [
+        "det", "1,234", "1-3", "head→dep", "50.0 [25.0, 75.0]", "12.5 (-2)", "+37.5 [-10.0, 50.0]", "–",
+    ]  # fmt: skip
+
+
+def test_number_formats():
+    assert (percent(0.1234), percent(0.05, sign=True), percent(float("nan"))) == ("12.3", "+5.0", "–")
+    assert (interval(0.1, 0.2), interval(float("nan"), float("nan"))) == ("[10.0, 20.0]", "")
+
+
+class TestRunFolder:
+    def test_appears_only_when_complete(self, tmp_path):
+        target = tmp_path / "deep" / "run"
+        with RunFolder(target) as folder:
+            (folder.path / "run.json").write_text("{}")
+            assert not target.exists()
+        assert (target / "run.json").read_text() == "{}"
+        assert [p.name for p in target.parent.iterdir()] == ["run"]
+
+    @pytest.mark.parametrize("interruption", [ValueError, KeyboardInterrupt])
+    def test_interrupted_run_leaves_nothing(self, tmp_path, interruption):
+        with pytest.raises(interruption), RunFolder(tmp_path / "run") as folder:  # noqa: PT012
+            (folder.path / "table.csv").write_text("half")
+            raise interruption
+        assert list(tmp_path.iterdir()) == []
+
+    def test_existing_folder_is_refused(self, tmp_path):
+        (tmp_path / "run").mkdir()
+        with pytest.raises(RunFolderError, match="--overwrite"):
+            RunFolder(tmp_path / "run")
+
+    def test_overwrite_replaces_a_run_wholly(self, tmp_path):
+        for content in ("old", "new"):
+            with RunFolder(tmp_path / "run", overwrite=True) as folder:
+                (folder.path / "run.json").write_text(content)
+                (folder.path / f"{content}.csv").write_text("")
+        assert sorted(p.name for p in (tmp_path / "run").iterdir()) == ["new.csv", "run.json"]
+        assert [p.name for p in tmp_path.iterdir()] == ["run"]
+
+    def test_interrupted_overwrite_keeps_the_old_run(self, tmp_path):
+        with RunFolder(tmp_path / "run") as folder:
+            (folder.path / "run.json").write_text("old")
+        with pytest.raises(KeyboardInterrupt), RunFolder(tmp_path / "run", overwrite=True) as folder:
+            raise KeyboardInterrupt
+        assert (tmp_path / "run" / "run.json").read_text() == "old"
+
+    def test_overwrite_never_deletes_what_is_no_run(self, tmp_path):
+        (tmp_path / "thesis").mkdir()
+        (tmp_path / "thesis" / "chapter.tex").write_text("years")
+        with pytest.raises(RunFolderError, match="left alone"):
+            RunFolder(tmp_path / "thesis", overwrite=True)
+        assert (tmp_path / "thesis" / "chapter.tex").read_text() == "years"

@@ -1,0 +1,198 @@
+import gzip
+import hashlib
+
+import pytest
+
+from corpora_loaders import CorpusError, Sentence, Treebank, load_treebank, read_conllu
+
+
+def sentence(*words, name=None, comments=()):
+    """CoNLL-U text; each word is ``form head relation``."""
+    lines = [f"# sent_id = {name}"] if name else []
+    lines += [f"# {comment}" for comment in comments]
+    for number, word in enumerate(words, start=1):
+        form, head, relation = word.split()
+        lines.append(f"{number}\t{form}\t_\t_\t_\t_\t{head}\t{relation}\t_\t_")
+    return "\n".join(lines) + "\n\n"
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write_file(content, name="a.conllu"):
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return path
+
+    return write_file
+
+
+CATS = sentence("cats 2 nsubj", "sleep 0 root", name="cats")
+DOGS = sentence("dogs 2 nsubj", "bark 0 root", "loudly 2 advmod", name="dogs")
+
+
+def test_counts(write):
+    content = (
+        "# newdoc id = d1\n"
+        + CATS
+        + "# newdoc id = d2\n"
+        + sentence("so _ _", "no 0 root", "yes 0 root", name="cats")
+        + DOGS.replace("1\tdogs", "1-2\td'b\t_\t_\t_\t_\t_\t_\t_\t_\n1\tdogs").replace(
+            "3\t", "2.1\te\t_\t_\t_\t_\t_\t_\t2:dep\t_\n2.2\te\t_\t_\t_\t_\t_\t_\t2:dep\t_\n3\t"
+        )
+    )
+    assert load_treebank(write(content)).counts() == {
+        "sentences": 3,
+        "words": 8,
+        "multiword_tokens": 1,
+        "empty_nodes": 2,
+        "words_without_head": 1,
+        "sentences_without_single_root": 1,
+        "documents": 2,
+        "relations": 3,
+        "renamed_sentence_ids": 1,
+    }
+
+
+def test_relations_are_counted_most_frequent_first_and_then_by_name(write):
+    bank = load_treebank(write(sentence("a 2 z", "b 0 root", "c 2 a", "d 2 a", "e 2 c") + CATS))
+    assert list(bank.relations.items()) == [("a", 2), ("root", 2), ("c", 1), ("nsubj", 1), ("z", 1)]
+
+
+def test_words_without_head_have_no_relation_in_the_inventory(write):
+    bank = load_treebank(write(sentence("a _ det", "b 0 root", "c _ _")))
+    assert dict(bank.relations) == {"root": 1}
+
+
+def test_a_treebank_is_a_sequence_of_its_sentences(write):
+    bank = load_treebank(write(CATS + DOGS))
+    assert len(bank) == 2
+    assert [s.id for s in bank] == ["cats", "dogs"]
+    assert bank[-1].id == "dogs"
+    assert [s.id for s in bank[:1]] == ["cats"]
+
+
+@pytest.mark.parametrize("pack", [str.encode, lambda text: gzip.compress(text.encode())], ids=["plain", "gzip"])
+def test_sha256_is_that_of_the_bytes_on_disk(write, pack):
+    path = write(pack(CATS))
+    [file] = load_treebank(path, limit=1).files
+    assert file.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def test_several_files_make_one_treebank(write):
+    paths = [write(CATS + DOGS, "z.conllu"), write(sentence("Yes 0 root"), "a.conllu")]
+    bank = load_treebank(iter(map(str, paths)))
+    assert [s.id for s in bank] == ["cats", "dogs", "a.conllu:1"]
+    assert [(f.path, f.sentences, f.words) for f in bank.files] == [
+        (str(paths[0]), 2, 5),
+        (str(paths[1]), 1, 1),
+    ]
+
+
+def test_a_document_ends_with_its_file(write):
+    paths = [write("# newdoc id = d\n" + CATS, "1.conllu"), write(DOGS, "2.conllu")]
+    assert [s.document for s in load_treebank(paths)] == ["d", None]
+
+
+@pytest.mark.parametrize(
+    ("limit", "ids", "sizes"),
+    [
+        (1, ["cats"], [1]),
+        (2, ["cats", "dogs"], [2]),
+        (3, ["cats", "dogs", "b.conllu:1"], [2, 1]),
+        (99, ["cats", "dogs", "b.conllu:1", "b.conllu:2"], [2, 2]),
+    ],
+)
+def test_limit_counts_across_files(write, limit, ids, sizes):
+    paths = [write(CATS + DOGS, "a.conllu"), write(sentence("Yes 0 root") * 2, "b.conllu")]
+    bank = load_treebank(paths, limit=limit)
+    assert [s.id for s in bank] == ids
+    assert [f.sentences for f in bank.files] == sizes
+
+
+def test_nothing_beyond_the_limit_is_read(write):
+    path = write(CATS + "broken\n")
+    assert len(load_treebank([path, path.with_name("missing")], limit=1)) == 1
+
+
+def test_repeated_sentence_ids_are_renamed_and_counted(write):
+    bank = load_treebank([write(CATS + DOGS + CATS, "a.conllu"), write(CATS, "b.conllu")])
+    assert [s.id for s in bank] == ["cats", "dogs", "cats#2", "cats#3"]
+    assert bank.renamed == 2
+
+
+def test_default_ids_of_files_of_the_same_name_are_told_apart(write):
+    paths = [write(sentence("Yes 0 root"), "one/a.conllu"), write(sentence("No 0 root"), "two/a.conllu")]
+    assert [s.id for s in load_treebank(paths)] == ["a.conllu:1", "a.conllu:1#2"]
+
+
+def test_unnamed_documents_of_files_of_the_same_name_are_told_apart(write):
+    content = "# newdoc\n" + CATS
+    assert load_treebank([write(content, "one/a.conllu"), write(content, "two/a.conllu")]).counts()["documents"] == 2
+
+
+@pytest.mark.parametrize("order", [["a", "a", "a#2"], ["a#2", "a", "a"]])
+def test_a_renamed_id_never_takes_one_that_is_given(write, order):
+    bank = load_treebank(write("".join(sentence("Yes 0 root", name=name) for name in order)))
+    assert len({s.id for s in bank}) == 3
+
+
+def test_origin_holds_the_comments_on_licence_and_source_of_the_first_sentence(write):
+    comments = ["License = CC0", "source_url = x", "meta::licence = BY", "genre = news", "source ="]
+    later = sentence("No 0 root", comments=["source = y"])
+    [file] = load_treebank(write(sentence("Yes 0 root", comments=comments) + later)).files
+    assert file.origin == {"License": "CC0", "source_url": "x", "meta::licence": "BY"}
+
+
+def test_surface_tokens_replace_syntactic_words_on_request(write):
+    path = write(CATS.replace("1\tcats", "1-2\tcatsleep\t_\t_\t_\t_\t_\t_\t_\t_\n1\tcats") + DOGS)
+    syntactic, surface = load_treebank(path), load_treebank(path, tokens="surface")
+    assert [s.words[0] for s in syntactic] == ["cats", "dogs"]
+    assert [s.words for s in surface] == [("catsleep",), ("dogs", "bark", "loudly")]
+    assert (syntactic.files[0].words, surface.files[0].words) == (5, 4)
+    assert dict(surface.relations) == {"root": 2, "nsubj": 1, "advmod": 1}
+
+
+def test_a_treebank_released_without_its_words_is_refused(write):
+    path = write(sentence("_ 2 nsubj", "_ 0 root") * 2)
+    with pytest.raises(CorpusError, match="without its words") as caught:
+        load_treebank(path)
+    assert caught.value.file == path
+
+
+def test_a_lone_underscore_among_words_is_a_word(write):
+    assert load_treebank(write(sentence("_ 0 root") + CATS))[0].words == ("_",)
+
+
+def test_a_lone_underscore_before_the_limit_is_a_word(write):
+    assert load_treebank(write(sentence("_ 0 root") + CATS), limit=1)[0].words == ("_",)
+
+
+@pytest.mark.parametrize("content", ["", "\n\n", "# newdoc id = d\n\n"], ids=["nothing", "blank", "comment"])
+def test_a_file_without_sentence_is_refused(write, content):
+    path = write(content, "empty.conllu")
+    with pytest.raises(CorpusError, match="no sentence") as caught:
+        load_treebank([write(CATS), path])
+    assert caught.value.file == path
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [({"limit": 0}, "limit"), ({"tokens": "words"}, "tokens"), ({"paths": []}, "no corpus file")],
+)
+def test_impossible_requests_are_refused(write, options, message):
+    with pytest.raises(ValueError, match=message):
+        load_treebank(**{"paths": write(CATS), **options})
+
+
+def test_a_file_is_read_sentence_by_sentence(write):
+    reader = read_conllu(write(CATS + sentence("a 9 dep", name="bad")))
+    assert next(reader).id == "cats"
+    with pytest.raises(CorpusError, match="'bad'"):
+        next(reader)
+
+
+def test_a_column_has_one_value_per_word_or_none_at_all():
+    assert len(Treebank((Sentence(id="s", words=("a", "b")),))[0]) == 2
+    with pytest.raises(ValueError, match="'s' has 2 words but 1 relations"):
+        Sentence(id="s", words=("a", "b"), relations=("x",))
