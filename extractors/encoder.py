@@ -75,11 +75,15 @@ class Encoder:
             name_or_path: folder with ``config.json`` and ``*.safetensors``, or a Hub id.
             revision: branch, tag or commit on the Hub.
             device: where to compute.
-            dtype: of weights and maps. Only float32 and float64 give counts that do not depend on batching.
+            dtype: of weights and maps, float32 or float64. Lower precision would blur the comparisons that
+                every count is made of.
 
         Raises:
+            ValueError: another dtype.
             ModelError: it cannot be found or loaded, holds no safetensors, or gives no attention.
         """
+        if dtype not in (torch.float32, torch.float64):
+            raise ValueError(f"dtype must be torch.float32 or torch.float64, not {dtype}")
         tokenizer = load_tokenizer(name_or_path, revision)
         model, files = load_model(name_or_path, revision, dtype)
         try:
@@ -183,7 +187,8 @@ class Encoder:
         if len(attentions) != expected:
             raise ModelError(
                 f"{self.name or self.family}: {len(attentions)} of {expected} layers gave attention weights; "
-                f"the architecture {self.family!r} or its attention implementation does not return them"
+                f"either {self.family!r} models do not return them, or this one was not loaded with "
+                "attn_implementation='eager'"
             )
         shape = (*attentions[0].shape[:2], ids.shape[1], ids.shape[1])
         for layer, alpha in enumerate(attentions, start=1):
@@ -206,8 +211,9 @@ class _CastAfterLookUp(nn.Module):
         self.num_embeddings = table.num_embeddings
 
     def forward(self, ids: Tensor) -> Tensor:
-        looked_up: Tensor = self._table[0](ids)
-        return looked_up.double()
+        table = self._table[0]
+        looked_up: Tensor = table(ids.to(next(table.parameters()).device))
+        return looked_up.to(ids.device).double()
 
 
 def _max_length(model: Any) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -84,11 +85,11 @@ def extract(
         too_long: what to do with a sentence of more pieces than the model, or ``max_length``, allows:
             ``"skip"`` it and note it in the log, or raise an ``"error"``.
         max_length: a lower limit on the number of pieces, special tokens included.
-        log: filled with what was skipped; without one, a skipped sentence is an error.
+        log: filled with what was skipped; without one, a warning at the end tells how many.
 
     Raises:
         ValueError: unknown kind, level or ``too_long``, ``batch_cells`` or ``max_length`` below 1.
-        ExtractionError: a sentence cannot be read and ``too_long`` is ``"error"`` or there is no log.
+        ExtractionError: a sentence cannot be read and ``too_long`` is ``"error"``.
         ModelError: the maps are not what the kind promises (rows that do not sum to 1, mass on padding).
     """
     map_kind = get_kind(kind)
@@ -100,6 +101,7 @@ def extract(
         raise ValueError("batch_cells and max_length must be at least 1")
     limits = [limit for limit in (encoder.max_length, max_length) if limit is not None]
     limit = min(limits) if limits else None
+    own_log = ExtractionLog() if log is None else log
 
     def batches() -> Iterator[MapBatch]:
         stream = iter(sentences)
@@ -109,17 +111,18 @@ def extract(
                 reason = _obstacle(pieces, limit)
                 if reason is None and isinstance(pieces, Pieces):
                     readable.append((sentence, pieces))
-                elif too_long == "skip" and log is not None:
-                    log.skipped.append(Skipped(sentence, reason or ""))
+                elif too_long == "skip":
+                    own_log.skipped.append(Skipped(sentence, reason or ""))
                 else:
                     place = f"{sentence.file}:{sentence.line}: " if sentence.file else ""
                     raise ExtractionError(f"{place}sentence {sentence.id!r}: {reason}")
             readable.sort(key=lambda pair: -len(pair[1]))
             for batch in _cut(readable, batch_cells, encoder.device):
                 yield _map_batch(encoder, batch, map_kind, level)
-                if log is not None:
-                    log.read += len(batch)
-                    log.substituted_words += sum(pieces.substituted for _, pieces in batch)
+                own_log.read += len(batch)
+                own_log.substituted_words += sum(pieces.substituted for _, pieces in batch)
+        if log is None and own_log.skipped:
+            warnings.warn(f"{len(own_log.skipped)} sentences gave no map: {own_log.reasons()}", stacklevel=2)
 
     return batches()
 
@@ -173,7 +176,7 @@ def _map_batch(encoder: Encoder, batch: list[tuple[Sentence, Pieces]], kind: Map
         labels=tuple(labels),
         kind=kind.name,
         level=level,
-        recompute=recompute if encoder.dtype in (torch.float32, torch.float64) else None,
+        recompute=recompute,
     )
 
 

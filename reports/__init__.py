@@ -1,6 +1,6 @@
 """Results → CSV and JSON, figures, one self-contained page, provenance."""
 
-from reports.dependency import records, to_json, write_dependency_report
+from reports.dependency import records, to_json, write_dependency_record, write_dependency_tables
 from reports.provenance import git_commit, versions
 from reports.run_folder import RunFolder, RunFolderError
 from reports.terminal import best_heads_table
@@ -13,5 +13,6 @@ __all__ = [
     "records",
     "to_json",
     "versions",
-    "write_dependency_report",
+    "write_dependency_record",
+    "write_dependency_tables",
 ]

@@ -14,23 +14,21 @@ from reports.page import write_page
 from reports.run_folder import RUN_RECORD
 
 
-def write_dependency_report(
+def write_dependency_tables(
     folder: Path,
     *,
-    run: dict[str, Any],
     cells: pd.DataFrame,
     best: pd.DataFrame,
     controls: Sequence[pd.DataFrame] = (),
     min_count: int = 50,
 ) -> None:
-    """Write tables, figures, page and run record.
+    """Write ``tables/`` and ``figures/``.
 
     Args:
         folder: an existing folder.
-        run: the run record.
         cells, best: `analyses.linguistic.DependencyTables`, ``best`` perhaps with the control's columns.
         controls: the best-heads table of each randomly initialised copy.
-        min_count: relations with fewer words are greyed in the page and left out of the first figure.
+        min_count: relations with fewer words are left out of the first figure.
     """
     tables, figures = folder / "tables", folder / "figures"
     tables.mkdir()
@@ -42,7 +40,20 @@ def write_dependency_report(
         _write_csv(pd.concat(numbered)[columns], tables / "dependency_control.csv")
     save(best_heads_figure(best, min_count=min_count), figures, "dependency_best")
     save(heads_figure(cells, best), figures, "dependency_heads")
-    svg = (figures / "dependency_best.svg").read_text(encoding="utf-8")
+
+
+def write_dependency_record(
+    folder: Path, *, run: dict[str, Any], cells: pd.DataFrame, best: pd.DataFrame, min_count: int = 50
+) -> None:
+    """Write the page, the summary and the run record, after `write_dependency_tables` in the same folder.
+
+    Args:
+        folder: where the tables and figures are.
+        run: the run record.
+        cells, best: as there.
+        min_count: relations with fewer words are greyed in the page.
+    """
+    svg = (folder / "figures" / "dependency_best.svg").read_text(encoding="utf-8")
     write_page(folder / "report.html", run=run, cells=cells, best=best, figure_svg=svg, min_count=min_count)
     summary = {"run": run, "dependency_best": records(best)}
     (folder / "summary.json").write_text(to_json(summary), encoding="utf-8")

@@ -103,24 +103,25 @@ class Analyze:
         """Do it; returns the exit status."""
         copies = self._check()
         started = datetime.now(UTC).isoformat(timespec="seconds")
-        from corpora_loaders import load_treebank
-        from reports import RunFolder, git_commit, versions, write_dependency_report
+        from corpora_loaders import CorpusError, load_treebank
+        from reports import RunFolder, git_commit, versions, write_dependency_record, write_dependency_tables
 
         out = self.out or Path("runs") / _slug(self.model, self.corpus)
         folder = RunFolder(out, overwrite=self.overwrite)
         stages = Stages()
         with stages("read the corpus"):
             treebank = load_treebank(self._corpus_files(), tokens=self.tokens, limit=self.limit)
+        if not treebank.relations:
+            raise CorpusError("no word has a head; this analysis needs trees", file=self.corpus[0])
         with stages("load the model"):
             encoder = self._encoder()
         with stages("dependency"):
             result, log = self._dependency(encoder, treebank, "dependency", self.replicates)
         controls = []
-        with stages("control"):
-            for k in range(copies):
-                twin = encoder.random_init(self.seed + k)
+        for k in range(copies):
+            with stages("control"):
                 label = f"random weights {k + 1}/{copies}"
-                controls.append(self._dependency(twin, treebank, label, 0)[0].best)
+                controls.append(self._dependency(encoder.random_init(self.seed + k), treebank, label, 0)[0].best)
 
         from analyses.linguistic import with_control
 
@@ -145,14 +146,10 @@ class Analyze:
             "seconds": stages.seconds,
         }
         with folder:
-            write_dependency_report(
-                folder.path,
-                run=run,
-                cells=result.cells,
-                best=best,
-                controls=controls,
-                min_count=self.min_count,
-            )
+            tables: dict[str, Any] = {"cells": result.cells, "best": best, "min_count": self.min_count}
+            with stages("tables and figures"):
+                write_dependency_tables(folder.path, **tables, controls=controls)
+            write_dependency_record(folder.path, run=run, **tables)
         self._show(run, best, out)
         return 0
 

@@ -65,7 +65,7 @@ def test_record_tells_what_was_read_and_what_was_not(model, corpus, tmp_path):
     assert record["corpus"]["files"][0]["words"] == 47
     assert record["options"]["map"] == "weight"
     assert record["model"]["files"].keys() == {"model.safetensors"}
-    assert set(record["seconds"]) == {"read the corpus", "load the model", "dependency", "control"}
+    assert set(record["seconds"]) == {"read the corpus", "load the model", "dependency", "tables and figures"}
     cells = pd.read_csv(tmp_path / "run" / "tables" / "dependency.csv")
     assert cells.groupby("relation")["total"].first().to_dict() == {
         "all": 5, "all-nopunct": 5, "all-nopunct-noroot": 2, "det": 2, "root": 3, "dep": 0,
@@ -137,6 +137,19 @@ def test_broken_corpus_names_file_line_and_sentence(model, tmp_path, capsys):
     (tmp_path / "broken.conllu").write_text("# sent_id = s1\n1\tthe\t_\tDET\t_\t_\t7\tdet\t_\t_\n")
     assert run("--model", model, "--corpus", tmp_path / "broken.conllu", "--out", tmp_path / "run") == 1
     assert "broken.conllu:2: sentence 's1': the head of word 1 is 7" in capsys.readouterr().err
+
+
+def test_corpus_without_trees_is_refused(model, tmp_path, capsys):
+    (tmp_path / "text.conllu").write_text("1\tthe\t_\tDET\t_\t_\t_\t_\t_\t_\n")
+    assert run("--model", model, "--corpus", tmp_path / "text.conllu", "--out", tmp_path / "run") == 1
+    assert "text.conllu: no word has a head" in capsys.readouterr().err
+
+
+def test_without_bootstrap_there_are_no_intervals(model, corpus, tmp_path):
+    assert run("--model", model, "--corpus", corpus, "--replicates", 0, "--out", tmp_path / "run") == 0
+    best = pd.read_csv(tmp_path / "run" / "tables" / "dependency_best.csv")
+    assert best[["accuracy_low", "gain_high"]].isna().all(axis=None)
+    assert best["accuracy"].notna().any()
 
 
 def test_existing_results_are_kept_unless_told_otherwise(model, corpus, tmp_path, capsys):

@@ -149,6 +149,12 @@ def test_missing_folder(tmp_path):
         Encoder.from_pretrained(tmp_path / "nothing")
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_precision_too_low_to_compare_values_is_refused(dtype):
+    with pytest.raises(ValueError, match="dtype must be"):
+        tiny.encoder_from_folder(dtype=dtype)
+
+
 def test_unknown_device():
     with pytest.raises(ModelError, match="cannot use device"):
         tiny.encoder_from_folder(device="cuda:9")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
 import numpy as np
 import pytest
@@ -83,10 +82,14 @@ def test_too_long_sentences_are_logged_or_raise():
     assert [s.id for b in batches for s in b.sentences] == ["of 62", "of 3"]
     assert log.read == 2
     assert [(one.sentence.id, one.reason) for one in log.skipped] == [("of 63", "too long: 65 pieces, the limit is 64")]
-    refusing: list[dict[str, Any]] = [{"too_long": "error", "log": ExtractionLog()}, {}]
-    for options in refusing:
-        with pytest.raises(ExtractionError, match=r"corpus.conllu:63: sentence 'of 63': too long"):
-            list(extract(tiny.encoder(), [sentence(63)], **options))
+    with pytest.raises(ExtractionError, match=r"corpus.conllu:63: sentence 'of 63': too long"):
+        list(extract(tiny.encoder(), [sentence(63)], too_long="error", log=log))
+
+
+def test_without_a_log_a_warning_tells_what_was_skipped():
+    with pytest.warns(UserWarning, match="1 sentences gave no map: of 63: too long"):
+        batches = list(extract(tiny.encoder(), [sentence(63), sentence(3)]))
+    assert [s.id for b in batches for s in b.sentences] == ["of 3"]
 
 
 def test_max_length_counts_special_tokens():

@@ -11,7 +11,15 @@ import pandas as pd
 import pytest
 
 from analyses.linguistic import DependencyAccuracy, with_control
-from reports import RunFolder, RunFolderError, best_heads_table, records, to_json, write_dependency_report
+from reports import (
+    RunFolder,
+    RunFolderError,
+    best_heads_table,
+    records,
+    to_json,
+    write_dependency_record,
+    write_dependency_tables,
+)
 from reports.format import interval, percent, shown_rows
 from reports.page import heatmap_data
 from tests.maps import RELATIONS, batch_of, random_corpus
@@ -65,9 +73,8 @@ def tables():
 @pytest.fixture
 def folder(tables, tmp_path):
     best = with_control(tables.best, [tables.best, tables.best])
-    write_dependency_report(
-        tmp_path, run=RUN, cells=tables.cells, best=best, controls=[tables.best, tables.best], min_count=20
-    )
+    write_dependency_tables(tmp_path, cells=tables.cells, best=best, controls=[tables.best, tables.best], min_count=20)
+    write_dependency_record(tmp_path, run=RUN, cells=tables.cells, best=best, min_count=20)
     return tmp_path
 
 
@@ -132,7 +139,7 @@ def test_page_data_are_the_counts(tables):
 def test_same_results_same_pictures(tables, tmp_path):
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
-        write_dependency_report(tmp_path / name, run={**RUN, "control": None}, cells=tables.cells, best=tables.best)
+        write_dependency_tables(tmp_path / name, cells=tables.cells, best=tables.best)
     for picture in ("dependency_best.svg", "dependency_heads.svg"):
         assert (tmp_path / "one/figures" / picture).read_bytes() == (tmp_path / "two/figures" / picture).read_bytes()
 
