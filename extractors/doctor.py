@@ -78,12 +78,11 @@ def _alignment(encoder: Encoder, sentences: Sequence[Sentence]) -> tuple[bool, s
     aligned = _pieces(encoder, sentences)
     words = sum(len(s) for s in sentences)
     matched = sum(p.special.count(False) - p.substituted for p in aligned)
-    pieces = sum(len(p) - p.special.count(True) for p in aligned)
-    unknown = sum(p.ids.count(encoder.tokenizer.unk_token_id) for p in aligned)
-    found = f"{matched} of {words} words have pieces of their own ({pieces} pieces, {unknown} of them unknown)"
-    if unknown > 0.1 * pieces:
-        found += "; so many unknown pieces mean that the tokenizer does not know this language or script"
-    return matched == words and unknown <= 0.1 * pieces, found
+    unknown = sum(p.unknown for p in aligned)
+    found = f"{matched} of {words} words have pieces of their own, {unknown} words have unknown pieces"
+    if unknown > 0.1 * words:
+        found += "; so many mean that the tokenizer does not know this language or script"
+    return matched == words and unknown <= 0.1 * words, found
 
 
 def _attention(encoder: Encoder, sentences: Sequence[Sentence]) -> tuple[bool, str]:

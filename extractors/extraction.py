@@ -47,11 +47,15 @@ class ExtractionLog:
 
     Attributes:
         read: sentences that gave a map.
+        words: how many words they have.
+        unknown_words: words of which the tokenizer does not know some piece.
         substituted_words: words read as the unknown token because they tokenise to nothing.
         skipped: sentences without a map.
     """
 
     read: int = 0
+    words: int = 0
+    unknown_words: int = 0
     substituted_words: int = 0
     skipped: list[Skipped] = field(default_factory=list)
 
@@ -120,6 +124,8 @@ def extract(
             for batch in _cut(readable, batch_cells, encoder.device):
                 yield _map_batch(encoder, batch, map_kind, level)
                 own_log.read += len(batch)
+                own_log.words += sum(len(sentence) for sentence, _ in batch)
+                own_log.unknown_words += sum(pieces.unknown for _, pieces in batch)
                 own_log.substituted_words += sum(pieces.substituted for _, pieces in batch)
         if log is None and own_log.skipped:
             warnings.warn(f"{len(own_log.skipped)} sentences gave no map: {own_log.reasons()}", stacklevel=2)

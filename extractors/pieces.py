@@ -24,6 +24,7 @@ class Pieces:
         special: for each position, whether it is a special token.
         substituted: how many words the tokenizer made nothing of (a lone control or zero-width character);
             the model reads its unknown token in their place, so that every word keeps its row.
+        unknown: how many words have a piece that is the unknown token, those substituted included.
     """
 
     ids: list[int]
@@ -31,6 +32,7 @@ class Pieces:
     positions: list[int]
     special: list[bool]
     substituted: int
+    unknown: int
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -111,7 +113,10 @@ def _align(tokenizer: Any, n_words: int, encoding: Any) -> Pieces:
         if index == last_piece:
             fill_up_to(n_words)
     fill_up_to(n_words)
-    return Pieces(ids, tokens, positions, special, substituted)
+    unknown = {
+        at for piece, at in zip(ids, positions, strict=True) if piece == tokenizer.unk_token_id and not special[at]
+    }
+    return Pieces(ids, tokens, positions, special, substituted, len(unknown))
 
 
 def prepare_tokenizer(tokenizer: Any) -> Any:

@@ -234,6 +234,9 @@ class Analyze:
         if self.model == DEMO:
             console.print("The demo model's weights were verified by sha256.")
         console.print(f"{read:,} sentences read, {skipped:,} skipped" + (" (see the report)." if skipped else "."))
+        if run["sentences"]["unknown_words"] > 0.05 * run["sentences"]["words"]:
+            unknown = run["sentences"]["unknown_words"] / run["sentences"]["words"]
+            console.print(f"Careful: the tokenizer does not know all of {unknown:.0%} of the words.")
         console.print(f"Report: {out / 'report.html'}\nTables: {out / 'tables'}\n", soft_wrap=True, end="")
 
 
@@ -271,6 +274,8 @@ def _describe_corpus(treebank: Treebank) -> dict[str, Any]:
 def _describe_reading(log: ExtractionLog) -> dict[str, Any]:
     return {
         "read": log.read,
+        "words": log.words,
+        "unknown_words": log.unknown_words,
         "substituted_words": log.substituted_words,
         "skipped": [
             {

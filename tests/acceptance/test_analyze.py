@@ -58,6 +58,8 @@ def test_record_tells_what_was_read_and_what_was_not(model, corpus, tmp_path):
     record = json.loads((tmp_path / "run" / "run.json").read_text())
     assert record["sentences"] == {
         "read": 3,
+        "words": 6,
+        "unknown_words": 1,
         "substituted_words": 1,
         "skipped": [{"id": "long", "file": corpus, "line": 13, "reason": "too long: 84 pieces, the limit is 40"}],
     }

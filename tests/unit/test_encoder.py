@@ -19,7 +19,7 @@ def pieces_of_length(encoder: Encoder, n: int) -> Pieces:
     (one,) = encoder.align([Sentence("s", ("a",))])
     assert isinstance(one, Pieces)
     filler = one.ids[one.special.index(False)]
-    return Pieces([filler] * n, ["a"] * n, list(range(n)), [False] * n, 0)
+    return Pieces([filler] * n, ["a"] * n, list(range(n)), [False] * n, 0, 0)
 
 
 @pytest.mark.parametrize("family", FAMILIES)

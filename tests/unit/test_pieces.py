@@ -81,7 +81,13 @@ def test_each_cjk_word_is_one_position_though_every_character_is_a_piece():
 def test_over_long_word_is_one_unknown_piece():
     pieces = pieces_of(["the", "a" * 150, "man"])
     assert text_of_words(pieces) == ["the", "[UNK]", "man"]
-    assert pieces.substituted == 0
+    assert (pieces.substituted, pieces.unknown) == (0, 1)
+
+
+def test_words_with_unknown_pieces_are_counted_once():
+    pieces = pieces_of(["日本", "the", "\u200b"])
+    assert pieces.tokens == ["[CLS]", "[UNK]", "[UNK]", "the", "[UNK]", "[SEP]"]
+    assert (pieces.substituted, pieces.unknown) == (1, 2)
 
 
 @pytest.mark.parametrize("style", STYLES)

@@ -53,6 +53,8 @@ RUN = {
     },
     "sentences": {
         "read": 30,
+        "words": 190,
+        "unknown_words": 7,
         "substituted_words": 0,
         "skipped": [{"id": "s-long", "file": "x/a.conllu", "line": 7, "reason": "too long: 999 pieces"}],
     },
