@@ -128,7 +128,7 @@ def extract(
                 own_log.unknown_words += sum(pieces.unknown for _, pieces in batch)
                 own_log.substituted_words += sum(pieces.substituted for _, pieces in batch)
         if log is None and own_log.skipped:
-            warnings.warn(f"{len(own_log.skipped)} sentences gave no map: {own_log.reasons()}", stacklevel=2)
+            warnings.warn(f"sentences without a map: {len(own_log.skipped)} ({own_log.reasons()})", stacklevel=2)
 
     return batches()
 

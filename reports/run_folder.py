@@ -31,19 +31,19 @@ class RunFolder:
     """
 
     def __init__(self, target: str | Path, *, overwrite: bool = False) -> None:
-        self.target = Path(target)
+        self.target = Path(target).resolve()  # what a symbolic link points to is replaced, not the link
         self.overwrite = overwrite
         if self.target.exists():
             if not overwrite:
-                raise RunFolderError(f"{self.target} exists; choose another --out or add --overwrite")
+                raise RunFolderError(f"{target} exists; choose another --out or add --overwrite")
             if not (self.target / RUN_RECORD).is_file():
                 raise RunFolderError(
-                    f"{self.target} has no {RUN_RECORD}, so it is not the result of a run; it is left alone"
+                    f"{target} has no {RUN_RECORD}, so it is not the result of a run; it is left alone"
                 )
         self.path = self.target  # until entered
 
     def __enter__(self) -> RunFolder:
-        parent = self.target.absolute().parent
+        parent = self.target.parent
         try:
             parent.mkdir(parents=True, exist_ok=True)
             self.path = Path(tempfile.mkdtemp(prefix=f".{self.target.name}.", suffix=".partial", dir=parent))

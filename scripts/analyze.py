@@ -233,7 +233,7 @@ class Analyze:
         console.print(f"\n{run['model']['name']}, {run['model']['layers']} layers × {run['model']['heads']} heads")
         if self.model == DEMO:
             console.print("The demo model's weights were verified by sha256.")
-        console.print(f"{read:,} sentences read, {skipped:,} skipped" + (" (see the report)." if skipped else "."))
+        console.print(f"Sentences read: {read:,}, skipped: {skipped:,}" + (" (see the report)" if skipped else ""))
         if run["sentences"]["unknown_words"] > 0.05 * run["sentences"]["words"]:
             unknown = run["sentences"]["unknown_words"] / run["sentences"]["words"]
             console.print(f"Careful: the tokenizer does not know all of {unknown:.0%} of the words.")

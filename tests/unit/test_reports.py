@@ -218,6 +218,16 @@ class TestRunFolder:
             raise KeyboardInterrupt
         assert (tmp_path / "run" / "run.json").read_text() == "old"
 
+    def test_overwrite_through_a_symbolic_link_replaces_what_it_points_to(self, tmp_path):
+        with RunFolder(tmp_path / "run") as folder:
+            (folder.path / "run.json").write_text("old")
+        (tmp_path / "latest").symlink_to("run")
+        with RunFolder(tmp_path / "latest", overwrite=True) as folder:
+            (folder.path / "run.json").write_text("new")
+        assert (tmp_path / "latest").is_symlink()
+        assert (tmp_path / "run" / "run.json").read_text() == "new"
+        assert sorted(p.name for p in tmp_path.iterdir()) == ["latest", "run"]
+
     def test_overwrite_never_deletes_what_is_no_run(self, tmp_path):
         (tmp_path / "thesis").mkdir()
         (tmp_path / "thesis" / "chapter.tex").write_text("years")
