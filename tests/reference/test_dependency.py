@@ -85,7 +85,7 @@ def test_counts_of_a_model_do_not_depend_on_batches_threads_or_order(family):
 def test_without_the_exact_path_some_count_would_be_left_to_chance(monkeypatch):
     """The tolerance is not idle: with real maps some decisions do fall under it."""
     treebank = load_treebank(SAMPLE_TREEBANK, limit=60)
-    monkeypatch.setattr(decisions, "NEAR_TIE", 1e-3)
+    monkeypatch.setattr(decisions, "FLOAT32_NOISE", 1e-3)
     asked: list[int] = []
     original = MapBatch.exact
     monkeypatch.setattr(MapBatch, "exact", lambda self, indices: asked.extend(indices) or original(self, indices))  # type: ignore[func-returns-value]
