@@ -23,9 +23,16 @@ def _hashes(sentence_ids: Sequence[str], seed: int) -> npt.NDArray[np.uint64]:
     return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)
 
 
-def halves(sentence_ids: Sequence[str], seed: int = 0) -> npt.NDArray[np.int64]:
-    """Which half, 0 or 1, each sentence belongs to."""
-    return (_hashes(sentence_ids, seed) >> np.uint64(63)).astype(np.int64)
+def halves(sentence_ids: Sequence[str], splits: int, seed: int = 0) -> npt.NDArray[np.bool_]:
+    """Several ways to cut the sentences into two halves; shape (splits, sentences).
+
+    Args:
+        sentence_ids: of the sentences.
+        splits: how many ways, at most 64.
+        seed: of the hash.
+    """
+    bits = np.arange(splits, dtype=np.uint64)[:, None]
+    return (_hashes(sentence_ids, seed)[None, :] >> bits) & np.uint64(1) == 1
 
 
 def poisson_weights(sentence_ids: Sequence[str], replicates: int, seed: int = 0) -> npt.NDArray[np.uint8]:

@@ -2,7 +2,7 @@
 
 One linear operation gives everything: each scored word is a row of 0/1 *outcomes* (is it right for each head
 and direction, for each fixed offset, and a constant 1 for the total), each sentence has *weights* (which half it
-is in, how often each bootstrap replicate draws it), and weights × outcomes, added up per relation, are the
+is in, split by split, how often each bootstrap replicate draws it), and weights × outcomes, added up per relation, are the
 counts, the held-out counts and the bootstrap counts.
 """
 
@@ -29,6 +29,9 @@ The prediction is clipped to the first and last word. The authors' code tries �
 predicts ROOT for sentence-initial words; the baseline here, like the heads it stands beside, only predicts words.
 """
 
+SPLITS = 10
+"""Ways to cut the sentences into halves for held-out accuracy; one split alone is a matter of luck."""
+
 _FLUSH_WORDS = 4096
 
 
@@ -49,14 +52,14 @@ class DependencyAccuracy(Metric):
         n_layers, n_heads: shape of the maps.
         coarse: count universal relations (`coarse_relation`) instead of subtypes as given.
         replicates: number of bootstrap replicates; 0 for none.
-        seed: of the bootstrap and of the split into halves.
+        seed: of the bootstrap and of the splits into halves.
 
     Raises:
         ValueError: a relation is called like one of the `TOTALS`.
     """
 
     full_state_update = False
-    counts: Int[Tensor, "relations halves outcomes"]
+    counts: Int[Tensor, "relations subsets outcomes"]
     bootstrap: Int[Tensor, "relations replicates outcomes"]
 
     def __init__(
@@ -79,7 +82,9 @@ class DependencyAccuracy(Metric):
         index = {name: i for i, name in enumerate(names)}
         self._index = {r: index[coarse_relation(r) if coarse else r] for r in relations}
         outcomes = len(DIRECTIONS) * n_layers * n_heads + len(OFFSETS) + 1
-        self.add_state("counts", torch.zeros(len(names), 2, outcomes, dtype=torch.int64), "sum", persistent=True)
+        # Subset 0 is the whole corpus, subset k the first half of split k.
+        subsets = 1 + SPLITS
+        self.add_state("counts", torch.zeros(len(names), subsets, outcomes, dtype=torch.int64), "sum", persistent=True)
         self.add_state(
             "bootstrap",
             torch.zeros(len(names), replicates, outcomes, dtype=torch.int32),
@@ -145,15 +150,16 @@ class DependencyAccuracy(Metric):
         sentence = np.concatenate([w.sentence + s for s, (_, w, _) in zip(starts, self._pending, strict=False)])
         relation = np.concatenate([words.relation for _, words, _ in self._pending])
         outcomes = torch.cat([o for *_, o in self._pending])
-        half = halves(ids, self.seed)
+        everything = np.ones((1, len(ids)))
+        drawn = poisson_weights(ids, self.replicates, self.seed)
         weights: Float[Tensor, "rows sentences"] = torch.from_numpy(
-            np.concatenate([[half == 0, half == 1], poisson_weights(ids, self.replicates, self.seed)])
+            np.concatenate([everything, halves(ids, SPLITS, self.seed), drawn])
         ).float()
         for r in np.unique(relation):
             rows = np.flatnonzero(relation == r)
             added = weights[:, sentence[rows]] @ outcomes[rows].float()
-            self.counts[r] += added[:2].to(self.counts)
-            self.bootstrap[r] += added[2:].to(self.bootstrap)
+            self.counts[r] += added[: 1 + SPLITS].to(self.counts)
+            self.bootstrap[r] += added[1 + SPLITS :].to(self.bootstrap)
         self._pending = []
 
     # Whatever reads the states must see the pending words too.

@@ -24,7 +24,7 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True)
 class Counts:
-    """Integer counts per relation and weighting (half of the corpus, or bootstrap replicate).
+    """Integer counts per relation and weighting (subset of the corpus, or bootstrap replicate).
 
     Shapes: correct (relations, weightings, directions, layers, heads), by_offset (relations, weightings,
     offsets), total (relations, weightings).
@@ -43,23 +43,32 @@ class DependencyTables(NamedTuple):  # torchmetrics does not let a frozen datacl
             total, accuracy``.
         best: one row per relation, most frequent first after the `TOTALS`. Its columns:
             ``relation, total``; the best head ``layer, head, direction, correct, accuracy`` with its 95 %
-            bootstrap interval ``accuracy_low, accuracy_high``; the best fixed offset ``offset,
-            offset_correct, offset_accuracy``; ``gain`` = accuracy − offset_accuracy with ``gain_low,
-            gain_high``; and ``heldout_correct, heldout_total, heldout_accuracy``, where head and direction
-            were chosen on one half of the sentences and scored on the other, both ways.
+            bootstrap interval ``accuracy_low, accuracy_high``, and how many heads and directions share that
+            count, ``tied`` (1: none but itself); the best fixed offset ``offset, offset_correct,
+            offset_accuracy``; ``gain`` = accuracy − offset_accuracy with ``gain_low, gain_high``; and
+            ``heldout_correct, heldout_total, heldout_accuracy``, where head and direction were chosen on one
+            half of the sentences and scored on the other, both ways, added up over several splits (so every
+            word counts once per split), with the lowest and highest of the splits, ``heldout_min,
+            heldout_max``.
     """
 
     cells: pd.DataFrame
     best: pd.DataFrame
 
 
-def tables(relations: Sequence[str], halves: Counts, replicates: Counts, offsets: Sequence[int]) -> DependencyTables:
+def tables(relations: Sequence[str], subsets: Counts, replicates: Counts, offsets: Sequence[int]) -> DependencyTables:
     """Build the tables.
+
+    Args:
+        relations: the inventory.
+        subsets: counts over the whole corpus, then over one half of each split.
+        replicates: counts over each bootstrap replicate.
+        offsets: the fixed offsets.
 
     Ties for the best head go to the higher layer, then head, then ``head->dep``; ties for the best offset to
     the larger one, both as in the authors' code.
     """
-    by_frequency = sorted(range(len(relations)), key=lambda r: (-halves.total[r].sum(), relations[r]))
+    by_frequency = sorted(range(len(relations)), key=lambda r: (-subsets.total[r, 0], relations[r]))
     members: dict[str, list[int]] = {
         ALL: by_frequency,
         ALL_NO_PUNCT: [r for r in by_frequency if _universal(relations[r]) != "punct"],
@@ -67,9 +76,10 @@ def tables(relations: Sequence[str], halves: Counts, replicates: Counts, offsets
         **{relations[r]: [r] for r in by_frequency},
     }
     cells = [
-        _cells(name, halves.correct[rows].sum((0, 1)), int(halves.total[rows].sum())) for name, rows in members.items()
+        _cells(name, subsets.correct[rows, 0].sum(0), int(subsets.total[rows, 0].sum()))
+        for name, rows in members.items()
     ]
-    best = [_best(name, rows, halves, replicates, offsets) for name, rows in members.items()]
+    best = [_best(name, rows, subsets, replicates, offsets) for name, rows in members.items()]
     return DependencyTables(pd.concat(cells, ignore_index=True), pd.DataFrame(best))
 
 
@@ -92,13 +102,13 @@ def _cells(name: str, correct: Array, total: int) -> pd.DataFrame:
     )
 
 
-def _best(name: str, rows: list[int], halves: Counts, replicates: Counts, offsets: Sequence[int]) -> dict[str, Any]:
-    correct, total = halves.correct[rows].sum(0), halves.total[rows].sum(0)  # by half
-    by_offset = halves.by_offset[rows].sum((0, 1))
-    n = int(total.sum())
-    chosen = _argbest(correct.sum(0))
+def _best(name: str, rows: list[int], subsets: Counts, replicates: Counts, offsets: Sequence[int]) -> dict[str, Any]:
+    correct, total = subsets.correct[rows].sum(0), subsets.total[rows].sum(0)
+    by_offset = subsets.by_offset[rows, 0].sum(0)
+    n = int(total[0])
+    chosen = _argbest(correct[0])
     offset = max(range(len(offsets)), key=lambda k: (by_offset[k], offsets[k]))
-    right, right_by_offset = int(correct.sum(0)[chosen]), int(by_offset[offset])
+    right, right_by_offset = int(correct[0][chosen]), int(by_offset[offset])
 
     def drawn(column: Array) -> Array:
         return np.asarray(column.sum(0, dtype=np.int64))
@@ -109,11 +119,8 @@ def _best(name: str, rows: list[int], halves: Counts, replicates: Counts, offset
     low, high = _interval(_rates(drawn_right, drawn_total))
     gain_low, gain_high = _interval(_rates(drawn_right - drawn_by_offset, drawn_total))
 
-    heldout_right = heldout_total = 0
-    for choose, score in ((0, 1), (1, 0)):
-        if total[choose] > 0:  # with nothing to choose on there is no choice to score
-            heldout_right += int(correct[score][_argbest(correct[choose])])
-            heldout_total += int(total[score])
+    heldout_right, heldout_total = _heldout(correct, total)
+    heldout = _rates(heldout_right, heldout_total)
     direction, layer, head = chosen
     return {
         "relation": name,
@@ -121,6 +128,7 @@ def _best(name: str, rows: list[int], halves: Counts, replicates: Counts, offset
         "layer": layer + 1,
         "head": head + 1,
         "direction": DIRECTIONS[direction],
+        "tied": int((correct[0] == right).sum()),
         "correct": right,
         "accuracy": _rate(right, n),
         "accuracy_low": low,
@@ -131,10 +139,26 @@ def _best(name: str, rows: list[int], halves: Counts, replicates: Counts, offset
         "gain": _rate(right - right_by_offset, n),
         "gain_low": gain_low,
         "gain_high": gain_high,
-        "heldout_correct": heldout_right,
-        "heldout_total": heldout_total,
-        "heldout_accuracy": _rate(heldout_right, heldout_total),
+        "heldout_correct": int(heldout_right.sum()),
+        "heldout_total": int(heldout_total.sum()),
+        "heldout_accuracy": _rate(int(heldout_right.sum()), int(heldout_total.sum())),
+        "heldout_min": float(heldout.min()) if heldout.size else float("nan"),
+        "heldout_max": float(heldout.max()) if heldout.size else float("nan"),
     }
+
+
+def _heldout(correct: Array, total: Array) -> tuple[Array, Array]:
+    """Right words and words for each split: chosen on one half, scored on the other, both ways together."""
+    right, scored = [], []
+    for k in range(1, len(correct)):
+        halves = (correct[k], total[k]), (correct[0] - correct[k], total[0] - total[k])
+        right.append(0)
+        scored.append(0)
+        for (choose, n_choose), (score, n_score) in (halves, halves[::-1]):
+            if n_choose > 0:  # with nothing to choose on there is no choice to score
+                right[-1] += int(score[_argbest(choose)])
+                scored[-1] += int(n_score)
+    return np.array(right), np.array(scored)
 
 
 def _argbest(correct: Array) -> tuple[int, int, int]:

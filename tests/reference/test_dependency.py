@@ -12,6 +12,7 @@ import torch
 from torch.multiprocessing.spawn import spawn
 
 from analyses.linguistic import OFFSETS, DependencyAccuracy, decisions
+from analyses.linguistic.dependency import SPLITS
 from analyses.resampling import halves, poisson_weights
 from corpora_loaders import load_treebank
 from corpora_loaders.sample import SAMPLE_TREEBANK
@@ -100,17 +101,33 @@ def test_heldout_accuracy():
     accuracy = DependencyAccuracy(RELATIONS, 2, 3, replicates=0, seed=5)
     accuracy.update(batch_of(texts, maps))
     best = accuracy.compute().best.set_index("relation")
-    side = halves([s.id for s in texts], seed=5)
+    splits = halves([s.id for s in texts], SPLITS, seed=5)
     for relation in ("det", "obj"):
-        right = total = 0
-        for choose in (0, 1):
-            chosen, _ = naive.dependency_counts(texts, maps, [int(h == choose) for h in side])
-            scored, n = naive.dependency_counts(texts, maps, [int(h != choose) for h in side])
-            cells = [(layer, head, d) for layer in (1, 2) for head in (1, 2, 3) for d in ("dep->head", "head->dep")]
-            layer, head, d = max(cells, key=lambda c: (chosen[relation, c[2], c[0], c[1]], c))
-            right += scored[relation, d, layer, head]
-            total += n[relation]
-        assert (best.loc[relation, "heldout_correct"], best.loc[relation, "heldout_total"]) == (right, total)
+        cells = [(layer, head, d) for layer in (1, 2) for head in (1, 2, 3) for d in ("dep->head", "head->dep")]
+        right, total = [], []
+        for first in splits:
+            right.append(0)
+            total.append(0)
+            for choosing in (first, ~first):
+                chosen, _ = naive.dependency_counts(texts, maps, choosing.astype(int).tolist())
+                scored, n = naive.dependency_counts(texts, maps, (~choosing).astype(int).tolist())
+                layer, head, d = max(cells, key=lambda c: (chosen[relation, c[2], c[0], c[1]], c))
+                right[-1] += scored[relation, d, layer, head]
+                total[-1] += n[relation]
+        row: Any = best.loc[relation]
+        assert (row["heldout_correct"], row["heldout_total"]) == (sum(right), sum(total))
+        rates = [r / n for r, n in zip(right, total, strict=True)]
+        assert (row["heldout_min"], row["heldout_max"]) == (min(rates), max(rates))
+        assert min(rates) < max(rates)
+
+
+def test_a_half_without_the_relation_chooses_nothing():
+    texts, maps = random_corpus(21, sentences=1)
+    accuracy = DependencyAccuracy(RELATIONS, 2, 3, replicates=0)
+    accuracy.update(batch_of(texts, maps))
+    best = accuracy.compute().best
+    assert (best["heldout_total"] == 0).all()
+    assert best["heldout_accuracy"].isna().all()
 
 
 def test_intervals_are_those_of_the_weighted_recounts():

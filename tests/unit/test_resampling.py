@@ -40,17 +40,20 @@ def test_a_sentence_gets_the_same_weights_in_any_company():
 def test_weights_are_the_same_on_every_machine():
     # Written down once; a change here changes every published interval.
     assert poisson_weights(["a", "b"], 6).tolist() == [[1, 1], [3, 0], [1, 2], [2, 1], [0, 0], [0, 0]]
-    assert halves(["a", "b", "c", "d"]).tolist() == [0, 1, 1, 0]
+    assert halves(["a", "b", "c", "d"], 1).astype(int).tolist() == [0, 1, 1, 0]
 
 
-def test_halves_are_halves():
-    half = halves(IDS)
-    assert set(half) == {0, 1}
-    assert abs(half.mean() - 0.5) < 4 * 0.5 / math.sqrt(len(IDS))
-    assert np.array_equal(halves(IDS[10:20]), half[10:20])
-    assert not np.array_equal(halves(IDS, seed=1), half)
+def test_halves_are_halves_and_splits_are_independent():
+    half = halves(IDS, 10)
+    assert half.shape == (10, 2000)
+    tolerance = 4 * 0.5 / math.sqrt(len(IDS))
+    assert np.abs(half.mean(1) - 0.5).max() < tolerance
+    agreement = np.array([(half[i] == half[j]).mean() for i in range(10) for j in range(i)])
+    assert np.abs(agreement - 0.5).max() < tolerance
+    assert np.array_equal(halves(IDS[10:20], 10), half[:, 10:20])
+    assert not np.array_equal(halves(IDS, 10, seed=1), half)
 
 
 def test_no_sentences():
     assert poisson_weights([], 3).shape == (3, 0)
-    assert halves([]).shape == (0,)
+    assert halves([], 2).shape == (2, 0)
