@@ -32,7 +32,8 @@ def halves(sentence_ids: Sequence[str], splits: int, seed: int = 0) -> npt.NDArr
         seed: of the hash.
     """
     bits = np.arange(splits, dtype=np.uint64)[:, None]
-    return (_hashes(sentence_ids, seed)[None, :] >> bits) & np.uint64(1) == 1
+    first: npt.NDArray[np.bool_] = (_hashes(sentence_ids, seed)[None, :] >> bits) & np.uint64(1) == 1
+    return first
 
 
 def poisson_weights(sentence_ids: Sequence[str], replicates: int, seed: int = 0) -> npt.NDArray[np.uint8]:

@@ -1,15 +1,15 @@
 """Per-head dependency accuracy (Clark et al. 2019, §4.2), with what is needed to believe it.
 
-One linear operation gives everything: each scored word is a row of 0/1 *outcomes* (is it right for each head
-and direction, for each fixed offset, and a constant 1 for the total), each sentence has *weights* (which half it
-is in, split by split, how often each bootstrap replicate draws it), and weights × outcomes, added up per relation, are the
+One linear operation gives everything: each scored word is a row of 0/1 *outcomes* (is it right for each head and
+direction, for each fixed offset, and a constant 1 for the total), each sentence has *weights* (which half it is
+in, split by split, how often each bootstrap replicate draws it), and weights × outcomes, added up per relation, are the
 counts, the held-out counts and the bootstrap counts.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import torch
@@ -32,7 +32,7 @@ predicts ROOT for sentence-initial words; the baseline here, like the heads it s
 SPLITS = 10
 """Ways to cut the sentences into halves for held-out accuracy; one split alone is a matter of luck."""
 
-_FLUSH_WORDS = 4096
+_MOST_WORDS = 2**23  # of one relation; float32 holds integers exactly up to twice that
 
 
 def coarse_relation(relation: str) -> str:
@@ -47,6 +47,8 @@ class DependencyAccuracy(Metric):
     ``state_dict`` and `torch.distributed` add up parts of a corpus. All states are integer counts and the
     resampling depends on sentence ids alone, so any split of the corpus gives the same bits.
 
+    The bootstrap takes ``relations × replicates × (2 · layers · heads + 11) × 4`` bytes.
+
     Args:
         relations: the inventory; every word's relation must be in it.
         n_layers, n_heads: shape of the maps.
@@ -60,7 +62,8 @@ class DependencyAccuracy(Metric):
 
     full_state_update = False
     counts: Int[Tensor, "relations subsets outcomes"]
-    bootstrap: Int[Tensor, "relations replicates outcomes"]
+    bootstrap: Float[Tensor, "relations replicates outcomes"]
+    configuration: Int[Tensor, ""]
 
     def __init__(
         self,
@@ -72,10 +75,10 @@ class DependencyAccuracy(Metric):
         replicates: int = 1000,
         seed: int = 0,
     ) -> None:
-        super().__init__()
-        if clash := set(relations) & set(TOTALS):
-            raise ValueError(f"relation names {sorted(clash)} are reserved for totals")
+        super().__init__(compute_with_cache=False)
         names = sorted({coarse_relation(r) if coarse else r for r in relations})
+        if clash := set(names) & set(TOTALS):
+            raise ValueError(f"relation names {sorted(clash)} are reserved for totals")
         self.relations = tuple(names)
         self.n_layers, self.n_heads = n_layers, n_heads
         self.coarse, self.replicates, self.seed = coarse, replicates, seed
@@ -83,21 +86,18 @@ class DependencyAccuracy(Metric):
         self._index = {r: index[coarse_relation(r) if coarse else r] for r in relations}
         outcomes = len(DIRECTIONS) * n_layers * n_heads + len(OFFSETS) + 1
         # Subset 0 is the whole corpus, subset k the first half of split k.
-        subsets = 1 + SPLITS
-        self.add_state("counts", torch.zeros(len(names), subsets, outcomes, dtype=torch.int64), "sum", persistent=True)
-        self.add_state(
-            "bootstrap",
-            torch.zeros(len(names), replicates, outcomes, dtype=torch.int32),
-            "sum",
-            persistent=True,
-        )
-        self._pending: list[tuple[list[str], ScoredWords, Tensor]] = []
+        counts = torch.zeros(len(names), 1 + SPLITS, outcomes, dtype=torch.int64)
+        self.add_state("counts", counts, "sum", persistent=True)
+        # Integers too, in float32 because it is added to by matrix products in place.
+        self.add_state("bootstrap", torch.zeros(len(names), replicates, outcomes), "sum", persistent=True)
+        self.add_state("configuration", torch.tensor(self._hash()), _the_same, persistent=True)
 
     def update(self, batch: MapBatch) -> None:
         """Count a batch.
 
         Raises:
             ValueError: token-level maps, maps of another shape, or a relation outside the inventory.
+            OverflowError: more words of one relation than the bootstrap can count.
         """
         if batch.level != "word":
             raise ValueError("dependency accuracy needs word-level maps (level='word')")
@@ -110,13 +110,27 @@ class DependencyAccuracy(Metric):
             words = ScoredWords.of(batch.sentences, self._index)
         except KeyError as error:
             raise ValueError(f"relation {error} is not in the inventory") from None
-        self._pending.append(([s.id for s in batch.sentences], words, self._outcomes(batch, words)))
-        if sum(len(outcomes) for *_, outcomes in self._pending) >= _FLUSH_WORDS:
-            self._flush()
+        self._check_configuration()
+        outcomes = self._outcomes(batch, words).float()
+        ids = [sentence.id for sentence in batch.sentences]
+        subsets = torch.from_numpy(np.concatenate([np.ones((1, len(ids)), dtype=bool), halves(ids, SPLITS, self.seed)]))
+        drawn = torch.from_numpy(poisson_weights(ids, self.replicates, self.seed))
+        # Products of small integers: float32 is exact.
+        for r in np.unique(words.relation):
+            rows = np.flatnonzero(words.relation == r)
+            sentence, right = words.sentence[rows], outcomes[rows]
+            self.counts[r] += (subsets[:, sentence].float() @ right).to(self.counts)
+            self.bootstrap[r].addmm_(drawn[:, sentence].float(), right)
+        if self.replicates and int(self.counts[:, 0, -1].max()) > _MOST_WORDS:
+            raise OverflowError(f"more than {_MOST_WORDS:,} words of one relation; count without replicates")
 
     def compute(self) -> DependencyTables:
-        """The tables, see `DependencyTables`."""
-        self._flush()
+        """The tables, see `DependencyTables`.
+
+        Raises:
+            ValueError: counts of another configuration were merged or loaded.
+        """
+        self._check_configuration()
         heads = len(DIRECTIONS) * self.n_layers * self.n_heads
         shape = (len(DIRECTIONS), self.n_layers, self.n_heads)
 
@@ -141,49 +155,17 @@ class DependencyAccuracy(Metric):
             dim=1,
         )
 
-    def _flush(self) -> None:
-        """Turn pending outcomes into counts. Products of small integers, so float32 is exact here."""
-        if not self._pending:
-            return
-        ids = [i for batch_ids, *_ in self._pending for i in batch_ids]
-        starts = np.cumsum([0, *(len(batch_ids) for batch_ids, *_ in self._pending)])
-        sentence = np.concatenate([w.sentence + s for s, (_, w, _) in zip(starts, self._pending, strict=False)])
-        relation = np.concatenate([words.relation for _, words, _ in self._pending])
-        outcomes = torch.cat([o for *_, o in self._pending])
-        everything = np.ones((1, len(ids)))
-        drawn = poisson_weights(ids, self.replicates, self.seed)
-        weights: Float[Tensor, "rows sentences"] = torch.from_numpy(
-            np.concatenate([everything, halves(ids, SPLITS, self.seed), drawn])
-        ).float()
-        for r in np.unique(relation):
-            rows = np.flatnonzero(relation == r)
-            added = weights[:, sentence[rows]] @ outcomes[rows].float()
-            self.counts[r] += added[: 1 + SPLITS].to(self.counts)
-            self.bootstrap[r] += added[1 + SPLITS :].to(self.bootstrap)
-        self._pending = []
+    def _hash(self) -> int:
+        described = (self.relations, self.n_layers, self.n_heads, self.coarse, self.replicates, self.seed)
+        digest = hashlib.blake2b(repr(described).encode(), digest_size=8).digest()
+        return int.from_bytes(digest, "little") >> 1
 
-    # Whatever reads the states must see the pending words too.
+    def _check_configuration(self) -> None:
+        if int(self.configuration) != self._hash():
+            raise ValueError("counts made with other relations, shapes, replicates or seeds cannot be added up")
 
-    def sync(self, *args: Any, **kwargs: Any) -> None:  # noqa: D102
-        self._flush()
-        super().sync(*args, **kwargs)
 
-    def merge_state(self, incoming_state: dict[str, Any] | Metric) -> None:  # noqa: D102
-        if isinstance(incoming_state, DependencyAccuracy):
-            mine, other = self._configuration(), incoming_state._configuration()
-            if mine != other:
-                raise ValueError(f"cannot merge counts of different configurations: {mine} and {other}")
-            incoming_state._flush()
-        self._flush()
-        super().merge_state(incoming_state)
-
-    def state_dict(self, *args: Any, **kwargs: Any) -> dict[str, Any]:  # type: ignore[override]  # noqa: D102
-        self._flush()
-        return super().state_dict(*args, **kwargs)
-
-    def reset(self) -> None:  # noqa: D102
-        self._pending = []
-        super().reset()
-
-    def _configuration(self) -> tuple[Any, ...]:
-        return self.relations, self.n_layers, self.n_heads, self.coarse, self.replicates, self.seed
+def _the_same(configurations: Int[Tensor, " parts"]) -> Int[Tensor, ""]:
+    """How the configurations of parts merge: they do not, unless they are one."""
+    one = configurations[0]
+    return one if bool((configurations == one).all()) else torch.tensor(-1, device=one.device)

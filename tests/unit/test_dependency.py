@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from torchmetrics import MetricCollection
 
 from analyses.linguistic import DIRECTIONS, DependencyAccuracy
 from corpora_loaders import Sentence
@@ -183,18 +184,55 @@ def test_splitting_ordering_and_merging_change_no_bit(seed):
         pd.testing.assert_frame_equal(ours, theirs, check_exact=True)
 
 
-def test_reset_forgets_pending_words_too():
-    texts, maps = random_corpus(5)
-    accuracy = metric(2, 3)
-    accuracy.update(batch_of(texts, maps))
-    accuracy.reset()
-    accuracy.update(batch_of([CAT], [np.ones((2, 3, 6, 6), dtype=np.float32)]))
-    assert accuracy.compute().best.set_index("relation").loc["all", "total"] == 4
+def test_every_way_torchmetrics_offers_counts_the_same():
+    texts, maps = random_corpus(3)
+    first, second = batch_of(texts[:15], maps[:15]), batch_of(texts[15:], maps[15:])
+    whole = metric(2, 3)
+    whole.update(batch_of(texts, maps))
+    expected = whole.compute()
+
+    by_call = metric(2, 3)
+    by_call.update(first)
+    by_call(second)
+    by_dictionary = metric(2, 3)
+    by_dictionary.update(first)
+    other = metric(2, 3)
+    other.update(second)
+    by_dictionary.compute()  # a result asked for in between is not kept
+    by_dictionary.merge_state(other.metric_state)
+    loaded = metric(2, 3)
+    loaded.update(first)
+    loaded.load_state_dict(whole.state_dict())
+    after_reset = metric(2, 3)
+    after_reset.update(first)
+    after_reset.reset()
+    after_reset.update(first)
+    after_reset.update(second)
+    for accuracy in (by_call, by_dictionary, loaded, after_reset):
+        for ours, theirs in zip(accuracy.compute(), expected, strict=True):
+            pd.testing.assert_frame_equal(ours, theirs, check_exact=True)
+
+
+def test_in_a_collection_each_keeps_its_own_seed():
+    texts, maps = random_corpus(3)
+    batch = batch_of(texts, maps)
+    collection = MetricCollection({"a": metric(2, 3, seed=0), "b": metric(2, 3, seed=5)})
+    collection.update(batch)
+    alone = metric(2, 3, seed=5)
+    alone.update(batch)
+    pd.testing.assert_frame_equal(collection["b"].compute().best, alone.compute().best)
+    assert not collection["a"].compute().best.equals(collection["b"].compute().best)
 
 
 def test_counts_of_different_configurations_do_not_merge():
-    with pytest.raises(ValueError, match="different configurations"):
-        metric(2, 3).merge_state(metric(2, 3, seed=1))
+    texts, maps = random_corpus(3)
+    accuracy = metric(2, 3)
+    accuracy.update(batch_of(texts, maps))
+    for other in (metric(2, 3, seed=1), DependencyAccuracy([*RELATIONS[:-1], "x"], 2, 3, replicates=50)):
+        spoilt = accuracy.clone()
+        spoilt.merge_state(other.state_dict())
+        with pytest.raises(ValueError, match="cannot be added up"):
+            spoilt.compute()
 
 
 def test_wrong_maps_are_refused():
@@ -214,3 +252,5 @@ def test_wrong_maps_are_refused():
 def test_relation_called_like_a_total_is_refused():
     with pytest.raises(ValueError, match="reserved"):
         DependencyAccuracy(["det", "all"], 1, 1)
+    with pytest.raises(ValueError, match="reserved"):
+        DependencyAccuracy(["det", "all:x"], 1, 1, coarse=True)
