@@ -48,7 +48,7 @@ def read_conllu(path: str | Path) -> Iterator[Sentence]:
     document: str | None = None
     documents = sentences = 0
     for number, line in _with_final_blank(path):
-        if line.strip():
+        if line.strip() or line.count("\t") == _COLUMNS - 1:  # a row of empty columns is no blank line
             block.append((number, line))
             continue
         if not block:
@@ -61,6 +61,8 @@ def read_conllu(path: str | Path) -> Iterator[Sentence]:
         if any(not text.startswith("#") for _, text in block):
             sentences += 1
             yield _sentence(path, block, f"{path.name}:{sentences}", document)
+        else:
+            _check_comments(path, block)
         block = []
 
 
@@ -69,6 +71,15 @@ def _with_final_blank(path: Path) -> Iterator[tuple[int, str]]:
     for number, line in numbered_lines(path):
         yield number, line
     yield number + 1, ""
+
+
+def _check_comments(path: Path, block: list[tuple[int, str]]) -> None:
+    """Comments between sentences are fine; the comments of a sentence that is not there are not."""
+    for number, text in block:
+        for key, value in parse_comment_line(text):
+            if key in ("sent_id", "text"):
+                message = "a sentence of which only the comments are left; is the file complete?"
+                raise CorpusError(message, file=path, line=number, sentence=value if key == "sent_id" else None)
 
 
 def _sentence(path: Path, block: list[tuple[int, str]], default_id: str, document: str | None) -> Sentence:
@@ -92,11 +103,11 @@ def _sentence(path: Path, block: list[tuple[int, str]], default_id: str, documen
         if len(columns) != _COLUMNS:
             hint = "; are the columns separated by spaces?" if len(columns) == 1 else ""
             raise fail(f"expected {_COLUMNS} tab-separated columns, found {len(columns)}{hint}", number)
-        if not columns[1].strip():
+        if not columns[1]:
             raise fail("the form (column 2) is empty", number)
         try:
             word_id = parse_id_value(columns[0])
-        except ParseException as error:
+        except (ParseException, ValueError) as error:
             raise fail(f"the id (column 1) {columns[0]!r} is no number, range or decimal", number) from error
         if isinstance(word_id, tuple):
             first, kind, last = word_id
@@ -123,10 +134,12 @@ def _sentence(path: Path, block: list[tuple[int, str]], default_id: str, documen
     for index, (columns, number) in enumerate(zip(rows, lines, strict=True), start=1):
         try:
             head = parse_int_value(columns[6])
-        except ParseException as error:
+        except (ParseException, ValueError) as error:
             raise fail(f"the head (column 7) of word {index} is {columns[6]!r}, not a number", number) from error
         if head is not None and not 0 <= head <= len(rows):
             raise fail(f"the head of word {index} is {head}, outside 0 … {len(rows)}", number)
+        if not columns[7] or any(character.isspace() for character in columns[7]):
+            raise fail(f"the relation (column 8) of word {index} is {columns[7]!r}; a name or _ is expected", number)
         heads.append(head)
     try:
         depths(heads)

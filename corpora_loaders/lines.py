@@ -21,11 +21,15 @@ def numbered_lines(path: str | Path) -> Iterator[tuple[int, str]]:
     line separators which occur inside corpora stay where they are.
 
     Raises:
-        CorpusError: no such file, a folder, not UTF-8 (with the line), or a broken gzip stream.
+        CorpusError: no such file, a folder or pipe (a corpus is read more than once), not UTF-8 (with the
+            line), or a broken gzip stream.
     """
     path = Path(path)
     number = 0
     try:
+        if path.exists() and not path.is_file():
+            what = "a folder; name the files in it" if path.is_dir() else "not a regular file"
+            raise CorpusError(f"this is {what}", file=path)
         with path.open("rb") as file:
             compressed = file.read(2) == _GZIP_MAGIC
         with gzip.open(path) if compressed else path.open("rb") as stream:

@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import count
 from pathlib import Path
 from typing import Literal, overload
 
@@ -105,7 +104,7 @@ def load_treebank(
 
     Raises:
         CorpusError: a file cannot be read, holds no sentence, or was released without its words (every form
-            is ``_``, as in treebanks whose text may not be distributed).
+            is ``_``, as in treebanks whose text may not be distributed), or two files are the same.
     """
     chosen = [paths] if isinstance(paths, str | Path) else list(paths)
     if not chosen:
@@ -116,7 +115,7 @@ def load_treebank(
         raise ValueError(f"tokens must be 'syntactic' or 'surface', not {tokens!r}")
     sentences: list[Sentence] = []
     files: list[CorpusFile] = []
-    used: set[str] = set()
+    used: dict[str, int] = {}  # id → how often it has been asked for
     renamed = 0
     for path in chosen:
         if limit is not None and len(sentences) == limit:
@@ -128,16 +127,22 @@ def load_treebank(
             if sentence.id in used:
                 sentence = replace(sentence, id=_unused(sentence.id, used))
                 renamed += 1
-            used.add(sentence.id)
+            used[sentence.id] = 1
             sentences.append(sentence)
             if len(sentences) == limit:
                 break
         files.append(_describe(path, sentences[before:]))
+        if twin := next((f.path for f in files[:-1] if f.sha256 == files[-1].sha256), None):
+            raise CorpusError(f"the same file as {twin}; its words would count twice", file=path)
     return Treebank(tuple(sentences), tuple(files), tokens, renamed)
 
 
-def _unused(sentence_id: str, used: set[str]) -> str:
-    return next(name for k in count(2) if (name := f"{sentence_id}#{k}") not in used)
+def _unused(sentence_id: str, used: dict[str, int]) -> str:
+    while True:
+        used[sentence_id] += 1
+        name = f"{sentence_id}#{used[sentence_id]}"
+        if name not in used:
+            return name
 
 
 def _describe(path: str | Path, sentences: list[Sentence]) -> CorpusFile:

@@ -17,7 +17,7 @@ from corpora_loaders import Sentence
 from extractors.errors import ModelError
 from extractors.kinds import Forward
 from extractors.loading import LoadedFiles, load_model, load_tokenizer
-from extractors.pieces import Pieces, Unalignable, align, prepare_tokenizer
+from extractors.pieces import Pieces, Unalignable, align, check_tokenizer
 
 
 class Encoder:
@@ -46,7 +46,8 @@ class Encoder:
         if model.config.is_encoder_decoder and hasattr(model, "get_encoder"):
             model = model.get_encoder()
         self.model: Any = model.eval()
-        self.tokenizer: Any = prepare_tokenizer(tokenizer)
+        check_tokenizer(tokenizer)
+        self.tokenizer: Any = tokenizer
         self.name = name
         self.files = files or LoadedFiles()
         vocabulary = model.get_input_embeddings().num_embeddings

@@ -46,18 +46,23 @@ def align(tokenizer: Any, sentences: Sequence[Sentence]) -> list[Pieces | Unalig
     """Tokenise sentences word by word and keep track of the words.
 
     Each word is tokenised as a word of its own (``is_split_into_words``), so punctuation or a space inside a
-    form does not start a new word. A literal ``[SEP]`` in the text is text, not the special token.
-    Nothing is truncated.
+    form does not start a new word. Byte-level tokenizers tell a word at the start of the text from the same
+    word after a space; with words given one by one each gets the space, or the model would read one long
+    string. A literal ``[SEP]`` in the text is text; where the tokenizer insists on the special token, the
+    unknown token takes its place. Nothing is truncated.
 
     Args:
-        tokenizer: a fast Hugging Face tokenizer, see `prepare_tokenizer`.
+        tokenizer: a fast Hugging Face tokenizer, see `check_tokenizer`.
         sentences: at least one.
 
     Returns:
         one `Pieces` per sentence, or an `Unalignable` that tells why there is none.
     """
+    added = tokenizer.added_tokens_decoder.items()
+    reserved = {*tokenizer.all_special_ids, *(i for i, token in added if token.special)} - {tokenizer.unk_token_id}
+    space = " " if _needs_space(tokenizer) else ""
     encodings = tokenizer(
-        [list(sentence.words) for sentence in sentences],
+        [[space + word for word in sentence.words] for sentence in sentences],
         is_split_into_words=True,
         split_special_tokens=True,
         verbose=False,
@@ -65,19 +70,20 @@ def align(tokenizer: Any, sentences: Sequence[Sentence]) -> list[Pieces | Unalig
     aligned: list[Pieces | Unalignable] = []
     for sentence, encoding in zip(sentences, encodings, strict=True):
         try:
-            aligned.append(_align(tokenizer, len(sentence), encoding))
+            aligned.append(_align(tokenizer, reserved, len(sentence), encoding))
         except Unalignable as reason:
             aligned.append(reason)
     return aligned
 
 
-def _align(tokenizer: Any, n_words: int, encoding: Any) -> Pieces:
+def _align(tokenizer: Any, reserved: set[int], n_words: int, encoding: Any) -> Pieces:
     ids: list[int] = []
     tokens: list[str] = []
     positions: list[int] = []
     special: list[bool] = []
     substituted = 0
     next_word = 0  # the first word that has no piece yet
+    unk = tokenizer.unk_token_id
 
     def place(piece: int, token: str, *, opens: bool, is_special: bool) -> None:
         if opens:
@@ -89,9 +95,9 @@ def _align(tokenizer: Any, n_words: int, encoding: Any) -> Pieces:
     def fill_up_to(word: int) -> None:
         nonlocal next_word, substituted
         while next_word < word:
-            if tokenizer.unk_token_id is None:
+            if unk is None:
                 raise Unalignable(f"word {next_word + 1} tokenises to nothing and there is no unknown token")
-            place(tokenizer.unk_token_id, tokenizer.unk_token, opens=True, is_special=False)
+            place(unk, tokenizer.unk_token, opens=True, is_special=False)
             next_word += 1
             substituted += 1
 
@@ -100,6 +106,10 @@ def _align(tokenizer: Any, n_words: int, encoding: Any) -> Pieces:
     if last_piece < 0:  # no word has a piece: they all belong after the leading special tokens
         last_piece = max(len(words) - 2, -1)
     for index, (piece, token, word) in enumerate(zip(encoding.ids, encoding.tokens, words, strict=True)):
+        if word is not None and piece in reserved:
+            if unk is None:
+                raise Unalignable(f"word {word + 1} is read as the special token {token!r}")
+            piece, token = unk, tokenizer.unk_token
         if word is None:
             place(piece, token, opens=True, is_special=True)
         elif word == next_word - 1:
@@ -113,41 +123,29 @@ def _align(tokenizer: Any, n_words: int, encoding: Any) -> Pieces:
         if index == last_piece:
             fill_up_to(n_words)
     fill_up_to(n_words)
-    unknown = {
-        at for piece, at in zip(ids, positions, strict=True) if piece == tokenizer.unk_token_id and not special[at]
-    }
+    unknown = {at for piece, at in zip(ids, positions, strict=True) if piece == unk and not special[at]}
     return Pieces(ids, tokens, positions, special, substituted, len(unknown))
 
 
-def prepare_tokenizer(tokenizer: Any) -> Any:
-    """Check that words can be aligned, and make byte-level tokenizers put a space before every word.
-
-    RoBERTa-like tokenizers tell a word at the start of the text from the same word after a space. With words
-    given one by one each of them must get the space, or the model would read one long string.
+def check_tokenizer(tokenizer: Any) -> None:
+    """Refuse a tokenizer that does not tell which piece comes from which word.
 
     Raises:
-        ModelError: not a fast tokenizer, so there is no record of which piece came from which word.
+        ModelError: not a fast tokenizer.
     """
     if not getattr(tokenizer, "is_fast", False):
         raise ModelError(
             f"{type(tokenizer).__name__} is not a fast tokenizer: it does not tell which piece comes from which "
             "word. Convert it to the tokenizers format (tokenizer.json) or choose a model that has one."
         )
-    backend = tokenizer.backend_tokenizer
-    if backend.pre_tokenizer is not None:
-        state = json.loads(backend.pre_tokenizer.__getstate__())
-        if _ask_for_prefix_space(state):
-            changed = backend.pre_tokenizer
-            changed.__setstate__(json.dumps(state).encode())
-            backend.pre_tokenizer = changed
-    return tokenizer
 
 
-def _ask_for_prefix_space(state: dict[str, Any]) -> bool:
-    """Set ``add_prefix_space`` on the byte-level step of a pre-tokenizer; True if anything changed."""
-    changed = False
-    if state.get("type") == "ByteLevel" and not state.get("add_prefix_space", True):
-        state["add_prefix_space"] = changed = True
-    for step in state.get("pretokenizers", ()):
-        changed = _ask_for_prefix_space(step) or changed
-    return changed
+def _needs_space(tokenizer: Any) -> bool:
+    """Whether the tokenizer is byte-level and does not put a space before the text by itself."""
+    pre_tokenizer = tokenizer.backend_tokenizer.pre_tokenizer
+    if pre_tokenizer is None:
+        return False
+    state = json.loads(pre_tokenizer.__getstate__())
+    steps = [state, *state.get("pretokenizers", ())]
+    byte_level = [step for step in steps if step["type"] == "ByteLevel"]
+    return bool(byte_level) and not any(step["add_prefix_space"] for step in byte_level)

@@ -21,6 +21,7 @@ def write_dependency_tables(
     best: pd.DataFrame,
     controls: Sequence[pd.DataFrame] = (),
     min_count: int = 50,
+    title: str = "",
 ) -> None:
     """Write ``tables/`` and ``figures/``.
 
@@ -29,6 +30,7 @@ def write_dependency_tables(
         cells, best: `analyses.linguistic.DependencyTables`, ``best`` perhaps with the control's columns.
         controls: the best-heads table of each randomly initialised copy.
         min_count: relations with fewer words are left out of the first figure.
+        title: of the figures; what was analysed on what.
     """
     tables, figures = folder / "tables", folder / "figures"
     tables.mkdir()
@@ -38,8 +40,8 @@ def write_dependency_tables(
         numbered = [control.assign(copy=k) for k, control in enumerate(controls, start=1)]
         columns = ["copy", "relation", "direction", "layer", "head", "correct", "total", "accuracy"]
         _write_csv(pd.concat(numbered)[columns], tables / "dependency_control.csv")
-    save(best_heads_figure(best, min_count=min_count), figures, "dependency_best")
-    save(heads_figure(cells, best), figures, "dependency_heads")
+    save(best_heads_figure(best, min_count=min_count, title=title), figures, "dependency_best")
+    save(heads_figure(cells, best, title=title), figures, "dependency_heads")
 
 
 def write_dependency_record(

@@ -12,7 +12,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from analyses.linguistic import TOTALS
-from reports.format import head_name, shown_rows
+from reports.format import best_head, shown_rows
 
 # Okabe & Ito's palette, distinguishable with any colour vision.
 BLUE, ORANGE, GREY, BLACK = "#0072B2", "#D55E00", "#999999", "#000000"
@@ -24,6 +24,8 @@ STYLE: Any = {
     "axes.spines.top": False,
     "axes.spines.right": False,
     "svg.hashsalt": "attentionology",  # same input, same file
+    "svg.fonttype": "none",  # text stays text, to be searched and edited
+    "text.parse_math": False,  # a relation may be called $
     "savefig.dpi": 200,
 }
 
@@ -36,19 +38,27 @@ def save(figure: Figure, folder: Path, name: str) -> None:
         figure.savefig(folder / f"{name}.png", bbox_inches="tight")
 
 
-def best_heads_figure(best: pd.DataFrame, *, min_count: int) -> Figure:
+def best_heads_figure(best: pd.DataFrame, *, min_count: int, title: str = "") -> Figure:
     """Accuracy of the best head per relation with its interval, against what position alone gives."""
     frequent = [row for row, enough in shown_rows(best, min_count) if enough]
     rows = frequent or [row for row, _ in shown_rows(best, 0)]
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(5.2, 1.0 + 0.21 * len(rows)))
+        figure = Figure(figsize=(5.2, 1.25 + 0.21 * len(rows)))
         axes = figure.subplots()
         y = np.arange(len(rows))
         accuracy = np.array([row["accuracy"] for row in rows]) * 100
         low = np.array([row["accuracy_low"] for row in rows]) * 100
         high = np.array([row["accuracy_high"] for row in rows]) * 100
         axes.hlines(y, low, high, color=BLUE, lw=1.6, alpha=0.6, zorder=2)
-        axes.plot(accuracy, y, "o", color=BLUE, ms=4.5, label="best head (95 % interval)", zorder=3)
+        axes.plot(
+            accuracy,
+            y,
+            "o",
+            color=BLUE,
+            ms=4.5,
+            label="best head" + (" (95 % interval)" if np.isfinite(low).any() else ""),
+            zorder=3,
+        )
         heldout = [100 * row["heldout_accuracy"] for row in rows]
         axes.plot(
             heldout,
@@ -66,12 +76,12 @@ def best_heads_figure(best: pd.DataFrame, *, min_count: int) -> Figure:
             control = [100 * row["control_accuracy"] for row in rows]
             axes.plot(control, y, "x", color=GREY, ms=4.5, label="best head, random weights", zorder=3)
         axes.set_yticks(y, [f"{row['relation']} (n = {row['total']:,})" for row in rows])
-        axes.invert_yaxis()
+        axes.set_ylim(len(rows) - 0.5, -0.5)
         axes.set_xlim(0, 100)
         axes.set_xlabel("words whose head is found (%)")
         axes.grid(axis="y", color="#eeeeee", zorder=0)
         names = axes.secondary_yaxis("right")
-        names.set_yticks(y, [head_name(row["layer"], row["head"]) for row in rows])
+        names.set_yticks(y, [best_head(row) for row in rows])
         names.tick_params(length=0)
         names.spines["right"].set_visible(False)
         if any(row["relation"] in TOTALS for row in rows):
@@ -83,11 +93,12 @@ def best_heads_figure(best: pd.DataFrame, *, min_count: int) -> Figure:
             frameon=False,
             handletextpad=0.4,
         )
+        axes.set_title(title, loc="left")
         figure.set_layout_engine("constrained")
     return figure
 
 
-def heads_figure(cells: pd.DataFrame, best: pd.DataFrame, *, most: int = 12) -> Figure:
+def heads_figure(cells: pd.DataFrame, best: pd.DataFrame, *, most: int = 12, title: str = "") -> Figure:
     """Layer × head heatmaps of the most frequent relations; the better direction of each head is shown."""
     rows = [row for row, _ in shown_rows(best, 0) if row["relation"] not in TOTALS and row["total"]][:most]
     n_layers, n_heads = int(cells["layer"].max()), int(cells["head"].max())
@@ -102,8 +113,8 @@ def heads_figure(cells: pd.DataFrame, best: pd.DataFrame, *, most: int = 12) -> 
             own = cells[cells["relation"] == row["relation"]]
             table = own.pivot_table(index="layer", columns="head", values="accuracy", aggfunc="max").to_numpy()
             image = axes.imshow(table * 100, vmin=0, vmax=100, cmap="cividis", origin="lower", aspect="auto")
-            axes.plot(row["head"] - 1, row["layer"] - 1, "s", mfc="none", mec="white", ms=6, mew=1.1)
-            axes.set_title(f"{row['relation']}: {head_name(row['layer'], row['head'])}, {100 * row['accuracy']:.0f} %")
+            axes.plot(row["head"] - 1, row["layer"] - 1, "s", mfc="none", mec=ORANGE, ms=6, mew=1.4)
+            axes.set_title(f"{row['relation']}: {best_head(row)}, {100 * row['accuracy']:.0f} %")
         for axes in grid.flat[len(rows) :]:
             axes.set_visible(False)
         for axes in grid.flat:
@@ -111,8 +122,9 @@ def heads_figure(cells: pd.DataFrame, best: pd.DataFrame, *, most: int = 12) -> 
             axes.set_yticks(_ticks(n_layers), [str(i + 1) for i in _ticks(n_layers)])
         figure.supxlabel("head", fontsize=8)
         figure.supylabel("layer", fontsize=8)
+        figure.suptitle(title, fontsize=8, x=0.01, ha="left")
         if image is not None:
-            figure.colorbar(image, ax=grid, label="accuracy (%)", shrink=0.8, pad=0.01)
+            figure.colorbar(image, ax=grid, label="accuracy (%), better direction", shrink=0.8, pad=0.01)
     return figure
 
 

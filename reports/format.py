@@ -24,8 +24,27 @@ def percent(rate: float, *, sign: bool = False) -> str:
 
 
 def interval(low: float, high: float) -> str:
-    """``[12.3, 45.6]`` in percent, empty where there is none."""
-    return "" if math.isnan(low) else f"[{100 * low:.1f}, {100 * high:.1f}]"
+    """``[12.3, 45.6]`` in percent; empty where there is none.
+
+    Where all replicates agree (all words right, or all wrong) the bootstrap cannot tell how sure the number
+    is, and an interval of no width would say that it is certain.
+    """
+    return "" if math.isnan(low) or low == high else f"[{100 * low:.1f}, {100 * high:.1f}]"
+
+
+def best_head(row: dict[str, Any]) -> str:
+    """Name of the best head; a dash where no head gets anything right."""
+    return head_name(row["layer"], row["head"]) if row["correct"] else "–"
+
+
+def best_direction(row: dict[str, Any]) -> str:
+    """Direction of the best head; a dash where there is none."""
+    return ARROWS[row["direction"]] if row["correct"] else "–"
+
+
+def best_offset(row: dict[str, Any]) -> str:
+    """``(+1)``, empty where no offset gets anything right."""
+    return f"({row['offset']:+d})" if row["offset_correct"] else ""
 
 
 def shown_rows(best: pd.DataFrame, min_count: int) -> Iterator[tuple[dict[str, Any], bool]]:

@@ -10,7 +10,7 @@ import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from analyses.linguistic import DIRECTIONS, TOTALS
-from reports.format import ARROWS, head_name, interval, percent, shown_rows
+from reports.format import ARROWS, best_direction, best_head, best_offset, interval, percent, shown_rows
 
 
 def write_page(
@@ -38,7 +38,13 @@ def write_page(
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"percent": percent, "interval": interval, "head": head_name}
+    environment.filters |= {
+        "percent": percent,
+        "interval": interval,
+        "best_head": best_head,
+        "best_direction": best_direction,
+        "best_offset": best_offset,
+    }
     rows = list(shown_rows(best, min_count))
     single = [row for row, frequent in rows if frequent and row["relation"] not in (*TOTALS, "punct")]
     page = environment.get_template("report.html.j2").render(
@@ -47,7 +53,7 @@ def write_page(
         totals=TOTALS,
         example=single[0] if single else None,
         has_control="control_accuracy" in best,
-        arrows=ARROWS,
+        has_intervals=bool(best["accuracy_low"].notna().any()),
         heatmaps=heatmap_data(cells, best),
         figure_svg=figure_svg[figure_svg.index("<svg") :],
         min_count=min_count,
@@ -60,7 +66,7 @@ def heatmap_data(cells: pd.DataFrame, best: pd.DataFrame) -> dict[str, Any]:
     """What the page's script needs to draw any relation's heads: counts per direction, layer and head."""
     n_layers, n_heads = int(cells["layer"].max()), int(cells["head"].max())
     relations = []
-    for row in best.to_dict("records"):
+    for row in best[best["relation"] != "root"].to_dict("records"):
         own = cells[cells["relation"] == row["relation"]]
         counts = own.sort_values(["layer", "head"]).groupby("direction")["correct"]
         relations.append(

@@ -19,11 +19,12 @@ class RunFolderError(OSError):
 class RunFolder:
     """Collects results beside the target and moves them into place at the end.
 
-    Use as a context manager; inside, `path` is the folder to write to. If the block raises, the collected files
-    are removed and the target is as it was.
+    Use as a context manager around the whole computation, so that a target that cannot be made is noticed
+    before it; inside, `path` is the folder to write to. If the block raises, the collected files are removed
+    and the target is as it was.
 
     Args:
-        target: the folder to make.
+        target: the folder to make. Of a symbolic link, what it points to.
         overwrite: replace an existing folder, if it is the result of an earlier run.
 
     Raises:
@@ -31,16 +32,20 @@ class RunFolder:
     """
 
     def __init__(self, target: str | Path, *, overwrite: bool = False) -> None:
-        self.target = Path(target).resolve()  # what a symbolic link points to is replaced, not the link
+        self.target = Path(target).resolve()
         self.overwrite = overwrite
-        if self.target.exists():
-            if not overwrite:
-                raise RunFolderError(f"{target} exists; choose another --out or add --overwrite")
-            if not (self.target / RUN_RECORD).is_file():
-                raise RunFolderError(
-                    f"{target} has no {RUN_RECORD}, so it is not the result of a run; it is left alone"
-                )
         self.path = self.target  # until entered
+        if obstacle := self._obstacle():
+            raise RunFolderError(f"{target} {obstacle}")
+
+    def _obstacle(self) -> str | None:
+        if not self.target.exists():
+            return None
+        if not self.overwrite:
+            return "exists; choose another --out or add --overwrite"
+        if not (self.target / RUN_RECORD).is_file():
+            return f"has no {RUN_RECORD}, so it is not the result of a run; it is left alone"
+        return None
 
     def __enter__(self) -> RunFolder:
         parent = self.target.parent
@@ -61,6 +66,8 @@ class RunFolder:
         umask = os.umask(0)
         os.umask(umask)
         partial.chmod(0o777 & ~umask)  # mkdtemp makes it private
+        if obstacle := self._obstacle():  # somebody made it meanwhile
+            raise RunFolderError(f"{self.target} {obstacle}; the finished results are in {partial}")
         if self.target.exists():
             old = partial.with_suffix(".old")
             self.target.rename(old)

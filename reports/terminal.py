@@ -3,37 +3,54 @@
 from __future__ import annotations
 
 import pandas as pd
+from rich import box
+from rich.markup import escape
 from rich.table import Table
 
-from reports.format import ARROWS, head_name, interval, percent, shown_rows
+from reports.format import best_direction, best_head, best_offset, interval, percent, shown_rows
+
+WIDE = 130
+"""Columns of a terminal that the table with intervals needs."""
 
 
-def best_heads_table(best: pd.DataFrame, *, min_count: int) -> Table:
-    """A rich table of the best head per relation; relations rarer than ``min_count`` come last, in brackets."""
+def best_heads_table(best: pd.DataFrame, *, min_count: int, width: int = WIDE) -> Table:
+    """A rich table of the best head per relation; relations rarer than ``min_count`` come last, in brackets.
+
+    In a terminal narrower than `WIDE` the intervals are left to the report.
+    """
+    wide = width >= WIDE
+    has_intervals = wide and bool(best["accuracy_low"].notna().any())
+    caption = f"n in brackets: fewer than {min_count} words, too few to read much into."
     table = Table(
         title="Best attention head per relation (accuracy in %)",
-        caption=f"n in brackets: fewer than {min_count} words, too few to read much into. Intervals: 95 %.",
+        caption=caption + (" In square brackets: 95 % intervals." if has_intervals else ""),
         title_justify="left",
         caption_justify="left",
+        box=box.HEAVY_HEAD if wide else None,
+        padding=(0, 1) if wide else (0, 1, 0, 0),
     )
-    table.add_column("relation")
+    table.add_column("relation", no_wrap=True)
     for name in ("n", "head"):
-        table.add_column(name, justify="right")
-    table.add_column("direction")
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("direction", no_wrap=True)
     for name in ("accuracy", "offset", "gain", "held-out"):
-        table.add_column(name, justify="right")
+        table.add_column(name, justify="right", no_wrap=True)
     has_control = "control_accuracy" in best
     if has_control:
-        table.add_column("random", justify="right")
+        table.add_column("random", justify="right", no_wrap=True)
     for row, frequent in shown_rows(best, min_count):
+        accuracy, gain = percent(row["accuracy"]), percent(row["gain"], sign=True)
+        if has_intervals:
+            accuracy += " " + interval(row["accuracy_low"], row["accuracy_high"])
+            gain += " " + interval(row["gain_low"], row["gain_high"])
         cells = [
-            row["relation"],
+            escape(row["relation"]),
             f"{row['total']:,}" if frequent else f"({row['total']:,})",
-            head_name(row["layer"], row["head"]),
-            ARROWS[row["direction"]],
-            f"{percent(row['accuracy'])} {interval(row['accuracy_low'], row['accuracy_high'])}",
-            f"{percent(row['offset_accuracy'])} ({row['offset']:+d})",
-            f"{percent(row['gain'], sign=True)} {interval(row['gain_low'], row['gain_high'])}",
+            best_head(row),
+            best_direction(row),
+            accuracy.strip(),
+            f"{percent(row['offset_accuracy'])} {best_offset(row)}".strip(),
+            gain.strip(),
             percent(row["heldout_accuracy"]),
         ]
         if has_control:

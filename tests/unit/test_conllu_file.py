@@ -115,7 +115,7 @@ def test_equals_signs_and_spaces_in_values_survive(read):
         GOOD + word(1, "No"),
         GOOD + word(1, "No").rstrip("\n"),
         "\n\n" + GOOD + "\n \n\t\n" + word(1, "No") + "\n\n\n",
-        "# a remark\n\n" + GOOD + "# sent_id = none\n\n" + word(1, "No") + "\n# the end\n",
+        "# a remark\n\n" + GOOD + "# sentence none\n\n" + word(1, "No") + "\n# the end\n",
         "\ufeff" + GOOD + word(1, "No"),
         (GOOD + word(1, "No")).replace("\n", "\r\n"),
         gzip.compress((GOOD + word(1, "No")).encode()),
@@ -175,7 +175,11 @@ BAD = {  # rows after line 4, the line to blame, what the message says
     "head beyond": (word(1) + "# note\n" + word(2, head=3), 7, "head of word 2 is 3, outside 0 … 2"),
     "head negative": (word(1) + word(2, head=-1), 6, "head of word 2 is -1, outside 0 … 2"),
     "form empty": (word(1) + word(2, form=""), 6, r"form \(column 2\) is empty"),
-    "form blank": (word(1, form=" "), 5, r"form \(column 2\) is empty"),
+    "row of tabs": (word(1) + "\t" * 9 + "\n" + word(2), 6, r"form \(column 2\) is empty"),
+    "relation empty": (word(1, relation=""), 5, "the relation .column 8. of word 1 is ''"),
+    "relation padded": (word(1, relation=" nsubj"), 5, "a name or _ is expected"),
+    "comments of no sentence": ("# text = lost\n\n", 4, "only the comments are left"),
+    "endless number": (word("9" * 5000), 5, "is no number, range or decimal"),
     "cycle": (word(1, head=3) + word(2) + word(3, head=4) + word(4, head=1), 4, "cycle: 1 → 3 → 4 → 1$"),
     "cycle above": (word(1, head=2) + word(2, head=3) + word(3, head=2) + word(4), 4, "cycle: 2 → 3 → 2$"),
     "self-loop": (word(1) + word(2, head=2), 4, "cycle: 2 → 2$"),
@@ -236,7 +240,9 @@ def test_damaged_gzip(read, damaged):
         read(bytes(packed))
 
 
-@pytest.mark.parametrize(("name", "message"), [("none.conllu", "No such file"), (".", "directory")])
+@pytest.mark.parametrize(
+    ("name", "message"), [("none.conllu", "No such file"), (".", "a folder; name the files in it")]
+)
 def test_missing_files_and_folders(tmp_path, name, message):
     with pytest.raises(CorpusError, match=message) as caught:
         list(read_conllu(tmp_path / name))

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import pytest
+from tokenizers import pre_tokenizers
 
 from corpora_loaders import Sentence
 from extractors import ModelError
-from extractors.pieces import Pieces, Unalignable, align, prepare_tokenizer
+from extractors.pieces import Pieces, Unalignable, align, check_tokenizer
 from tests import tiny
 
 STYLES = ["wordpiece", "bytes", "unigram", "bytes without specials"]
 
 
 def pieces_of(words: list[str], style: str = "wordpiece") -> Pieces:
-    (pieces,) = align(prepare_tokenizer(tiny.fresh_tokenizer(style)), [Sentence("s", tuple(words))])
+    (pieces,) = align(tiny.fresh_tokenizer(style), [Sentence("s", tuple(words))])
     assert isinstance(pieces, Pieces)
     return pieces
 
@@ -46,6 +47,26 @@ def test_literal_special_token_in_the_text_is_text():
     assert separator == len(pieces) - 1
 
 
+@pytest.mark.parametrize("literal", ["</s>", "<pad>", "<mask>"])
+def test_special_token_that_a_unigram_tokenizer_insists_on_becomes_unknown(literal):
+    pieces = pieces_of(["the", literal, "man"], "unigram")
+    assert pieces.tokens[0] == "<s>"
+    assert not {"<s>", "</s>", "<pad>", "<mask>"} & set(pieces.tokens[1:-1])
+    assert pieces.special == [True, False, False, False, True]
+    assert pieces.unknown == 1
+
+
+def test_words_after_a_splitting_step_get_one_space_not_one_per_part():
+    tokenizer = tiny.fresh_tokenizer("bytes")
+    digits = pre_tokenizers.Digits(individual_digits=True)
+    byte_level = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    tokenizer.backend_tokenizer.pre_tokenizer = pre_tokenizers.Sequence([digits, byte_level])
+    (pieces,) = align(tokenizer, [Sentence("s", ("the", "12", "man"))])
+    assert isinstance(pieces, Pieces)
+    assert pieces.ids == tokenizer(" the 12 man").input_ids
+    assert text_of_words(pieces) == ["Ġthe", "Ġ12", "Ġman"]
+
+
 @pytest.mark.parametrize("nothing", ["\u200b", "\x07", "\u00ad"])
 @pytest.mark.parametrize("place", [0, 1, 2])
 def test_word_that_tokenises_to_nothing_keeps_its_place(nothing, place):
@@ -66,7 +87,7 @@ def test_sentence_of_nothing_but_such_words():
 
 
 def test_without_an_unknown_token_such_a_sentence_cannot_be_aligned():
-    tokenizer = prepare_tokenizer(tiny.fresh_tokenizer("wordpiece"))
+    tokenizer = tiny.fresh_tokenizer("wordpiece")
     tokenizer.unk_token = None
     (result,) = align(tokenizer, [Sentence("s", ("the", "\u200b"))])
     assert isinstance(result, Unalignable)
@@ -105,8 +126,9 @@ def test_byte_level_tokenizers_read_every_word_after_a_space(style):
 def test_pieces_are_those_of_the_running_text_where_words_are_separated_by_spaces():
     words = ["Marta", "opened", "the", "gate", "and", "laughed"]
     for style in STYLES:
-        tokenizer = prepare_tokenizer(tiny.fresh_tokenizer(style))
-        assert pieces_of(words, style).ids == tokenizer(" ".join(words)).input_ids
+        tokenizer = tiny.fresh_tokenizer(style)
+        space = " " if style.startswith("bytes") else ""
+        assert pieces_of(words, style).ids == tokenizer(space + " ".join(words)).input_ids
 
 
 def test_slow_tokenizer_is_refused():
@@ -114,4 +136,4 @@ def test_slow_tokenizer_is_refused():
         is_fast = False
 
     with pytest.raises(ModelError, match="not a fast tokenizer"):
-        prepare_tokenizer(Slow())
+        check_tokenizer(Slow())

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 from html.parser import HTMLParser
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from rich.console import Console
 
 from analyses.linguistic import DependencyAccuracy, with_control
 from reports import (
@@ -27,7 +30,7 @@ from tests.maps import RELATIONS, batch_of, random_corpus
 RUN = {
     "command": "attentionology analyze --model '<b>&'",
     "started": "2020-01-01T00:00:00+00:00",
-    "options": {"map": "weight"},
+    "options": {"map": "weight", "limit": None},
     "model": {
         "name": "tiny <b>model</b>",
         "family": "bert",
@@ -49,13 +52,14 @@ RUN = {
                 "origin": {},
             }
         ],
-        "counts": {"sentences": 31, "words_without_head": 4, "empty_nodes": 0},
+        "counts": {"sentences": 31, "empty_nodes": 0, "renamed_sentence_ids": 0},
     },
     "sentences": {
         "read": 30,
         "words": 190,
         "unknown_words": 7,
         "substituted_words": 0,
+        "words_without_head": 4,
         "skipped": [{"id": "s-long", "file": "x/a.conllu", "line": 7, "reason": "too long: 999 pieces"}],
     },
     "control": {"copies": 2},
@@ -162,24 +166,41 @@ def test_rare_relations_come_last_and_root_is_not_shown(tables):
     assert [frequent for *_, frequent in shown] == sorted((total >= 20 for _, total, _ in shown), reverse=True)
 
 
-def test_terminal_table_shows_a_worked_row(tables):
-    from rich.console import Console
+def printed_row(best, width):
+    console = Console(width=width, file=io.StringIO())
+    console.print(best_heads_table(best, min_count=50, width=width))
+    row = next(line for line in console.file.getvalue().splitlines() if "[/x]" in line)
+    return [cell.strip() for cell in row.strip("│").split("│")] if width >= 130 else row.split()
 
+
+def test_terminal_table_shows_a_worked_row(tables):
     best = tables.best[tables.best["relation"] == "det"].assign(
-        total=1234, layer=1, head=3, direction="head->dep", accuracy=0.5, accuracy_low=0.25, accuracy_high=0.75,
-        offset=-2, offset_accuracy=0.125, gain=0.375, gain_low=-0.1, gain_high=0.5, heldout_accuracy=np.nan,
+        relation="[/x]", total=1234, layer=1, head=3, direction="head->dep", correct=617, accuracy=0.5,
+        accuracy_low=0.25, accuracy_high=0.75, offset=-2, offset_correct=154, offset_accuracy=0.125,
+        gain=0.375, gain_low=-0.1, gain_high=0.5, heldout_accuracy=np.nan,
     )  # fmt: skip
-    console = Console(width=150, record=True, file=open("/dev/null", "w"))  # noqa: SIM115, PTH123
-    console.print(best_heads_table(best, min_count=50))
-    row = next(line for line in console.export_text().splitlines() if "det" in line)
-    assert [cell.strip() for cell in row.strip("│").split("│")] == [
-        "det", "1,234", "1-3", "head→dep", "50.0 [25.0, 75.0]", "12.5 (-2)", "+37.5 [-10.0, 50.0]", "–",
+    assert printed_row(best, 150) == [
+        "[/x]", "1,234", "1-3", "head→dep", "50.0 [25.0, 75.0]", "12.5 (-2)", "+37.5 [-10.0, 50.0]", "–",
     ]  # fmt: skip
+    assert printed_row(best, 80) == ["[/x]", "1,234", "1-3", "head→dep", "50.0", "12.5", "(-2)", "+37.5", "–"]
+    nothing_right = best.assign(correct=0, offset_correct=0, accuracy=0.0, offset_accuracy=0.0, gain=0.0)
+    assert printed_row(nothing_right, 80) == ["[/x]", "1,234", "–", "–", "0.0", "0.0", "+0.0", "–"]
+
+
+def test_strange_relation_names_do_not_break_figures_or_page(tables, tmp_path):
+    names = dict(zip(RELATIONS, ["$\\foo$", "<b>", "[/x]", "a_b^c", "{{", "root"], strict=True))
+    cells = tables.cells.replace({"relation": names})
+    best = tables.best.replace({"relation": names})
+    write_dependency_tables(tmp_path, cells=cells, best=best, min_count=1, title="$x$ <b>")
+    write_dependency_record(tmp_path, run={**RUN, "control": None}, cells=cells, best=best, min_count=1)
+    assert "$\\foo$" in (tmp_path / "figures" / "dependency_best.svg").read_text()
+    assert "<td><b></td>" not in (tmp_path / "report.html").read_text()
 
 
 def test_number_formats():
     assert (percent(0.1234), percent(0.05, sign=True), percent(float("nan"))) == ("12.3", "+5.0", "–")
-    assert (interval(0.1, 0.2), interval(float("nan"), float("nan"))) == ("[10.0, 20.0]", "")
+    nan = float("nan")
+    assert [interval(*ends) for ends in ((0.1, 0.2), (nan, nan), (1.0, 1.0))] == ["[10.0, 20.0]", "", ""]
 
 
 class TestRunFolder:
@@ -227,6 +248,16 @@ class TestRunFolder:
         assert (tmp_path / "latest").is_symlink()
         assert (tmp_path / "run" / "run.json").read_text() == "new"
         assert sorted(p.name for p in tmp_path.iterdir()) == ["latest", "run"]
+
+    def test_folder_that_appeared_meanwhile_is_not_touched_and_nothing_is_lost(self, tmp_path):
+        with pytest.raises(RunFolderError, match="the finished results are in") as caught:  # noqa: PT012
+            with RunFolder(tmp_path / "run") as folder:
+                (folder.path / "run.json").write_text("mine")
+                (tmp_path / "run").mkdir()
+                (tmp_path / "run" / "thesis.tex").write_text("years")
+        assert (tmp_path / "run" / "thesis.tex").read_text() == "years"
+        kept = Path(str(caught.value).rsplit(" ", 1)[1])
+        assert (kept / "run.json").read_text() == "mine"
 
     def test_overwrite_never_deletes_what_is_no_run(self, tmp_path):
         (tmp_path / "thesis").mkdir()

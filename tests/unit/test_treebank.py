@@ -127,8 +127,14 @@ def test_default_ids_of_files_of_the_same_name_are_told_apart(write):
 
 
 def test_unnamed_documents_of_files_of_the_same_name_are_told_apart(write):
-    content = "# newdoc\n" + CATS
-    assert load_treebank([write(content, "one/a.conllu"), write(content, "two/a.conllu")]).counts()["documents"] == 2
+    files = [write("# newdoc\n" + content, f"{k}/a.conllu") for k, content in enumerate([CATS, CATS + "\n"])]
+    assert load_treebank(files).counts()["documents"] == 2
+
+
+def test_the_same_file_twice_is_refused(write):
+    with pytest.raises(CorpusError, match=r"the same file as .*a.conllu; its words would count twice") as caught:
+        load_treebank([write(CATS, "a.conllu"), write(CATS, "b.conllu")])
+    assert str(caught.value.file).endswith("b.conllu")
 
 
 @pytest.mark.parametrize("order", [["a", "a", "a#2"], ["a#2", "a", "a"]])
