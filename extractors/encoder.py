@@ -89,9 +89,13 @@ class Encoder:
         model, files = load_model(name_or_path, revision, dtype)
         try:
             model = model.to(device)
-        except (RuntimeError, AssertionError) as error:
-            raise ModelError(f"cannot use device {str(device)!r}: {error}") from error
-        return cls(model, tokenizer, str(name_or_path), files)
+        except (RuntimeError, AssertionError, NotImplementedError) as error:
+            first = str(error).split(". ", 1)[0].split("\n", 1)[0][:120]
+            raise ModelError(
+                f"cannot use device {str(device)!r} (usual are cpu, cuda, cuda:1, mps): {first}"
+            ) from error
+        name = Path(name_or_path).resolve().name if Path(name_or_path).is_dir() else str(name_or_path)
+        return cls(model, tokenizer, name, files)
 
     def __repr__(self) -> str:
         return f"Encoder({self.name!r}, {self.family}, {self.n_layers} layers × {self.n_heads} heads, {self.dtype})"

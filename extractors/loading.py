@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import huggingface_hub
 import torch
 import transformers
 from huggingface_hub.errors import HFValidationError
@@ -40,7 +41,7 @@ def load_tokenizer(name_or_path: str | Path, revision: str | None = None) -> Any
                 str(name_or_path), revision=revision, trust_remote_code=False
             )
         except (OSError, ValueError, KeyError, ImportError, HFValidationError) as error:
-            raise ModelError(f"cannot load a tokenizer for {str(name_or_path)!r}: {_first_line(error)}") from error
+            raise ModelError(f"cannot load {str(name_or_path)!r} (its tokenizer): {_first_line(error)}") from error
     if len(tokenizer) <= len(tokenizer.all_special_ids) + 1:
         raise ModelError(
             f"the tokenizer of {str(name_or_path)!r} has no vocabulary besides special tokens; is "
@@ -88,9 +89,11 @@ def load_model(
 def _check_folder(name_or_path: str | Path) -> None:
     """A path that is none should be told as such, not as a malformed Hub id."""
     name = str(name_or_path)
-    looks_like_path = isinstance(name_or_path, Path) or name.startswith((".", "/", "~")) or name.count("/") > 1
-    if looks_like_path and not Path(name).is_dir():
+    looks_like_path = isinstance(name_or_path, Path) or name.startswith((".", "/", "~")) or name.endswith("/")
+    if not Path(name).is_dir() and (looks_like_path or name.count("/") > 1):
         raise ModelError(f"there is no model folder {name!r}")
+    if Path(name).is_dir() and not (Path(name) / "config.json").is_file():
+        raise ModelError(f"cannot load {name!r}: there is no config.json in that folder")
 
 
 def _files(name_or_path: str | Path, model: Any) -> LoadedFiles:
@@ -112,10 +115,13 @@ class _quiet:  # noqa: N801
     def __enter__(self) -> None:
         self._verbosity = transformers.utils.logging.get_verbosity()
         self._bars = transformers.utils.logging.is_progress_bar_enabled()
+        self._hub_verbosity = huggingface_hub.logging.get_verbosity()
+        huggingface_hub.logging.set_verbosity_error()
         transformers.utils.logging.set_verbosity_error()
         transformers.utils.logging.disable_progress_bar()
 
     def __exit__(self, *_: object) -> None:
         transformers.utils.logging.set_verbosity(self._verbosity)
+        huggingface_hub.logging.set_verbosity(self._hub_verbosity)
         if self._bars:
             transformers.utils.logging.enable_progress_bar()

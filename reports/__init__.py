@@ -3,9 +3,10 @@
 from reports.dependency import records, to_json, write_dependency_record, write_dependency_tables
 from reports.provenance import git_commit, versions
 from reports.run_folder import RunFolder, RunFolderError
-from reports.terminal import best_heads_table
+from reports.terminal import WIDE, best_heads_table
 
 __all__ = [
+    "WIDE",
     "RunFolder",
     "RunFolderError",
     "best_heads_table",

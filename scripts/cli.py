@@ -17,19 +17,16 @@ from scripts.errors import UsageError
 DESCRIPTION = """What do the attention heads of a transformer encoder know about language?
 
 First run, with the model of the `demo` extra and a sample treebank:
-
   attentionology analyze
-
 On your own data:
-
   attentionology analyze --model google-bert/bert-base-uncased --corpus TREEBANK.conllu --out runs/mine
-
 Before trusting a model that you have not used here:
-
   attentionology doctor --model MODEL
+Which version this is:
+  attentionology --version
 
-Exit status: 0 done; 1 the input or the model cannot be used (the message says why); 2 wrong options; 130 interrupted. \
-Nothing half-finished is left behind in any of these."""
+Exit status: 0 done; 1 the input or the model cannot be used (the message says why); 2 wrong options; \
+130 interrupted. Nothing half-finished is left behind in any of these."""
 
 Command = Annotated[Analyze, tyro.conf.subcommand("analyze")] | Annotated[Doctor, tyro.conf.subcommand("doctor")]
 
@@ -43,6 +40,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         except PackageNotFoundError:
             print("attentionology (not installed)")
         return 0
+    if repeated := next((a for i, a in enumerate(arguments) if a.startswith("--") and a in arguments[:i]), None):
+        return _fail(f"{repeated} is given twice; give all its values after one {repeated}", 2)
     try:
         command = tyro.cli(
             Command,

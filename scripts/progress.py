@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 
 from rich.console import Console
 from rich.progress import (
@@ -49,6 +50,7 @@ class Stages:
     """Wall-clock seconds per named stage."""
 
     def __init__(self) -> None:
+        self.started = datetime.now(UTC)
         self.seconds: dict[str, float] = {}
 
     @contextmanager

@@ -59,11 +59,11 @@ def test_record_tells_what_was_read_and_what_was_not(model, corpus, tmp_path):
     assert record["sentences"] == {
         "read": 3,
         "words": 6,
+        "words_without_head": 1,
         "unknown_words": 1,
         "substituted_words": 1,
         "skipped": [{"id": "long", "file": corpus, "line": 13, "reason": "too long: 84 pieces, the limit is 40"}],
     }
-    assert record["corpus"]["counts"]["words_without_head"] == 1
     assert record["corpus"]["files"][0]["words"] == 47
     assert record["options"]["map"] == "weight"
     assert record["model"]["files"].keys() == {"model.safetensors"}
@@ -117,7 +117,11 @@ def test_surface_tokens_and_several_files(model, corpus, tmp_path):
         (["--replicates", "-1"], 2, "--replicates"),
         (["--tokens", "characters"], 2, "characters"),
         (["--no-such-option"], 2, "no-such-option"),
-        (["--corpus", "missing.conllu"], 1, "missing.conllu: cannot read"),
+        (["--limit", "many"], 2, "is not a whole number"),
+        (["--seed", "-1"], 2, "--seed must be from 0"),
+        (["--limit", "3", "--limit", "4"], 2, "--limit is given twice"),
+        (["--corpus", "missing.conllu"], 1, "missing.conllu: there is no such file"),
+        (["--out", "/dev/null/run"], 1, "cannot create /dev/null/run"),
         (["--model", "./missing"], 1, "no model folder"),
         (["--too-long", "error"], 1, "sentence 'long': too long"),
         (["--max-length", "2"], 1, "none of the 4 sentences could be read"),
@@ -125,7 +129,7 @@ def test_surface_tokens_and_several_files(model, corpus, tmp_path):
     ],
 )
 def test_faults_are_told_and_leave_nothing(model, corpus, tmp_path, capsys, options, status, message):
-    arguments = ["--out", str(tmp_path / "run")]
+    arguments = [] if "--out" in options else ["--out", str(tmp_path / "run")]
     if "--model" not in options:
         arguments += ["--model", model]
     if "--corpus" not in options:
@@ -139,6 +143,19 @@ def test_broken_corpus_names_file_line_and_sentence(model, tmp_path, capsys):
     (tmp_path / "broken.conllu").write_text("# sent_id = s1\n1\tthe\t_\tDET\t_\t_\t7\tdet\t_\t_\n")
     assert run("--model", model, "--corpus", tmp_path / "broken.conllu", "--out", tmp_path / "run") == 1
     assert "broken.conllu:2: sentence 's1': the head of word 1 is 7" in capsys.readouterr().err
+
+
+def test_an_unusable_results_folder_is_noticed_before_the_work(model, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("scripts.analyze.load_treebank", lambda *a, **k: pytest.fail("read the corpus first"))
+    (tmp_path / "file").write_text("")
+    assert run("--model", model, "--out", tmp_path / "file" / "run") == 1
+    assert "cannot create" in capsys.readouterr().err
+
+
+def test_relation_called_like_a_total_is_refused(model, tmp_path, capsys):
+    (tmp_path / "all.conllu").write_text("1\tthe\t_\tDET\t_\t_\t0\tall\t_\t_\n")
+    assert run("--model", model, "--corpus", tmp_path / "all.conllu", "--out", tmp_path / "run") == 1
+    assert "reserved" in capsys.readouterr().err
 
 
 def test_corpus_without_trees_is_refused(model, tmp_path, capsys):

@@ -167,9 +167,10 @@ def test_rare_relations_come_last_and_root_is_not_shown(tables):
 
 
 def printed_row(best, width):
-    console = Console(width=width, file=io.StringIO())
+    printed = io.StringIO()
+    console = Console(width=width, file=printed)
     console.print(best_heads_table(best, min_count=50, width=width))
-    row = next(line for line in console.file.getvalue().splitlines() if "[/x]" in line)
+    row = next(line for line in printed.getvalue().splitlines() if "[/x]" in line)
     return [cell.strip() for cell in row.strip("│").split("│")] if width >= 130 else row.split()
 
 
@@ -250,11 +251,11 @@ class TestRunFolder:
         assert sorted(p.name for p in tmp_path.iterdir()) == ["latest", "run"]
 
     def test_folder_that_appeared_meanwhile_is_not_touched_and_nothing_is_lost(self, tmp_path):
-        with pytest.raises(RunFolderError, match="the finished results are in") as caught:  # noqa: PT012
-            with RunFolder(tmp_path / "run") as folder:
-                (folder.path / "run.json").write_text("mine")
-                (tmp_path / "run").mkdir()
-                (tmp_path / "run" / "thesis.tex").write_text("years")
+        message = "the finished results are in"
+        with pytest.raises(RunFolderError, match=message) as caught, RunFolder(tmp_path / "run") as folder:  # noqa: PT012
+            (folder.path / "run.json").write_text("mine")
+            (tmp_path / "run").mkdir()
+            (tmp_path / "run" / "thesis.tex").write_text("years")
         assert (tmp_path / "run" / "thesis.tex").read_text() == "years"
         kept = Path(str(caught.value).rsplit(" ", 1)[1])
         assert (kept / "run.json").read_text() == "mine"

@@ -1,0 +1,75 @@
+"""The run record: everything it takes to trace a number and to compute it again."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from corpora_loaders import Treebank
+    from extractors import Encoder, ExtractionLog
+    from scripts.analyze import Analyze
+    from scripts.progress import Stages
+
+
+def describe_command(command: Analyze, arguments: Sequence[str], stages: Stages, **resolved: Any) -> dict[str, Any]:
+    """The command line, its options as resolved, versions, and seconds per stage."""
+    from reports import git_commit, versions
+
+    return {
+        "command": shlex.join(["attentionology", *arguments]),
+        "started": stages.started.isoformat(timespec="seconds"),
+        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+        "options": {**asdict(command), **resolved},
+        "seed": command.seed,
+        "versions": versions(),
+        "git_commit": git_commit(),
+        "seconds": stages.seconds,
+    }
+
+
+def describe_model(encoder: Encoder) -> dict[str, Any]:
+    """What the model is, and the checksums that identify it."""
+    return {
+        "name": encoder.name,
+        "family": encoder.family,
+        "revision": encoder.files.revision,
+        "files": encoder.files.sha256,
+        "weights_sha256": encoder.weights_sha256(),
+        "layers": encoder.n_layers,
+        "heads": encoder.n_heads,
+        "max_length": encoder.max_length,
+        "dtype": str(encoder.dtype).removeprefix("torch."),
+        "device": str(encoder.device),
+        "tokenizer": {"class": type(encoder.tokenizer).__name__, "vocabulary": len(encoder.tokenizer)},
+    }
+
+
+def describe_corpus(treebank: Treebank) -> dict[str, Any]:
+    """Files, counts and relation inventory."""
+    return {
+        "tokens": treebank.tokens,
+        "files": [{"name": Path(file.path).name, **asdict(file)} for file in treebank.files],
+        "counts": treebank.counts(),
+        "relations": dict(treebank.relations),
+    }
+
+
+def describe_reading(treebank: Treebank, log: ExtractionLog) -> dict[str, Any]:
+    """What the model read, and what it did not."""
+    skipped = {one.sentence.id for one in log.skipped}
+    return {
+        "read": log.read,
+        "words": log.words,
+        "words_without_head": sum(s.heads.count(None) for s in treebank if s.id not in skipped),
+        "unknown_words": log.unknown_words,
+        "substituted_words": log.substituted_words,
+        "skipped": [
+            {"id": one.sentence.id, "file": one.sentence.file, "line": one.sentence.line, "reason": one.reason}
+            for one in log.skipped
+        ],
+    }
