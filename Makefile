@@ -8,6 +8,7 @@ INSTALLED := .venv/installed
 help:
 	@echo "make demo    set up, analyse the sample treebank with the demo model, print the table"
 	@echo "make test    set up, then ruff, mypy and all tests"
+	@echo "make check   ruff and mypy only"
 	@echo "make bench   time and memory against the plain forward pass"
 	@echo "make clean   remove .venv and caches"
 
@@ -19,7 +20,7 @@ $(INSTALLED): pyproject.toml constraints.txt
 	touch $@
 
 demo: $(INSTALLED)
-	$(BIN)/attentionology analyze --control random-init --out runs/demo --overwrite
+	$(BIN)/attentionology analyze --control random-init:3 --out runs/demo --overwrite
 
 check: $(INSTALLED)
 	$(BIN)/ruff check .

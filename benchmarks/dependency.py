@@ -30,7 +30,7 @@ from analyses.linguistic import DependencyAccuracy
 from corpora_loaders import Sentence, load_treebank
 from corpora_loaders.sample import SAMPLE_TREEBANK
 from extractors import DEFAULT_BATCH_CELLS, Encoder, ExtractionLog, extract
-from extractors.extraction import _cut
+from extractors.extraction import WINDOW, cut
 from extractors.pieces import Pieces
 from scripts.models import load_encoder
 
@@ -49,12 +49,12 @@ def corpus(files: list[str], n: int) -> list[Sentence]:
 def batches(encoder: Encoder, sentences: list[Sentence]) -> list[list[Pieces]]:
     """The same batches as `extract` makes of one window after the other."""
     result = []
-    for start in range(0, len(sentences), 1024):
-        window = sentences[start : start + 1024]
+    for start in range(0, len(sentences), WINDOW):
+        window = sentences[start : start + WINDOW]
         aligned = zip(window, encoder.align(window), strict=True)
         pairs = [(s, p) for s, p in aligned if isinstance(p, Pieces) and len(p) <= (encoder.max_length or len(p))]
         pairs.sort(key=lambda pair: -len(pair[1]))
-        result += [[p for _, p in batch] for batch in _cut(pairs, DEFAULT_BATCH_CELLS, encoder.device)]
+        result += [[p for _, p in batch] for batch in cut(pairs, DEFAULT_BATCH_CELLS, encoder.device)]
     return result
 
 

@@ -91,9 +91,8 @@ class Encoder:
             model = model.to(device)
         except (RuntimeError, AssertionError, NotImplementedError) as error:
             first = str(error).split(". ", 1)[0].split("\n", 1)[0][:120]
-            raise ModelError(
-                f"cannot use device {str(device)!r} (usual are cpu, cuda, cuda:1, mps): {first}"
-            ) from error
+            known = "usual are cpu, cuda, cuda:1, mps"
+            raise ModelError(f"cannot use device {str(device)!r} ({known}): {first}") from error
         name = Path(name_or_path).resolve().name if Path(name_or_path).is_dir() else str(name_or_path)
         return cls(model, tokenizer, name, files)
 

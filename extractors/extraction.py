@@ -121,7 +121,7 @@ def extract(
                     place = f"{sentence.file}:{sentence.line}: " if sentence.file else ""
                     raise ExtractionError(f"{place}sentence {sentence.id!r}: {reason}")
             readable.sort(key=lambda pair: -len(pair[1]))
-            for batch in _cut(readable, batch_cells, encoder.device):
+            for batch in cut(readable, batch_cells, encoder.device):
                 yield _map_batch(encoder, batch, map_kind, level)
                 own_log.read += len(batch)
                 own_log.words += sum(len(sentence) for sentence, _ in batch)
@@ -141,9 +141,10 @@ def _obstacle(pieces: Pieces | Unalignable, limit: int | None) -> str | None:
     return None
 
 
-def _cut(
+def cut(
     sentences: list[tuple[Sentence, Pieces]], batch_cells: int, device: torch.device
 ) -> Iterator[list[tuple[Sentence, Pieces]]]:
+    """Cut sentences, longest first, into batches within ``batch_cells`` and what the device does well with."""
     batch_pieces = _BATCH_PIECES_CPU if device.type == "cpu" else _BATCH_PIECES
     start = 0
     while start < len(sentences):

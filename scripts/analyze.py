@@ -36,9 +36,9 @@ _CONTROL = re.compile(r"random-init(?::(?P<copies>\d+))?")
 class Analyze:
     """Report what every attention head of a model knows about a treebank.
 
-    For every word the most attended other word is taken as a guess at its syntactic head, as in Clark et al.
-    (2019), section 4.2. The results folder holds report.html to read first, tables/*.csv with every count,
-    figures as SVG and PNG, and run.json with all it takes to repeat the run.
+    For every word the most attended other word is taken as a guess at its syntactic head, as in section 4.2 of
+    Clark et al. 2019. The results folder holds report.html to read first, tables with every count as CSV, figures
+    as SVG and PNG, and run.json with all it takes to repeat the run.
 
     Without options it runs the demo model on the sample treebank.
     """

@@ -17,13 +17,16 @@ from scripts.errors import UsageError
 DESCRIPTION = """What do the attention heads of a transformer encoder know about language?
 
 First run, with the model of the `demo` extra and a sample treebank:
-  attentionology analyze
+$ attentionology analyze
+
 On your own data:
-  attentionology analyze --model google-bert/bert-base-uncased --corpus TREEBANK.conllu --out runs/mine
+$ attentionology analyze --model google-bert/bert-base-uncased --corpus TREEBANK.conllu --out runs/mine
+
 Before trusting a model that you have not used here:
-  attentionology doctor --model MODEL
+$ attentionology doctor --model MODEL
+
 Which version this is:
-  attentionology --version
+$ attentionology --version
 
 Exit status: 0 done; 1 the input or the model cannot be used (the message says why); 2 wrong options; \
 130 interrupted. Nothing half-finished is left behind in any of these."""
