@@ -17,7 +17,7 @@ from corpora_loaders import Sentence
 from extractors.errors import ModelError
 from extractors.kinds import Forward
 from extractors.loading import LoadedFiles, load_model, load_tokenizer
-from extractors.pieces import Pieces, Unalignable, align, check_tokenizer
+from extractors.pieces import Pieces, Unalignable, align, prepare_tokenizer
 
 
 class Encoder:
@@ -46,8 +46,7 @@ class Encoder:
         if model.config.is_encoder_decoder and hasattr(model, "get_encoder"):
             model = model.get_encoder()
         self.model: Any = model.eval()
-        check_tokenizer(tokenizer)
-        self.tokenizer: Any = tokenizer
+        self.tokenizer: Any = prepare_tokenizer(tokenizer)
         self.name = name
         self.files = files or LoadedFiles()
         vocabulary = model.get_input_embeddings().num_embeddings

@@ -194,15 +194,19 @@ def _maps(
     """Maps of one padded batch with zeros outside the sentences, and the number of positions of each."""
     forward = encoder.forward(pieces)
     n = forward.mask.shape[1]
+    layers = list(kind.layers(forward))
+    batch, heads = layers[0].shape[:2]
     if level == "word":
         lengths = [len(p.special) for p in pieces]
         merge = WordMerger(pieces, n, dtype=encoder.dtype, device=forward.mask.device)
-        layers = [merge(layer) for layer in kind.layers(forward)]
+        by_layer = layers[0].new_empty(len(layers), batch, heads, merge.k, merge.k)
+        for layer, merged in zip(layers, by_layer, strict=True):
+            merge(layer, out=merged)
     else:
         lengths = [len(p) for p in pieces]
         inside = forward.mask[:, None, :, None] & forward.mask[:, None, None, :]
-        layers = [layer * inside for layer in kind.layers(forward)]
-    maps = torch.stack(layers, dim=1)
+        by_layer = torch.stack([layer * inside for layer in layers])
+    maps = by_layer.transpose(0, 1)
     if kind.rows_sum_to_one:
         _check_rows(maps, lengths, forward, encoder)
     return maps, lengths

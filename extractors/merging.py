@@ -31,10 +31,11 @@ class WordMerger:
             belongs[row, range(len(pieces)), pieces.positions] = 1
         sizes = belongs.sum(1, keepdim=True).clamp(min=1)
         self.to: Float[Tensor, "batch n k"] = belongs.to(device)
+        self.k = k
         self.from_: Float[Tensor, "batch 1 k n"] = (belongs / sizes).transpose(1, 2).unsqueeze(1).to(device)
 
-    def __call__(self, maps: Float[Tensor, "batch heads n n"]) -> Float[Tensor, "batch heads k k"]:
-        """Merge one layer."""
+    def __call__(self, maps: Float[Tensor, "batch heads n n"], out: Float[Tensor, "batch heads k k"]) -> None:
+        """Merge one layer into ``out``."""
         batch, heads, n, _ = maps.shape
-        summed = torch.bmm(maps.reshape(batch, heads * n, n), self.to).view(batch, heads, n, -1)
-        return torch.matmul(self.from_, summed)
+        summed = torch.bmm(maps.reshape(batch, heads * n, n), self.to).view(batch, heads, n, self.k)
+        torch.matmul(self.from_, summed, out=out)

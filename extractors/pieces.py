@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tokenizers.pre_tokenizers import ByteLevel
+
 from corpora_loaders import Sentence
 from extractors.errors import ModelError
 
@@ -52,7 +54,7 @@ def align(tokenizer: Any, sentences: Sequence[Sentence]) -> list[Pieces | Unalig
     unknown token takes its place. Nothing is truncated.
 
     Args:
-        tokenizer: a fast Hugging Face tokenizer, see `check_tokenizer`.
+        tokenizer: a fast Hugging Face tokenizer, see `prepare_tokenizer`.
         sentences: at least one.
 
     Returns:
@@ -127,17 +129,24 @@ def _align(tokenizer: Any, reserved: set[int], n_words: int, encoding: Any) -> P
     return Pieces(ids, tokens, positions, special, substituted, len(unknown))
 
 
-def check_tokenizer(tokenizer: Any) -> None:
-    """Refuse a tokenizer that does not tell which piece comes from which word.
+def prepare_tokenizer(tokenizer: Any) -> Any:
+    """Check that words can be aligned, and let a byte-level tokenizer put the space before words by itself.
+
+    Only if bytes are all its pre-tokenizer deals with (RoBERTa, GPT-2): after a step that splits words, the
+    setting would put a space before every part, so there the words get it in `align`.
 
     Raises:
-        ModelError: not a fast tokenizer.
+        ModelError: not a fast tokenizer, so there is no record of which piece came from which word.
     """
     if not getattr(tokenizer, "is_fast", False):
         raise ModelError(
             f"{type(tokenizer).__name__} is not a fast tokenizer: it does not tell which piece comes from which "
             "word. Convert it to the tokenizers format (tokenizer.json) or choose a model that has one."
         )
+    pre_tokenizer = tokenizer.backend_tokenizer.pre_tokenizer
+    if isinstance(pre_tokenizer, ByteLevel):
+        pre_tokenizer.add_prefix_space = True
+    return tokenizer
 
 
 def _needs_space(tokenizer: Any) -> bool:

@@ -89,8 +89,11 @@ class DependencyAccuracy(Metric):
         counts = torch.zeros(len(names), 1 + SPLITS, outcomes, dtype=torch.int64)
         self.add_state("counts", counts, "sum", persistent=True)
         # Integers too, in float32 because it is added to by matrix products in place.
-        self.add_state("bootstrap", torch.zeros(len(names), replicates, outcomes), "sum", persistent=True)
+        self.add_state("bootstrap", torch.zeros(0), "sum", persistent=True)
         self.add_state("configuration", torch.tensor(self._hash()), _the_same, persistent=True)
+        # torchmetrics keeps a copy of every initial state; of this large one a single zero will do.
+        self._defaults["bootstrap"] = torch.zeros(1).expand(len(names), replicates, outcomes)
+        self.reset()
 
     def update(self, batch: MapBatch) -> None:
         """Count a batch.

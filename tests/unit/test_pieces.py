@@ -7,7 +7,7 @@ from tokenizers import pre_tokenizers
 
 from corpora_loaders import Sentence
 from extractors import ModelError
-from extractors.pieces import Pieces, Unalignable, align, check_tokenizer
+from extractors.pieces import Pieces, Unalignable, align, prepare_tokenizer
 from tests import tiny
 
 STYLES = ["wordpiece", "bytes", "unigram", "bytes without specials"]
@@ -123,6 +123,16 @@ def test_byte_level_tokenizers_read_every_word_after_a_space(style):
     assert text_of_words(together) == ["Ġthe", "Ġman", "Ġ."]
 
 
+@pytest.mark.parametrize("style", STYLES)
+def test_a_prepared_tokenizer_reads_the_words_as_they_are_read_here(style):
+    words = ["Marta", "opened", "the", "gate"]
+    here = pieces_of(words, style)
+    prepared = prepare_tokenizer(tiny.fresh_tokenizer(style))
+    assert prepared(words, is_split_into_words=True).input_ids == here.ids
+    (again,) = align(prepared, [Sentence("s", tuple(words))])
+    assert again == here
+
+
 def test_pieces_are_those_of_the_running_text_where_words_are_separated_by_spaces():
     words = ["Marta", "opened", "the", "gate", "and", "laughed"]
     for style in STYLES:
@@ -136,4 +146,4 @@ def test_slow_tokenizer_is_refused():
         is_fast = False
 
     with pytest.raises(ModelError, match="not a fast tokenizer"):
-        check_tokenizer(Slow())
+        prepare_tokenizer(Slow())
