@@ -175,7 +175,7 @@ class Encoder:
         digest = hashlib.sha256()
         for key, tensor in sorted(self.model.state_dict().items()):
             digest.update(f"{key} {tuple(tensor.shape)} {tensor.dtype}\n".encode())
-            digest.update(tensor.detach().cpu().contiguous().view(torch.uint8).numpy().tobytes())
+            digest.update(tensor.detach().cpu().reshape(-1).contiguous().view(torch.uint8).numpy())
         return digest.hexdigest()
 
     def _probe_input(self) -> tuple[Int[Tensor, "1 n"], Bool[Tensor, "1 n"]]:

@@ -116,6 +116,9 @@ class Analyze:
 
     def _check(self) -> int:
         """Refuse impossible options before anything slow happens; returns the number of control copies."""
+        for name in ("corpus", "analyses"):
+            if not getattr(self, name):
+                raise UsageError(f"--{name} needs at least one name")
         for name in self.analyses:
             if name not in ANALYSES:
                 raise UsageError(f"unknown analysis {name!r}; choose from: {', '.join(ANALYSES)}")
