@@ -17,7 +17,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import cycle, islice
 from pathlib import Path
 
@@ -30,9 +30,8 @@ from analyses.linguistic import DependencyAccuracy
 from corpora_loaders import Sentence, load_treebank
 from corpora_loaders.sample import SAMPLE_TREEBANK
 from extractors import DEFAULT_BATCH_CELLS, Encoder, ExtractionLog, extract
-from extractors.extraction import WINDOW, cut
-from extractors.pieces import Pieces
-from scripts.models import load_encoder
+from extractors.extraction import Batch, plan
+from scripts.builtin import load_encoder
 
 DATA = Path(os.environ.get("ATTENTIONOLOGY_DATA", Path(__file__).resolve().parents[2] / "shared" / "data")) / "ud"
 SENTENCES = 300
@@ -46,23 +45,16 @@ def corpus(files: list[str], n: int) -> list[Sentence]:
     return list(islice(cycle(load_treebank(chosen, limit=SENTENCES)), n))
 
 
-def batches(encoder: Encoder, sentences: list[Sentence]) -> list[list[Pieces]]:
-    """The same batches as `extract` makes of one window after the other."""
-    result = []
-    for start in range(0, len(sentences), WINDOW):
-        window = sentences[start : start + WINDOW]
-        aligned = zip(window, encoder.align(window), strict=True)
-        pairs = [(s, p) for s, p in aligned if isinstance(p, Pieces) and len(p) <= (encoder.max_length or len(p))]
-        pairs.sort(key=lambda pair: -len(pair[1]))
-        result += [[p for _, p in batch] for batch in cut(pairs, DEFAULT_BATCH_CELLS, encoder.device)]
-    return result
+def planned(encoder: Encoder, sentences: list[Sentence], batch_cells: int) -> Iterator[Batch]:
+    """The batches that `extract` makes."""
+    return plan(encoder, sentences, batch_cells, encoder.max_length, "skip", ExtractionLog())
 
 
 @torch.inference_mode()
 def forward_only(encoder: Encoder, sentences: list[Sentence]) -> None:
     """Tokenise, batch, run the model; ask for nothing."""
-    for batch in batches(encoder, sentences):
-        ids, mask = encoder.pad(batch)
+    for batch in planned(encoder, sentences, DEFAULT_BATCH_CELLS):
+        ids, mask = encoder.pad([pieces for _, pieces in batch])
         encoder.model(input_ids=ids, attention_mask=mask.long())
 
 
@@ -79,9 +71,7 @@ def dependency(encoder: Encoder, sentences: list[Sentence]) -> None:
 def naive(encoder: Encoder, sentences: list[Sentence]) -> None:
     """One sentence and one head at a time in numpy, as the published notebooks do; no bootstrap."""
     right: Counter[tuple[str, str, int, int]] = Counter()
-    for sentence, pieces in zip(sentences, encoder.align(sentences), strict=True):
-        if not isinstance(pieces, Pieces) or len(pieces) > (encoder.max_length or len(pieces)):
-            continue
+    for [(sentence, pieces)] in planned(encoder, sentences, batch_cells=1):
         positions = np.array(pieces.positions)
         groups = [np.flatnonzero(positions == k) for k in range(len(pieces.special))]
         for layer, attention in enumerate(encoder.forward([pieces]).attentions):

@@ -11,10 +11,10 @@ import torch
 from corpora_loaders import Sentence
 from extractors.encoder import Encoder
 from extractors.errors import ModelError
-from extractors.extraction import ExtractionLog, extract
+from extractors.extraction import ROW_SUM_TOLERANCE, ExtractionLog, extract, obstacle
 from extractors.kinds import get_kind, list_kinds
 from extractors.map_batch import FLOAT32_NOISE
-from extractors.pieces import Pieces, Unalignable
+from extractors.pieces import Pieces
 
 _SAME = 1e-5
 """Largest difference of attention that counts as rounding."""
@@ -34,7 +34,8 @@ def examine(encoder: Encoder, sentences: Sequence[Sentence]) -> Iterator[Check]:
 
     A check that raises has failed, and its message is what was found.
     """
-    readable = [s for s, p in zip(sentences, encoder.align(sentences), strict=True) if _fits(encoder, p)]
+    aligned = encoder.align(sentences)
+    readable = [s for s, p in zip(sentences, aligned, strict=True) if obstacle(p, encoder.max_length) is None]
     ordered = sorted(readable, key=len)
     yield Check("model", None, f"{encoder.family}, {encoder.n_layers} layers × {encoder.n_heads} heads")
     limit = "no limit known" if encoder.max_length is None else f"{encoder.max_length} pieces"
@@ -67,10 +68,6 @@ def examine(encoder: Encoder, sentences: Sequence[Sentence]) -> Iterator[Check]:
             yield Check(f"map kind {kind!r}", passed, f"not available: {str(error).splitlines()[0]}")
 
 
-def _fits(encoder: Encoder, pieces: Pieces | Unalignable) -> bool:
-    return isinstance(pieces, Pieces) and len(pieces) <= (encoder.max_length or len(pieces))
-
-
 def _pieces(encoder: Encoder, sentences: Sequence[Sentence]) -> list[Pieces]:
     return [p for p in encoder.align(sentences) if isinstance(p, Pieces)]
 
@@ -99,7 +96,7 @@ def _row_sums(encoder: Encoder, sentences: Sequence[Sentence]) -> tuple[bool, st
     forward = encoder.forward(_pieces(encoder, sentences))
     rows = forward.mask[:, None].expand(-1, encoder.n_heads, -1)
     off = max(float((alpha.sum(-1)[rows] - 1).abs().max()) for alpha in forward.attentions)
-    return off <= 1e-4, f"within {off:.1e}"
+    return off <= ROW_SUM_TOLERANCE, f"within {off:.1e}"
 
 
 def _padding(encoder: Encoder, sentences: Sequence[Sentence]) -> tuple[bool, str]:
@@ -137,7 +134,7 @@ def _precision(encoder: Encoder, sentences: Sequence[Sentence]) -> tuple[bool, s
     for batch in extract(encoder, sentences, log=ExtractionLog()):
         doubled = batch.exact(range(len(batch)))
         for row, ((_, single), double) in enumerate(zip(batch.unpadded(), doubled, strict=True)):
-            words = np.flatnonzero(~batch.special[row, : single.shape[-1]].numpy())
+            words = np.flatnonzero(batch.words[row].numpy())
             exact = double.numpy()[..., words[:, None], words] * ~np.eye(len(words), dtype=bool)
             error = np.abs(single[..., words[:, None], words] - exact)
             for axis in (-1, -2):

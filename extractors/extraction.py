@@ -28,7 +28,9 @@ DEFAULT_BATCH_CELLS = 2**17
 WINDOW = 1024
 """How many sentences are sorted by length at a time."""
 
-_ROW_SUM_TOLERANCE = 1e-4
+ROW_SUM_TOLERANCE = 1e-4
+"""How far from 1 the sum of a row of attention may be."""
+
 _BATCH_PIECES_CPU = 1024  # beyond this the activations of a batch fall out of the cache
 _BATCH_PIECES = 16384
 
@@ -104,36 +106,52 @@ def extract(
     if batch_cells < 1 or (max_length is not None and max_length < 1):
         raise ValueError("batch_cells and max_length must be at least 1")
     limits = [limit for limit in (encoder.max_length, max_length) if limit is not None]
-    limit = min(limits) if limits else None
     own_log = ExtractionLog() if log is None else log
 
     def batches() -> Iterator[MapBatch]:
-        stream = iter(sentences)
-        while window := list(islice(stream, WINDOW)):
-            readable = []
-            for sentence, pieces in zip(window, encoder.align(window), strict=True):
-                reason = _obstacle(pieces, limit)
-                if reason is None and isinstance(pieces, Pieces):
-                    readable.append((sentence, pieces))
-                elif too_long == "skip":
-                    own_log.skipped.append(Skipped(sentence, reason or ""))
-                else:
-                    place = f"{sentence.file}:{sentence.line}: " if sentence.file else ""
-                    raise ExtractionError(f"{place}sentence {sentence.id!r}: {reason}")
-            readable.sort(key=lambda pair: -len(pair[1]))
-            for batch in cut(readable, batch_cells, encoder.device):
-                yield _map_batch(encoder, batch, map_kind, level)
-                own_log.read += len(batch)
-                own_log.words += sum(len(sentence) for sentence, _ in batch)
-                own_log.unknown_words += sum(pieces.unknown for _, pieces in batch)
-                own_log.substituted_words += sum(pieces.substituted for _, pieces in batch)
+        for batch in plan(encoder, sentences, batch_cells, min(limits, default=None), too_long, own_log):
+            yield _map_batch(encoder, batch, map_kind, level)
         if log is None and own_log.skipped:
             warnings.warn(f"sentences without a map: {len(own_log.skipped)} ({own_log.reasons()})", stacklevel=2)
 
     return batches()
 
 
-def _obstacle(pieces: Pieces | Unalignable, limit: int | None) -> str | None:
+Batch = list[tuple[Sentence, Pieces]]
+
+
+def plan(
+    encoder: Encoder,
+    sentences: Iterable[Sentence],
+    batch_cells: int,
+    limit: int | None,
+    too_long: TooLong,
+    log: ExtractionLog,
+) -> Iterator[Batch]:
+    """The batches of `extract` before the model has read them, and the log filled; arguments as there."""
+    stream = iter(sentences)
+    while window := list(islice(stream, WINDOW)):
+        readable = []
+        for sentence, pieces in zip(window, encoder.align(window), strict=True):
+            reason = obstacle(pieces, limit)
+            if reason is None and isinstance(pieces, Pieces):
+                readable.append((sentence, pieces))
+            elif too_long == "skip":
+                log.skipped.append(Skipped(sentence, reason or ""))
+            else:
+                place = f"{sentence.file}:{sentence.line}: " if sentence.file else ""
+                raise ExtractionError(f"{place}sentence {sentence.id!r}: {reason}")
+        readable.sort(key=lambda pair: -len(pair[1]))
+        for batch in _cut(readable, batch_cells, encoder.device):
+            yield batch
+            log.read += len(batch)
+            log.words += sum(len(sentence) for sentence, _ in batch)
+            log.unknown_words += sum(pieces.unknown for _, pieces in batch)
+            log.substituted_words += sum(pieces.substituted for _, pieces in batch)
+
+
+def obstacle(pieces: Pieces | Unalignable, limit: int | None) -> str | None:
+    """Why a sentence cannot be read with at most ``limit`` pieces; None if it can."""
     if isinstance(pieces, Unalignable):
         return str(pieces)
     if limit is not None and len(pieces) > limit:
@@ -141,9 +159,7 @@ def _obstacle(pieces: Pieces | Unalignable, limit: int | None) -> str | None:
     return None
 
 
-def cut(
-    sentences: list[tuple[Sentence, Pieces]], batch_cells: int, device: torch.device
-) -> Iterator[list[tuple[Sentence, Pieces]]]:
+def _cut(sentences: Batch, batch_cells: int, device: torch.device) -> Iterator[Batch]:
     """Cut sentences, longest first, into batches within ``batch_cells`` and what the device does well with."""
     batch_pieces = _BATCH_PIECES_CPU if device.type == "cpu" else _BATCH_PIECES
     start = 0
@@ -154,7 +170,7 @@ def cut(
         start += size
 
 
-def _map_batch(encoder: Encoder, batch: list[tuple[Sentence, Pieces]], kind: MapKind, level: Level) -> MapBatch:
+def _map_batch(encoder: Encoder, batch: Batch, kind: MapKind, level: Level) -> MapBatch:
     sentences = tuple(sentence for sentence, _ in batch)
     pieces = [p for _, p in batch]
     maps, lengths = _maps(encoder, pieces, kind, level)
@@ -163,22 +179,22 @@ def _map_batch(encoder: Encoder, batch: list[tuple[Sentence, Pieces]], kind: Map
         # One by one: nothing is padded, and some architectures turn padding into NaN in float64.
         return [_maps(encoder.double, [pieces[i]], kind, level)[0][0].cpu() for i in indices]
 
-    special = torch.zeros(maps.shape[0], maps.shape[-1], dtype=torch.bool)
+    special_mask = torch.zeros(maps.shape[0], maps.shape[-1], dtype=torch.bool)
     labels = []
     for row, (sentence, p) in enumerate(batch):
         if level == "word":
             at = torch.tensor(p.special)
             words = iter(sentence.words)
-            opening = {position: token for token, position in reversed(list(zip(p.tokens, p.positions, strict=True)))}
-            labels.append(tuple(opening[i] if s else next(words) for i, s in enumerate(p.special)))
+            specials = (token for token, position in zip(p.tokens, p.positions, strict=True) if p.special[position])
+            labels.append(tuple(next(specials) if special else next(words) for special in p.special))
         else:
             at = torch.tensor([p.special[position] for position in p.positions])
             labels.append(tuple(p.tokens))
-        special[row, : len(at)] = at
+        special_mask[row, : len(at)] = at
     return MapBatch(
         maps=maps,
         lengths=torch.tensor(lengths),
-        special=special,
+        special=special_mask,
         sentences=sentences,
         labels=tuple(labels),
         kind=kind.name,
@@ -217,7 +233,7 @@ def _check_rows(maps: Tensor, lengths: list[int], forward: Forward, encoder: Enc
     off_by_row = (maps.sum(-1) - 1).abs().amax((1, 2)).cpu()
     inside = torch.arange(maps.shape[-1]) < torch.tensor(lengths)[:, None]
     off = float(off_by_row[inside].max())
-    if off <= _ROW_SUM_TOLERANCE:
+    if off <= ROW_SUM_TOLERANCE:
         return
     rows = forward.mask[:, None, :, None]
     on_padding = max(
@@ -225,7 +241,7 @@ def _check_rows(maps: Tensor, lengths: list[int], forward: Forward, encoder: Enc
     )
     what = (
         f"up to {on_padding:.2g} of a row's attention falls on padding, so the attention mask is not respected"
-        if on_padding > _ROW_SUM_TOLERANCE
+        if on_padding > ROW_SUM_TOLERANCE
         else f"rows of attention sum to 1 only within {off:.2g}"
     )
     raise ModelError(f"{encoder.name or encoder.family}: {what}; maps of this model cannot be trusted")

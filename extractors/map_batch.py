@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
@@ -54,6 +55,12 @@ class MapBatch:
 
     def __len__(self) -> int:
         return len(self.sentences)
+
+    @property
+    def words(self) -> Bool[Tensor, "batch n"]:
+        """True at words (at token level: at their pieces), False at special tokens and padding."""
+        inside = torch.arange(self.maps.shape[-1]) < self.lengths[:, None]
+        return inside & ~self.special
 
     def unpadded(self) -> Iterator[tuple[Sentence, npt.NDArray[np.float32]]]:
         """Yield ``(sentence, array)`` with the array cut to the sentence: shape (layers, heads, n, n)."""

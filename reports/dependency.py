@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import pandas as pd
 
 from reports.figures import best_heads_figure, heads_figure, save
+from reports.json_text import records, to_json
 from reports.page import write_page
 from reports.run_folder import RUN_RECORD
 
@@ -60,17 +60,6 @@ def write_dependency_record(
     summary = {"run": run, "dependency_best": records(best)}
     (folder / "summary.json").write_text(to_json(summary), encoding="utf-8")
     (folder / RUN_RECORD).write_text(to_json(run), encoding="utf-8")
-
-
-def records(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """Rows as dictionaries of plain numbers and strings; a rate over nothing is None."""
-    rows: list[dict[str, Any]] = json.loads(table.to_json(orient="records", double_precision=15))
-    return rows
-
-
-def to_json(value: Any) -> str:
-    """JSON as written to every file: indented, readable in any script, strict about NaN."""
-    return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def _write_csv(table: pd.DataFrame, path: Path) -> None:

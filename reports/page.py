@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from analyses.linguistic import DIRECTIONS, TOTALS
 from reports.format import ARROWS, best_direction, best_head, best_offset, interval, percent, shown_rows
+from reports.json_text import to_json
 
 
 def write_page(
@@ -57,7 +57,7 @@ def write_page(
         heatmaps=heatmap_data(cells, best),
         figure_svg=figure_svg[figure_svg.index("<svg") :],
         min_count=min_count,
-        record=json.dumps(run, indent=2, ensure_ascii=False),
+        record=to_json(run),
     )
     path.write_text(page, encoding="utf-8")
 

@@ -14,12 +14,11 @@ from rich.console import Console
 from tyro.conf import arg
 
 from corpora_loaders import CorpusError, Treebank, load_treebank
-from corpora_loaders.sample import SAMPLE_TREEBANK
+from scripts.builtin import DEMO, SAMPLE, corpus_path, load_encoder
 from scripts.errors import UsageError
-from scripts.models import DEMO, load_encoder
 from scripts.options import OptionalNumber
 from scripts.progress import Stages, progress_bar
-from scripts.record import describe_command, describe_corpus, describe_model, describe_reading
+from scripts.record import describe_command, describe_corpus, describe_model, describe_reading, warnings_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     from analyses.linguistic import DependencyTables
     from extractors import Encoder, ExtractionLog
 
-SAMPLE = "sample"
 ANALYSES = ("dependency",)
 _CONTROL = re.compile(r"random-init(?::(?P<copies>\d+))?")
 
@@ -140,7 +138,7 @@ class Analyze:
         return copies
 
     def _corpus_files(self) -> list[str]:
-        return [str(SAMPLE_TREEBANK) if name == SAMPLE else name for name in self.corpus]
+        return [corpus_path(name) for name in self.corpus]
 
     def _analyze(
         self, folder: Path, out: Path, copies: int, arguments: Sequence[str]
@@ -174,11 +172,13 @@ class Analyze:
             write_dependency_tables(
                 folder, cells=result.cells, best=best, controls=controls, min_count=self.min_count, title=title
             )
+        reading = describe_reading(treebank, log)
         run = {
             **describe_command(self, arguments, stages, out=str(out), corpus=self._corpus_files()),
             "model": describe_model(encoder),
             "corpus": describe_corpus(treebank),
-            "sentences": describe_reading(treebank, log),
+            "sentences": reading,
+            "warnings": warnings_of(reading),
             "control": {"kind": "random-init", "copies": copies, "seeds": [self.seed + k for k in range(copies)]}
             if copies
             else None,
@@ -237,9 +237,7 @@ class Analyze:
         lines.append(
             f"Sentences read: {sentences['read']:,}, skipped: {skipped:,}" + (" (see the report)" if skipped else "")
         )
-        if sentences["unknown_words"] > 0.05 * sentences["words"]:
-            share = sentences["unknown_words"] / sentences["words"]
-            lines.append(f"Careful: {share:.0%} of the words contain pieces that the tokenizer does not know.")
+        lines += [f"Careful: {warning}" for warning in run["warnings"]]
         lines += [f"Report: {out / 'report.html'}", f"Tables: {out / 'tables'}"]
         console.print("\n".join(lines), soft_wrap=True)
 

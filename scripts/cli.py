@@ -43,7 +43,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         except PackageNotFoundError:
             print("attentionology (not installed)")
         return 0
-    if repeated := next((a for i, a in enumerate(arguments) if a.startswith("--") and a in arguments[:i]), None):
+    options = [a.split("=", 1)[0].replace("_", "-") for a in arguments if a.startswith("--")]
+    if repeated := next((option for option in options if options.count(option) > 1), None):
         return _fail(f"{repeated} is given twice; give all its values after one {repeated}", 2)
     try:
         command = tyro.cli(

@@ -9,8 +9,8 @@ from typing import Annotated
 
 from tyro.conf import arg
 
+from scripts.builtin import DEMO, SAMPLE, corpus_path, load_encoder
 from scripts.errors import UsageError
-from scripts.models import DEMO, load_encoder
 
 
 @dataclass(frozen=True)
@@ -27,8 +27,8 @@ class Doctor:
     revision: Annotated[str | None, arg(metavar="REVISION")] = None
     """Branch, tag or commit on the Hub."""
 
-    corpus: Annotated[str | None, arg(metavar="FILE")] = None
-    """CoNLL-U file to take sentences from; default: the English sample."""
+    corpus: Annotated[str, arg(metavar="FILE")] = SAMPLE
+    """CoNLL-U file to take sentences from, or 'sample', the English sample."""
 
     sentences: Annotated[int, arg(metavar="N")] = 12
     """How many sentences to try, the first of the file."""
@@ -44,10 +44,9 @@ class Doctor:
         if self.sentences < 1:
             raise UsageError(f"--sentences must be at least 1, not {self.sentences}")
         from corpora_loaders import load_treebank
-        from corpora_loaders.sample import SAMPLE_TREEBANK
         from extractors.doctor import examine
 
-        treebank = load_treebank(self.corpus or SAMPLE_TREEBANK, limit=self.sentences)
+        treebank = load_treebank(corpus_path(self.corpus), limit=self.sentences)
         encoder = load_encoder(self.model, revision=self.revision, device=self.device)
         checks = []
         for check in examine(encoder, treebank):

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from scripts.analyze import Analyze
     from scripts.progress import Stages
 
+_MANY_UNKNOWN = 0.05
+
 
 def describe_command(command: Analyze, arguments: Sequence[str], stages: Stages, **resolved: Any) -> dict[str, Any]:
     """The command line, its options as resolved, versions, and seconds per stage."""
@@ -57,6 +59,17 @@ def describe_corpus(treebank: Treebank) -> dict[str, Any]:
         "counts": treebank.counts(),
         "relations": dict(treebank.relations),
     }
+
+
+def warnings_of(reading: dict[str, Any]) -> list[str]:
+    """What a reader must be told before the numbers."""
+    share = reading["unknown_words"] / reading["words"]
+    if share <= _MANY_UNKNOWN:
+        return []
+    return [
+        f"{share:.0%} of the words contain pieces that the model's tokenizer does not know. What the model cannot "
+        "read, its attention says little about."
+    ]
 
 
 def describe_reading(treebank: Treebank, log: ExtractionLog) -> dict[str, Any]:

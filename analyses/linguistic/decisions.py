@@ -73,15 +73,13 @@ def head_hits(batch: MapBatch, words: ScoredWords) -> Bool[Tensor, "words 2 laye
     unclear = np.unique(words.sentence[rows[in_doubt.numpy()]]).tolist()
     for index, maps in zip(unclear, batch.exact(unclear) if unclear else (), strict=True):
         own = b == index
-        hits[rows[own.numpy()]] = _argmax(maps, ~batch.special[index, : maps.shape[-1]], dependent[own], governor[own])
+        hits[rows[own.numpy()]] = _argmax(maps, batch.words[index, : maps.shape[-1]], dependent[own], governor[own])
     return hits
 
 
 def _word_positions(batch: MapBatch) -> Int[Tensor, "batch words"]:
     """Position in the map of each sentence's k-th word."""
-    n = batch.maps.shape[-1]
-    inside = torch.arange(n) < batch.lengths[:, None]
-    is_word = inside & ~batch.special
+    is_word = batch.words
     counts = is_word.sum(1).tolist()
     for sentence, count in zip(batch.sentences, counts, strict=True):
         if count != len(sentence):
@@ -89,15 +87,19 @@ def _word_positions(batch: MapBatch) -> Int[Tensor, "batch words"]:
     return torch.argsort((~is_word).int(), dim=1, stable=True)
 
 
+def _barred(candidate: Bool[Tensor, "*batch n"]) -> Bool[Tensor, "*batch n n"]:
+    """Cells of a map that are no candidates: from or to anything but a word, or from a word to itself."""
+    itself = torch.eye(candidate.shape[-1], dtype=torch.bool, device=candidate.device)
+    return ~(candidate[..., :, None] & candidate[..., None, :]) | itself
+
+
 def _compare(
     batch: MapBatch, b: Tensor, dependent: Tensor, governor: Tensor
 ) -> tuple[Bool[Tensor, "words 2 layers heads"], Bool[Tensor, " words"]]:
     """Gold value against the best other candidate, and which words have a comparison too close to call."""
     maps = batch.maps
-    device, n = maps.device, maps.shape[-1]
-    candidate = ((torch.arange(n) < batch.lengths[:, None]) & ~batch.special).to(device)
-    barred = ~(candidate[:, :, None] & candidate[:, None, :]) | torch.eye(n, dtype=torch.bool, device=device)
-    work = maps.masked_fill(barred[:, None, None], -torch.inf)
+    device = maps.device
+    work = maps.masked_fill(_barred(batch.words.to(device))[:, None, None], -torch.inf)
     b, dependent, governor = b.to(device), dependent.to(device), governor.to(device)
     decided = []
     in_doubt = torch.zeros(len(b), dtype=torch.bool, device=device)
@@ -119,8 +121,7 @@ def _argmax(
     governor: Tensor,
 ) -> Bool[Tensor, "words 2 layers heads"]:
     """The plain decision on one sentence: largest value, first of equals."""
-    barred = ~(candidate[:, None] & candidate[None, :]) | torch.eye(len(candidate), dtype=torch.bool)
-    allowed = maps.cpu().masked_fill(barred, -torch.inf).numpy()
+    allowed = maps.cpu().masked_fill(_barred(candidate), -torch.inf).numpy()
     picked = np.stack([allowed.argmax(-1), allowed.argmax(-2)])  # direction, layer, head, word
     right = picked[..., dependent.numpy()] == governor.numpy()
     return torch.from_numpy(np.moveaxis(right, -1, 0))

@@ -18,7 +18,7 @@ from torch import Tensor
 from torchmetrics import Metric
 
 from analyses.linguistic.decisions import DIRECTIONS, ScoredWords, head_hits
-from analyses.linguistic.dependency_tables import TOTALS, Counts, DependencyTables, tables
+from analyses.linguistic.dependency_tables import TOTALS, Counts, DependencyTables, coarse_relation, tables
 from analyses.resampling import halves, poisson_weights
 from extractors import MapBatch
 
@@ -33,11 +33,6 @@ SPLITS = 10
 """Ways to cut the sentences into halves for held-out accuracy; one split alone is a matter of luck."""
 
 _MOST_WORDS = 2**23  # of one relation; float32 holds integers exactly up to twice that
-
-
-def coarse_relation(relation: str) -> str:
-    """The universal part of a relation: ``nsubj`` of ``nsubj:pass``."""
-    return relation.split(":", 1)[0]
 
 
 class DependencyAccuracy(Metric):

@@ -59,20 +59,20 @@ class DependencyTables(NamedTuple):  # torchmetrics does not let a frozen datacl
 def tables(relations: Sequence[str], subsets: Counts, replicates: Counts, offsets: Sequence[int]) -> DependencyTables:
     """Build the tables.
 
+    Ties for the best head go to the higher layer, then head, then ``head->dep``; ties for the best offset to
+    the larger one, both as in the authors' code.
+
     Args:
         relations: the inventory.
         subsets: counts over the whole corpus, then over one half of each split.
         replicates: counts over each bootstrap replicate.
         offsets: the fixed offsets.
-
-    Ties for the best head go to the higher layer, then head, then ``head->dep``; ties for the best offset to
-    the larger one, both as in the authors' code.
     """
     by_frequency = sorted(range(len(relations)), key=lambda r: (-subsets.total[r, 0], relations[r]))
     members: dict[str, list[int]] = {
         ALL: by_frequency,
-        ALL_NO_PUNCT: [r for r in by_frequency if _universal(relations[r]) != "punct"],
-        ALL_NO_PUNCT_ROOT: [r for r in by_frequency if _universal(relations[r]) not in ("punct", "root")],
+        ALL_NO_PUNCT: [r for r in by_frequency if coarse_relation(relations[r]).lower() != "punct"],
+        ALL_NO_PUNCT_ROOT: [r for r in by_frequency if coarse_relation(relations[r]).lower() not in ("punct", "root")],
         **{relations[r]: [r] for r in by_frequency},
     }
     cells = [
@@ -83,8 +83,9 @@ def tables(relations: Sequence[str], subsets: Counts, replicates: Counts, offset
     return DependencyTables(pd.concat(cells, ignore_index=True), pd.DataFrame(best))
 
 
-def _universal(relation: str) -> str:
-    return relation.split(":", 1)[0].lower()
+def coarse_relation(relation: str) -> str:
+    """The universal part of a relation: ``nsubj`` of ``nsubj:pass``."""
+    return relation.split(":", 1)[0]
 
 
 def _cells(name: str, correct: Array, total: int) -> pd.DataFrame:
@@ -174,7 +175,7 @@ def _rate(correct: int, total: int) -> float:
 
 
 def _rates(correct: Array, total: Array) -> Array:
-    """Rates of the replicates that drew the relation at all."""
+    """Rates where there is anything to take a rate of."""
     return correct[total > 0] / total[total > 0]
 
 

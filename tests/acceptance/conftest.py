@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from corpora_loaders import load_treebank
-from scripts.models import load_encoder
+from scripts.builtin import load_encoder
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 DATA = Path(os.environ.get("ATTENTIONOLOGY_DATA", REPOSITORY.parent / "shared" / "data"))

@@ -121,6 +121,7 @@ def test_surface_tokens_and_several_files(model, corpus, tmp_path):
         (["--limit", "many"], 2, "is not a whole number"),
         (["--seed", "-1"], 2, "--seed must be from 0"),
         (["--limit", "3", "--limit", "4"], 2, "--limit is given twice"),
+        (["--limit=3", "--limit=4"], 2, "--limit is given twice"),
         (["--corpus", "missing.conllu"], 1, "missing.conllu: there is no such file"),
         (["--out", "/dev/null/run"], 1, "cannot create /dev/null/run"),
         (["--model", "./missing"], 1, "no model folder"),
@@ -157,6 +158,15 @@ def test_relation_called_like_a_total_is_refused(model, tmp_path, capsys):
     (tmp_path / "all.conllu").write_text("1\tthe\t_\tDET\t_\t_\t0\tall\t_\t_\n")
     assert run("--model", model, "--corpus", tmp_path / "all.conllu", "--out", tmp_path / "run") == 1
     assert "reserved" in capsys.readouterr().err
+
+
+def test_many_unknown_words_are_warned_of_in_terminal_record_and_report(model, tmp_path, capsys):
+    (tmp_path / "zh.conllu").write_text("1\t漢字\t_\tX\t_\t_\t2\tdet\t_\t_\n2\tman\t_\tX\t_\t_\t0\troot\t_\t_\n")
+    assert run("--model", model, "--corpus", tmp_path / "zh.conllu", "--out", tmp_path / "run") == 0
+    (warning,) = json.loads((tmp_path / "run" / "run.json").read_text())["warnings"]
+    assert warning.startswith("50% of the words")
+    assert f"Careful: {warning}" in capsys.readouterr().out
+    assert "Careful: 50% of the words" in (tmp_path / "run" / "report.html").read_text()
 
 
 def test_corpus_without_trees_is_refused(model, tmp_path, capsys):

