@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import math
 import tempfile
+from collections import Counter
 from typing import Any
 
 import torch
@@ -47,6 +49,21 @@ FAMILIES = {
 }  # fmt: skip
 
 
+def frequent_parts(texts: list[str], normalizer: Any, pre_tokenizer: Any, inside: str) -> Counter[str]:
+    """All characters and the most frequent words and word ends, with counts; ``inside`` marks what starts no word.
+
+    In place of the library's trainers of WordPiece and Unigram, which give another vocabulary in every process.
+    """
+    characters: Counter[str] = Counter()
+    longer: Counter[str] = Counter()
+    for text in texts:
+        for word, _ in pre_tokenizer.pre_tokenize_str(normalizer.normalize_str(text)):
+            characters.update([word[0], *(inside + character for character in word[1:])])
+            longer.update([word, *(inside + word[-n:] for n in (2, 3) if len(word) > n)])
+    frequent = sorted(longer.items(), key=lambda part: (-part[1], part[0]))[:300]
+    return Counter(dict(sorted(characters.items()))) | Counter(dict(frequent))
+
+
 @functools.cache
 def tokenizer(style: str) -> PreTrainedTokenizerFast:
     """A fast tokenizer of about 400 entries trained on the sample treebank."""
@@ -57,26 +74,34 @@ def tokenizer(style: str) -> PreTrainedTokenizerFast:
     if style == "bytes without specials":
         special = ["<|endoftext|>"]
     pad, unk = special[0], None if style.startswith("bytes") else special[3]
-    trainer: trainers.Trainer
+    normalizer: Any
+    pre_tokenizer: Any
     if style == "wordpiece":
-        backend = Tokenizer(models.WordPiece(unk_token=unk))
-        backend.normalizer = normalizers.BertNormalizer()
-        backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-        trainer = trainers.WordPieceTrainer(vocab_size=400, special_tokens=special, show_progress=False)
+        normalizer, pre_tokenizer = normalizers.BertNormalizer(), pre_tokenizers.BertPreTokenizer()
+        parts = frequent_parts(words, normalizer, pre_tokenizer, inside="##")
+        vocabulary = {part: i for i, part in enumerate([*special, *parts])}
+        backend = Tokenizer(models.WordPiece(vocabulary, unk_token=unk))
     elif style == "unigram":
-        backend = Tokenizer(models.Unigram())
-        backend.normalizer = normalizers.NFKC()
-        backend.pre_tokenizer = pre_tokenizers.Metaspace()
-        trainer = trainers.UnigramTrainer(vocab_size=400, special_tokens=special, unk_token=unk, show_progress=False)
+        normalizer, pre_tokenizer = normalizers.NFKC(), pre_tokenizers.Metaspace()
+        parts = frequent_parts(words, normalizer, pre_tokenizer, inside="")
+        scores = [(part, math.log(count)) for part, count in parts.items()]
+        backend = Tokenizer(
+            models.Unigram([*((token, 0.0) for token in special), *scores], unk_id=special.index("<unk>"))
+        )
     else:
+        normalizer, pre_tokenizer = None, pre_tokenizers.ByteLevel(add_prefix_space=False)
         backend = Tokenizer(models.BPE())
-        backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+        backend.pre_tokenizer = pre_tokenizer
         backend.decoder = decoders.ByteLevel()
         alphabet = pre_tokenizers.ByteLevel.alphabet()
         trainer = trainers.BpeTrainer(
             vocab_size=400, special_tokens=special, initial_alphabet=alphabet, show_progress=False
         )
-    backend.train_from_iterator(words, trainer)
+        backend.train_from_iterator(words, trainer)
+    if normalizer is not None:
+        backend.normalizer = normalizer
+        backend.pre_tokenizer = pre_tokenizer
+        backend.add_special_tokens(special)
     if style != "bytes without specials":
         ids = [(token, backend.token_to_id(token)) for token in (cls, sep)]
         backend.post_processor = processors.TemplateProcessing(single=f"{cls} $A {sep}", special_tokens=ids)

@@ -62,7 +62,7 @@ def test_record_tells_what_was_read_and_what_was_not(model, corpus, tmp_path):
         "words_without_head": 1,
         "unknown_words": 1,
         "substituted_words": 1,
-        "skipped": [{"id": "long", "file": corpus, "line": 13, "reason": "too long: 84 pieces, the limit is 40"}],
+        "skipped": [{"id": "long", "file": corpus, "line": 13, "reason": "too long: 125 pieces, the limit is 40"}],
     }
     assert record["corpus"]["files"][0]["words"] == 47
     assert record["options"]["map"] == "weight"
@@ -84,7 +84,7 @@ def test_json_summary_is_all_that_is_printed(model, corpus, tmp_path, capsys):
 
 
 def test_control_stands_beside_the_model(model, tmp_path):
-    assert run("--model", model, "--limit", 5, "--control", "random-init:2", "--out", tmp_path / "run") == 0
+    assert run("--model", model, "--limit", 40, "--control", "random-init:2", "--out", tmp_path / "run") == 0
     control = pd.read_csv(tmp_path / "run" / "tables" / "dependency_control.csv")
     best = pd.read_csv(tmp_path / "run" / "tables" / "dependency_best.csv")
     assert set(control["copy"]) == {1, 2}
