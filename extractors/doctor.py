@@ -11,8 +11,9 @@ import torch
 from corpora_loaders import Sentence
 from extractors.encoder import Encoder
 from extractors.errors import ModelError
-from extractors.extraction import ROW_SUM_TOLERANCE, ExtractionLog, extract, obstacle
+from extractors.extraction import ExtractionLog, extract, obstacle
 from extractors.kinds import get_kind, list_kinds
+from extractors.making import ROW_SUM_TOLERANCE, mass_on_padding
 from extractors.map_batch import FLOAT32_NOISE
 from extractors.pieces import Pieces
 
@@ -100,9 +101,7 @@ def _row_sums(encoder: Encoder, sentences: Sequence[Sentence]) -> tuple[bool, st
 
 
 def _padding(encoder: Encoder, sentences: Sequence[Sentence]) -> tuple[bool, str]:
-    forward = encoder.forward(_pieces(encoder, sentences))
-    onto_padding = forward.mask[:, None, :, None] & ~forward.mask[:, None, None, :]
-    mass = max(float((alpha * onto_padding).sum(-1).max()) for alpha in forward.attentions)
+    mass = mass_on_padding(encoder.forward(_pieces(encoder, sentences)))
     return mass <= 1e-6, f"at most {mass:.1e} of a row"
 
 

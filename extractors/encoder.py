@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import functools
 import hashlib
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,7 +14,9 @@ from torch import Tensor, nn
 
 from corpora_loaders import Sentence
 from extractors.errors import ModelError
-from extractors.kinds import Forward
+from extractors.forward import Forward, ModelLayers
+from extractors.layers import read_weights
+from extractors.layers.verification import LayerRecorder, verify_model
 from extractors.loading import LoadedFiles, load_model, load_tokenizer
 from extractors.pieces import Pieces, Unalignable, align, prepare_tokenizer
 
@@ -57,7 +58,9 @@ class Encoder:
                 "embeddings; they do not belong together"
             )
         self.max_length = _max_length(model)
-        probe = self._attentions(*self._probe_input())
+        self._layers: tuple[Any, ModelLayers] | None = None
+        self._double: tuple[Any, Encoder] | None = None
+        probe, _ = self._run(*self._probe_input())
         self.n_layers, self.n_heads = len(probe), probe[0].shape[1]
 
     @classmethod
@@ -118,14 +121,34 @@ class Encoder:
         """Tokenise sentences and match words with pieces, see `extractors.pieces.align`."""
         return align(self.tokenizer, sentences)
 
-    def forward(self, batch: Sequence[Pieces]) -> Forward:
+    def forward(self, batch: Sequence[Pieces], *, hidden_states: bool = False) -> Forward:
         """One forward pass over sentences padded to the longest, segment ids all zero.
 
+        Args:
+            batch: what to read.
+            hidden_states: keep them too, and read the layers' weights.
+
         Raises:
-            ModelError: a layer gives no attention matrix.
+            ModelError: a layer gives no attention matrix; with ``hidden_states``, as `layers`.
         """
         ids, mask = self.pad(batch)
-        return Forward(self._attentions(ids, mask), mask)
+        layers = self.layers if hidden_states else None
+        attentions, hidden = self._run(ids, mask, hidden_states=hidden_states)
+        return Forward(attentions, mask, hidden, layers)
+
+    @property
+    def layers(self) -> ModelLayers:
+        """The layers' weights in one form for all architectures, verified on a padded batch of two short inputs.
+
+        Read again after the parameters have changed.
+
+        Raises:
+            ModelError: the architecture is not known, or what is recomputed is not what the model computes.
+        """
+        key = self._parameters_key()
+        if self._layers is None or self._layers[0] != key:
+            self._layers = key, self._read_layers()
+        return self._layers[1]
 
     def pad(self, batch: Sequence[Pieces]) -> tuple[Int[Tensor, "batch n"], Bool[Tensor, "batch n"]]:
         """Ids padded on the right to the longest sentence, and the mask that is True on pieces."""
@@ -138,20 +161,23 @@ class Encoder:
             mask[row, : len(pieces)] = True
         return ids.to(self.device), mask.to(self.device)
 
-    @functools.cached_property
+    @property
     def double(self) -> Encoder:
-        """The same model in float64, made when first needed.
+        """The same model in float64, made when first needed and again after the parameters have changed.
 
         The table of word embeddings, most of a small model's memory, is shared and cast after the look-up,
         which is exact. Where the device has no float64 the copy lives on the CPU.
         """
         if self.dtype == torch.float64:
             return self
-        words = self.model.get_input_embeddings()
-        twin = copy.deepcopy(self.model, {id(words): _CastAfterLookUp(words)})
-        if self.device.type == "mps":
-            twin = twin.to("cpu")
-        return Encoder(twin.double(), self.tokenizer, self.name, self.files)
+        key = self._parameters_key()
+        if self._double is None or self._double[0] != key:
+            words = self.model.get_input_embeddings()
+            twin = copy.deepcopy(self.model, {id(words): _CastAfterLookUp(words)})
+            if self.device.type == "mps":
+                twin = twin.to("cpu")
+            self._double = key, Encoder(twin.double(), self.tokenizer, self.name, self.files)
+        return self._double[1]
 
     def random_init(self, seed: int) -> Encoder:
         """A copy of the same architecture with random weights that keeps the embedding tables.
@@ -178,13 +204,41 @@ class Encoder:
             digest.update(tensor.detach().cpu().reshape(-1).contiguous().view(torch.uint8).numpy())
         return digest.hexdigest()
 
-    def _probe_input(self) -> tuple[Int[Tensor, "1 n"], Bool[Tensor, "1 n"]]:
-        ids = torch.tensor([self.tokenizer("a b c").input_ids], device=self.device)
+    def _probe_input(self, text: str = "a b c") -> tuple[Int[Tensor, "1 n"], Bool[Tensor, "1 n"]]:
+        ids = torch.tensor([self.tokenizer(text).input_ids], device=self.device)
         return ids, torch.ones_like(ids, dtype=torch.bool)
 
     @torch.inference_mode()
-    def _attentions(self, ids: Int[Tensor, "batch n"], mask: Bool[Tensor, "batch n"]) -> tuple[Tensor, ...]:
-        output = self.model(input_ids=ids, attention_mask=mask.long(), output_attentions=True, return_dict=True)
+    def _read_layers(self) -> ModelLayers:
+        weights = read_weights(self.model, self.n_layers, self.n_heads)
+        long, _ = self._probe_input("a b c d e f g h i j k l")
+        short, _ = self._probe_input("m")
+        ids, mask = long.expand(2, -1).clone(), torch.ones(2, long.shape[1], dtype=torch.bool, device=long.device)
+        ids[1, : short.shape[1]] = short
+        mask[1, short.shape[1] :] = False
+        with LayerRecorder(self.model) as recorded:
+            attentions, hidden = self._run(ids, mask, hidden_states=True)
+        unchecked = ModelLayers(weights, [False] * self.n_layers, self.family)
+        found = list(Forward(attentions, mask, hidden, unchecked).layers())
+        comparable = verify_model(found, recorded, hidden or (), self.family)
+        return ModelLayers(weights, comparable, self.family)
+
+    def _parameters_key(self) -> tuple[Any, ...]:
+        """Changes when a parameter is replaced or written to."""
+        return tuple((id(p), None if p.is_inference() else p._version) for p in self.model.parameters())
+
+    @torch.inference_mode()
+    def _run(
+        self, ids: Int[Tensor, "batch n"], mask: Bool[Tensor, "batch n"], *, hidden_states: bool = False
+    ) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...] | None]:
+        """Attention of all layers, and all hidden states if asked for."""
+        output = self.model(
+            input_ids=ids,
+            attention_mask=mask.long(),
+            output_attentions=True,
+            output_hidden_states=hidden_states,
+            return_dict=True,
+        )
         attentions = tuple(getattr(output, "attentions", None) or ())
         expected = self.model.config.num_hidden_layers
         if len(attentions) != expected:
@@ -202,7 +256,7 @@ class Encoder:
                     f"{ids.shape[1]} pieces, where {shape} was expected; only full attention matrices with the "
                     "same number of heads in every layer can be analysed"
                 )
-        return attentions
+        return attentions, tuple(output.hidden_states) if hidden_states else None
 
 
 class _CastAfterLookUp(nn.Module):

@@ -14,10 +14,11 @@ from torch import Tensor
 
 from corpora_loaders import Sentence
 from extractors.encoder import Encoder
-from extractors.errors import ExtractionError, ModelError
-from extractors.kinds import Forward, MapKind, get_kind
+from extractors.errors import ExtractionError
+from extractors.kinds import get_kind
+from extractors.layers import FFBias
+from extractors.making import MapMaker, Merge, Normalize
 from extractors.map_batch import Level, MapBatch
-from extractors.merging import WordMerger
 from extractors.pieces import Pieces, Unalignable
 
 TooLong = Literal["skip", "error"]
@@ -27,9 +28,6 @@ DEFAULT_BATCH_CELLS = 2**17
 
 WINDOW = 1024
 """How many sentences are sorted by length at a time."""
-
-ROW_SUM_TOLERANCE = 1e-4
-"""How far from 1 the sum of a row of attention may be."""
 
 _BATCH_PIECES_CPU = 1024  # beyond this the activations of a batch fall out of the cache
 _BATCH_PIECES = 16384
@@ -73,6 +71,9 @@ def extract(
     kind: str = "weight",
     level: Level = "word",
     *,
+    merge: Merge = "norm",
+    normalize: Normalize = "none",
+    ff_bias: FFBias = "input",
     batch_cells: int = DEFAULT_BATCH_CELLS,
     too_long: TooLong = "skip",
     max_length: int | None = None,
@@ -86,6 +87,12 @@ def extract(
         kind: a registered map kind, see `extractors.kinds`.
         level: ``"word"`` merges pieces (sum over those attended to, mean over those attended from; Clark et
             al. 2019, §4.1), ``"token"`` keeps them.
+        merge: how norms of pieces become those of words: ``"norm"``: like attention weights, as the authors of
+            norm-based analysis do; ``"vector"``: the vectors are merged (sum over pieces attended to, mean over
+            those attended from) and their norm is taken.
+        normalize: ``"row"`` divides each row of the map by its sum.
+        ff_bias: for the kinds that pass the feed-forward block, see
+            `extractors.layers.activations.activation_slopes`.
         batch_cells: bound on sentences × pieces² of a batch; a longer sentence is a batch of its own. The
             maps of a batch take about ``8 · layers · heads · batch_cells`` bytes.
         too_long: what to do with a sentence of more pieces than the model, or ``max_length``, allows:
@@ -94,13 +101,13 @@ def extract(
         log: filled with what was skipped; without one, a warning at the end tells how many.
 
     Raises:
-        ValueError: unknown kind, level or ``too_long``, ``batch_cells`` or ``max_length`` below 1.
+        ValueError: an unknown kind or value of an option, ``batch_cells`` or ``max_length`` below 1, or vectors to
+            merge where a kind has none.
         ExtractionError: a sentence cannot be read and ``too_long`` is ``"error"``.
-        ModelError: the maps are not what the kind promises (rows that do not sum to 1, mass on padding).
+        ModelError: the maps are not what the kind promises (rows that do not sum to 1, mass on padding), or the kind
+            needs to know the architecture better than is known here.
     """
-    map_kind = get_kind(kind)
-    if level not in ("word", "token"):
-        raise ValueError(f"level must be 'word' or 'token', not {level!r}")
+    make = MapMaker(get_kind(kind), level, merge, normalize, ff_bias)
     if too_long not in ("skip", "error"):
         raise ValueError(f"too_long must be 'skip' or 'error', not {too_long!r}")
     if batch_cells < 1 or (max_length is not None and max_length < 1):
@@ -110,7 +117,7 @@ def extract(
 
     def batches() -> Iterator[MapBatch]:
         for batch in plan(encoder, sentences, batch_cells, min(limits, default=None), too_long, own_log):
-            yield _map_batch(encoder, batch, map_kind, level)
+            yield _map_batch(encoder, batch, make)
         if log is None and own_log.skipped:
             warnings.warn(f"sentences without a map: {len(own_log.skipped)} ({own_log.reasons()})", stacklevel=2)
 
@@ -170,19 +177,19 @@ def _cut(sentences: Batch, batch_cells: int, device: torch.device) -> Iterator[B
         start += size
 
 
-def _map_batch(encoder: Encoder, batch: Batch, kind: MapKind, level: Level) -> MapBatch:
+def _map_batch(encoder: Encoder, batch: Batch, make: MapMaker) -> MapBatch:
     sentences = tuple(sentence for sentence, _ in batch)
     pieces = [p for _, p in batch]
-    maps, lengths = _maps(encoder, pieces, kind, level)
+    maps, lengths = make(encoder, pieces)
 
     def recompute(indices: Sequence[int]) -> list[Float[Tensor, "layers heads n n"]]:
         # One by one: nothing is padded, and some architectures turn padding into NaN in float64.
-        return [_maps(encoder.double, [pieces[i]], kind, level)[0][0].cpu() for i in indices]
+        return [make(encoder.double, [pieces[i]])[0][0].cpu() for i in indices]
 
     special_mask = torch.zeros(maps.shape[0], maps.shape[-1], dtype=torch.bool)
     labels = []
     for row, (sentence, p) in enumerate(batch):
-        if level == "word":
+        if make.level == "word":
             at = torch.tensor(p.special)
             words = iter(sentence.words)
             specials = (token for token, position in zip(p.tokens, p.positions, strict=True) if p.special[position])
@@ -197,51 +204,7 @@ def _map_batch(encoder: Encoder, batch: Batch, kind: MapKind, level: Level) -> M
         special=special_mask,
         sentences=sentences,
         labels=tuple(labels),
-        kind=kind.name,
-        level=level,
+        kind=make.kind.name,
+        level=make.level,
         recompute=recompute,
     )
-
-
-@torch.inference_mode()
-def _maps(
-    encoder: Encoder, pieces: Sequence[Pieces], kind: MapKind, level: Level
-) -> tuple[Float[Tensor, "batch layers heads n n"], list[int]]:
-    """Maps of one padded batch with zeros outside the sentences, and the number of positions of each."""
-    forward = encoder.forward(pieces)
-    n = forward.mask.shape[1]
-    layers = list(kind.layers(forward))
-    batch, heads = layers[0].shape[:2]
-    if level == "word":
-        lengths = [len(p.special) for p in pieces]
-        merge = WordMerger(pieces, n, dtype=encoder.dtype, device=forward.mask.device)
-        by_layer = layers[0].new_empty(len(layers), batch, heads, merge.k, merge.k)
-        for layer, merged in zip(layers, by_layer, strict=True):
-            merge(layer, out=merged)
-    else:
-        lengths = [len(p) for p in pieces]
-        inside = forward.mask[:, None, :, None] & forward.mask[:, None, None, :]
-        by_layer = torch.stack([layer * inside for layer in layers])
-    maps = by_layer.transpose(0, 1)
-    if kind.rows_sum_to_one:
-        _check_rows(maps, lengths, forward, encoder)
-    return maps, lengths
-
-
-def _check_rows(maps: Tensor, lengths: list[int], forward: Forward, encoder: Encoder) -> None:
-    """Every row inside a sentence is a distribution over that sentence, or nothing computed from it counts."""
-    off_by_row = (maps.sum(-1) - 1).abs().amax((1, 2)).cpu()
-    inside = torch.arange(maps.shape[-1]) < torch.tensor(lengths)[:, None]
-    off = float(off_by_row[inside].max())
-    if off <= ROW_SUM_TOLERANCE:
-        return
-    rows = forward.mask[:, None, :, None]
-    on_padding = max(
-        float((alpha * rows * ~forward.mask[:, None, None, :]).sum(-1).max()) for alpha in forward.attentions
-    )
-    what = (
-        f"up to {on_padding:.2g} of a row's attention falls on padding, so the attention mask is not respected"
-        if on_padding > ROW_SUM_TOLERANCE
-        else f"rows of attention sum to 1 only within {off:.2g}"
-    )
-    raise ModelError(f"{encoder.name or encoder.family}: {what}; maps of this model cannot be trusted")

@@ -2,13 +2,33 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from extractors.pieces import Pieces
+
+
+class PiecePairs(NamedTuple):
+    """The pairs of pieces within a position, each once; padded with pairs of weight 0.
+
+    A squared norm of a sum over pieces is a sum over these pairs.
+
+    Attributes:
+        left, right: the pieces.
+        column: the position both belong to.
+        weight: 1 for a piece with itself, 2 for two different pieces.
+    """
+
+    left: Int[Tensor, "batch pairs"]
+    right: Int[Tensor, "batch pairs"]
+    column: Int[Tensor, "batch pairs"]
+    weight: Float[Tensor, "batch pairs"]
 
 
 class WordMerger:
@@ -33,9 +53,31 @@ class WordMerger:
         self.to: Float[Tensor, "batch n k"] = belongs.to(device)
         self.k = k
         self.from_: Float[Tensor, "batch 1 k n"] = (belongs / sizes).transpose(1, 2).unsqueeze(1).to(device)
+        self._batch = batch
 
     def __call__(self, maps: Float[Tensor, "batch heads n n"], out: Float[Tensor, "batch heads k k"]) -> None:
         """Merge one layer into ``out``."""
         batch, heads, n, _ = maps.shape
         summed = torch.bmm(maps.reshape(batch, heads * n, n), self.to).view(batch, heads, n, self.k)
         torch.matmul(self.from_, summed, out=out)
+
+    @functools.cached_property
+    def sentences(self) -> list[WordMerger]:
+        """A merger for each sentence alone, without padding."""
+        dtype, device = self.to.dtype, self.to.device
+        return [WordMerger([pieces], len(pieces), dtype=dtype, device=device) for pieces in self._batch]
+
+    @functools.cached_property
+    def pairs(self) -> PiecePairs:
+        """Which pieces share a position."""
+        found = []
+        for pieces in self._batch:
+            pairs: list[tuple[int, int, int, int]] = []
+            for position, group in itertools.groupby(range(len(pieces)), key=pieces.positions.__getitem__):
+                inside = itertools.combinations_with_replacement(list(group), 2)
+                pairs += [(i, j, position, 1 if i == j else 2) for i, j in inside]
+            found.append(pairs)
+        most = max(map(len, found))
+        padded = torch.tensor([[*pairs, *[(0, 0, 0, 0)] * (most - len(pairs))] for pairs in found])
+        left, right, column, weight = padded.to(self.to.device).unbind(-1)
+        return PiecePairs(left, right, column, weight.to(self.to.dtype))

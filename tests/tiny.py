@@ -31,8 +31,14 @@ FAMILIES = {
     "distilbert": ("wordpiece", transformers.DistilBertConfig, DISTIL_SIZE),
     "roberta": ("bytes", transformers.RobertaConfig, SIZE),
     "xlm-roberta": ("unigram", transformers.XLMRobertaConfig, SIZE),
+    "camembert": ("unigram", transformers.CamembertConfig, SIZE),
     "albert": ("unigram", transformers.AlbertConfig, {**SIZE, "embedding_size": 16}),
     "mpnet": ("bytes", transformers.MPNetConfig, SIZE),
+    "deberta": (
+        "bytes",
+        transformers.DebertaConfig,
+        {**SIZE, "relative_attention": True, "pos_att_type": ["c2p", "p2c"], "max_relative_positions": 16},
+    ),
     "deberta-v2": ("unigram", transformers.DebertaV2Config, SIZE),
     "modernbert": ("bytes", transformers.ModernBertConfig, {**SIZE, "global_attn_every_n_layers": 2}),
     "gpt2": (

@@ -27,8 +27,8 @@ def test_every_family_is_healthy(family):
 
 def test_model_that_attends_to_padding(monkeypatch):
     encoder = tiny.encoder(max_position_embeddings=128)
-    honest = encoder._attentions
-    monkeypatch.setattr(encoder, "_attentions", lambda ids, mask: honest(ids, torch.ones_like(mask)))
+    honest = encoder._run
+    monkeypatch.setattr(encoder, "_run", lambda ids, mask, **kw: honest(ids, torch.ones_like(mask), **kw))
     assert {"nothing on padding", "padded batch equals single sentence"} <= failures(encoder)
 
 
@@ -40,8 +40,13 @@ def test_model_with_dropout_left_on():
 
 def test_rows_that_do_not_sum_to_one(monkeypatch):
     encoder = tiny.encoder(max_position_embeddings=128)
-    honest = encoder._attentions
-    monkeypatch.setattr(encoder, "_attentions", lambda ids, mask: tuple(1.01 * alpha for alpha in honest(ids, mask)))
+    honest = encoder._run
+
+    def spoiled(ids, mask, **options):
+        attentions, hidden = honest(ids, mask, **options)
+        return tuple(1.01 * alpha for alpha in attentions), hidden
+
+    monkeypatch.setattr(encoder, "_run", spoiled)
     assert {"rows sum to 1", "map kind 'weight'"} <= failures(encoder)
 
 

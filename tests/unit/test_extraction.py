@@ -13,15 +13,15 @@ from corpora_loaders import Sentence
 from extractors import (
     ExtractionError,
     ExtractionLog,
-    Forward,
+    Layer,
     ModelError,
     extract,
     get_kind,
-    kinds,
     list_kinds,
     register_kind,
 )
 from extractors import extraction as module
+from extractors.kinds import registry
 from tests import tiny
 
 
@@ -123,8 +123,8 @@ def test_a_registered_kind_flows_through_extraction():
     try:
 
         @register_kind("test-squared", "α², for this test")
-        def squared(forward: Forward):
-            return (alpha**2 for alpha in forward.attentions)
+        def squared(layer: Layer):
+            return layer.alpha**2
 
         assert "test-squared" in list_kinds()
         (plain,) = extract(tiny.encoder(), [sentence(4)], level="token")
@@ -133,13 +133,13 @@ def test_a_registered_kind_flows_through_extraction():
         with pytest.raises(ValueError, match="already registered"):
             register_kind("test-squared", "again")
     finally:
-        kinds._KINDS.pop("test-squared", None)
+        registry._KINDS.pop("test-squared", None)
 
 
 def test_attention_on_padding_is_refused(monkeypatch):
     encoder = tiny.encoder()
-    honest = encoder._attentions
-    monkeypatch.setattr(encoder, "_attentions", lambda ids, mask: honest(ids, torch.ones_like(mask)))
+    honest = encoder._run
+    monkeypatch.setattr(encoder, "_run", lambda ids, mask, **kw: honest(ids, torch.ones_like(mask), **kw))
     with pytest.raises(ModelError, match="falls on padding"):
         list(extract(encoder, [sentence(3), sentence(9)]))
 
@@ -147,8 +147,13 @@ def test_attention_on_padding_is_refused(monkeypatch):
 @pytest.mark.parametrize("spoil", [lambda a: a * 1.001, lambda a: torch.full_like(a, torch.nan)])
 def test_rows_that_do_not_sum_to_one_are_refused(monkeypatch, spoil):
     encoder = tiny.encoder()
-    honest = encoder._attentions
-    monkeypatch.setattr(encoder, "_attentions", lambda ids, mask: (*honest(ids, mask)[:2], spoil(honest(ids, mask)[2])))
+    honest = encoder._run
+
+    def spoiled(ids, mask, **options):
+        attentions, hidden = honest(ids, mask, **options)
+        return (*attentions[:2], spoil(attentions[2])), hidden
+
+    monkeypatch.setattr(encoder, "_run", spoiled)
     with pytest.raises(ModelError, match="cannot be trusted"):
         list(extract(encoder, [sentence(3)]))
 

@@ -1,0 +1,73 @@
+"""What one forward pass over a padded batch leaves behind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from extractors.layers import FFBias, Layer, LayerWeights
+from extractors.layers.verification import verify_batch
+from extractors.merging import WordMerger
+
+
+@dataclass(frozen=True, eq=False)
+class ModelLayers:
+    """All layers' weights, found to be right.
+
+    Attributes:
+        weights: of each layer.
+        comparable: for each layer, whether the next hidden state is its output as it stands.
+        family: for messages.
+    """
+
+    weights: list[LayerWeights]
+    comparable: list[bool]
+    family: str
+
+
+@dataclass(frozen=True, eq=False)
+class Forward:
+    """One forward pass.
+
+    Attributes:
+        attentions: per layer the attention weights α, shape (batch, heads, n, n).
+        mask: True where there is a piece, False on padding; shape (batch, n).
+        hidden_states: input of each layer and what comes after the last, shape (batch, n, dim); None if only attention
+            was asked for.
+        model_layers: the weights that go with them.
+    """
+
+    attentions: tuple[Float[Tensor, "batch heads n n"], ...]
+    mask: Bool[Tensor, "batch n"]
+    hidden_states: tuple[Float[Tensor, "batch n dim"], ...] | None = None
+    model_layers: ModelLayers | None = None
+
+    def layers(self, groups: WordMerger | None = None, ff_bias: FFBias = "input") -> Iterator[Layer]:
+        """The layers one after the other, each to be dropped before the next.
+
+        Args:
+            groups: pieces to merge as vectors.
+            ff_bias: see `extractors.layers.activations.activation_slopes`.
+
+        Raises:
+            ModelError: what is recomputed is not what the model computed.
+        """
+        for number, alpha in enumerate(self.attentions):
+            if self.hidden_states is None or self.model_layers is None:
+                yield Layer(alpha, self.mask)
+                continue
+            layer = Layer(
+                alpha,
+                self.mask,
+                weights=self.model_layers.weights[number],
+                x=self.hidden_states[number],
+                groups=groups,
+                ff_bias=ff_bias,
+            )
+            if self.model_layers.comparable[number]:
+                where = f"{self.model_layers.family!r} layer {number + 1}"
+                verify_batch(layer, self.hidden_states[number + 1], where)
+            yield layer

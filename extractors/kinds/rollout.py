@@ -1,0 +1,56 @@
+"""Attention rollout (Abnar & Zuidema 2020, §3) over the maps of any kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from extractors.errors import ModelError
+
+
+def roll_out(
+    maps: Iterable[Float[Tensor, "batch heads n n"]], mask: Bool[Tensor, "batch n"], *, residual: bool
+) -> Iterator[Float[Tensor, "batch 1 n n"]]:
+    """The product of all layers' maps up to each layer, ``R_l = A_l R_{l−1}``.
+
+    A_l is the mean over heads with rows divided by their sums, and, if the residual connection is not
+    in the map already, half of that plus half the identity.
+
+    Args:
+        maps: non-negative, one per layer, token level.
+        mask: True where there is a piece.
+        residual: whether the maps include the residual connection.
+
+    Raises:
+        ModelError: a negative cell, or a row of zeros.
+    """
+    inside = mask[:, None, :, None] & mask[:, None, None, :]
+    product: Tensor | None = None
+    for number, layer_map in enumerate(maps, start=1):
+        mean = layer_map.mean(1, keepdim=True).masked_fill(~inside, 0)
+        if bool((mean < 0).any()):
+            raise ModelError(f"layer {number} has negative cells; a rollout of this kind means nothing")
+        step = row_normalised(mean, mask, number)
+        if not residual:
+            step = (step + torch.eye(step.shape[-1], dtype=step.dtype, device=step.device)) / 2
+        product = step if product is None else step @ product
+        yield product
+
+
+def row_normalised(
+    maps: Float[Tensor, "batch *rest n n"], mask: Bool[Tensor, "batch n"], layer: int | None = None
+) -> Float[Tensor, "batch *rest n n"]:
+    """Every row divided by its sum; rows of padding stay as they are.
+
+    Raises:
+        ModelError: a row inside a sentence sums to 0.
+    """
+    sums = maps.sum(-1, keepdim=True)
+    padding = ~mask.view(len(mask), *[1] * (maps.dim() - 3), -1, 1)
+    if bool(((sums <= 0) & ~padding).any()):
+        where = "" if layer is None else f" of layer {layer}"
+        raise ModelError(f"a row{where} sums to 0; it cannot be divided by that")
+    return maps / sums.masked_fill(padding, 1)

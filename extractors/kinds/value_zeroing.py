@@ -1,0 +1,52 @@
+"""Value Zeroing (Mohebbi et al. 2023): how much a layer's output changes when a key's value vector is zeroed."""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+from torch.nn import functional
+
+from extractors.kinds.registry import register_kind
+from extractors.layers import Layer
+from extractors.layers.contributions import contribution_blocks
+
+
+@register_kind(
+    "value-zeroing",
+    "cosine distance of the layer's output when a key's value is zeroed (Mohebbi et al. 2023)",
+    rows_sum_to_one=True,
+    reads_weights=True,
+    residual=True,
+)
+def value_zeroing(layer: Layer) -> Float[Tensor, "batch 1 n n"]:
+    """``1 − cos(x'_i, x'_i without v_j)`` with v_j zeroed in all heads and the residual kept; rows sum to 1.
+
+    Not by n forward passes but from the sums before the first layer norm, of which the contribution of the key
+    is taken away. The distance is half the squared distance of unit vectors, because ``1 − cos`` cancels to nothing in
+    float32.
+    """
+    weights = layer.weights
+    to_ff = [weights.w_o_normed @ w for w, _ in weights.ff_in]
+    n = layer.mask.shape[1]
+    distances = layer.alpha.new_zeros(len(layer.mask), 1, n, n)
+    for b, one in enumerate(layer.sentences()):
+        p, output = one.p[0], functional.normalize(one.output[0], dim=-1)
+        normed = weights.norm.linear(p)
+        from_p = [normed @ w for w, _ in weights.ff_in]
+        constant = [weights.norm.beta @ w + bias for w, bias in weights.ff_in]
+        for block in contribution_blocks(one, [weights.w_o, *to_ff]):
+            taken, *from_taken = block.vectors
+            rest = p[block.queries] - taken
+            scale = 1 / weights.norm.deviation(rest)
+            u = tuple(
+                (whole[block.queries] - part).mul_(scale).add_(bias)
+                for whole, part, bias in zip(from_p, from_taken, constant, strict=True)
+            )
+            around = rest if weights.pre_norm else weights.norm(rest)
+            without = weights.feed_forward(u).add_(around)
+            if weights.norm_out is not None:
+                without = weights.norm_out(without)
+            off = functional.normalize(without, dim=-1).sub_(output[block.queries])
+            distances[b, 0, block.queries, block.keys] = off.square_().sum(-1).T / 2
+    return distances / distances.sum(-1, keepdim=True).clamp(min=torch.finfo(distances.dtype).tiny)

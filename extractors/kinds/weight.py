@@ -1,0 +1,15 @@
+"""The attention weights."""
+
+from __future__ import annotations
+
+from jaxtyping import Float
+from torch import Tensor
+
+from extractors.kinds.registry import register_kind
+from extractors.layers import Layer
+
+
+@register_kind("weight", "attention weights α (Clark et al. 2019)", rows_sum_to_one=True)
+def weight(layer: Layer) -> Float[Tensor, "batch heads n n"]:
+    """The attention weights as they are."""
+    return layer.alpha

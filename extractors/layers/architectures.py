@@ -1,0 +1,126 @@
+"""Where each architecture keeps what a layer is made of: one row of names per family.
+
+To add a family, register a row; `extractors.layers.verification` tells on the first sentence whether it is right. The
+page ``docs/architectures.md`` walks through an example.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+Fused = Literal["no", "last third", "third of each head"]
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """Names of modules, seen from the base model (``layers``) or from one layer (the rest).
+
+    Attributes:
+        layers: the list of layers; ``*`` goes through a list. Fewer modules than layers are shared evenly.
+        value: the projection to value vectors (W_V).
+        output: the projection of all heads back to the hidden size (W_O).
+        norm_1: post-LN: the layer norm after attention; pre-LN: the one before it.
+        ff_in, activation, ff_out: the feed-forward block.
+        norm_2: post-LN: the layer norm after the feed-forward block; pre-LN: the one before it.
+        pre_norm: layer norms stand before the blocks (GPT-2) instead of after them (BERT).
+        gated: ``ff_in`` gives two halves u and w, and the activation is g(u) · w.
+        fused: how the value projection is packed with those of query and key.
+        value_bias: a bias parameter kept apart from the projection.
+    """
+
+    layers: str = "encoder.layer"
+    value: str = "attention.self.value"
+    output: str = "attention.output.dense"
+    norm_1: str = "attention.output.LayerNorm"
+    ff_in: str = "intermediate.dense"
+    activation: str = "intermediate.intermediate_act_fn"
+    ff_out: str = "output.dense"
+    norm_2: str = "output.LayerNorm"
+    pre_norm: bool = False
+    gated: bool = False
+    fused: Fused = "no"
+    value_bias: str | None = None
+
+
+_BERT = Architecture()
+
+ARCHITECTURES: dict[str, Architecture] = {
+    "bert": _BERT,
+    "roberta": _BERT,
+    "xlm-roberta": _BERT,
+    "camembert": _BERT,
+    "electra": _BERT,
+    "distilbert": Architecture(
+        layers="transformer.layer",
+        value="attention.v_lin",
+        output="attention.out_lin",
+        norm_1="sa_layer_norm",
+        ff_in="ffn.lin1",
+        activation="ffn.activation",
+        ff_out="ffn.lin2",
+        norm_2="output_layer_norm",
+    ),
+    "albert": Architecture(
+        layers="encoder.albert_layer_groups.*.albert_layers.*",
+        value="attention.value",
+        output="attention.dense",
+        norm_1="attention.LayerNorm",
+        ff_in="ffn",
+        activation="activation",
+        ff_out="ffn_output",
+        norm_2="full_layer_layer_norm",
+    ),
+    "mpnet": replace(_BERT, value="attention.attn.v", output="attention.attn.o", norm_1="attention.LayerNorm"),
+    "deberta": replace(
+        _BERT, value="attention.self.in_proj", fused="third of each head", value_bias="attention.self.v_bias"
+    ),
+    "deberta-v2": replace(_BERT, value="attention.self.value_proj"),
+    "bart": Architecture(
+        layers="layers",
+        value="self_attn.v_proj",
+        output="self_attn.out_proj",
+        norm_1="self_attn_layer_norm",
+        ff_in="fc1",
+        activation="activation_fn",
+        ff_out="fc2",
+        norm_2="final_layer_norm",
+    ),
+    "gpt2": Architecture(
+        layers="h",
+        value="attn.c_attn",
+        output="attn.c_proj",
+        norm_1="ln_1",
+        ff_in="mlp.c_fc",
+        activation="mlp.act",
+        ff_out="mlp.c_proj",
+        norm_2="ln_2",
+        pre_norm=True,
+        fused="last third",
+    ),
+    "modernbert": Architecture(
+        layers="layers",
+        value="attn.Wqkv",
+        output="attn.Wo",
+        norm_1="attn_norm",
+        ff_in="mlp.Wi",
+        activation="mlp.act",
+        ff_out="mlp.Wo",
+        norm_2="mlp_norm",
+        pre_norm=True,
+        gated=True,
+        fused="last third",
+    ),
+}
+"""By ``config.model_type``. Every row is tested with random parameters against the model's own layers."""
+
+
+def register_architecture(family: str, architecture: Architecture) -> None:
+    """Add a row for a family (``config.model_type``).
+
+    Raises:
+        ValueError: there is one already.
+    """
+    if family in ARCHITECTURES:
+        raise ValueError(f"there is a row for {family!r} already")
+    ARCHITECTURES[family] = architecture

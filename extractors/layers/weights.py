@@ -1,0 +1,249 @@
+"""The weights of one layer in one form for all architectures, with every matrix applied as ``x @ W + b``."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.nn import functional
+from transformers.pytorch_utils import Conv1D
+
+from extractors.errors import ModelError
+from extractors.layers.activations import Elementwise
+from extractors.layers.architectures import ARCHITECTURES, Architecture, Fused
+
+
+@dataclass(frozen=True)
+class LayerNorm:
+    """A layer norm, taken apart: ``LN(Σ y) = Σ linear(y) / deviation(Σ y) + beta``."""
+
+    gamma: Float[Tensor, " dim"]
+    beta: Float[Tensor, " dim"]
+    eps: float
+
+    def __call__(self, y: Float[Tensor, "*rows dim"]) -> Float[Tensor, "*rows dim"]:
+        """The whole of it."""
+        return functional.layer_norm(y, self.gamma.shape, self.gamma, self.beta, self.eps)
+
+    def deviation(self, y: Float[Tensor, "*rows dim"]) -> Float[Tensor, "*rows 1"]:
+        """What it divides by, ``sqrt(var + eps)``."""
+        return (y.var(-1, correction=0, keepdim=True) + self.eps).sqrt()
+
+    def linear(self, y: Float[Tensor, "*rows dim"]) -> Float[Tensor, "*rows dim"]:
+        """Its linear part without the division: centred, times gamma; beta belongs to no token."""
+        return (y - y.mean(-1, keepdim=True)) * self.gamma
+
+
+@dataclass(frozen=True, eq=False)
+class LayerWeights:
+    """One transformer layer.
+
+    Post-LN (BERT): ``p = Σ_h α v W_O + b_O + x``, ``a = norm(p)``, ``q = FF(a) + a``, output ``norm_out(q)``.
+    Pre-LN (GPT-2): v from ``norm_in(x)``, the same p, ``a = norm(p)``, output ``q = FF(a) + p``.
+
+    Attributes:
+        n_heads: how many heads share the columns of W_V and the rows of W_O.
+        w_v, b_v, w_o, b_o: value and output projection.
+        norm_in: pre-LN only, of the single tokens before attention; None also where it is the identity.
+        norm: of the sum p.
+        ff_in: matrices and biases from a to the pre-activations: one, or two if the block is gated.
+        activation: g.
+        w_2, b_2: from the activations to the hidden size.
+        norm_out: post-LN only.
+    """
+
+    n_heads: int
+    w_v: Float[Tensor, "dim inner"]
+    b_v: Float[Tensor, " inner"]
+    w_o: Float[Tensor, "inner dim"]
+    b_o: Float[Tensor, " dim"]
+    norm_in: LayerNorm | None
+    norm: LayerNorm
+    ff_in: tuple[tuple[Float[Tensor, "dim units"], Float[Tensor, " units"]], ...]
+    activation: Elementwise
+    w_2: Float[Tensor, "units dim"]
+    b_2: Float[Tensor, " dim"]
+    norm_out: LayerNorm | None
+    pre_norm: bool
+
+    def values(self, x: Float[Tensor, "batch n dim"]) -> Float[Tensor, "batch n inner"]:
+        """``v``, all heads side by side, bias included."""
+        return torch.addmm(self.b_v, (self.norm_in(x) if self.norm_in else x).flatten(0, -2), self.w_v).view(
+            *x.shape[:-1], -1
+        )
+
+    def attended(
+        self, context: Float[Tensor, "*rows inner"], x: Float[Tensor, "*rows dim"]
+    ) -> Float[Tensor, "*rows dim"]:
+        """``p`` from the heads' weighted sums of values, side by side."""
+        return context @ self.w_o + self.b_o + x
+
+    def preactivations(self, a: Float[Tensor, "*rows dim"]) -> tuple[Float[Tensor, "*rows units"], ...]:
+        """``u``, or ``(u, w)`` of a gated block."""
+        return tuple(a @ w + b for w, b in self.ff_in)
+
+    def feed_forward(self, u: tuple[Float[Tensor, "*rows units"], ...]) -> Float[Tensor, "*rows dim"]:
+        """The block's output from its pre-activations, without the residual."""
+        hidden: Tensor = self.activation(u[0])
+        return (hidden if len(u) == 1 else hidden * u[1]) @ self.w_2 + self.b_2
+
+    def finish(
+        self, p: Float[Tensor, "*rows dim"], a: Float[Tensor, "*rows dim"], u: tuple[Float[Tensor, "*rows units"], ...]
+    ) -> Float[Tensor, "*rows dim"]:
+        """``q``, the feed-forward output plus its residual."""
+        return self.feed_forward(u) + (p if self.pre_norm else a)
+
+    @functools.cached_property
+    def head_norm_factors(self) -> Float[Tensor, "heads inner_h inner_h"]:
+        """Small factors F with ``‖v W_O^h‖ = ‖v F_h‖``, from the QR decomposition of each head's W_Oᵀ.
+
+        A norm instead of the quadratic form ``v W W^T v^T``, so that nothing cancels.
+        """
+        per_head = self.w_o.view(self.n_heads, -1, self.w_o.shape[-1])
+        factors: Tensor = torch.linalg.qr(per_head.mT, mode="r")[1]
+        return factors.mT.contiguous()
+
+    @functools.cached_property
+    def w_o_normed(self) -> Float[Tensor, "inner dim"]:
+        """W~: the output projection followed by the linear part of the layer norm."""
+        return self.norm.linear(self.w_o)
+
+    @functools.cached_property
+    def gram(self) -> Float[Tensor, "inner inner"]:
+        """``W_O W_Oᵀ``: inner products after the output projection, from value vectors."""
+        return self.w_o @ self.w_o.T
+
+    @functools.cached_property
+    def gram_normed(self) -> Float[Tensor, "inner inner"]:
+        """The same after the layer norm's linear part."""
+        return self.w_o_normed @ self.w_o_normed.T
+
+    @property
+    def last_norm(self) -> LayerNorm:
+        """The layer norm of q.
+
+        Raises:
+            ModelError: pre-LN, where there is none.
+        """
+        if self.norm_out is None:
+            raise ModelError("in this architecture no layer norm follows the feed-forward block (pre-LN)")
+        return self.norm_out
+
+    @functools.cached_property
+    def gram_normed_twice(self) -> Float[Tensor, "inner inner"]:
+        """The same after both layer norms' linear parts, no feed-forward block between."""
+        twice = self.last_norm.linear(self.w_o_normed)
+        return twice @ twice.T
+
+
+def read_weights(model: Any, n_layers: int, n_heads: int) -> list[LayerWeights]:
+    """The layers of a Hugging Face model, shared ones as the same object.
+
+    Raises:
+        ModelError: no row for its family, or a name of the row is not found in it.
+    """
+    family = str(model.config.model_type)
+    row = ARCHITECTURES.get(family)
+    if row is None:
+        raise ModelError(
+            f"where {family!r} models keep their value projections, layer norms and feed-forward blocks is not known "
+            f"here, so only the map kind 'weight' and what is made of it work; known: "
+            f"{', '.join(sorted(ARCHITECTURES))}. Add a row with extractors.register_architecture, see "
+            "docs/architectures.md"
+        )
+    base = getattr(model, "base_model", model)
+    modules = list(_find(base, row.layers))
+    if not modules or n_layers % len(modules):
+        raise ModelError(f"{family!r}: {len(modules)} layers at {row.layers!r} for {n_layers} layers of attention")
+    each = n_layers // len(modules)
+    read = [_read_layer(module, row, n_heads, f"{family!r} layer {i + 1}") for i, module in enumerate(modules)]
+    return [read[layer // each] for layer in range(n_layers)]
+
+
+def layer_modules(model: Any) -> list[nn.Module]:
+    """The distinct layer modules of a model whose family has a row."""
+    return list(_find(getattr(model, "base_model", model), ARCHITECTURES[str(model.config.model_type)].layers))
+
+
+def _find(module: Any, path: str) -> Iterator[Any]:
+    first, _, rest = path.partition(".")
+    if not first:
+        yield module
+    elif first == "*":
+        for one in module:
+            yield from _find(one, rest)
+    elif isinstance(found := getattr(module, first, None), nn.ModuleList) and not rest:
+        yield from found
+    elif found is not None:
+        yield from _find(found, rest)
+
+
+def _read_layer(module: Any, row: Architecture, n_heads: int, where: str) -> LayerWeights:
+    def get(path: str) -> Any:
+        found = next(_find(module, path), None)
+        if found is None:
+            raise ModelError(f"{where} has no {path!r}; it is built differently from others of its family")
+        return found
+
+    w_v, b_v = _linear(get(row.value), where)
+    w_v, b_v = _value_part(w_v, row.fused, n_heads), _value_part(b_v, row.fused, n_heads)
+    if row.value_bias:
+        b_v = b_v + get(row.value_bias).detach()
+    w_o, b_o = _linear(get(row.output), where)
+    w_1, b_1 = _linear(get(row.ff_in), where)
+    w_2, b_2 = _linear(get(row.ff_out), where)
+    parts = 2 if row.gated else 1
+    norm_1, norm_2 = (_norm(get(path), where) for path in (row.norm_1, row.norm_2))
+    norm = norm_2 if row.pre_norm else norm_1
+    if norm is None or (norm_2 is None and not row.pre_norm):
+        raise ModelError(f"{where}: a layer norm is missing where this architecture has one")
+    return LayerWeights(
+        n_heads=n_heads,
+        w_v=w_v,
+        b_v=b_v,
+        w_o=w_o,
+        b_o=b_o,
+        norm_in=norm_1 if row.pre_norm else None,
+        norm=norm,
+        ff_in=tuple(zip(w_1.chunk(parts, -1), b_1.chunk(parts, -1), strict=True)),
+        activation=get(row.activation),
+        w_2=w_2,
+        b_2=b_2,
+        norm_out=None if row.pre_norm else norm_2,
+        pre_norm=row.pre_norm,
+    )
+
+
+def _linear(module: Any, where: str) -> tuple[Tensor, Tensor]:
+    """Weight as (inputs, outputs), and bias or zeros."""
+    weight = getattr(module, "weight", None)
+    if not isinstance(weight, Tensor) or weight.dim() != 2:
+        raise ModelError(f"{where}: {type(module).__name__} is not a linear map with a weight matrix")
+    weight = weight.detach() if isinstance(module, Conv1D) else weight.detach().T
+    bias = getattr(module, "bias", None)
+    return weight, weight.new_zeros(weight.shape[1]) if bias is None else bias.detach()
+
+
+def _value_part(packed: Tensor, fused: Fused, n_heads: int) -> Tensor:
+    """The value columns of a projection that gives query, key and value at once."""
+    if fused == "no":
+        return packed
+    size = packed.shape[-1] // 3
+    if fused == "last third":
+        return packed[..., 2 * size :]
+    return packed.view(*packed.shape[:-1], n_heads, 3, -1)[..., 2, :].flatten(-2)
+
+
+def _norm(module: Any, where: str) -> LayerNorm | None:
+    if isinstance(module, nn.Identity):
+        return None
+    eps = getattr(module, "eps", getattr(module, "variance_epsilon", None))
+    gamma, beta = getattr(module, "weight", None), getattr(module, "bias", None)
+    if gamma is None or eps is None:
+        raise ModelError(f"{where}: {type(module).__name__} is not a layer norm")
+    return LayerNorm(gamma.detach(), torch.zeros_like(gamma) if beta is None else beta.detach(), float(eps))

@@ -1,0 +1,155 @@
+"""Every row of the table of architectures: contributions and biases add up to what the layer really gives."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from corpora_loaders import Sentence
+from extractors import Architecture, Encoder, ModelError, extract, register_architecture
+from extractors.kinds.feed_forward import feed_forward_vectors
+from extractors.layers import ARCHITECTURES
+from extractors.layers.contributions import contribution_blocks
+from extractors.layers.verification import LayerRecorder
+from tests import tiny
+
+VARIANTS = {
+    **{family: {} for family in tiny.FAMILIES},
+    "albert in two groups": {"num_hidden_layers": 4, "num_hidden_groups": 2},
+    "deberta-v2 with a convolution": {"conv_kernel_size": 3},
+    "modernbert with biases": {"mlp_bias": True, "attention_bias": True, "norm_bias": True},
+    "bert in chunks": {"chunk_size_feed_forward": 1},
+    "bert with relu": {"hidden_act": "relu"},
+}
+SENTENCES = [Sentence("a", ("an", "unbelievably", "long", "sentence", "."), ()), Sentence("b", ("hi",), ())]
+
+
+def random_everywhere(family: str, **changes: object) -> Encoder:
+    encoder = tiny.encoder(family, **changes)
+    generator = torch.Generator().manual_seed(3)
+    with torch.no_grad():
+        for parameter in encoder.model.parameters():
+            if parameter.dim() == 1:
+                parameter.add_(torch.randn(parameter.shape, generator=generator) * 0.3)
+    return encoder
+
+
+@pytest.mark.parametrize("ff_bias", ["input", "fixed"])
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_contributions_and_biases_add_up_to_the_output(variant, ff_bias):
+    family = variant.split(" ")[0]
+    encoder = random_everywhere(family, **VARIANTS[variant]).double
+    if family == "deberta":  # its own layer norm computes in float32
+        for name, module in list(encoder.model.named_modules()):
+            if type(module).__name__ == "DebertaLayerNorm":
+                exact = nn.LayerNorm(len(module.weight), eps=module.variance_epsilon, dtype=torch.float64)
+                exact.load_state_dict(module.state_dict())
+                parent, _, child = name.rpartition(".")
+                setattr(encoder.model.get_submodule(parent), child, exact)
+    pieces = encoder.align(SENTENCES)
+    with torch.inference_mode(), LayerRecorder(encoder.model) as recorded:
+        forward = encoder.forward(pieces, hidden_states=True)
+        layers = list(forward.layers(ff_bias=ff_bias))
+    for layer, output in zip(layers, recorded.outputs[-len(layers) :], strict=True):
+        for b, one in enumerate(layer.sentences()):
+            weights, n = one.weights, one.mask.shape[1]
+            attended = torch.zeros(n, weights.w_o.shape[1], dtype=torch.float64)
+            for block in contribution_blocks(one, [weights.w_o]):
+                attended[block.queries] += block.vectors[0].sum(0)
+            p = attended + one.x[0] + weights.b_o
+            whole = torch.zeros_like(attended)
+            for block, vectors in feed_forward_vectors(one):
+                whole[block.queries] += vectors["atbffresln"].sum(0)
+            # The biases' own way through the layer.
+            bias_t = weights.norm.linear(weights.b_o) / weights.norm.deviation(p) + weights.norm.beta
+            hidden = sum(
+                slope[0] * (bias_t @ w + (bias if ff_bias == "input" else 0))
+                for slope, (w, bias) in zip(one.slopes, weights.ff_in, strict=True)
+            )
+            start = tuple(torch.zeros_like(bias) if ff_bias == "input" else bias for _, bias in weights.ff_in)
+            bias_z = hidden @ weights.w_2 + weights.feed_forward(start)
+            bias_q = bias_z + (weights.b_o if weights.pre_norm else bias_t)
+            if weights.norm_out is not None:
+                bias_q = weights.norm_out.linear(bias_q) * one.scale_out[0] + weights.norm_out.beta
+            np.testing.assert_allclose(whole + bias_q, output[b, :n], rtol=0, atol=1e-10 * output.abs().max())
+
+
+def test_all_rows_are_tested():
+    assert set(ARCHITECTURES) == set(tiny.FAMILIES)
+
+
+def test_kinds_made_of_attention_work_without_a_row(monkeypatch):
+    monkeypatch.delitem(ARCHITECTURES, "bert")
+    encoder = tiny.encoder()
+    for kind in ("weight", "rollout"):
+        assert len(list(extract(encoder, SENTENCES, kind=kind))) == 1
+    with pytest.raises(ModelError, match=r"'bert' models keep .* only the map kind 'weight'.*register_architecture"):
+        list(extract(encoder, SENTENCES, kind="attnresln"))
+
+
+def test_a_row_can_be_added(monkeypatch):
+    monkeypatch.delitem(ARCHITECTURES, "bert")
+    register_architecture("bert", Architecture())
+    assert len(list(extract(tiny.encoder(), SENTENCES, kind="norm"))) == 1
+    with pytest.raises(ValueError, match="already"):
+        register_architecture("bert", Architecture())
+
+
+def test_a_row_that_is_wrong_is_found_out(monkeypatch):
+    monkeypatch.setitem(ARCHITECTURES, "bert", Architecture(value="attention.self.key"))
+    with pytest.raises(ModelError, match=r"'bert' layer 1: the output recomputed"):
+        list(extract(tiny.encoder(), SENTENCES, kind="norm"))
+    monkeypatch.setitem(ARCHITECTURES, "bert", Architecture(value="attention.self.values"))
+    with pytest.raises(ModelError, match=r"'bert' layer 1 has no 'attention.self.values'"):
+        list(extract(tiny.encoder(), SENTENCES, kind="norm"))
+    monkeypatch.setitem(ARCHITECTURES, "bert", Architecture(value="attention.self.dropout"))
+    with pytest.raises(ModelError, match=r"Dropout is not a linear map"):
+        list(extract(tiny.encoder(), SENTENCES, kind="norm"))
+    monkeypatch.setitem(ARCHITECTURES, "bert", Architecture(layers="decoder.layer"))
+    with pytest.raises(ModelError, match=r"0 layers at 'decoder.layer'"):
+        list(extract(tiny.encoder(), SENTENCES, kind="norm"))
+
+
+class Adapted(nn.Module):
+    """A value projection with something added, as low-rank adapters do."""
+
+    def __init__(self, projection: nn.Linear) -> None:
+        super().__init__()
+        self.projection = projection
+        self.weight, self.bias = projection.weight, projection.bias
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.projection(x) * 1.01
+
+
+def test_adapters_are_noticed_before_and_after_the_weights_were_read():
+    for read_before in (False, True):
+        encoder = tiny.encoder()
+        if read_before:
+            list(extract(encoder, SENTENCES, kind="norm"))
+        attention = encoder.model.encoder.layer[1].attention.self
+        attention.value = Adapted(attention.value)
+        with pytest.raises(ModelError, match=r"'bert' layer 2: the output .*adapters"):
+            list(extract(encoder, SENTENCES, kind="norm"))
+        assert len(list(extract(encoder, SENTENCES))) == 1
+
+
+def test_weights_are_read_again_after_training():
+    encoder = tiny.encoder()
+    (before,) = extract(encoder, SENTENCES, kind="attnresln")
+    (exact_before,) = before.exact([0])
+    with torch.no_grad():
+        for parameter in encoder.model.parameters():
+            parameter *= 1.1
+    fresh = tiny.encoder()
+    with torch.no_grad():
+        for parameter in fresh.model.parameters():
+            parameter *= 1.1
+    (after,) = extract(encoder, SENTENCES, kind="attnresln")
+    (expected,) = extract(fresh, SENTENCES, kind="attnresln")
+    torch.testing.assert_close(after.maps, expected.maps, rtol=0, atol=0)
+    (exact_after,) = after.exact([0])
+    np.testing.assert_allclose(exact_after, expected.exact([0])[0], rtol=1e-12)
+    assert (exact_after - exact_before).abs().max() > 1e-3
