@@ -14,7 +14,6 @@ from extractors.errors import ModelError
 from extractors.extraction import ExtractionLog, extract, obstacle
 from extractors.kinds import get_kind, list_kinds
 from extractors.making import ROW_SUM_TOLERANCE, mass_on_padding
-from extractors.map_batch import FLOAT32_NOISE
 from extractors.pieces import Pieces
 
 _SAME = 1e-5
@@ -61,12 +60,11 @@ def examine(encoder: Encoder, sentences: Sequence[Sentence]) -> Iterator[Check]:
             yield Check(name, False, str(error).split("\n", 1)[0])
     for kind in list_kinds():
         try:
-            for _ in extract(encoder, ordered[:1], kind=kind):
-                pass
-            yield Check(f"map kind {kind!r}", True, get_kind(kind).description)
+            passed, found = _precision(encoder, ordered[:2], kind)
+            yield Check(f"map kind {kind!r}", passed, f"{get_kind(kind).description}; float32 {found}")
         except (ModelError, RuntimeError, ValueError) as error:
-            passed = False if kind == "weight" else None
-            yield Check(f"map kind {kind!r}", passed, f"not available: {str(error).splitlines()[0]}")
+            unavailable = False if kind == "weight" else None
+            yield Check(f"map kind {kind!r}", unavailable, f"not available: {str(error).splitlines()[0]}")
 
 
 def _pieces(encoder: Encoder, sentences: Sequence[Sentence]) -> list[Pieces]:
@@ -127,10 +125,10 @@ def _repeatable(encoder: Encoder, sentences: Sequence[Sentence]) -> tuple[bool, 
     return again == 0 and off <= _SAME, f"repeated: {again:.1e}, other batch sizes: {off:.1e}"
 
 
-def _precision(encoder: Encoder, sentences: Sequence[Sentence]) -> tuple[bool, str]:
+def _precision(encoder: Encoder, sentences: Sequence[Sentence], kind: str = "weight") -> tuple[bool, str]:
     """Relative error of what decisions compare: among the other words, values half as large as the largest."""
     off = [0.0]
-    for batch in extract(encoder, sentences, log=ExtractionLog()):
+    for batch in extract(encoder, sentences, kind=kind, log=ExtractionLog()):
         doubled = batch.exact(range(len(batch)))
         for row, ((_, single), double) in enumerate(zip(batch.unpadded(), doubled, strict=True)):
             words = np.flatnonzero(batch.words[row].numpy())
@@ -139,7 +137,8 @@ def _precision(encoder: Encoder, sentences: Sequence[Sentence]) -> tuple[bool, s
             for axis in (-1, -2):
                 compared = (exact > 0) & (exact >= exact.max(axis, keepdims=True) / 2)
                 off.extend((error[compared] / exact[compared]).tolist())
-    return max(off) <= FLOAT32_NOISE, f"off by at most {max(off):.1e} of a value, {FLOAT32_NOISE:.0e} is allowed"
+    allowed = get_kind(kind).noise
+    return max(off) <= allowed, f"off by at most {max(off):.1e} of a value, {allowed:.0e} is allowed"
 
 
 def _sink(encoder: Encoder, sentences: Sequence[Sentence]) -> tuple[None, str]:

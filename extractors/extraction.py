@@ -206,5 +206,6 @@ def _map_batch(encoder: Encoder, batch: Batch, make: MapMaker) -> MapBatch:
         labels=tuple(labels),
         kind=make.kind.name,
         level=make.level,
+        noise=make.kind.noise,
         recompute=recompute,
     )

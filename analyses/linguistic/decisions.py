@@ -1,7 +1,7 @@
 """Which heads pick the right word: the argmax decisions of Clark et al. (2019, §4.2), made exactly.
 
 A decision compares a handful of attention values. In float32 these depend in their last digits on batch size,
-padding and threads, so two values closer than that noise (`extractors.FLOAT32_NOISE`) must not be compared
+padding and threads, so two values closer than that noise (`MapBatch.noise`) must not be compared
 there: such sentences are decided again on maps recomputed in float64. Counts then do not depend on how the
 corpus was batched.
 """
@@ -17,7 +17,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from corpora_loaders import Sentence
-from extractors import FLOAT32_NOISE, MapBatch
+from extractors import MapBatch
 
 DIRECTIONS = ("dep->head", "head->dep")
 """``dep->head``: the word its dependent attends to most (row argmax). ``head->dep``: the word that attends most
@@ -108,7 +108,7 @@ def _compare(
         view[b, :, :, dependent, governor] = -torch.inf
         other = view.amax(-1)[b, :, :, dependent]
         view[b, :, :, dependent, governor] = gold
-        close = (gold - other).abs() <= FLOAT32_NOISE * torch.maximum(gold, other).abs()
+        close = (gold - other).abs() <= batch.noise * torch.maximum(gold, other).abs()
         in_doubt |= close.flatten(1).any(1)
         decided.append(gold > other)
     return torch.stack(decided, 1).cpu(), in_doubt.cpu()

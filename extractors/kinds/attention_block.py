@@ -14,6 +14,9 @@ from extractors.kinds.registry import register_kind
 from extractors.layers import Layer
 from extractors.layers.contributions import contribution_blocks, contribution_norms, merged_rows
 
+_DIFFERENCES = 5e-4
+"""Relative float32 noise of ALTI's differences of lengths: at most 2.4e-4 over 180,000 values close to the best."""
+
 
 def value_norms(layer: Layer) -> Float[Tensor, "batch heads n"]:
     """``‖f^h(x_j)‖``, the norm of each head's transformed vector (Kobayashi et al. 2020, §3)."""
@@ -102,6 +105,7 @@ def globenc(layer: Layer) -> Float[Tensor, "batch 1 rows rows"]:
     reads_weights=True,
     vectors=True,
     residual=True,
+    noise=_DIFFERENCES,
 )
 def alti(layer: Layer) -> Float[Tensor, "batch 1 rows rows"]:
     """``max(0, ‖a_i‖₁ − ‖a_i − t_ij‖₁)``, rows divided by their sums.
@@ -134,6 +138,7 @@ def alti(layer: Layer) -> Float[Tensor, "batch 1 rows rows"]:
     rows_sum_to_one=True,
     reads_weights=True,
     residual=True,
+    noise=_DIFFERENCES,
 )
 def alti_l2(layer: Layer) -> Float[Tensor, "batch 1 n n"]:
     """As `alti`, with ``‖a_i‖₂ − ‖a_i − t_ij‖₂``; no vectors are held.

@@ -15,6 +15,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from extractors.layers import Layer
+from extractors.map_batch import FLOAT32_NOISE
 
 LayerMap = Callable[[Layer], Float[Tensor, "batch heads n n"]]
 
@@ -33,6 +34,7 @@ class MapKind:
         reads_weights: whether it needs hidden states and weights, and so a row for the architecture.
         vectors: whether the map is made of norms of vectors, which may also be merged before the norm is taken.
         residual: whether the residual connection is part of the map; rollout adds it where it is not.
+        noise: relative difference below which two float32 values must not be compared, see `MapBatch.exact`.
         rollout: whether the maps of the layers are multiplied, see `extractors.kinds.rollout`.
     """
 
@@ -43,6 +45,7 @@ class MapKind:
     reads_weights: bool = False
     vectors: bool = False
     residual: bool = False
+    noise: float = FLOAT32_NOISE
     rollout: bool = False
 
 
@@ -57,6 +60,7 @@ def register_kind(
     reads_weights: bool = False,
     vectors: bool = False,
     residual: bool = False,
+    noise: float = FLOAT32_NOISE,
 ) -> Callable[[LayerMap], LayerMap]:
     """Decorator that adds a kind to the registry; arguments as in `MapKind`.
 
@@ -77,6 +81,7 @@ def register_kind(
             reads_weights=reads_weights,
             vectors=vectors,
             residual=residual,
+            noise=noise,
         )
         return layer_map
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 import torch
 from torch.multiprocessing.spawn import spawn
 
-from analyses.linguistic import OFFSETS, DependencyAccuracy, decisions
+from analyses.linguistic import OFFSETS, DependencyAccuracy
 from analyses.linguistic.dependency import SPLITS
 from analyses.resampling import halves, poisson_weights
 from corpora_loaders import load_treebank
@@ -86,13 +87,12 @@ def test_counts_of_a_model_do_not_depend_on_batches_threads_or_order(family):
 def test_without_the_exact_path_some_count_would_be_left_to_chance(monkeypatch):
     """The tolerance is not idle: with real maps some decisions do fall under it."""
     treebank = load_treebank(SAMPLE_TREEBANK, limit=60)
-    monkeypatch.setattr(decisions, "FLOAT32_NOISE", 1e-3)
     asked: list[int] = []
     original = MapBatch.exact
     monkeypatch.setattr(MapBatch, "exact", lambda self, indices: asked.extend(indices) or original(self, indices))  # type: ignore[func-returns-value]
     accuracy = DependencyAccuracy(list(treebank.relations), 3, 4, replicates=0)
     for batch in extract(tiny.encoder(max_position_embeddings=256), treebank, log=ExtractionLog()):
-        accuracy.update(batch)
+        accuracy.update(dataclasses.replace(batch, noise=1e-3))
     assert asked
 
 

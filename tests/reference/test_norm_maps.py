@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
 
 from corpora_loaders import Sentence
 from extractors import Encoder, extract
+from extractors.pieces import Pieces
 from tests import tiny
 from tests.reference import naive_layers
 from tests.reference.naive_layers import Naive, merge_maps, merge_vectors
@@ -42,6 +45,7 @@ def naive_maps(encoder: Encoder, sentence: Sentence, kind: str, level: str, merg
     reader, layers = READERS[encoder.family]
     twin = encoder.double
     (pieces,) = twin.align([sentence])
+    assert isinstance(pieces, Pieces)
     with torch.inference_mode():
         out = twin.model(torch.tensor([pieces.ids]), output_attentions=True, output_hidden_states=True)
     found = []
@@ -64,7 +68,7 @@ def naive_maps(encoder: Encoder, sentence: Sentence, kind: str, level: str, merg
 
 def compare(encoder: Encoder, kind: str, level: str, merge: str = "norm", ff_bias: str = "input") -> None:
     """Padded batches in float32 within 1e-4 of the largest value, and unpadded in float64 to the last digits."""
-    options = {"kind": kind, "level": level, "merge": merge, "ff_bias": ff_bias}
+    options: Any = {"kind": kind, "level": level, "merge": merge, "ff_bias": ff_bias}
     (batch,) = extract(encoder, SENTENCES, **options)
     for row, (sentence, array) in enumerate(batch.unpadded()):
         expected = naive_maps(encoder, sentence, kind, level, merge, ff_bias)
