@@ -16,7 +16,7 @@ import numpy.typing as npt
 _MASK = (1 << 64) - 1
 
 
-def _hashes(sentence_ids: Sequence[str], seed: int) -> npt.NDArray[np.uint64]:
+def sentence_keys(sentence_ids: Sequence[str], seed: int = 0) -> npt.NDArray[np.uint64]:
     """One 64-bit hash per id."""
     key = (seed & _MASK).to_bytes(8, "little")
     digests = (hashlib.blake2b(i.encode(), digest_size=8, key=key).digest() for i in sentence_ids)
@@ -32,7 +32,7 @@ def halves(sentence_ids: Sequence[str], splits: int, seed: int = 0) -> npt.NDArr
         seed: of the hash.
     """
     bits = np.arange(splits, dtype=np.uint64)[:, None]
-    first: npt.NDArray[np.bool_] = (_hashes(sentence_ids, seed)[None, :] >> bits) & np.uint64(1) == 1
+    first: npt.NDArray[np.bool_] = (sentence_keys(sentence_ids, seed)[None, :] >> bits) & np.uint64(1) == 1
     return first
 
 
@@ -42,9 +42,8 @@ def poisson_weights(sentence_ids: Sequence[str], replicates: int, seed: int = 0)
     The weights are independent Poisson(1) draws, the limit of resampling with replacement when nobody knows
     the size of the whole. Replicate r of a sentence comes from the hash of its id, mixed with r.
     """
-    state = _hashes(sentence_ids, seed)[None, :] + np.arange(1, replicates + 1, dtype=np.uint64)[:, None] * np.uint64(
-        0x9E3779B97F4A7C15
-    )
+    steps = np.arange(1, replicates + 1, dtype=np.uint64)[:, None] * np.uint64(0x9E3779B97F4A7C15)
+    state = sentence_keys(sentence_ids, seed)[None, :] + steps
     state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)  # the splitmix64 finaliser
     state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     state ^= state >> np.uint64(31)

@@ -5,13 +5,17 @@ from extractors.errors import ExtractionError, ModelError
 from extractors.extraction import DEFAULT_BATCH_CELLS, ExtractionLog, Skipped, extract
 from extractors.forward import Forward
 from extractors.kinds import MapKind, get_kind, list_kinds, register_kind
+from extractors.kinds.mixing import MIXING_VARIANTS
 from extractors.layers import Architecture, FFBias, Layer, register_architecture
-from extractors.making import Merge, Normalize
+from extractors.making import MapMaker, Merge, Normalize
 from extractors.map_batch import FLOAT32_NOISE, Level, MapBatch
+from extractors.norm_batch import TOKEN_CLASSES, NormBatch, StageBatch, extract_norms, extract_stages
 
 __all__ = [
     "DEFAULT_BATCH_CELLS",
     "FLOAT32_NOISE",
+    "MIXING_VARIANTS",
+    "TOKEN_CLASSES",
     "Architecture",
     "Encoder",
     "ExtractionError",
@@ -22,11 +26,16 @@ __all__ = [
     "Level",
     "MapBatch",
     "MapKind",
+    "MapMaker",
     "Merge",
     "ModelError",
+    "NormBatch",
     "Normalize",
     "Skipped",
+    "StageBatch",
     "extract",
+    "extract_norms",
+    "extract_stages",
     "get_kind",
     "list_kinds",
     "register_architecture",

@@ -112,11 +112,10 @@ def extract(
         raise ValueError(f"too_long must be 'skip' or 'error', not {too_long!r}")
     if batch_cells < 1 or (max_length is not None and max_length < 1):
         raise ValueError("batch_cells and max_length must be at least 1")
-    limits = [limit for limit in (encoder.max_length, max_length) if limit is not None]
     own_log = ExtractionLog() if log is None else log
 
     def batches() -> Iterator[MapBatch]:
-        for batch in plan(encoder, sentences, batch_cells, min(limits, default=None), too_long, own_log):
+        for batch in plan(encoder, sentences, batch_cells, limit_of(encoder, max_length), too_long, own_log):
             yield _map_batch(encoder, batch, make)
         if log is None and own_log.skipped:
             warnings.warn(f"sentences without a map: {len(own_log.skipped)} ({own_log.reasons()})", stacklevel=2)
@@ -155,6 +154,11 @@ def plan(
             log.words += sum(len(sentence) for sentence, _ in batch)
             log.unknown_words += sum(pieces.unknown for _, pieces in batch)
             log.substituted_words += sum(pieces.substituted for _, pieces in batch)
+
+
+def limit_of(encoder: Encoder, max_length: int | None) -> int | None:
+    """The most pieces that can be read: what the model takes, or less if the caller says so."""
+    return min((limit for limit in (encoder.max_length, max_length) if limit is not None), default=None)
 
 
 def obstacle(pieces: Pieces | Unalignable, limit: int | None) -> str | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 from torch import Tensor
 
 from extractors.encoder import Encoder
@@ -84,8 +84,7 @@ class MapMaker:
         maps = by_layer.transpose(0, 1)
         attention_is_map = self.kind.rows_sum_to_one and not self.kind.reads_weights
         if not attention_is_map:
-            off = [attention_off(alpha, forward.mask) for alpha in forward.attentions]
-            _check(torch.stack(off).max(), "attention", forward, encoder)
+            check_attention(forward, encoder)
         if self.kind.rows_sum_to_one:
             off_by_row = (maps.sum(-1) - 1).abs().amax((1, 2)).cpu()
             _check(off_by_row[inside].max(), "attention" if attention_is_map else "the map", forward, encoder)
@@ -94,10 +93,15 @@ class MapMaker:
         return maps, lengths
 
 
-def attention_off(alpha: Float[Tensor, "batch heads n n"], mask: Bool[Tensor, "batch n"]) -> Float[Tensor, ""]:
-    """How far at most what a piece pays to the pieces of its sentence is from summing to 1."""
-    sums = torch.matmul(alpha, mask.to(alpha.dtype)[:, None, :, None]).squeeze(-1)
-    return (sums - 1).abs().amax(1)[mask].max()
+def check_attention(forward: Forward, encoder: Encoder) -> None:
+    """What every piece pays to the pieces of its sentence must sum to 1, in every layer and head.
+
+    Raises:
+        ModelError: it does not.
+    """
+    inside = forward.mask.to(forward.attentions[0].dtype)[:, None, :, None]
+    off = [(torch.matmul(alpha, inside).squeeze(-1) - 1).abs().amax(1) for alpha in forward.attentions]
+    _check(torch.stack(off).amax(0)[forward.mask].max(), "attention", forward, encoder)
 
 
 def mass_on_padding(forward: Forward) -> float:

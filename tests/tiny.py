@@ -25,7 +25,7 @@ SIZE = {
     "max_position_embeddings": 64,
 }
 DISTIL_SIZE = {"dim": 24, "n_layers": 3, "n_heads": 4, "hidden_dim": 32, "max_position_embeddings": 64}
-FAMILIES = {
+FAMILIES: dict[str, tuple[str, Any, dict[str, Any]]] = {
     "bert": ("wordpiece", transformers.BertConfig, SIZE),
     "electra": ("wordpiece", transformers.ElectraConfig, {**SIZE, "embedding_size": 16}),
     "distilbert": ("wordpiece", transformers.DistilBertConfig, DISTIL_SIZE),

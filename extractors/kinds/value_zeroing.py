@@ -48,6 +48,8 @@ def value_zeroing(layer: Layer) -> Float[Tensor, "batch 1 n n"]:
             without = weights.feed_forward(u).add_(around)
             if weights.norm_out is not None:
                 without = weights.norm_out(without)
+            # Where a query pays nothing to a key (causal models) there is nothing but rounding.
+            seen = one.alpha[0, :, block.queries, block.keys].amax(0) > 0
             off = functional.normalize(without, dim=-1).sub_(output[block.queries])
-            distances[b, 0, block.queries, block.keys] = off.square_().sum(-1).T / 2
+            distances[b, 0, block.queries, block.keys] = off.square_().sum(-1).T / 2 * seen
     return distances / distances.sum(-1, keepdim=True).clamp(min=torch.finfo(distances.dtype).tiny)

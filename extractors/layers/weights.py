@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -97,6 +98,16 @@ class LayerWeights:
     ) -> Float[Tensor, "*rows dim"]:
         """``q``, the feed-forward output plus its residual."""
         return self.feed_forward(u) + (p if self.pre_norm else a)
+
+    def expansion_rate(self) -> float:
+        """How much ``f`` of all heads together stretches vectors on average (Kobayashi et al. 2021, released code).
+
+        Frobenius norm of ``[W_V b_V; 0 1][W_O b_O; 0 1]``, which maps vectors with a 1 appended, over ``√(dim + 1)``.
+        """
+        product = self.w_v @ self.w_o
+        shift = self.b_v @ self.w_o + self.b_o
+        squares = product.double().square().sum() + shift.double().square().sum() + 1
+        return math.sqrt(float(squares) / (len(shift) + 1))
 
     @functools.cached_property
     def head_norm_factors(self) -> Float[Tensor, "heads inner_h inner_h"]:

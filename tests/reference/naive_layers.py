@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-Array = np.ndarray
+Array = Any  # a numpy array
 
 
 class Plain(NamedTuple):
@@ -140,6 +140,7 @@ class Naive:
     def vectors(self, kind: str) -> Array:
         """(query, key, dim), or (heads, query, key, dim) for ``norm``."""
         if kind == "globenc":
+            assert self.plain.after is not None
             return split_norm(self.t, self.q, self.plain.after)
         names = {"norm": "af", "attn": "y", "attnres": "r", "attnresln": "t"}
         return getattr(self, names.get(kind) or {"atbff": "z", "atbffres": "w", "atbffresln": "o"}[kind])

@@ -1,0 +1,90 @@
+"""Do frequent tokens get more weight, smaller norms, more mixing? (Kobayashi et al. 2020, §4.3; 2021, §5)"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import torch
+from scipy.stats import spearmanr
+from torch import Tensor
+from torchmetrics import Metric
+
+from extractors import MIXING_VARIANTS, TOKEN_CLASSES, NormBatch
+
+MEASURES = ("value_norm", "weight", "norm", *MIXING_VARIANTS)
+_SPECIAL = [TOKEN_CLASSES.index(name) for name in ("[CLS]", "[SEP]")]
+
+
+class FrequencyCorrelation(Metric):
+    """Spearman's ρ between frequency rank (1 is the most frequent) and what a token gets, over all tokens of a corpus.
+
+    Measures of a token: ``value_norm``: ‖f(x)‖, mean over layers and heads; ``weight`` and ``norm``: the attention
+    weight and ‖αf(x)‖ that it receives, mean over layers, heads and queries; and its mixing ratios, mean over
+    layers. Keeps 13 numbers per token.
+
+    Args:
+        ranks: frequency rank by vocabulary id, ids that are not in it come after all others; None to count the corpus
+            itself, see `frequency_ranks`.
+    """
+
+    full_state_update = False
+    ids: list[Tensor]
+    special: list[Tensor]
+    values: list[Tensor]
+
+    def __init__(self, ranks: Mapping[int, int] | None = None) -> None:
+        super().__init__(compute_with_cache=False)
+        self.ranks = ranks
+        for name in ("ids", "special", "values"):
+            self.add_state(name, [], "cat", persistent=True)
+
+    def update(self, batch: NormBatch) -> None:
+        """Add a batch."""
+        mask = batch.mask
+        device = batch.alpha.device
+        rows = mask.to(device, batch.alpha.dtype) / batch.lengths.to(device)[:, None]
+        received = torch.einsum("blhij,bi->blhj", batch.alpha, rows)
+        measures = torch.stack(
+            [
+                batch.value_norms.mean((1, 2)),
+                received.mean((1, 2)),
+                (received * batch.value_norms).mean((1, 2)),
+                *batch.ratios.mean(2).unbind(1),
+            ],
+            dim=-1,
+        )
+        self.ids.append(batch.ids[mask])
+        self.special.append(torch.isin(batch.classes[mask], torch.tensor(_SPECIAL)))
+        self.values.append(measures.cpu()[mask].double())
+
+    def compute(self) -> pd.DataFrame:
+        """One row per measure and choice of tokens (``all``, ``words``: without [CLS] and [SEP])."""
+        ids, special, values = (_joined(state) for state in (self.ids, self.special, self.values))
+        if self.ranks is None:
+            by_id = frequency_ranks(dict(zip(*np.unique(ids, return_counts=True), strict=True)))
+        else:
+            by_id = dict(self.ranks)
+        last = max(by_id.values(), default=0) + 1
+        ranks = np.array([by_id.get(int(i), last) for i in ids])
+        rows = []
+        for m, measure in enumerate(MEASURES):
+            for name, chosen in (("all", np.ones(len(ids), dtype=bool)), ("words", ~special.astype(bool))):
+                varied = len(np.unique(ranks[chosen])) > 1 and len(np.unique(values[chosen, m])) > 1
+                rho = spearmanr(ranks[chosen], values[chosen, m]).statistic if varied else float("nan")
+                rows.append({"measure": measure, "tokens": name, "rho": float(rho), "count": int(chosen.sum())})
+        return pd.DataFrame(rows)
+
+
+def frequency_ranks(counts: Mapping[int, int]) -> dict[int, int]:
+    """Ranks by falling count, from 1; equally frequent ids share the best of their ranks."""
+    ordered = sorted(counts.values(), reverse=True)
+    first = {count: rank for rank, count in reversed(list(enumerate(ordered, start=1)))}
+    return {int(i): first[count] for i, count in counts.items()}
+
+
+def _joined(state: list[Tensor] | Tensor) -> npt.NDArray[np.float64]:
+    joined: npt.NDArray[np.float64] = (state if isinstance(state, Tensor) else torch.cat(state)).cpu().numpy()
+    return joined

@@ -1,0 +1,206 @@
+"""What the analyses of norms need to know about a batch beside maps: tokens, value norms, mixing ratios."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from corpora_loaders import Sentence
+from extractors.encoder import Encoder
+from extractors.errors import ModelError
+from extractors.extraction import DEFAULT_BATCH_CELLS, ExtractionLog, TooLong, limit_of, plan
+from extractors.kinds.attention_block import attnres, attnresln, value_norms
+from extractors.kinds.feed_forward import FF_KINDS, feed_forward_norms
+from extractors.kinds.mixing import MIXING_VARIANTS, mixing_ratios
+from extractors.making import check_attention
+from extractors.pieces import Pieces
+
+TOKEN_CLASSES = ("[CLS]", "[SEP]", "[MASK]", "punctuation", "other")
+"""Special tokens before the first word count as [CLS], all others as [SEP], whatever the model calls them. Punctuation
+is a piece of a word all of whose characters Unicode calls punctuation."""
+
+
+@dataclass(frozen=True, eq=False)
+class NormBatch:
+    """Token-level quantities of a padded batch; padding holds garbage where nothing else is said.
+
+    Attributes:
+        alpha: attention weights, shape (batch, layers, heads, n, n).
+        value_norms: ‖f(x)‖, shape (batch, layers, heads, n).
+        ratios: mixing ratios, shape (batch, variants, layers, n), variants as in `MIXING_VARIANTS`.
+        lengths: pieces of each sentence.
+        ids: vocabulary ids; shape (batch, n).
+        classes: index into `TOKEN_CLASSES`, −1 on padding; shape (batch, n).
+        sentences: the sentences.
+    """
+
+    alpha: Float[Tensor, "batch layers heads n n"]
+    value_norms: Float[Tensor, "batch layers heads n"]
+    ratios: Float[Tensor, "batch variants layers n"]
+    lengths: Int[Tensor, " batch"]
+    ids: Int[Tensor, "batch n"]
+    classes: Int[Tensor, "batch n"]
+    sentences: tuple[Sentence, ...]
+
+    @property
+    def mask(self) -> Bool[Tensor, "batch n"]:
+        """True where there is a piece."""
+        return self.classes >= 0
+
+
+@dataclass(frozen=True, eq=False)
+class StageBatch:
+    """Maps before, between and after the components of the feed-forward block, for a padded batch at token level.
+
+    Attributes:
+        maps: shape (batch, layers, stages, n, n), 0 outside the sentence.
+        components: what lies between one stage and the next, FF, RES and LN in the architecture's order.
+        lengths: pieces of each sentence.
+        classes: as in `NormBatch`.
+        labels: for each sentence its pieces.
+        sentences: the sentences.
+    """
+
+    maps: Float[Tensor, "batch layers stages n n"]
+    components: tuple[str, ...]
+    lengths: Int[Tensor, " batch"]
+    classes: Int[Tensor, "batch n"]
+    labels: tuple[tuple[str, ...], ...]
+    sentences: tuple[Sentence, ...]
+
+
+def extract_norms(
+    encoder: Encoder,
+    sentences: Iterable[Sentence],
+    *,
+    mask_rate: float = 0.0,
+    seed: int = 0,
+    batch_cells: int = DEFAULT_BATCH_CELLS,
+    too_long: TooLong = "skip",
+    max_length: int | None = None,
+    log: ExtractionLog | None = None,
+) -> Iterator[NormBatch]:
+    """Value norms and mixing ratios of all sentences.
+
+    Args:
+        encoder, sentences, batch_cells, too_long, max_length, log: as for `extractors.extract`.
+        mask_rate: share of the pieces of words that are replaced by the mask token, each by its own draw from a
+            generator that the sentence's id and the seed determine (Kobayashi et al. 2021 mask 12 %).
+        seed: of the masking.
+
+    Raises:
+        ValueError: a rate outside 0 … 1.
+        ModelError: nothing to mask with; or as for `extractors.extract`.
+    """
+    if not 0 <= mask_rate <= 1:
+        raise ValueError(f"mask_rate must be from 0 to 1, not {mask_rate}")
+    if mask_rate and encoder.tokenizer.mask_token_id is None:
+        raise ModelError(f"{encoder.name or encoder.family}: its tokenizer has no mask token; use a mask rate of 0")
+    limit = limit_of(encoder, max_length)
+    for batch in plan(encoder, sentences, batch_cells, limit, too_long, log or ExtractionLog()):
+        pieces = [_masked(encoder, p, mask_rate, f"{seed} {s.id}") if mask_rate else p for s, p in batch]
+        yield _norm_batch(encoder, pieces, tuple(sentence for sentence, _ in batch))
+
+
+@torch.inference_mode()
+def _norm_batch(encoder: Encoder, pieces: Sequence[Pieces], sentences: tuple[Sentence, ...]) -> NormBatch:
+    forward = encoder.forward(pieces, hidden_states=True)
+    check_attention(forward, encoder)
+    norms, ratios = [], []
+    for layer in forward.layers():
+        norms.append(value_norms(layer))
+        found = mixing_ratios(layer)
+        ratios.append(torch.stack([found[variant] for variant in MIXING_VARIANTS], dim=1))
+    return NormBatch(
+        alpha=torch.stack(forward.attentions, dim=1),
+        value_norms=torch.stack(norms, dim=1),
+        ratios=torch.stack(ratios, dim=2),
+        lengths=torch.tensor([len(p) for p in pieces]),
+        ids=encoder.pad(pieces)[0].cpu(),
+        classes=_classes(encoder, pieces, sentences),
+        sentences=sentences,
+    )
+
+
+def extract_stages(
+    encoder: Encoder,
+    sentences: Iterable[Sentence],
+    *,
+    batch_cells: int = DEFAULT_BATCH_CELLS,
+    too_long: TooLong = "skip",
+    max_length: int | None = None,
+    log: ExtractionLog | None = None,
+) -> Iterator[StageBatch]:
+    """Maps around the feed-forward block of all sentences; tens of times the cost of the forward pass.
+
+    Arguments and errors as for `extractors.extract`.
+    """
+    limit = limit_of(encoder, max_length)
+    for batch in plan(encoder, sentences, batch_cells, limit, too_long, log or ExtractionLog()):
+        yield _stage_batch(encoder, [p for _, p in batch], tuple(sentence for sentence, _ in batch))
+
+
+@torch.inference_mode()
+def _stage_batch(encoder: Encoder, pieces: Sequence[Pieces], sentences: tuple[Sentence, ...]) -> StageBatch:
+    forward = encoder.forward(pieces, hidden_states=True)
+    check_attention(forward, encoder)
+    by_layer, pre_norm = [], False
+    for layer in forward.layers():
+        pre_norm = layer.weights.pre_norm
+        through = feed_forward_norms(layer)
+        before = [attnres(layer), attnresln(layer)] if pre_norm else [attnresln(layer)]
+        after = FF_KINDS[:2] if pre_norm else FF_KINDS
+        by_layer.append(torch.cat([*before, *(through[kind] for kind in after)], dim=1))
+    inside = forward.mask[:, None, None, :, None] & forward.mask[:, None, None, None, :]
+    return StageBatch(
+        maps=torch.stack(by_layer, dim=1).masked_fill(~inside, 0),
+        components=("LN", "FF", "RES") if pre_norm else ("FF", "RES", "LN"),
+        lengths=torch.tensor([len(p) for p in pieces]),
+        classes=_classes(encoder, pieces, sentences),
+        labels=tuple(tuple(p.tokens) for p in pieces),
+        sentences=sentences,
+    )
+
+
+def _masked(encoder: Encoder, pieces: Pieces, rate: float, key: str) -> Pieces:
+    seed = int.from_bytes(hashlib.sha256(key.encode()).digest()[:8], "big")
+    draws = np.random.default_rng(seed).random(len(pieces))
+    hit = [draw < rate and not pieces.special[at] for draw, at in zip(draws, pieces.positions, strict=True)]
+    mask = encoder.tokenizer.mask_token_id, encoder.tokenizer.mask_token
+    return replace(
+        pieces,
+        ids=[mask[0] if h else one for one, h in zip(pieces.ids, hit, strict=True)],
+        tokens=[mask[1] if h else one for one, h in zip(pieces.tokens, hit, strict=True)],
+    )
+
+
+def _classes(encoder: Encoder, pieces: Sequence[Pieces], sentences: Sequence[Sentence]) -> Int[Tensor, "batch n"]:
+    cls, sep, mask, punctuation, other = range(len(TOKEN_CLASSES))
+    classes = torch.full((len(pieces), max(len(p) for p in pieces)), -1)
+    for row, (p, sentence) in enumerate(zip(pieces, sentences, strict=True)):
+        marks = [is_punctuation(word) for word in sentence.words]
+        first_word = p.special.index(False) if False in p.special else math.inf
+        words = iter(marks)
+        by_position = [
+            (cls if at < first_word else sep) if special else punctuation if next(words) else other
+            for at, special in enumerate(p.special)
+        ]
+        found = [
+            mask if one == encoder.tokenizer.mask_token_id else by_position[at]
+            for one, at in zip(p.ids, p.positions, strict=True)
+        ]
+        classes[row, : len(found)] = torch.tensor(found)
+    return classes
+
+
+def is_punctuation(word: str) -> bool:
+    """Whether all characters are punctuation by their Unicode category."""
+    return all(unicodedata.category(character).startswith("P") for character in word)
