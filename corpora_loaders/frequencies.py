@@ -18,7 +18,7 @@ def read_frequencies(path: str | Path) -> dict[str, int]:
     for number, line in numbered_lines(path):
         if not line.strip():
             continue
-        form, count = (line.rsplit(None, 1) + [""])[:2]
+        form, count = [*line.rsplit(None, 1), ""][:2]
         form = form.strip()
         if not form or not count.isdecimal():
             raise CorpusError(f"expected a form and its count, found {line[:60]!r}", file=path, line=number)

@@ -1,4 +1,4 @@
-"""Everything a dependency run leaves on disk."""
+"""The dependency analysis on disk and in the report."""
 
 from __future__ import annotations
 
@@ -8,59 +8,81 @@ from typing import Any
 
 import pandas as pd
 
+from analyses.linguistic import DIRECTIONS, TOTALS
 from reports.figures import best_heads_figure, heads_figure, save
-from reports.json_text import records, to_json
-from reports.page import write_page
-from reports.run_folder import RUN_RECORD
+from reports.format import ARROWS, shown_rows
+from reports.json_text import records
+from reports.page import Section, svg_text
+from reports.tables import write_csv
 
 
-def write_dependency_tables(
+def write_dependency(
     folder: Path,
     *,
     cells: pd.DataFrame,
     best: pd.DataFrame,
     controls: Sequence[pd.DataFrame] = (),
     min_count: int = 50,
-    title: str = "",
-) -> None:
-    """Write ``tables/`` and ``figures/``.
+    model: str = "",
+    corpus: str = "",
+    map_facts: Sequence[str] = (),
+) -> Section:
+    """Write tables and figures; returns the section of the report.
 
     Args:
         folder: an existing folder.
         cells, best: `analyses.linguistic.DependencyTables`, ``best`` perhaps with the control's columns.
         controls: the best-heads table of each randomly initialised copy.
-        min_count: relations with fewer words are left out of the first figure.
-        title: of the figures; what was analysed on what.
+        min_count: relations with fewer words are left out of the first figure and greyed in the page.
+        model, corpus: names for the titles.
+        map_facts: what the maps are, a phrase each.
     """
     tables, figures = folder / "tables", folder / "figures"
-    tables.mkdir()
-    _write_csv(cells, tables / "dependency.csv")
-    _write_csv(best, tables / "dependency_best.csv")
+    title = f"{model} on {corpus}" if model else ""
+    write_csv(cells, tables / "dependency.csv")
+    write_csv(best, tables / "dependency_best.csv")
     if controls:
         numbered = [control.assign(copy=k) for k, control in enumerate(controls, start=1)]
         columns = ["copy", "relation", "direction", "layer", "head", "correct", "total", "accuracy"]
-        _write_csv(pd.concat(numbered)[columns], tables / "dependency_control.csv")
+        write_csv(pd.concat(numbered)[columns], tables / "dependency_control.csv")
     save(best_heads_figure(best, min_count=min_count, title=title), figures, "dependency_best")
     save(heads_figure(cells, best, title=title), figures, "dependency_heads")
+    rows = list(shown_rows(best, min_count))
+    single = [row for row, frequent in rows if frequent and row["relation"] not in (*TOTALS, "punct")]
+    return Section(
+        title=f"What the attention heads of {model} know about dependency syntax",
+        template="dependency.html.j2",
+        context={
+            "rows": rows,
+            "totals": TOTALS,
+            "example": single[0] if single else None,
+            "has_control": "control_accuracy" in best,
+            "has_intervals": bool(best["accuracy_low"].notna().any()),
+            "heatmaps": heatmap_data(cells, best),
+            "figure_svg": svg_text(figures / "dependency_best.svg"),
+            "min_count": min_count,
+            "map_facts": list(map_facts),
+            "choices": len(DIRECTIONS) * int(cells["layer"].max()) * int(cells["head"].max()),
+        },
+        summary={"dependency_best": records(best)},
+    )
 
 
-def write_dependency_record(
-    folder: Path, *, run: dict[str, Any], cells: pd.DataFrame, best: pd.DataFrame, min_count: int = 50
-) -> None:
-    """Write the page, the summary and the run record, after `write_dependency_tables` in the same folder.
-
-    Args:
-        folder: where the tables and figures are.
-        run: the run record.
-        cells, best: as there.
-        min_count: relations with fewer words are greyed in the page.
-    """
-    svg = (folder / "figures" / "dependency_best.svg").read_text(encoding="utf-8")
-    write_page(folder / "report.html", run=run, cells=cells, best=best, figure_svg=svg, min_count=min_count)
-    summary = {"run": run, "dependency_best": records(best)}
-    (folder / "summary.json").write_text(to_json(summary), encoding="utf-8")
-    (folder / RUN_RECORD).write_text(to_json(run), encoding="utf-8")
-
-
-def _write_csv(table: pd.DataFrame, path: Path) -> None:
-    table.to_csv(path, index=False, lineterminator="\n")
+def heatmap_data(cells: pd.DataFrame, best: pd.DataFrame) -> dict[str, Any]:
+    """What the page's script needs to draw any relation's heads: counts per direction, layer and head."""
+    n_layers, n_heads = int(cells["layer"].max()), int(cells["head"].max())
+    relations = []
+    for row in best[best["relation"] != "root"].to_dict("records"):
+        own = cells[cells["relation"] == row["relation"]]
+        counts = own.sort_values(["layer", "head"]).groupby("direction")["correct"]
+        relations.append(
+            {
+                "name": row["relation"],
+                "total": int(row["total"]),
+                "correct": [counts.get_group(direction).tolist() for direction in DIRECTIONS],
+                "offset": int(row["offset"]),
+                "offset_correct": int(row["offset_correct"]),
+                "group": "totals" if row["relation"] in TOTALS else "relations",
+            }
+        )
+    return {"layers": n_layers, "heads": n_heads, "directions": list(ARROWS.values()), "relations": relations}

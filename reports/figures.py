@@ -118,8 +118,8 @@ def heads_figure(cells: pd.DataFrame, best: pd.DataFrame, *, most: int = 12, tit
         for axes in grid.flat[len(rows) :]:
             axes.set_visible(False)
         for axes in grid.flat:
-            axes.set_xticks(_ticks(n_heads), [str(i + 1) for i in _ticks(n_heads)])
-            axes.set_yticks(_ticks(n_layers), [str(i + 1) for i in _ticks(n_layers)])
+            axes.set_xticks(ticks(n_heads), [str(i + 1) for i in ticks(n_heads)])
+            axes.set_yticks(ticks(n_layers), [str(i + 1) for i in ticks(n_layers)])
         figure.supxlabel("head", fontsize=8)
         figure.supylabel("layer", fontsize=8)
         figure.suptitle(title, fontsize=8, x=0.01, ha="left")
@@ -128,6 +128,6 @@ def heads_figure(cells: pd.DataFrame, best: pd.DataFrame, *, most: int = 12, tit
     return figure
 
 
-def _ticks(n: int) -> list[int]:
+def ticks(n: int) -> list[int]:
     """0-based places of at most seven labels, the first always among them."""
     return list(range(0, n, max(1, math.ceil(n / 6))))

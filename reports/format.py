@@ -23,6 +23,11 @@ def percent(rate: float, *, sign: bool = False) -> str:
     return f"{100 * rate:+.1f}" if sign else f"{100 * rate:.1f}"
 
 
+def number(value: float, digits: int = 3) -> str:
+    """A number with so many decimals; a dash where there is none."""
+    return "–" if math.isnan(value) else f"{value:.{digits}f}"
+
+
 def interval(low: float, high: float) -> str:
     """``[12.3, 45.6]`` in percent; empty where there is none.
 

@@ -1,35 +1,43 @@
-"""The report as one HTML page that needs no network."""
+"""The report as one HTML page that needs no network, made of one section per analysis."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
-from analyses.linguistic import DIRECTIONS, TOTALS
-from reports.format import ARROWS, best_direction, best_head, best_offset, interval, percent, shown_rows
+from reports.format import best_direction, best_head, best_offset, interval, number, percent
 from reports.json_text import to_json
+from reports.run_folder import RUN_RECORD
 
 
-def write_page(
-    path: Path,
-    *,
-    run: dict[str, Any],
-    cells: pd.DataFrame,
-    best: pd.DataFrame,
-    figure_svg: str,
-    min_count: int,
-) -> None:
-    """Write ``report.html``.
+@dataclass(frozen=True)
+class Section:
+    """What one analysis adds to the report.
+
+    Attributes:
+        title: its heading.
+        template: file in ``reports/templates``; gets ``run`` and what is in ``context``.
+        context: values for the template.
+        summary: tables for ``summary.json``, by name.
+    """
+
+    title: str
+    template: str
+    context: dict[str, Any] = field(default_factory=dict)
+    summary: dict[str, Any] = field(default_factory=dict)
+
+
+def write_report(folder: Path, *, run: dict[str, Any], sections: list[Section]) -> None:
+    """Write ``report.html``, ``summary.json`` and ``run.json``.
 
     Args:
-        path: the file to write.
-        run: the run record, as in ``run.json``.
-        cells, best: `analyses.linguistic.DependencyTables`, ``best`` perhaps with the control's columns.
-        figure_svg: the best-heads figure as SVG text, put into the page.
-        min_count: relations with fewer words are greyed.
+        folder: where the tables and figures of the sections are.
+        run: the run record.
+        sections: in the order of the page, at least one.
     """
     environment = Environment(
         loader=PackageLoader("reports"),
@@ -40,43 +48,30 @@ def write_page(
     )
     environment.filters |= {
         "percent": percent,
+        "number": number,
         "interval": interval,
         "best_head": best_head,
         "best_direction": best_direction,
         "best_offset": best_offset,
     }
-    rows = list(shown_rows(best, min_count))
-    single = [row for row, frequent in rows if frequent and row["relation"] not in (*TOTALS, "punct")]
-    page = environment.get_template("report.html.j2").render(
-        run=run,
-        rows=rows,
-        totals=TOTALS,
-        example=single[0] if single else None,
-        has_control="control_accuracy" in best,
-        has_intervals=bool(best["accuracy_low"].notna().any()),
-        heatmaps=heatmap_data(cells, best),
-        figure_svg=figure_svg[figure_svg.index("<svg") :],
-        min_count=min_count,
-        record=to_json(run),
-    )
-    path.write_text(page, encoding="utf-8")
+    rendered = [
+        {
+            "title": section.title,
+            # Escaped where it was rendered.
+            "html": Markup(environment.get_template(section.template).render(run=run, **section.context)),  # noqa: S704
+        }
+        for section in sections
+    ]
+    page = environment.get_template("report.html.j2").render(run=run, sections=rendered, record=to_json(run))
+    (folder / "report.html").write_text(page, encoding="utf-8")
+    summary = {"run": run}
+    for section in sections:
+        summary |= section.summary
+    (folder / "summary.json").write_text(to_json(summary), encoding="utf-8")
+    (folder / RUN_RECORD).write_text(to_json(run), encoding="utf-8")
 
 
-def heatmap_data(cells: pd.DataFrame, best: pd.DataFrame) -> dict[str, Any]:
-    """What the page's script needs to draw any relation's heads: counts per direction, layer and head."""
-    n_layers, n_heads = int(cells["layer"].max()), int(cells["head"].max())
-    relations = []
-    for row in best[best["relation"] != "root"].to_dict("records"):
-        own = cells[cells["relation"] == row["relation"]]
-        counts = own.sort_values(["layer", "head"]).groupby("direction")["correct"]
-        relations.append(
-            {
-                "name": row["relation"],
-                "total": int(row["total"]),
-                "correct": [counts.get_group(direction).tolist() for direction in DIRECTIONS],
-                "offset": int(row["offset"]),
-                "offset_correct": int(row["offset_correct"]),
-                "group": "totals" if row["relation"] in TOTALS else "relations",
-            }
-        )
-    return {"layers": n_layers, "heads": n_heads, "directions": list(ARROWS.values()), "relations": relations}
+def svg_text(path: Path) -> str:
+    """A figure to put into the page."""
+    svg = path.read_text(encoding="utf-8")
+    return svg[svg.index("<svg") :]

@@ -6,39 +6,35 @@ import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from rich.console import Console
 from tyro.conf import arg
 
-from corpora_loaders import CorpusError, Treebank, load_treebank
+from corpora_loaders import CorpusError, load_treebank
+from scripts import dependency, norms
 from scripts.builtin import DEMO, SAMPLE, corpus_path, load_encoder
 from scripts.errors import UsageError
+from scripts.job import Job, Outcome
 from scripts.options import OptionalNumber
-from scripts.progress import Stages, progress_bar
+from scripts.progress import Stages
 from scripts.record import describe_command, describe_corpus, describe_model, describe_reading, warnings_of
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from analyses.linguistic import DependencyTables
-    from extractors import Encoder, ExtractionLog
-
-ANALYSES = ("dependency",)
+ANALYSES = {"dependency": dependency.run, "norms": norms.run}
 _CONTROL = re.compile(r"random-init(?::(?P<copies>\d+))?")
 
 
 @dataclass(frozen=True)
 class Analyze:
-    """Report what every attention head of a model knows about a treebank.
+    """Report what the attention heads of a model do on a treebank.
 
-    For every word the most attended other word is taken as a guess at its syntactic head, as in section 4.2 of
-    Clark et al. 2019. The results folder holds report.html to read first, tables with every count as CSV, figures
-    as SVG and PNG, and run.json with all it takes to repeat the run.
+    dependency: for every word the most attended other word is taken as a guess at its syntactic head, as in section
+    4.2 of Clark et al. 2019. norms: where attention goes by weight and by the norm of what it moves, how much context
+    each layer mixes in, and what the feed-forward block changes (Kobayashi et al. 2020, 2021, 2024).
 
-    Without options it runs the demo model on the sample treebank.
+    The results folder holds report.html to read first, tables with every count as CSV, figures as SVG and PNG, and
+    run.json with all it takes to repeat the run. Without options it runs the demo model on the sample treebank.
     """
 
     model: Annotated[str, arg(metavar="MODEL")] = DEMO
@@ -57,11 +53,34 @@ class Analyze:
     overwrite: bool = False
     """Replace the results folder of an earlier run."""
 
-    analyses: Annotated[tuple[str, ...], arg(metavar="NAME [NAME ...]")] = ANALYSES
-    """What to compute: dependency."""
+    analyses: Annotated[tuple[str, ...], arg(metavar="NAME [NAME ...]")] = ("dependency",)
+    """What to compute: dependency, norms."""
 
     map: Annotated[str, arg(metavar="KIND")] = "weight"
-    """What flows from token to token: weight (attention weights)."""
+    """What flows from token to token in the dependency analysis. weight: attention weights. Per head, times the norm of
+    the vector: norm. All heads of a layer together, from the attention block on to the whole layer: attn, attnres,
+    attnresln, atbff, atbffres, atbffresln; and globenc, alti, alti-l2, value-zeroing. Over the layers: rollout, or
+    rollout:KIND."""
+
+    merge: Literal["norm", "vector"] = "norm"
+    """How pieces become words in maps of norms: add up their norms, or the vectors themselves before the norm."""
+
+    normalize: Literal["none", "row"] = "none"
+    """row divides each row of the map by its sum (weight, rollout, alti and value-zeroing sum to 1 as they are)."""
+
+    ff_bias: Literal["input", "fixed"] = "input"
+    """In the maps through the feed-forward block: its bias is an input like the tokens, or there from the start."""
+
+    mask_rate: Annotated[float, arg(metavar="SHARE")] = 0.12
+    """Share of the pieces of words that are masked while the norms analysis measures context mixing, as in the paper;
+    0 for the text as it is."""
+
+    frequencies: Annotated[Path | None, arg(metavar="FILE")] = None
+    """Lines of a piece and its count, for the frequency ranks in the norms analysis; default: count the corpus."""
+
+    ff_sentences: Annotated[int, arg(metavar="N")] = 100
+    """How many sentences, from the first on, the norms analysis follows through the feed-forward block, which costs
+    tens of times the forward pass; 0 for none."""
 
     tokens: Literal["syntactic", "surface"] = "syntactic"
     """What the model reads as words: the syntactic words of the trees (French 'de le'), or surface tokens ('du')
@@ -103,17 +122,42 @@ class Analyze:
 
     def run(self, arguments: Sequence[str] = ()) -> int:
         """Do it; returns the exit status."""
-        copies = self._check()
+        self._check()
         out = self.out or Path("runs") / _slug(self.model, self.corpus)
         from reports import RunFolder
 
         with RunFolder(out, overwrite=self.overwrite) as folder:
-            run, best = self._analyze(folder.path, out, copies, arguments)
-        self._show(run, best, out)
+            run, outcomes = self._analyze(folder.path, out, arguments)
+        self._show(run, outcomes, out)
         return 0
 
-    def _check(self) -> int:
-        """Refuse impossible options before anything slow happens; returns the number of control copies."""
+    def control_copies(self) -> int:
+        """How many randomly initialised copies of the model to run."""
+        match = _CONTROL.fullmatch(self.control or "")
+        return int(match["copies"] or 1) if match else 0
+
+    def map_options(self) -> dict[str, Any]:
+        """What `extractors.extract` must know about the maps."""
+        return {"kind": self.map, "merge": self.merge, "normalize": self.normalize, "ff_bias": self.ff_bias}
+
+    def map_facts(self, *, per_head: bool) -> list[str]:
+        """What the maps are, for a reader."""
+        from extractors import get_kind
+
+        kind = get_kind(self.map)
+        facts = [f"map “{self.map}”: {kind.description}"]
+        if not per_head:
+            facts.append("one map for all heads of a layer, shown as head 1")
+        if kind.vectors:
+            facts.append("words from pieces by " + {"norm": "adding norms", "vector": "adding vectors"}[self.merge])
+        if self.normalize == "row":
+            facts.append("rows divided by their sums")
+        if self.map.removeprefix("rollout:").startswith("atbff"):
+            facts.append(f"feed-forward bias: {self.ff_bias}")
+        return facts
+
+    def _check(self) -> None:
+        """Refuse impossible options before anything slow happens."""
         for name in ("corpus", "analyses"):
             if not getattr(self, name):
                 raise UsageError(f"--{name} needs at least one name")
@@ -124,111 +168,63 @@ class Analyze:
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise UsageError(f"--{name.replace('_', '-')} must be at least 1, not {value}")
-        if self.replicates < 0:
-            raise UsageError(f"--replicates must not be negative, not {self.replicates}")
+        for name in ("replicates", "ff_sentences"):
+            if getattr(self, name) < 0:
+                raise UsageError(f"--{name.replace('_', '-')} must not be negative, not {getattr(self, name)}")
+        if not 0 <= self.mask_rate <= 1:
+            raise UsageError(f"--mask-rate must be from 0 to 1, not {self.mask_rate}")
         if not 0 <= self.seed < 2**32:
             raise UsageError(f"--seed must be from 0 to {2**32 - 1}, not {self.seed}")
-        match = _CONTROL.fullmatch(self.control or "")
-        copies = int(match["copies"] or 1) if match else 0
-        if self.control and copies < 1:
+        if self.control and self.control_copies() < 1:
             raise UsageError(f"unknown control {self.control!r}; choose random-init or random-init:K, K at least 1")
-        for file in self._corpus_files():
-            if not Path(file).exists():
+        if len(set(self.analyses)) < len(self.analyses):
+            raise UsageError("an analysis is named twice")
+        for file in [*map(Path, self._corpus_files()), *([self.frequencies] if self.frequencies else [])]:
+            if not file.exists():
                 raise CorpusError("there is no such file", file=file)
-        return copies
 
     def _corpus_files(self) -> list[str]:
         return [corpus_path(name) for name in self.corpus]
 
-    def _analyze(
-        self, folder: Path, out: Path, copies: int, arguments: Sequence[str]
-    ) -> tuple[dict[str, Any], pd.DataFrame]:
-        """Fill the folder; returns the run record and the best heads."""
+    def _analyze(self, folder: Path, out: Path, arguments: Sequence[str]) -> tuple[dict[str, Any], list[Outcome]]:
+        """Fill the folder; returns the run record and what was found."""
         stages = Stages()
         with stages("read the corpus"):
             treebank = load_treebank(self._corpus_files(), tokens=self.tokens, limit=self.limit)
-        if not treebank.relations:
-            raise CorpusError("no word has a head; this analysis needs trees", file=self.corpus[0])
         with stages("load the model"):
-            from analyses.linguistic import with_control
-            from extractors import get_kind
-            from reports import write_dependency_record, write_dependency_tables
+            from extractors import MapMaker, get_kind
+            from reports import write_report
 
             try:
-                get_kind(self.map)
+                MapMaker(get_kind(self.map), "word", self.merge, self.normalize, self.ff_bias)
             except ValueError as error:
                 raise UsageError(str(error)) from None
             encoder = load_encoder(self.model, revision=self.revision, device=self.device)
-        with stages("dependency"):
-            result, log = self._dependency(encoder, treebank, "dependency", self.replicates)
-        controls = []
-        for k in range(copies):
-            with stages("control"):
-                label = f"random weights {k + 1}/{copies}"
-                controls.append(self._dependency(encoder.random_init(self.seed + k), treebank, label, 0)[0].best)
-        best = with_control(result.best, controls)
-        with stages("tables and figures"):
-            title = f"{encoder.name} on {', '.join(Path(file.path).name for file in treebank.files)}"
-            write_dependency_tables(
-                folder, cells=result.cells, best=best, controls=controls, min_count=self.min_count, title=title
-            )
-        reading = describe_reading(treebank, log)
+        job = Job(self, encoder, treebank, folder, stages)
+        outcomes = [ANALYSES[name](job) for name in self.analyses]
+        reading = describe_reading(treebank, outcomes[0].log)
         run = {
             **describe_command(self, arguments, stages, out=str(out), corpus=self._corpus_files()),
             "model": describe_model(encoder),
             "corpus": describe_corpus(treebank),
             "sentences": reading,
             "warnings": warnings_of(reading),
-            "control": {"kind": "random-init", "copies": copies, "seeds": [self.seed + k for k in range(copies)]}
-            if copies
-            else None,
         }
-        write_dependency_record(folder, run=run, cells=result.cells, best=best, min_count=self.min_count)
-        return run, best
+        for outcome in outcomes:
+            run |= outcome.record
+        write_report(folder, run=run, sections=[outcome.section for outcome in outcomes])
+        return run, outcomes
 
-    def _dependency(
-        self, encoder: Encoder, treebank: Treebank, label: str, replicates: int
-    ) -> tuple[DependencyTables, ExtractionLog]:
-        from analyses.linguistic import DependencyAccuracy
-        from extractors import DEFAULT_BATCH_CELLS, ExtractionError, ExtractionLog, extract
-
-        log = ExtractionLog()
-        batches = extract(
-            encoder,
-            treebank,
-            kind=self.map,
-            batch_cells=self.batch_cells or DEFAULT_BATCH_CELLS,
-            too_long=self.too_long,
-            max_length=self.max_length,
-            log=log,
-        )
-        with progress_bar(label, len(treebank)) as advance:
-            first = next(batches, None)
-            if first is None:
-                raise ExtractionError(f"none of the {len(treebank)} sentences could be read: {log.reasons()}")
-            try:
-                accuracy = DependencyAccuracy(
-                    list(treebank.relations),
-                    *first.maps.shape[1:3],
-                    coarse=self.coarse,
-                    replicates=replicates,
-                    seed=self.seed,
-                )
-            except ValueError as error:
-                raise CorpusError(str(error), file=self.corpus[0]) from None
-            for batch in chain([first], batches):
-                accuracy.update(batch)
-                advance(len(batch))
-        return accuracy.compute(), log
-
-    def _show(self, run: dict[str, Any], best: pd.DataFrame, out: Path) -> None:
-        from reports import WIDE, best_heads_table, records, to_json
+    def _show(self, run: dict[str, Any], outcomes: list[Outcome], out: Path) -> None:
+        from reports import WIDE, to_json
 
         if self.json:
-            print(to_json({"out": str(out), "run": run, "dependency_best": records(best)}), end="")
+            found = {name: table for outcome in outcomes for name, table in outcome.section.summary.items()}
+            print(to_json({"out": str(out), "run": run, **found}), end="")
             return
         console = Console(width=None if sys.stdout.isatty() else WIDE, highlight=False, markup=False, soft_wrap=False)
-        console.print(best_heads_table(best, min_count=self.min_count, width=console.width))
+        for outcome in outcomes:
+            console.print(outcome.show(console.width))
         model, sentences = run["model"], run["sentences"]
         lines = ["", f"{model['name']}, {model['layers']} layers × {model['heads']} heads"]
         if self.model == DEMO:

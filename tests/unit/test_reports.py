@@ -20,11 +20,11 @@ from reports import (
     best_heads_table,
     records,
     to_json,
-    write_dependency_record,
-    write_dependency_tables,
+    write_dependency,
+    write_report,
 )
+from reports.dependency import heatmap_data
 from reports.format import interval, percent, shown_rows
-from reports.page import heatmap_data
 from tests.maps import RELATIONS, batch_of, random_corpus
 
 RUN = {
@@ -80,8 +80,9 @@ def tables():
 @pytest.fixture
 def folder(tables, tmp_path):
     best = with_control(tables.best, [tables.best, tables.best])
-    write_dependency_tables(tmp_path, cells=tables.cells, best=best, controls=[tables.best, tables.best], min_count=20)
-    write_dependency_record(tmp_path, run=RUN, cells=tables.cells, best=best, min_count=20)
+    controls = [tables.best, tables.best]
+    section = write_dependency(tmp_path, cells=tables.cells, best=best, controls=controls, min_count=20)
+    write_report(tmp_path, run=RUN, sections=[section])
     return tmp_path
 
 
@@ -147,7 +148,7 @@ def test_page_data_are_the_counts(tables):
 def test_same_results_same_pictures(tables, tmp_path):
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
-        write_dependency_tables(tmp_path / name, cells=tables.cells, best=tables.best)
+        write_dependency(tmp_path / name, cells=tables.cells, best=tables.best)
     for picture in ("dependency_best.svg", "dependency_heads.svg"):
         assert (tmp_path / "one/figures" / picture).read_bytes() == (tmp_path / "two/figures" / picture).read_bytes()
 
@@ -194,8 +195,8 @@ def test_strange_relation_names_do_not_break_figures_or_page(tables, tmp_path):
     names = dict(zip(RELATIONS, ["$\\foo$", "<b>", "[/x]", "a_b^c", "{{", "root"], strict=True))
     cells = tables.cells.replace({"relation": names})
     best = tables.best.replace({"relation": names})
-    write_dependency_tables(tmp_path, cells=cells, best=best, min_count=1, title="$x$ <b>")
-    write_dependency_record(tmp_path, run={**RUN, "control": None}, cells=cells, best=best, min_count=1)
+    section = write_dependency(tmp_path, cells=cells, best=best, min_count=1, model="$x$ <b>", corpus="c")
+    write_report(tmp_path, run={**RUN, "control": None}, sections=[section])
     assert "$\\foo$" in (tmp_path / "figures" / "dependency_best.svg").read_text()
     assert "<td><b></td>" not in (tmp_path / "report.html").read_text()
 

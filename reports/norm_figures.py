@@ -1,0 +1,110 @@
+"""Figures of the analysis of norms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import matplotlib as mpl
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from reports.figures import BLACK, BLUE, GREY, ORANGE, STYLE, ticks
+
+GREEN, PURPLE, SKY, YELLOW = "#009E73", "#CC79A7", "#56B4E9", "#E69F00"
+
+_CLASSES = {
+    "[CLS]": (BLUE, "o"),
+    "[SEP]": (ORANGE, "s"),
+    "[MASK]": (PURPLE, "D"),
+    "punctuation": (GREEN, "^"),
+    "other": (GREY, "v"),
+    "all": (BLACK, "o"),
+}
+_VARIANTS = {
+    "attn-w": (GREY, "o", ":"),
+    "attnres-w": (GREY, "s", ":"),
+    "attn-n": (SKY, "o", "-"),
+    "attnres-n": (YELLOW, "s", "-"),
+    "attnresln-n": (BLUE, "D", "-"),
+    "atbff-n": (PURPLE, "v", "--"),
+    "atbffres-n": (GREEN, "^", "--"),
+    "atbffresln-n": (ORANGE, "o", "--"),
+}
+_COMPONENTS = {"FF": (BLUE, "o"), "RES": (GREEN, "^"), "LN": (PURPLE, "D"), "FFB": (BLACK, "s")}
+
+
+def shares_figure(shares: pd.DataFrame, *, title: str = "") -> Figure:
+    """Weight, norm of the transformed vectors, and share of norms, by class and layer (mean over heads)."""
+    panels = (
+        ("weight", "attention weight α (%)", 100),
+        ("value_norm", "norm of f(x)", 1),
+        ("norm_share", "share of norms ‖αf(x)‖ (%)", 100),
+    )
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(6.9, 2.5), layout="constrained")
+        grid = figure.subplots(1, 3)
+        for axes, (column, label, factor) in zip(grid, panels, strict=True):
+            for name, group in shares.groupby("class", sort=False):
+                means = group.groupby("layer")[column].mean() * factor
+                colour, marker = _CLASSES[str(name)]
+                axes.plot(means.index, means, marker=marker, color=colour, ms=3.5, lw=1.2, label=str(name))
+            axes.set_ylim(bottom=0)
+            _by_layer(axes, shares["layer"], label)
+        _finish(figure, grid[0], title)
+    return figure
+
+
+def mixing_figure(mixing: pd.DataFrame, *, title: str = "") -> Figure:
+    """Mixing ratio by layer: all variants over all tokens, and attnresln-n by class of tokens."""
+    own = mixing[mixing["layer"] > 0]
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(6.9, 3.0), layout="constrained")
+        left, right = figure.subplots(1, 2, sharey=True)
+        for variant, (colour, marker, style) in _VARIANTS.items():
+            line = own[(own["variant"] == variant) & (own["class"] == "all")].sort_values("layer")
+            left.plot(
+                line["layer"], line["mean"] * 100, style, marker=marker, color=colour, ms=3.5, lw=1.2, label=variant
+            )
+        for name, group in own[own["variant"] == "attnresln-n"].groupby("class", sort=False):
+            colour, marker = _CLASSES[str(name)]
+            line = group.sort_values("layer")
+            right.plot(line["layer"], line["mean"] * 100, marker=marker, color=colour, ms=3.5, lw=1.2, label=str(name))
+        left.set_ylim(0, 100)
+        _by_layer(left, own["layer"], "mixing ratio (%), all tokens")
+        _by_layer(right, own["layer"], "")
+        right.set_title("attnresln-n by class of tokens")
+        left.legend(frameon=False, fontsize=6.5, ncols=2, loc="best")
+        right.legend(frameon=False, fontsize=6.5, loc="best")
+        figure.suptitle(title, fontsize=8, x=0.01, ha="left")
+    return figure
+
+
+def change_figure(change: pd.DataFrame, *, title: str = "") -> Figure:
+    """How far each component of the feed-forward block rearranges the map, by layer."""
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(3.6, 2.6), layout="constrained")
+        axes = figure.subplots()
+        for name, group in change.groupby("component", sort=False):
+            colour, marker = _COMPONENTS[str(name)]
+            line = group.sort_values("layer")
+            axes.plot(line["layer"], line["change"], marker=marker, color=colour, ms=3.5, lw=1.2, label=str(name))
+        axes.set_ylim(bottom=0)
+        _by_layer(axes, change["layer"], "change of the map, 1 − Spearman’s ρ")
+        _finish(figure, axes, title)
+    return figure
+
+
+def _by_layer(axes: Axes, layers: Iterable[Any], label: str) -> None:
+    places = ticks(max(layers))
+    axes.set_xticks([place + 1 for place in places], [str(place + 1) for place in places])
+    axes.set_xlabel("layer")
+    axes.set_ylabel(label)
+    axes.grid(axis="y", color="#eeeeee", zorder=0)
+
+
+def _finish(figure: Figure, axes: Axes, title: str) -> None:
+    handles, labels = axes.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
+    figure.suptitle(title, fontsize=8, x=0.01, ha="left")

@@ -1,0 +1,68 @@
+"""What an analysis needs from the command, and what it gives back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from corpora_loaders import Treebank
+    from extractors import Encoder, ExtractionLog
+    from reports import Section
+    from scripts.analyze import Analyze
+    from scripts.progress import Stages
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run of ``attentionology analyze``.
+
+    Attributes:
+        options: the command.
+        encoder: the model.
+        treebank: the corpus.
+        folder: where tables and figures go.
+        stages: the stopwatch.
+    """
+
+    options: Analyze
+    encoder: Encoder
+    treebank: Treebank
+    folder: Path
+    stages: Stages
+
+    @property
+    def corpus_name(self) -> str:
+        """The corpus files' names."""
+        return ", ".join(Path(file.path).name for file in self.treebank.files)
+
+    def reading(self) -> dict[str, Any]:
+        """Options that every extraction takes."""
+        from extractors import DEFAULT_BATCH_CELLS
+
+        return {
+            "batch_cells": self.options.batch_cells or DEFAULT_BATCH_CELLS,
+            "too_long": self.options.too_long,
+            "max_length": self.options.max_length,
+        }
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What an analysis found.
+
+    Attributes:
+        section: for the report.
+        log: what was read.
+        show: for the terminal, given its width.
+        record: what it adds to the run record.
+    """
+
+    section: Section
+    log: ExtractionLog
+    show: Callable[[int], RenderableType]
+    record: dict[str, Any]

@@ -1,0 +1,130 @@
+"""The analysis ``norms`` of ``attentionology analyze``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from scripts.job import Job, Outcome
+from scripts.progress import progress_bar
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pandas as pd
+
+    from analyses.norms import FeedForwardTables
+    from corpora_loaders import Sentence
+
+
+def run(job: Job) -> Outcome:
+    """Shares, context mixing, frequency, and what the feed-forward block changes."""
+    import pandas as pd
+
+    from analyses.norms import FrequencyCorrelation, MixingRatios, NormShares
+    from analyses.norms.paper import published
+    from extractors import ExtractionError, ExtractionLog, extract_norms
+    from reports import NormResults, norms_table, write_norms
+
+    options, encoder, treebank, log = job.options, job.encoder, job.treebank, ExtractionLog()
+    layers = encoder.layers  # before anything slow: this says if the architecture is not known
+    ranks, notes = _ranks(job)
+    shares = NormShares(encoder.n_layers, encoder.n_heads)
+    frequency, mixing = FrequencyCorrelation(ranks), MixingRatios(encoder.n_layers)
+    rate = options.mask_rate
+    if rate and encoder.tokenizer.mask_token_id is None:
+        rate = 0.0
+        notes.append("Context mixing is measured on the text as it is, because this tokenizer has no mask token.")
+    elif rate:
+        notes.append(
+            f"Context mixing is measured with {rate:.0%} of the pieces of words masked, the rest on all of them."
+        )
+    with job.stages("norms"), progress_bar("norms", len(treebank)) as advance:
+        for batch in extract_norms(encoder, treebank, log=log, **job.reading()):
+            shares.update(batch)
+            frequency.update(batch)
+            if not rate:
+                mixing.update(batch)
+            advance(len(batch.sentences))
+    if not log.read:
+        raise ExtractionError(f"none of the {len(treebank)} sentences could be read: {log.reasons()}")
+    if rate:
+        with job.stages("norms, masked"), progress_bar("context mixing", len(treebank)) as advance:
+            for batch in extract_norms(encoder, treebank, mask_rate=rate, seed=options.seed, **job.reading()):
+                mixing.update(batch)
+                advance(len(batch.sentences))
+    change = amplified = None
+    some = treebank[: options.ff_sentences]
+    if len(some):
+        with job.stages("feed-forward block"):
+            found = _feed_forward(job, some)
+        change, amplified = found.change, _with_pieces(job, found, some)
+        if len(some) < len(treebank):
+            notes.append(f"What the feed-forward block changes is measured on the first {len(some):,} sentences.")
+    rates = [layer.expansion_rate() for layer in layers.weights]
+    results = NormResults(
+        shares=shares.compute(),
+        mixing=mixing.compute(),
+        frequency=frequency.compute(),
+        expansion=pd.DataFrame({"layer": range(1, len(rates) + 1), "expansion": rates}),
+        change=change,
+        amplified=amplified,
+        published=published(encoder.name),
+        notes=tuple(notes),
+    )
+    with job.stages("tables and figures"):
+        section = write_norms(job.folder, results, model=encoder.name, corpus=job.corpus_name)
+    return Outcome(
+        section=section,
+        log=log,
+        show=lambda _: norms_table(results),
+        record={"norms": {"notes": notes, "mask_rate": rate}},
+    )
+
+
+def _ranks(job: Job) -> tuple[dict[int, int] | None, list[str]]:
+    """Frequency ranks by vocabulary id from the file, if there is one, and what to say about it."""
+    from analyses.norms import frequency_ranks
+    from corpora_loaders import CorpusError, read_frequencies
+
+    if job.options.frequencies is None:
+        return None, ["Frequency ranks are counted on this corpus."]
+    counts = read_frequencies(job.options.frequencies)
+    vocabulary = job.encoder.tokenizer.get_vocab()
+    known = {vocabulary[form]: count for form, count in counts.items() if form in vocabulary}
+    if not known:
+        raise CorpusError("none of its forms is a piece of this model's vocabulary", file=job.options.frequencies)
+    return frequency_ranks(known), [
+        f"Frequency ranks are those of {len(known):,} of the {len(counts):,} forms in {job.options.frequencies}; the "
+        "others are no pieces of this model's vocabulary."
+    ]
+
+
+def _feed_forward(job: Job, sentences: Sequence[Sentence]) -> FeedForwardTables:
+    from analyses.norms import FeedForwardChange
+    from extractors import extract_stages
+
+    encoder = job.encoder
+    metric: FeedForwardChange | None = None
+    with progress_bar("feed-forward block", len(sentences)) as advance:
+        for batch in extract_stages(encoder, sentences, **job.reading()):
+            metric = metric or FeedForwardChange(encoder.n_layers, batch.components)
+            metric.update(batch)
+            advance(len(batch.sentences))
+    return (metric or FeedForwardChange(encoder.n_layers, ("FF", "RES", "LN"))).compute()
+
+
+def _with_pieces(job: Job, found: FeedForwardTables, sentences: Sequence[Sentence]) -> pd.DataFrame:
+    from analyses.norms.feed_forward import with_examples
+    from analyses.resampling import sentence_keys
+    from extractors.pieces import Pieces
+
+    keys = sentence_keys([sentence.id for sentence in sentences]).view("int64").tolist()
+    wanted = set(found.amplified["key"])
+    named = {key: sentence for key, sentence in zip(keys, sentences, strict=True) if key in wanted}
+    aligned = job.encoder.align(list(named.values())) if named else []
+    texts = {
+        key: (sentence.id, tuple(pieces.tokens))
+        for (key, sentence), pieces in zip(named.items(), aligned, strict=True)
+        if isinstance(pieces, Pieces)
+    }
+    return with_examples(found.amplified, texts)
