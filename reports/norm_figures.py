@@ -60,8 +60,8 @@ def mixing_figure(mixing: pd.DataFrame, *, title: str = "") -> Figure:
     """Mixing ratio by layer: all variants over all tokens, and attnresln-n by class of tokens."""
     own = mixing[mixing["layer"] > 0]
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(6.9, 3.0), layout="constrained")
-        left, right = figure.subplots(1, 2, sharey=True)
+        figure = Figure(figsize=(6.9, 3.3), layout="constrained")
+        left, right = figure.subplots(1, 2)
         for variant, (colour, marker, style) in _VARIANTS.items():
             line = own[(own["variant"] == variant) & (own["class"] == "all")].sort_values("layer")
             left.plot(
@@ -72,11 +72,11 @@ def mixing_figure(mixing: pd.DataFrame, *, title: str = "") -> Figure:
             line = group.sort_values("layer")
             right.plot(line["layer"], line["mean"] * 100, marker=marker, color=colour, ms=3.5, lw=1.2, label=str(name))
         left.set_ylim(0, 100)
+        right.set_ylim(bottom=0)
         _by_layer(left, own["layer"], "mixing ratio (%), all tokens")
-        _by_layer(right, own["layer"], "")
-        right.set_title("attnresln-n by class of tokens")
-        left.legend(frameon=False, fontsize=6.5, ncols=2, loc="best")
-        right.legend(frameon=False, fontsize=6.5, loc="best")
+        _by_layer(right, own["layer"], "mixing ratio (%), attnresln-n")
+        for axes in (left, right):
+            axes.legend(frameon=False, fontsize=6.5, ncols=3, loc="upper center", bbox_to_anchor=(0.5, -0.2))
         figure.suptitle(title, fontsize=8, x=0.01, ha="left")
     return figure
 

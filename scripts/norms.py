@@ -36,7 +36,7 @@ def run(job: Job) -> Outcome:
         notes.append("Context mixing is measured on the text as it is, because this tokenizer has no mask token.")
     elif rate:
         notes.append(
-            f"Context mixing is measured with {rate:.0%} of the pieces of words masked, the rest on all of them."
+            f"Context mixing is measured with {rate:.0%} of the pieces of words masked, all else without masks."
         )
     with job.stages("norms"), progress_bar("norms", len(treebank)) as advance:
         for batch in extract_norms(encoder, treebank, log=log, **job.reading()):

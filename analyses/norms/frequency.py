@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -64,7 +65,8 @@ class FrequencyCorrelation(Metric):
         """One row per measure and choice of tokens (``all``, ``words``: without [CLS] and [SEP])."""
         ids, special, values = (_joined(state) for state in (self.ids, self.special, self.values))
         if self.ranks is None:
-            by_id = frequency_ranks(dict(zip(*np.unique(ids, return_counts=True), strict=True)))
+            found, counts = np.unique(ids, return_counts=True)
+            by_id = frequency_ranks(dict(zip(found.tolist(), counts.tolist(), strict=True)))
         else:
             by_id = dict(self.ranks)
         last = max(by_id.values(), default=0) + 1
@@ -85,6 +87,6 @@ def frequency_ranks(counts: Mapping[int, int]) -> dict[int, int]:
     return {int(i): first[count] for i, count in counts.items()}
 
 
-def _joined(state: list[Tensor] | Tensor) -> npt.NDArray[np.float64]:
-    joined: npt.NDArray[np.float64] = (state if isinstance(state, Tensor) else torch.cat(state)).cpu().numpy()
+def _joined(state: list[Tensor] | Tensor) -> npt.NDArray[Any]:
+    joined: npt.NDArray[Any] = (state if isinstance(state, Tensor) else torch.cat(state)).cpu().numpy()
     return joined

@@ -67,12 +67,15 @@ def _head_grams(
     gram: Float[Tensor, "inner inner"],
 ) -> Float[Tensor, "batch keys heads heads"]:
     """``⟨v^h P^h, v'^g P^g⟩`` for all pairs of heads, one head at a time: batch × keys × inner are held."""
-    heads, size = left.shape[2:]
-    out = left.new_empty(*left.shape[:3], heads)
+    batch, keys, heads, size = left.shape
+    right = right.reshape(batch * keys, heads * size)
+    # Sums over each head's columns as a matrix product, which is faster than reducing short rows.
+    by_head = torch.eye(heads, dtype=gram.dtype, device=gram.device).repeat_interleave(size, dim=0)
+    out = left.new_empty(heads, batch * keys, heads)
     for h in range(heads):
-        through = left[:, :, h] @ gram[h * size : (h + 1) * size]
-        out[:, :, h] = (through.view_as(right) * right).sum(-1)
-    return out
+        through = left[:, :, h].reshape(batch * keys, size) @ gram[h * size : (h + 1) * size]
+        torch.mm(through.mul_(right), by_head, out=out[h])
+    return out.transpose(0, 1).reshape(batch, keys, heads, heads)
 
 
 def _squared_norms(
