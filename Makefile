@@ -32,6 +32,7 @@ test: check
 
 bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks.dependency
+	$(BIN)/python -m benchmarks.norms
 
 clean:
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -204,7 +204,14 @@ class Analyze:
         outcomes = [ANALYSES[name](job) for name in self.analyses]
         reading = describe_reading(treebank, outcomes[0].log)
         run = {
-            **describe_command(self, arguments, stages, out=str(out), corpus=self._corpus_files()),
+            **describe_command(
+                self,
+                arguments,
+                stages,
+                out=str(out),
+                corpus=self._corpus_files(),
+                frequencies=self.frequencies and str(self.frequencies),
+            ),
             "model": describe_model(encoder),
             "corpus": describe_corpus(treebank),
             "sentences": reading,

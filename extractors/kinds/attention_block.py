@@ -116,12 +116,13 @@ def alti(layer: Layer) -> Float[Tensor, "batch 1 rows rows"]:
     closer = torch.zeros(
         len(layer.mask), *2 * (layer.groups.k if layer.groups else layer.mask.shape[1],), dtype=layer.x.dtype
     ).to(layer.x.device)
+    weights = layer.weights
+    projection = weights.w_o if weights.pre_norm else weights.w_o_normed
     for b, one in enumerate(layer.sentences()):
-        weights = one.weights
         if weights.pre_norm:
-            target, projection, scale, residual = one.p, weights.w_o, None, one.x[0]
+            target, scale, residual = one.p, None, one.x[0]
         else:
-            target, projection, scale = one.a, weights.w_o_normed, one.scale[0]
+            target, scale = one.a, one.scale[0]
             residual = weights.norm.linear(one.x[0] * scale)
         target = one.merge_rows(target)[0]
         for block in contribution_blocks(one, [projection], scale, [residual]):

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from jaxtyping import Float
 from torch import Tensor
 
 from extractors.kinds.registry import LayerMap, register_kind
-from extractors.layers import Layer
+from extractors.layers import Layer, LayerWeights
 from extractors.layers.contributions import Block, contribution_blocks, merged_rows
 
 FF_KINDS = ("atbff", "atbffres", "atbffresln")
 
 
-def feed_forward_vectors(layer: Layer) -> Iterator[tuple[Block, dict[str, Float[Tensor, "keys queries dim"]]]]:
+def feed_forward_vectors(
+    layer: Layer, projections: Sequence[Float[Tensor, "inner _"]]
+) -> Iterator[tuple[Block, dict[str, Float[Tensor, "keys queries dim"]]]]:
     """The vectors whose norms the three kinds are, block by block, for one sentence (see `Layer.sentences`).
+
+    ``projections`` are those of `feed_forward_projections`, the same for all sentences.
 
     The attention block's contributions t_ij go through the feed-forward block in a linear form that is exact for
     their sum: ``z_ij = (θ_i ⊙ t_ij W_1) W_2`` with the mean slopes θ_i of the activation at the true
@@ -28,9 +32,6 @@ def feed_forward_vectors(layer: Layer) -> Iterator[tuple[Block, dict[str, Float[
     A gated block takes two slopes, one for each half. Pieces of a query are not merged yet.
     """
     weights, normed, scale = layer.weights, layer.weights.norm.linear(layer.x[0]), layer.scale[0]
-    # What goes around the block: after the layer norm, or before it (pre-LN).
-    around = weights.w_o if weights.pre_norm else weights.w_o_normed
-    projections = [around, *(weights.w_o_normed @ w for w, _ in weights.ff_in)]
     residuals = [layer.x[0] if weights.pre_norm else normed, *(normed @ w for w, _ in weights.ff_in)]
     slopes = [slope[0] * scale for slope in layer.slopes]
     for block in contribution_blocks(layer, projections, residuals=residuals):
@@ -47,12 +48,19 @@ def feed_forward_vectors(layer: Layer) -> Iterator[tuple[Block, dict[str, Float[
         yield block, {"atbff": z, "atbffres": whole, "atbffresln": normed_whole}
 
 
+def feed_forward_projections(weights: LayerWeights) -> list[Float[Tensor, "inner _"]]:
+    """Linear maps of value vectors: what goes around the feed-forward block, and what goes into it."""
+    # Around the block goes what stands after the layer norm, or before it (pre-LN).
+    return [weights.w_o if weights.pre_norm else weights.w_o_normed, *weights.to_units()]
+
+
 def feed_forward_norms(layer: Layer) -> dict[str, Float[Tensor, "batch 1 rows rows"]]:
     """Maps of all three kinds at once; they share nearly all of the work."""
     n = layer.mask.shape[1] if layer.groups is None else layer.groups.k
     maps = {kind: layer.alpha.new_zeros(len(layer.mask), 1, n, n) for kind in FF_KINDS}
+    projections = feed_forward_projections(layer.weights)
     for b, one in enumerate(layer.sentences()):
-        for block, found in feed_forward_vectors(one):
+        for block, found in feed_forward_vectors(one, projections):
             for kind, vectors in found.items():
                 maps[kind][b, 0, block.rows, block.keys] = merged_rows(one, block, vectors).norm(dim=-1).T
     return maps

@@ -28,7 +28,7 @@ def value_zeroing(layer: Layer) -> Float[Tensor, "batch 1 n n"]:
     float32.
     """
     weights = layer.weights
-    to_ff = [weights.w_o_normed @ w for w, _ in weights.ff_in]
+    projections = [weights.w_o, *weights.to_units()]
     n = layer.mask.shape[1]
     distances = layer.alpha.new_zeros(len(layer.mask), 1, n, n)
     for b, one in enumerate(layer.sentences()):
@@ -36,7 +36,7 @@ def value_zeroing(layer: Layer) -> Float[Tensor, "batch 1 n n"]:
         normed = weights.norm.linear(p)
         from_p = [normed @ w for w, _ in weights.ff_in]
         constant = [weights.norm.beta @ w + bias for w, bias in weights.ff_in]
-        for block in contribution_blocks(one, [weights.w_o, *to_ff]):
+        for block in contribution_blocks(one, projections):
             taken, *from_taken = block.vectors
             rest = p[block.queries] - taken
             scale = 1 / weights.norm.deviation(rest)

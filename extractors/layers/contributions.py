@@ -20,8 +20,8 @@ from extractors.layers.layer import Layer
 _CELLS = 2**15
 """Query × key cells times heads that are worked on at a time: about what stays in the cache."""
 
-BLOCK_KEYS = 128
-BLOCK_PAIRS = 2048
+BLOCK_KEYS = 64
+BLOCK_PAIRS = 1024
 """Keys, and query-key pairs, whose vectors are held at a time."""
 
 
@@ -92,7 +92,8 @@ def _squared_norms(
     step = rows if together > 1 else max(1, _CELLS // keys)
     for b in range(0, batch, together):
         for i in range(0, rows, step):
-            block = coefficients[b : b + together, :, i : i + step].permute(0, 3, 1, 2)
+            # Contiguous, or the products below take ten times as long.
+            block = coefficients[b : b + together, :, i : i + step].permute(0, 3, 1, 2).contiguous()
             one = block if left is None else _take(block, left[b : b + together])
             other = block if right is None else _take(block, right[b : b + together])
             one, other = one.reshape(-1, heads, one.shape[-1]), other.reshape(-1, heads, other.shape[-1])
@@ -139,7 +140,7 @@ def contribution_blocks(
     per_head = [p.view(heads, -1, p.shape[-1]) for p in projections]
     for keys in _runs(at, BLOCK_KEYS):
         first, last = at[keys.start], at[keys.stop - 1] + 1
-        projected = [torch.bmm(v[keys].transpose(0, 1), p).transpose(0, 1).contiguous() for p in per_head]
+        projected = [torch.bmm(v[keys].transpose(0, 1), p).transpose(0, 1) for p in per_head]
         for queries in _runs(at, max(1, BLOCK_PAIRS // (keys.stop - keys.start))):
             block = alpha[:, queries, keys] if scale is None else alpha[:, queries, keys] * scale[queries]
             gathered = block.permute(2, 1, 0).contiguous()
@@ -153,6 +154,7 @@ def contribution_blocks(
                 for x, residual in zip(vectors, residuals, strict=False):
                     x[where] += residual[own]
             yield Block(queries, slice(at[queries.start], at[queries.stop - 1] + 1), slice(first, last), vectors)
+        del projected  # before the next keys' are made: they are the largest thing here
 
 
 def _runs(at: Sequence[int], size: int) -> Iterator[slice]:

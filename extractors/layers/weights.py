@@ -119,10 +119,15 @@ class LayerWeights:
         factors: Tensor = torch.linalg.qr(per_head.mT, mode="r")[1]
         return factors.mT.contiguous()
 
-    @functools.cached_property
+    @property
     def w_o_normed(self) -> Float[Tensor, "inner dim"]:
-        """W~: the output projection followed by the linear part of the layer norm."""
+        """W~: the output projection followed by the linear part of the layer norm; made anew, to hold less."""
         return self.norm.linear(self.w_o)
+
+    def to_units(self) -> list[Float[Tensor, "inner units"]]:
+        """Z: from value vectors to pre-activations, through W_O, layer norm and W_1; the largest constant, not kept."""
+        w_o_normed = self.w_o_normed
+        return [w_o_normed @ w for w, _ in self.ff_in]
 
     @functools.cached_property
     def gram(self) -> Float[Tensor, "inner inner"]:
@@ -132,7 +137,8 @@ class LayerWeights:
     @functools.cached_property
     def gram_normed(self) -> Float[Tensor, "inner inner"]:
         """The same after the layer norm's linear part."""
-        return self.w_o_normed @ self.w_o_normed.T
+        w_o_normed = self.w_o_normed
+        return w_o_normed @ w_o_normed.T
 
     @property
     def last_norm(self) -> LayerNorm:

@@ -11,7 +11,7 @@ from torch import nn
 
 from corpora_loaders import Sentence
 from extractors import Architecture, Encoder, ModelError, extract, register_architecture
-from extractors.kinds.feed_forward import feed_forward_vectors
+from extractors.kinds.feed_forward import feed_forward_projections, feed_forward_vectors
 from extractors.layers import ARCHITECTURES
 from extractors.layers.contributions import contribution_blocks
 from extractors.layers.verification import LayerRecorder
@@ -63,7 +63,7 @@ def test_contributions_and_biases_add_up_to_the_output(variant, ff_bias):
                 attended[block.queries] += block.vectors[0].sum(0)
             p = attended + one.x[0] + weights.b_o
             whole = torch.zeros_like(attended)
-            for block, vectors in feed_forward_vectors(one):
+            for block, vectors in feed_forward_vectors(one, feed_forward_projections(weights)):
                 whole[block.queries] += vectors["atbffresln"].sum(0)
             # The biases' own way through the layer.
             bias_t = weights.norm.linear(weights.b_o) / weights.norm.deviation(p) + weights.norm.beta

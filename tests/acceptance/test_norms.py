@@ -1,0 +1,173 @@
+"""The analysis of norms and the kinds of maps as a user meets them."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from corpora_loaders import load_treebank
+from corpora_loaders.sample import SAMPLE_TREEBANK
+from extractors import extract, list_kinds
+from scripts.cli import main
+from tests import tiny
+
+TABLES = {"shares", "mixing", "frequency", "expansion", "change", "amplified"}
+
+
+@pytest.fixture(scope="module")
+def bert(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("bert")
+    tiny.model("bert", max_position_embeddings=128).save_pretrained(folder)
+    tokenizer = tiny.fresh_tokenizer("wordpiece")
+    tokenizer.mask_token = "[MASK]"
+    tokenizer.save_pretrained(folder)
+    return str(folder)
+
+
+@pytest.fixture(scope="module")
+def gpt2(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("gpt2")
+    tiny.model("gpt2", n_positions=128).save_pretrained(folder)
+    tiny.fresh_tokenizer("bytes without specials").save_pretrained(folder)
+    return str(folder)
+
+
+def run(*arguments):
+    return main(["analyze", "--limit", "12", *map(str, arguments)])
+
+
+def test_everything_is_written_and_shown(bert, tmp_path, capsys):
+    assert run("--model", bert, "--analyses", "dependency", "norms", "--ff-sentences", 3, "--out", tmp_path / "r") == 0
+    out = capsys.readouterr().out
+    assert "Best attention head per relation" in out
+    assert "Weights and norms by layer" in out
+    files = {path.name for path in (tmp_path / "r" / "tables").iterdir()}
+    assert {f"norms_{name}.csv" for name in TABLES} <= files
+    assert "dependency.csv" in files
+    page = (tmp_path / "r" / "report.html").read_text()
+    for heading in ("The best head for every relation", "Context mixing", "Frequency", "What the feed-forward block"):
+        assert heading in page
+    assert "first 3 sentences" in page
+    assert "12% of the pieces" in page
+    change = pd.read_csv(tmp_path / "r" / "tables" / "norms_change.csv")
+    assert change["sentences"].tolist() == [3] * len(change)
+    summary = json.loads((tmp_path / "r" / "summary.json").read_text(), parse_constant=pytest.fail)
+    assert {"dependency_best", "norms_mixing", "norms_shares"} <= set(summary)
+
+
+def test_a_model_without_mask_token_or_specials(gpt2, tmp_path, capsys):
+    assert run("--model", gpt2, "--analyses", "norms", "--out", tmp_path / "r", "--ff-sentences", 0) == 0
+    tables = tmp_path / "r" / "tables"
+    assert not (tables / "norms_change.csv").exists()
+    assert set(pd.read_csv(tables / "norms_shares.csv")["class"]) == {"punctuation", "other"}
+    assert "no mask token" in (tmp_path / "r" / "report.html").read_text()
+
+
+def test_examples_of_amplified_pairs_are_where_they_say(bert, tmp_path):
+    assert run("--model", bert, "--analyses", "norms", "--out", tmp_path / "r", "--ff-sentences", 12) == 0
+    pairs = pd.read_csv(tmp_path / "r" / "tables" / "norms_amplified.csv", keep_default_na=False)
+    encoder = tiny.encoder(max_position_embeddings=128)
+    by_id = {s.id: s for s in load_treebank(SAMPLE_TREEBANK, limit=12)}
+    for pair in pairs.groupby("layer").head(3).to_dict("records"):
+        sentence = [by_id[pair["sentence_id"]]]
+        i, j, layer = pair["from_position"] - 1, pair["to_position"] - 1, pair["layer"] - 1
+        (before,) = extract(encoder, sentence, kind="attnresln", level="token", normalize="row")
+        (after,) = extract(encoder, sentence, kind="atbff", level="token", normalize="row")
+        found = after.maps[0, layer, 0, i, j] - before.maps[0, layer, 0, i, j]
+        assert pair["amplification"] == pytest.approx(float(found), abs=1e-5)
+        assert (before.labels[0][i], before.labels[0][j]) == (pair["from"], pair["to"])
+
+
+def test_frequencies_from_a_file(bert, tmp_path, capsys):
+    file = tmp_path / "counts.tsv"
+    file.write_text("the\t1000\n.\t900\nnosuchpiecehere\t3\n")
+    assert run("--model", bert, "--analyses", "norms", "--frequencies", file, "--out", tmp_path / "r") == 0
+    assert "2 of the 3 forms" in (tmp_path / "r" / "report.html").read_text()
+    file.write_text("nosuchpiecehere\t3\n")
+    assert run("--model", bert, "--analyses", "norms", "--frequencies", file, "--out", tmp_path / "s") == 1
+    assert "none of its forms" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--map", "nope"], "choose from: alti"),
+        (["--map", "weight", "--merge", "vector"], "not made of vectors"),
+        (["--mask-rate", "1.5"], "--mask-rate must be from 0 to 1"),
+        (["--ff-sentences", "-1"], "--ff-sentences must not be negative"),
+        (["--analyses", "norms", "norms"], "named twice"),
+    ],
+)
+def test_impossible_options(bert, tmp_path, capsys, options, message):
+    assert run("--model", bert, "--out", tmp_path / "r", *options) == 2
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "r").exists()
+
+
+def test_a_missing_frequency_file(bert, tmp_path, capsys):
+    assert run("--model", bert, "--frequencies", tmp_path / "none.tsv", "--out", tmp_path / "r") == 1
+    assert "none.tsv: there is no such file" in capsys.readouterr().err
+
+
+def test_an_architecture_that_is_not_known(tmp_path, capsys):
+    import transformers
+
+    config = transformers.ErnieConfig(**tiny.SIZE, vocab_size=400)
+    transformers.AutoModel.from_config(config).save_pretrained(tmp_path / "m")
+    tiny.fresh_tokenizer("wordpiece").save_pretrained(tmp_path / "m")
+    assert run("--model", tmp_path / "m", "--max-length", 60, "--out", tmp_path / "r") == 0
+    for options in (["--map", "norm"], ["--analyses", "norms"]):
+        assert run("--model", tmp_path / "m", "--max-length", 60, *options, "--out", tmp_path / "s") == 1
+        message = capsys.readouterr().err
+        assert "'ernie'" in message
+        assert "docs/architectures.md" in message
+
+
+@pytest.mark.parametrize("kind", [*list_kinds(), "rollout:norm"])
+def test_the_dependency_report_with_every_kind(bert, tmp_path, kind):
+    assert main(["analyze", "--model", bert, "--map", kind, "--out", str(tmp_path / "r"), "--limit", "4"]) == 0
+    page = (tmp_path / "r" / "report.html").read_text()
+    assert f"map “{kind}”" in page
+    heads = pd.read_csv(tmp_path / "r" / "tables" / "dependency.csv")["head"].max()
+    assert heads == (4 if kind in ("weight", "norm") else 1)
+    assert ("one map for all heads" in page) == (heads == 1)
+
+
+def test_options_of_the_map_are_in_record_and_page(bert, tmp_path):
+    options = ["--map", "atbff", "--merge", "vector", "--normalize", "row", "--ff-bias", "fixed"]
+    assert run("--model", bert, *options, "--out", tmp_path / "r", "--replicates", 0) == 0
+    record = json.loads((tmp_path / "r" / "run.json").read_text())["options"]
+    assert [record[k] for k in ("map", "merge", "normalize", "ff_bias")] == ["atbff", "vector", "row", "fixed"]
+    page = (tmp_path / "r" / "report.html").read_text()
+    for fact in ("adding vectors", "rows divided by their sums", "feed-forward bias: fixed"):
+        assert fact in page
+
+
+def test_help_names_every_kind(capsys):
+    main(["analyze", "--help"])
+    words = set(re.findall(r"[\w-]+", capsys.readouterr().out))
+    assert set(list_kinds()) <= words
+
+
+def test_demo_model_shows_the_no_op(demo_encoder, tmp_path):
+    """Its sink is [CLS]: most of the weight of the middle layers, little of the norms."""
+    assert main(["analyze", "--analyses", "norms", "--limit", "30", "--out", str(tmp_path / "r")]) == 0
+    shares = pd.read_csv(tmp_path / "r" / "tables" / "norms_shares.csv")
+    cls = shares[shares["class"] == "[CLS]"].groupby("layer")[["weight", "norm_share"]].mean()
+    assert (cls["weight"][1:5] > 3 * cls["norm_share"][1:5]).all()
+
+
+@pytest.mark.parametrize("kind", ["norm", "attnresln"])
+def test_ewt_with_norms(demo_encoder, ewt, kind):
+    """Float32 in batches against float64 one by one, on sentences of all lengths."""
+    chosen = sorted(ewt, key=len)[::15]
+    worst = 0.0
+    for batch in extract(demo_encoder, chosen, kind=kind):
+        for row, (_, array) in enumerate(batch.unpadded()):
+            exact = batch.exact([row])[0].numpy()
+            worst = max(worst, float(np.abs(array - exact).max() / exact.max()))
+    assert worst < 1e-5

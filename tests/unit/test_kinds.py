@@ -1,0 +1,189 @@
+"""The registry of map kinds, merging, normalisation, rollout, and the blocks that vectors are formed in."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from jaxtyping import TypeCheckError
+
+from corpora_loaders import Sentence
+from extractors import Layer, MapMaker, ModelError, extract, get_kind, list_kinds, register_kind
+from extractors.kinds import registry
+from extractors.kinds.rollout import roll_out
+from extractors.layers import contributions
+from extractors.layers.activations import gate_of, slope
+from tests import tiny
+from tests.reference.test_norm_maps import SENTENCES, compare, encoder_of
+
+
+@pytest.fixture
+def own_kinds():
+    """Kinds that a test registers are gone after it."""
+    before = dict(registry._KINDS)
+    yield
+    registry._KINDS.clear()
+    registry._KINDS.update(before)
+
+
+def test_all_kinds_are_there():
+    assert set(list_kinds()) == {
+        "weight", "norm", "attn", "attnres", "attnresln", "atbff", "atbffres", "atbffresln", "globenc", "alti",
+        "alti-l2", "value-zeroing", "rollout",
+    }  # fmt: skip
+
+
+def test_names():
+    assert get_kind("rollout").description.startswith("attention rollout of weight")
+    assert get_kind("rollout:attnresln").residual
+    for name in ("rollout:nope", "rollout:rollout", "nope"):
+        with pytest.raises(ValueError, match=r"choose from: alti, .*weight, rollout:KIND"):
+            get_kind(name)
+    with pytest.raises(ValueError, match="colon"):
+        register_kind("a:b", "")
+    with pytest.raises(ValueError, match="already"):
+        register_kind("rollout", "")
+
+
+def test_vectors_can_only_be_merged_where_there_are_any():
+    for kind in ("weight", "value-zeroing", "alti-l2", "rollout", "rollout:attnresln"):
+        with pytest.raises(ValueError, match="not made of vectors"):
+            MapMaker(get_kind(kind), merge="vector")
+    with pytest.raises((ValueError, TypeCheckError), match="normalize"):
+        MapMaker(get_kind("norm"), normalize="rows")  # type: ignore[arg-type]
+
+
+def test_merged_vectors_are_never_longer_than_merged_norms():
+    encoder = encoder_of("bert")
+    for kind in ("norm", "attn", "attnresln", "atbffresln"):
+        (norms,) = extract(encoder, SENTENCES, kind=kind)
+        (vectors,) = extract(encoder, SENTENCES, kind=kind, merge="vector")
+        assert (vectors.maps <= norms.maps * (1 + 1e-5)).all()
+        assert (vectors.maps < norms.maps * 0.99).any()
+        # Words of one piece from words of one piece are the same.
+        torch.testing.assert_close(vectors.maps[:, ..., 0, 0], norms.maps[:, ..., 0, 0])
+
+
+@pytest.mark.parametrize("kind", ["norm", "attnresln", "atbff", "alti-l2", "rollout:globenc"])
+def test_rows_divided_by_their_sums(kind):
+    encoder = encoder_of("bert")
+    (plain,) = extract(encoder, SENTENCES, kind=kind)
+    (divided,) = extract(encoder, SENTENCES, kind=kind, normalize="row")
+    for (_, a), (_, b) in zip(plain.unpadded(), divided.unpadded(), strict=True):
+        np.testing.assert_allclose(b, a / a.sum(-1, keepdims=True), rtol=1e-5)
+        np.testing.assert_allclose(b.sum(-1), 1, rtol=1e-5)
+    short = int(divided.lengths.min())
+    row = int(divided.lengths.argmin())
+    assert divided.maps[row, :, :, short:].abs().max() == 0
+
+
+@pytest.mark.parametrize("kind", ["weight", "norm", "attnresln", "globenc", "atbffresln"])
+def test_rollout(kind):
+    """The product of the layers' matrices, written out."""
+    encoder = encoder_of("bert")
+    (base,) = extract(encoder, SENTENCES, kind=kind, level="token")
+    (rolled,) = extract(encoder, SENTENCES, kind=f"rollout:{kind}", level="token")
+    for (_, maps), (_, found) in zip(base.unpadded(), rolled.unpadded(), strict=True):
+        product = np.eye(maps.shape[-1])
+        for layer, got in zip(maps.astype(float), found, strict=True):
+            step = layer.mean(0)
+            step = step / step.sum(-1, keepdims=True)
+            if kind in ("weight", "norm"):
+                step = (step + np.eye(len(step))) / 2
+            product = step @ product
+            np.testing.assert_allclose(got[0], product, atol=1e-5)
+
+
+def test_rollout_by_hand():
+    first = torch.tensor([[[[1.0, 0.0], [0.5, 0.5]]]])
+    second = torch.tensor([[[[0.0, 1.0], [1.0, 0.0]]]])
+    mask = torch.ones(1, 2, dtype=torch.bool)
+    one, two = roll_out([first, second], mask, residual=False)
+    torch.testing.assert_close(one[0, 0], torch.tensor([[1.0, 0.0], [0.25, 0.75]]))
+    torch.testing.assert_close(two[0, 0], torch.tensor([[0.625, 0.375], [0.625, 0.375]]))
+
+
+def test_rollout_of_negative_maps_is_refused(own_kinds):
+    @register_kind("test-negative", "for this test")
+    def negative(layer: Layer):
+        return layer.alpha - 0.5
+
+    @register_kind("test-empty", "for this test")
+    def empty(layer: Layer):
+        return layer.alpha * 0
+
+    with pytest.raises(ModelError, match="layer 1 has negative cells"):
+        list(extract(tiny.encoder(), SENTENCES, kind="rollout:test-negative"))
+    with pytest.raises(ModelError, match="row of layer 1 sums to 0"):
+        list(extract(tiny.encoder(), SENTENCES, kind="rollout:test-empty"))
+
+
+def test_a_kind_that_reads_weights_must_say_so(own_kinds):
+    @register_kind("test-forgot", "for this test")
+    def forgot(layer: Layer):
+        return layer.alpha * layer.x.norm(dim=-1)[:, None, None]
+
+    with pytest.raises(ModelError, match="reads_weights=True"):
+        list(extract(tiny.encoder(), SENTENCES, kind="test-forgot"))
+
+    @register_kind("test-said", "for this test", reads_weights=True)
+    def said(layer: Layer):
+        return layer.alpha * layer.x.norm(dim=-1)[:, None, None]
+
+    assert len(list(extract(tiny.encoder(), SENTENCES, kind="test-said"))) == 1
+
+
+@pytest.mark.parametrize(("keys", "pairs", "cells"), [(1, 1, 1), (3, 7, 20), (4, 1000, 60)])
+@pytest.mark.parametrize("merge", ["norm", "vector"])
+def test_blocks_do_not_change_the_maps(monkeypatch, keys, pairs, cells, merge):
+    monkeypatch.setattr(contributions, "BLOCK_KEYS", keys)
+    monkeypatch.setattr(contributions, "BLOCK_PAIRS", pairs)
+    monkeypatch.setattr(contributions, "_CELLS", cells)
+    for kind in ("attnresln", "atbffresln", "alti"):
+        compare(encoder_of("bert"), kind, "word", merge)
+    compare(encoder_of("gpt2"), "atbffres", "token")
+
+
+def test_value_zeroing_is_what_happens_when_a_value_is_zeroed():
+    """With the model's own layers: the value of one token set to 0 by a hook."""
+    encoder = encoder_of("bert").double
+    sentence = Sentence("s", ("the", "dog", "barked"))
+    (batch,) = extract(encoder, [sentence], kind="value-zeroing", level="token")
+    (pieces,) = encoder.align([sentence])
+    with torch.inference_mode():
+        out = encoder.model(torch.tensor([pieces.ids]), output_hidden_states=True)  # type: ignore[union-attr]
+        for number, layer in enumerate(encoder.model.encoder.layer):
+            x, n = out.hidden_states[number], len(pieces)  # type: ignore[arg-type]
+            distances = torch.zeros(n, n, dtype=torch.float64)
+            for key in range(n):
+
+                def zero(module, args, output, key=key):
+                    output[:, key] = 0
+                    return output
+
+                hook = layer.attention.self.value.register_forward_hook(zero)
+                changed = layer(x)
+                hook.remove()
+                changed = changed if isinstance(changed, torch.Tensor) else changed[0]
+                cosine = torch.cosine_similarity(changed[0], out.hidden_states[number + 1][0], dim=-1)
+                distances[:, key] = 1 - cosine
+            torch.testing.assert_close(
+                batch.maps[0, number, 0], distances / distances.sum(-1, keepdim=True), rtol=1e-6, atol=1e-9
+            )
+
+
+def test_gates_and_slopes_by_hand():
+    gelu, relu, tanh = torch.nn.functional.gelu, torch.relu, torch.tanh
+    assert gate_of(tanh) is None
+    assert gate_of(relu) is not None
+    u = torch.tensor([-3.0, -1e-9, 0.0, 0.5, 20.0], dtype=torch.float64)
+    phi = torch.tensor([(1 + math.erf(x / math.sqrt(2))) / 2 for x in u.tolist()], dtype=torch.float64)
+    torch.testing.assert_close(slope(gelu, 0.0, u), phi, rtol=1e-14, atol=1e-14)
+    expected = torch.where(u == 0, 1.0, torch.tanh(u) / torch.where(u == 0, 1.0, u))
+    torch.testing.assert_close(slope(tanh, 0.0, u), expected, rtol=1e-13, atol=0)
+    # From −1 to 3 ReLU rises by 3 over 4.
+    assert slope(relu, torch.tensor(-1.0), torch.tensor([3.0])).item() == 0.75
+    # Where the path is a point, the slope is the derivative.
+    assert slope(gelu, torch.tensor(0.7), torch.tensor([0.7])).item() == pytest.approx(0.7580 + 0.7 * 0.3123, abs=1e-4)
