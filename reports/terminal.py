@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pandas as pd
 from rich import box
 from rich.markup import escape
@@ -14,17 +16,19 @@ WIDE = 130
 """Columns of a terminal that the table with intervals needs."""
 
 
-def best_heads_table(best: pd.DataFrame, *, min_count: int, width: int = WIDE) -> Table:
+def best_heads_table(best: pd.DataFrame, *, min_count: int, width: int = WIDE, map_facts: Sequence[str] = ()) -> Table:
     """A rich table of the best head per relation; relations rarer than ``min_count`` come last, in brackets.
 
-    In a terminal narrower than `WIDE` the intervals are left to the report.
+    In a terminal narrower than `WIDE` the intervals are left to the report. ``map_facts`` say what the maps are.
     """
     wide = width >= WIDE
     has_intervals = wide and bool(best["accuracy_low"].notna().any())
     caption = f"n in brackets: fewer than {min_count} words, too few to read much into."
     table = Table(
         title="Best attention head per relation (accuracy in %)",
-        caption=caption + (" In square brackets: 95 % intervals." if has_intervals else ""),
+        caption=caption
+        + (" In square brackets: 95 % intervals." if has_intervals else "")
+        + escape("".join(f"\n{fact[0].upper()}{fact[1:]}." for fact in map_facts)),
         title_justify="left",
         caption_justify="left",
         box=box.HEAVY_HEAD if wide else None,

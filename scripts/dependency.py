@@ -31,6 +31,7 @@ def run(job: Job) -> Outcome:
             label = f"random weights {k}/{copies}"
             controls.append(_accuracy(job, job.encoder.random_init(seed), label, 0)[0].best)
     best = with_control(result.best, controls)
+    facts = options.map_facts(per_head=int(result.cells["head"].max()) == job.encoder.n_heads)
     with job.stages("tables and figures"):
         section = write_dependency(
             job.folder,
@@ -40,13 +41,15 @@ def run(job: Job) -> Outcome:
             min_count=options.min_count,
             model=job.encoder.name,
             corpus=job.corpus_name,
-            map_facts=options.map_facts(per_head=int(result.cells["head"].max()) == job.encoder.n_heads),
+            map_facts=facts,
         )
     control = {"kind": "random-init", "copies": copies, "seeds": list(seeds)} if copies else None
     return Outcome(
         section=section,
         log=log,
-        show=lambda width: best_heads_table(best, min_count=options.min_count, width=width),
+        show=lambda width: best_heads_table(
+            best, min_count=options.min_count, width=width, map_facts=[] if options.map == "weight" else facts
+        ),
         record={"control": control},
     )
 

@@ -123,7 +123,7 @@ def _with_pieces(job: Job, found: FeedForwardTables, sentences: Sequence[Sentenc
     named = {key: sentence for key, sentence in zip(keys, sentences, strict=True) if key in wanted}
     aligned = job.encoder.align(list(named.values())) if named else []
     texts = {
-        key: (sentence.id, tuple(pieces.tokens))
+        key: (sentence, tuple(pieces.tokens))
         for (key, sentence), pieces in zip(named.items(), aligned, strict=True)
         if isinstance(pieces, Pieces)
     }

@@ -142,6 +142,17 @@ def encoder(family: str = "bert", seed: int = 0, **changes: object) -> Encoder:
     return Encoder(model(family, seed, **changes), fresh_tokenizer(FAMILIES[family][0]), f"tiny {family}")
 
 
+def randomised(family: str = "bert", **changes: Any) -> Encoder:
+    """The same with biases and layer norms random too."""
+    built = encoder(family, **changes)
+    generator = torch.Generator().manual_seed(7)
+    with torch.no_grad():
+        for parameter in built.model.parameters():
+            if parameter.dim() == 1:
+                parameter.add_(torch.randn(parameter.shape, generator=generator) * 0.3)
+    return built
+
+
 def encoder_from_folder(**options: Any) -> Encoder:
     """A tiny BERT that went to disk and back."""
     with tempfile.TemporaryDirectory() as folder:

@@ -15,6 +15,7 @@ from torch import Tensor
 from torchmetrics import Metric
 
 from analyses.resampling import sentence_keys
+from corpora_loaders import Sentence
 from extractors import StageBatch
 
 WHOLE_BLOCK = "FFB"
@@ -143,19 +144,19 @@ def _merged_top(parts: Int[Tensor, "parts layers top 4"]) -> Int[Tensor, "layers
     return _best(torch.cat(list(parts), dim=1), parts.shape[2])
 
 
-def with_examples(amplified: pd.DataFrame, texts: Mapping[int, tuple[str, tuple[str, ...]]]) -> pd.DataFrame:
+def with_examples(amplified: pd.DataFrame, texts: Mapping[int, tuple[Sentence, tuple[str, ...]]]) -> pd.DataFrame:
     """Pieces and sentence in place of numbers.
 
     Args:
         amplified: see `FeedForwardTables`.
-        texts: for each key the sentence's id and its pieces.
+        texts: for each key the sentence and its pieces.
 
     Returns:
-        columns layer, rank, from, to (pieces), amplification, from_position, to_position (1-based), sentence_id.
+        columns layer, rank, from, to (pieces), amplification, from_position, to_position (1-based), sentence_id, text.
     """
     rows = []
     for row in amplified.to_dict("records"):
-        name, pieces = texts[row["key"]]
+        sentence, pieces = texts[row["key"]]
         rows.append(
             {
                 "layer": row["layer"],
@@ -165,8 +166,9 @@ def with_examples(amplified: pd.DataFrame, texts: Mapping[int, tuple[str, tuple[
                 "amplification": row["amplification"],
                 "from_position": row["from"] + 1,
                 "to_position": row["to"] + 1,
-                "sentence_id": name,
+                "sentence_id": sentence.id,
+                "text": " ".join(sentence.words),
             }
         )
-    columns = ["layer", "rank", "from", "to", "amplification", "from_position", "to_position", "sentence_id"]
+    columns = ["layer", "rank", "from", "to", "amplification", "from_position", "to_position", "sentence_id", "text"]
     return pd.DataFrame(rows, columns=columns)

@@ -60,7 +60,7 @@ class NormShares(Metric):
             torch.einsum("blhj,bjc->blhc", part, member) for part in (received, values, received * values, shared)
         ]
         by_class[1] = by_class[1] / size.clamp(min=1)[:, None, None]
-        self.sums += torch.stack([part.double().sum(0) for part in by_class]).to(self.sums.device)
+        self.sums += torch.stack([part.cpu().double().sum(0) for part in by_class]).to(self.sums.device)
         self.sentences += (size > 0).sum(0).to(self.sentences.device)
         self.total += len(lengths)
 

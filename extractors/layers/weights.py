@@ -106,8 +106,8 @@ class LayerWeights:
         """
         product = self.w_v @ self.w_o
         shift = self.b_v @ self.w_o + self.b_o
-        squares = product.double().square().sum() + shift.double().square().sum() + 1
-        return math.sqrt(float(squares) / (len(shift) + 1))
+        squares = float(product.norm()) ** 2 + float(shift.norm()) ** 2 + 1
+        return math.sqrt(squares / (len(shift) + 1))
 
     @functools.cached_property
     def head_norm_factors(self) -> Float[Tensor, "heads inner_h inner_h"]:

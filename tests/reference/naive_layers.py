@@ -10,6 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
+from corpora_loaders import Sentence
+from extractors import Encoder
+from extractors.pieces import Pieces
+
 Array = Any  # a numpy array
 
 
@@ -165,6 +169,27 @@ class Naive:
         off = np.linalg.norm(parts - target[:, None], ord=order, axis=-1)
         closer = np.maximum(0, np.linalg.norm(target, ord=order, axis=-1)[:, None] - off)
         return closer / closer.sum(-1, keepdims=True)
+
+
+READERS = {
+    "bert": (bert_layer, lambda model: model.encoder.layer),
+    "gpt2": (gpt2_layer, lambda model: model.h),
+    "modernbert": (modernbert_layer, lambda model: model.layers),
+}
+
+
+def naive_layers(encoder: Encoder, sentence: Sentence, ff_bias: str = "input") -> tuple[Pieces, list[Naive]]:
+    """All layers, from a forward pass of the sentence alone in float64."""
+    reader, layers = READERS[encoder.family]
+    twin = encoder.double
+    (pieces,) = twin.align([sentence])
+    assert isinstance(pieces, Pieces)
+    with torch.inference_mode():
+        out = twin.model(torch.tensor([pieces.ids]), output_attentions=True, output_hidden_states=True)
+    return pieces, [
+        Naive(reader(layers(twin.model)[i], twin.n_heads), out.hidden_states[i][0].numpy(), alpha[0].numpy(), ff_bias)
+        for i, alpha in enumerate(out.attentions)
+    ]
 
 
 def merge_vectors(vectors: Array, positions: list[int]) -> Array:

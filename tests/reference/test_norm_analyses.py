@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from scipy.stats import spearmanr
 
 from analyses.norms import FeedForwardChange, FrequencyCorrelation, MixingRatios, NormShares, frequency_ranks
@@ -18,29 +17,15 @@ from extractors import MIXING_VARIANTS, ExtractionLog, ModelError, extract_norms
 from extractors.norm_batch import is_punctuation
 from extractors.pieces import Pieces
 from tests import tiny
-from tests.reference.naive_layers import Naive
-from tests.reference.test_norm_maps import READERS, encoder_of
+from tests.reference.naive_layers import READERS, Naive, naive_layers
 
-FAMILIES = ("bert", "gpt2", "modernbert")
+FAMILIES = tuple(READERS)
 
 
 @pytest.fixture(scope="module")
 def sentences() -> list[Sentence]:
     short = [s for s in load_treebank(SAMPLE_TREEBANK) if len(s) <= 10][:7]
     return [*short, Sentence("one", ("Yes",))]
-
-
-def naive_layers_of(encoder, sentence: Sentence) -> tuple[Pieces, list[Naive]]:
-    reader, layers = READERS[encoder.family]
-    twin = encoder.double
-    (pieces,) = twin.align([sentence])
-    assert isinstance(pieces, Pieces)
-    with torch.inference_mode():
-        out = twin.model(torch.tensor([pieces.ids]), output_attentions=True, output_hidden_states=True)
-    return pieces, [
-        Naive(reader(layers(twin.model)[i], twin.n_heads), out.hidden_states[i][0].numpy(), alpha[0].numpy())
-        for i, alpha in enumerate(out.attentions)
-    ]
 
 
 def classes_of(pieces: Pieces, sentence: Sentence) -> list[str]:
@@ -72,14 +57,14 @@ def naive_ratios(layer: Naive, i: int) -> dict[str, float]:
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_mixing_ratios(family, sentences):
-    encoder = encoder_of(family)
+    encoder = tiny.randomised(family)
     metric = MixingRatios(encoder.n_layers)
     for batch in extract_norms(encoder, sentences, batch_cells=300):
         metric.update(batch)
     table = metric.compute().set_index(["variant", "layer", "class"])
     values: dict[Any, list[float]] = defaultdict(list)
     for sentence in sentences:
-        pieces, layers = naive_layers_of(encoder, sentence)
+        pieces, layers = naive_layers(encoder, sentence)
         for i, name in enumerate(classes_of(pieces, sentence)):
             for number, layer in enumerate(layers, start=1):
                 for variant, value in naive_ratios(layer, i).items():
@@ -96,14 +81,14 @@ def test_mixing_ratios(family, sentences):
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_shares(family, sentences):
-    encoder = encoder_of(family)
+    encoder = tiny.randomised(family)
     metric = NormShares(encoder.n_layers, encoder.n_heads)
     for batch in extract_norms(encoder, sentences, batch_cells=300):
         metric.update(batch)
     table = metric.compute().set_index(["layer", "head", "class"])
     values: dict[Any, list[list[float]]] = defaultdict(list)
     for sentence in sentences:
-        pieces, layers = naive_layers_of(encoder, sentence)
+        pieces, layers = naive_layers(encoder, sentence)
         names = classes_of(pieces, sentence)
         for number, layer in enumerate(layers, start=1):
             for head, (alpha, af, f) in enumerate(zip(layer.alpha, layer.af, layer.f, strict=True), start=1):
@@ -126,7 +111,7 @@ def test_shares(family, sentences):
 
 
 def test_frequency(sentences):
-    encoder = encoder_of("bert")
+    encoder = tiny.randomised("bert")
     metric = FrequencyCorrelation()
     for batch in extract_norms(encoder, sentences, batch_cells=300):
         metric.update(batch)
@@ -135,7 +120,7 @@ def test_frequency(sentences):
     ids: list[int] = []
     word: list[bool] = []
     for sentence in sentences:
-        pieces, layers = naive_layers_of(encoder, sentence)
+        pieces, layers = naive_layers(encoder, sentence)
         ids += pieces.ids
         word += [not pieces.special[at] for at in pieces.positions]
         for i in range(len(pieces)):
@@ -156,7 +141,7 @@ def test_frequency(sentences):
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_change_and_amplification(family, sentences):
-    encoder = encoder_of(family)
+    encoder = tiny.randomised(family)
     pre = family != "bert"
     kinds = ("attnres", "attnresln", "atbff", "atbffres") if pre else ("attnresln", "atbff", "atbffres", "atbffresln")
     components = ("LN", "FF", "RES") if pre else ("FF", "RES", "LN")
@@ -169,7 +154,7 @@ def test_change_and_amplification(family, sentences):
     changes: dict[Any, list[Any]] = defaultdict(list)
     raised: dict[int, list[float]] = defaultdict(list)
     for sentence in sentences:
-        pieces, layers = naive_layers_of(encoder, sentence)
+        pieces, layers = naive_layers(encoder, sentence)
         if len(pieces) < 2:
             continue
         for number, layer in enumerate(layers, start=1):
@@ -190,7 +175,7 @@ def test_change_and_amplification(family, sentences):
 
 
 def test_parts_of_a_corpus_merge_to_the_whole(sentences):
-    encoder = encoder_of("bert")
+    encoder = tiny.randomised("bert")
     norms = list(extract_norms(encoder, sentences, batch_cells=300))
     stages = list(extract_stages(encoder, sentences, batch_cells=300))
     makers: list[tuple[Any, list[Any]]] = [

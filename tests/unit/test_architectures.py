@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from corpora_loaders import Sentence
-from extractors import Architecture, Encoder, ModelError, extract, register_architecture
+from extractors import Architecture, ModelError, extract, register_architecture
 from extractors.kinds.feed_forward import feed_forward_projections, feed_forward_vectors
 from extractors.layers import ARCHITECTURES
 from extractors.layers.contributions import contribution_blocks
@@ -29,21 +29,11 @@ VARIANTS: dict[str, dict[str, Any]] = {
 SENTENCES = [Sentence("a", ("an", "unbelievably", "long", "sentence", "."), ()), Sentence("b", ("hi",), ())]
 
 
-def random_everywhere(family: str, **changes: Any) -> Encoder:
-    encoder = tiny.encoder(family, **changes)
-    generator = torch.Generator().manual_seed(3)
-    with torch.no_grad():
-        for parameter in encoder.model.parameters():
-            if parameter.dim() == 1:
-                parameter.add_(torch.randn(parameter.shape, generator=generator) * 0.3)
-    return encoder
-
-
 @pytest.mark.parametrize("ff_bias", ["input", "fixed"])
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_contributions_and_biases_add_up_to_the_output(variant, ff_bias):
     family = variant.split(" ")[0]
-    encoder = random_everywhere(family, **VARIANTS[variant]).double
+    encoder = tiny.randomised(family, **VARIANTS[variant]).double
     if family == "deberta":  # its own layer norm computes in float32
         for name, module in list(encoder.model.named_modules()):
             if type(module).__name__ == "DebertaLayerNorm":

@@ -16,7 +16,7 @@ from extractors.kinds.rollout import roll_out
 from extractors.layers import contributions
 from extractors.layers.activations import gate_of, slope
 from tests import tiny
-from tests.reference.test_norm_maps import SENTENCES, compare, encoder_of
+from tests.reference.test_norm_maps import SENTENCES, compare
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def test_vectors_can_only_be_merged_where_there_are_any():
 
 
 def test_merged_vectors_are_never_longer_than_merged_norms():
-    encoder = encoder_of("bert")
+    encoder = tiny.randomised("bert")
     for kind in ("norm", "attn", "attnresln", "atbffresln"):
         (norms,) = extract(encoder, SENTENCES, kind=kind)
         (vectors,) = extract(encoder, SENTENCES, kind=kind, merge="vector")
@@ -68,7 +68,7 @@ def test_merged_vectors_are_never_longer_than_merged_norms():
 
 @pytest.mark.parametrize("kind", ["norm", "attnresln", "atbff", "alti-l2", "rollout:globenc"])
 def test_rows_divided_by_their_sums(kind):
-    encoder = encoder_of("bert")
+    encoder = tiny.randomised("bert")
     (plain,) = extract(encoder, SENTENCES, kind=kind)
     (divided,) = extract(encoder, SENTENCES, kind=kind, normalize="row")
     for (_, a), (_, b) in zip(plain.unpadded(), divided.unpadded(), strict=True):
@@ -82,7 +82,7 @@ def test_rows_divided_by_their_sums(kind):
 @pytest.mark.parametrize("kind", ["weight", "norm", "attnresln", "globenc", "atbffresln"])
 def test_rollout(kind):
     """The product of the layers' matrices, written out."""
-    encoder = encoder_of("bert")
+    encoder = tiny.randomised("bert")
     (base,) = extract(encoder, SENTENCES, kind=kind, level="token")
     (rolled,) = extract(encoder, SENTENCES, kind=f"rollout:{kind}", level="token")
     for (_, maps), (_, found) in zip(base.unpadded(), rolled.unpadded(), strict=True):
@@ -142,13 +142,13 @@ def test_blocks_do_not_change_the_maps(monkeypatch, keys, pairs, cells, merge):
     monkeypatch.setattr(contributions, "BLOCK_PAIRS", pairs)
     monkeypatch.setattr(contributions, "_CELLS", cells)
     for kind in ("attnresln", "atbffresln", "alti"):
-        compare(encoder_of("bert"), kind, "word", merge)
-    compare(encoder_of("gpt2"), "atbffres", "token")
+        compare(tiny.randomised("bert"), kind, "word", merge)
+    compare(tiny.randomised("gpt2"), "atbffres", "token")
 
 
 def test_value_zeroing_is_what_happens_when_a_value_is_zeroed():
     """With the model's own layers: the value of one token set to 0 by a hook."""
-    encoder = encoder_of("bert").double
+    encoder = tiny.randomised("bert").double
     sentence = Sentence("s", ("the", "dog", "barked"))
     (batch,) = extract(encoder, [sentence], kind="value-zeroing", level="token")
     (pieces,) = encoder.align([sentence])

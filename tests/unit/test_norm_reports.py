@@ -1,0 +1,100 @@
+"""What the analysis of norms leaves on disk, and published numbers beside one's own."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pandas as pd
+import pytest
+
+from analyses.norms import FeedForwardChange, FrequencyCorrelation, MixingRatios, NormShares
+from analyses.norms.feed_forward import with_examples
+from analyses.norms.paper import PUBLISHED, published
+from analyses.resampling import sentence_keys
+from corpora_loaders import Sentence
+from extractors import MIXING_VARIANTS, extract_norms, extract_stages
+from extractors.pieces import Pieces
+from reports import NormResults, norms_table, write_norms, write_report
+from tests import tiny
+from tests.unit.test_reports import RUN
+
+
+@pytest.fixture(scope="module")
+def results():
+    encoder = tiny.encoder()
+    sentences = [Sentence("<s>", ("the", "man", "&", "<b>", ".")), Sentence("t", ("a", "dog"))]
+    shares, mixing, frequency = NormShares(3, 4), MixingRatios(3), FrequencyCorrelation()
+    for batch in extract_norms(encoder, sentences):
+        for metric in (shares, mixing, frequency):
+            metric.update(batch)
+    change = FeedForwardChange(3, ("FF", "RES", "LN"), top=3)
+    for stages in extract_stages(encoder, sentences):
+        change.update(stages)
+    found = change.compute()
+    texts = {
+        int(key): (sentence, tuple(pieces.tokens))
+        for key, sentence, pieces in zip(
+            sentence_keys([s.id for s in sentences]).view("int64"), sentences, encoder.align(sentences), strict=True
+        )
+        if isinstance(pieces, Pieces)
+    }
+    return NormResults(
+        shares=shares.compute(),
+        mixing=mixing.compute(),
+        frequency=frequency.compute(),
+        expansion=pd.DataFrame({"layer": [1, 2, 3], "expansion": [0.5, 1.0, 2.0]}),
+        change=found.change,
+        amplified=with_examples(found.amplified, texts),
+        notes=("mind the <gap>",),
+    )
+
+
+def test_names_of_published_models():
+    assert published("google-bert/bert-base-uncased") is PUBLISHED["bert-base-uncased"]
+    assert published("bert-base-uncased/") is PUBLISHED["bert-base-uncased"]
+    assert published("bert-base-cased") is None
+
+
+def test_published_numbers_fit_the_tables():
+    """Twelve layers, known variants, and the mean expansion rate is that of the layers."""
+    for numbers in PUBLISHED.values():
+        assert set(numbers.mixing) <= set(MIXING_VARIANTS)
+        for mean, highest, lowest in numbers.mixing.values():
+            assert lowest <= mean <= highest <= 100
+        assert numbers.mixing["attnres-w"][0] == pytest.approx(numbers.mixing["attn-w"][0] / 2, abs=0.02)
+    bert = PUBLISHED["bert-base-uncased"]
+    assert sum(bert.expansion_by_layer) / 12 == pytest.approx(bert.expansion, abs=1e-3)
+    assert {len(values) for values in bert.mixing_by_layer.values()} == {12}
+    assert sum(bert.mixing_by_layer["all"]) / 12 == pytest.approx(bert.mixing["attnresln-n"][0], abs=0.5)
+
+
+def test_published_numbers_stand_beside(results, tmp_path):
+    write_norms(tmp_path, dataclasses.replace(results, published=PUBLISHED["bert-base-uncased"]), model="m", corpus="c")
+    mixing = pd.read_csv(tmp_path / "tables" / "norms_mixing.csv").set_index(["variant", "layer", "class"])["published"]
+    assert mixing["attn-n", 0, "all"] == 0.8528
+    assert mixing["attnresln-n", 2, "[CLS]"] == 0.05
+    assert mixing["atbff-n", 0, "all"] != mixing["atbff-n", 0, "all"]
+    frequency = pd.read_csv(tmp_path / "tables" / "norms_frequency.csv").set_index(["measure", "tokens"])["published"]
+    assert frequency["attnres-n", "words"] == -0.860
+
+
+@pytest.mark.parametrize("with_published", [True, False])
+def test_page_escapes_what_others_wrote(results, tmp_path, with_published):
+    numbers = PUBLISHED["bert-base-uncased"] if with_published else None
+    section = write_norms(tmp_path, dataclasses.replace(results, published=numbers), model="<m>", corpus="c")
+    write_report(tmp_path, run=RUN, sections=[section])
+    page = (tmp_path / "report.html").read_text()
+    assert "mind the &lt;gap&gt;" in page
+    assert "<m>" not in page
+    assert "<b>." not in page
+    assert ("published" in page) == with_published
+    assert page.count("<svg") == 3
+
+
+def test_without_the_feed_forward_block(results, tmp_path):
+    section = write_norms(tmp_path, dataclasses.replace(results, change=None, amplified=None))
+    write_report(tmp_path, run=RUN, sections=[section])
+    assert not (tmp_path / "tables" / "norms_change.csv").exists()
+    assert (tmp_path / "report.html").read_text().count("<svg") == 2
+    assert "FFB" not in [column.header for column in norms_table(dataclasses.replace(results, change=None)).columns]
+    assert "FFB" in [column.header for column in norms_table(results).columns]
