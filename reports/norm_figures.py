@@ -91,7 +91,7 @@ def change_figure(change: pd.DataFrame, *, title: str = "") -> Figure:
             line = group.sort_values("layer")
             axes.plot(line["layer"], line["change"], marker=marker, color=colour, ms=3.5, lw=1.2, label=str(name))
         axes.set_ylim(bottom=0)
-        _by_layer(axes, change["layer"], "change of the map, 1 − Spearman’s ρ")
+        _by_layer(axes, change["layer"], "change of the map (1 − ρ)")
         _finish(figure, axes, title)
     return figure
 
