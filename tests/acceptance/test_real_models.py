@@ -17,8 +17,9 @@ from tests.reference.test_dependency import as_counter
 
 
 def counts(encoder, sentences, relations, **options):
-    accuracy = DependencyAccuracy(relations, encoder.n_layers, encoder.n_heads, replicates=0)
-    for batch in extract(encoder, sentences, log=ExtractionLog(), **options):
+    batches = list(extract(encoder, sentences, log=ExtractionLog(), **options))
+    accuracy = DependencyAccuracy(relations, *batches[0].maps.shape[1:3], replicates=0)
+    for batch in batches:
         accuracy.update(batch)
     return accuracy
 
@@ -53,6 +54,20 @@ def test_counts_do_not_depend_on_batches_threads_or_order(demo_encoder, data_fil
         finally:
             torch.set_num_threads(threads)
         assert torch.equal(other.counts, reference.counts)
+
+
+@pytest.mark.parametrize(
+    "kind", ["norm", "attnresln", "globenc", "alti", "alti-l2", "value-zeroing", "rollout:attnres"]
+)
+def test_counts_of_other_maps_do_not_depend_on_batches_or_order(demo_encoder, data_file, kind):
+    treebank = load_treebank(data_file("ud/en_partut-dev.conllu"), limit=60)
+    relations = list(treebank.relations)
+    reference = counts(demo_encoder, treebank, relations, kind=kind)
+    shuffled = [treebank[i] for i in np.random.default_rng(1).permutation(len(treebank))]
+    for cells in (1, 2**19):
+        assert torch.equal(
+            counts(demo_encoder, shuffled, relations, kind=kind, batch_cells=cells).counts, reference.counts
+        )
 
 
 def test_albert_with_shared_layers(data_file, tmp_path):
