@@ -1,10 +1,11 @@
 """Map kinds; importing this registers those that come with the toolkit."""
 
-from extractors.kinds import attention_block, feed_forward, value_zeroing, weight
+from extractors.kinds import alti, attention_block, feed_forward, value_zeroing, weight
 from extractors.kinds.registry import MapKind, get_kind, list_kinds, register_kind
 
 __all__ = [
     "MapKind",
+    "alti",
     "attention_block",
     "feed_forward",
     "get_kind",

@@ -1,4 +1,4 @@
-"""Norms of what the attention block moves (Kobayashi et al. 2020, 2021), and kinds close to them.
+"""Norms of what the attention block moves (Kobayashi et al. 2020, 2021), and GlobEnc.
 
 Biases: b_V is inside the value vectors; b_O and the layer norm's beta belong to no key and are left out of every map,
 but are in the true sums that the layer norm divides by. Rows are not normalised, as in the authors' code.
@@ -12,10 +12,7 @@ from torch import Tensor
 
 from extractors.kinds.registry import register_kind
 from extractors.layers import Layer
-from extractors.layers.contributions import contribution_blocks, contribution_norms, merged_rows
-
-_DIFFERENCES = 5e-4
-"""Relative float32 noise of ALTI's differences of lengths: at most 2.4e-4 over 180,000 values close to the best."""
+from extractors.layers.contributions import contribution_norms
 
 
 def value_norms(layer: Layer) -> Float[Tensor, "batch heads n"]:
@@ -96,74 +93,3 @@ def globenc(layer: Layer) -> Float[Tensor, "batch 1 rows rows"]:
     scale = layer.scale * layer.scale_out
     own = layer.weights.last_norm.linear(layer.weights.norm.linear(layer.own(scale)))
     return contribution_norms(layer, layer.weights.gram_normed_twice, scale, own)
-
-
-@register_kind(
-    "alti",
-    "ALTI, how much closer a contribution brings to the block's output, L1 (Ferrando et al. 2022)",
-    rows_sum_to_one=True,
-    reads_weights=True,
-    vectors=True,
-    residual=True,
-    noise=_DIFFERENCES,
-)
-def alti(layer: Layer) -> Float[Tensor, "batch 1 rows rows"]:
-    """``max(0, ‖a_i‖₁ − ‖a_i − t_ij‖₁)``, rows divided by their sums.
-
-    t_ij are the contributions to the attention block's output a_i, which includes all biases (pre-LN: those
-    to p_i, no layer norm). The published code adds 1e-6 to each component of the difference; this does not.
-    """
-    closer = torch.zeros(
-        len(layer.mask), *2 * (layer.groups.k if layer.groups else layer.mask.shape[1],), dtype=layer.x.dtype
-    ).to(layer.x.device)
-    weights = layer.weights
-    projection = weights.w_o if weights.pre_norm else weights.w_o_normed
-    for b, one in enumerate(layer.sentences()):
-        if weights.pre_norm:
-            target, scale, residual = one.p, None, one.x[0]
-        else:
-            target, scale = one.a, one.scale[0]
-            residual = weights.norm.linear(one.x[0] * scale)
-        target = one.merge_rows(target)[0]
-        for block in contribution_blocks(one, [projection], scale, [residual]):
-            to = target[block.rows]
-            parts = merged_rows(one, block, block.vectors[0])
-            # Differences by component: the norms themselves are large and nearly equal.
-            closer[b, block.rows, block.keys] = (to.abs() - (to - parts).abs()).sum(-1).T
-    return _distribution(closer.unsqueeze(1))
-
-
-@register_kind(
-    "alti-l2",
-    "ALTI with Euclidean norms",
-    rows_sum_to_one=True,
-    reads_weights=True,
-    residual=True,
-    noise=_DIFFERENCES,
-)
-def alti_l2(layer: Layer) -> Float[Tensor, "batch 1 n n"]:
-    """As `alti`, with ``‖a_i‖₂ − ‖a_i − t_ij‖₂``; no vectors are held.
-
-    Computed as ``(2⟨t_ij, a_i⟩ − ‖t_ij‖²) / (‖a_i‖ + ‖a_i − t_ij‖)``, where nothing cancels.
-    """
-    weights = layer.weights
-    if weights.pre_norm:
-        target, projection, scale, own = layer.p, weights.w_o, torch.ones_like(layer.scale), layer.own()
-        norms = contribution_norms(layer, weights.gram, own=own)
-    else:
-        target, projection, scale = layer.a, weights.w_o_normed, layer.scale
-        own = weights.norm.linear(layer.own(scale))
-        norms = contribution_norms(layer, weights.gram_normed, scale, own)
-    seen = (target @ projection.T).view(*layer.v.shape).transpose(1, 2)
-    products = (layer.alpha * torch.matmul(seen, layer.v.permute(0, 2, 3, 1))).sum(1) * scale
-    products.diagonal(dim1=-2, dim2=-1).copy_((own * target).sum(-1))
-    gain = 2 * products - norms.squeeze(1) ** 2
-    length = target.norm(dim=-1, keepdim=True)
-    rest = (length**2 - gain).clamp(min=0).sqrt()
-    return _distribution((gain / (length + rest)).unsqueeze(1))
-
-
-def _distribution(closer: Float[Tensor, "batch 1 rows rows"]) -> Float[Tensor, "batch 1 rows rows"]:
-    """Negative cells to 0, rows to sum 1 (rows of padding may be empty)."""
-    positive = closer.clamp(min=0)
-    return positive / positive.sum(-1, keepdim=True).clamp(min=torch.finfo(positive.dtype).tiny)

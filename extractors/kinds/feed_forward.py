@@ -56,8 +56,7 @@ def feed_forward_projections(weights: LayerWeights) -> list[Float[Tensor, "inner
 
 def feed_forward_norms(layer: Layer) -> dict[str, Float[Tensor, "batch 1 rows rows"]]:
     """Maps of all three kinds at once; they share nearly all of the work."""
-    n = layer.mask.shape[1] if layer.groups is None else layer.groups.k
-    maps = {kind: layer.alpha.new_zeros(len(layer.mask), 1, n, n) for kind in FF_KINDS}
+    maps = {kind: layer.new_map() for kind in FF_KINDS}
     projections = feed_forward_projections(layer.weights)
     for b, one in enumerate(layer.sentences()):
         for block, found in feed_forward_vectors(one, projections):

@@ -29,8 +29,7 @@ def value_zeroing(layer: Layer) -> Float[Tensor, "batch 1 n n"]:
     """
     weights = layer.weights
     projections = [weights.w_o, *weights.to_units()]
-    n = layer.mask.shape[1]
-    distances = layer.alpha.new_zeros(len(layer.mask), 1, n, n)
+    distances = layer.new_map()
     for b, one in enumerate(layer.sentences()):
         p, output = one.p[0], functional.normalize(one.output[0], dim=-1)
         normed = weights.norm.linear(p)

@@ -137,6 +137,11 @@ class Layer:
         residual = self.x if scale is None else self.x * scale
         return self.own_context(scale) @ self.weights.w_o + self.merge_rows(residual)
 
+    def new_map(self) -> Float[Tensor, "batch 1 rows rows"]:
+        """A map of zeros, to be filled; as many rows as positions if pieces are merged, else as pieces."""
+        rows = self.mask.shape[1] if self.groups is None else self.groups.k
+        return self.alpha.new_zeros(len(self.mask), 1, rows, rows)
+
     def sentences(self) -> Iterator[Layer]:
         """The sentences of the batch one by one, without padding."""
         for b, n in enumerate(self.mask.sum(1).tolist()):
