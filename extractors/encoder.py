@@ -170,7 +170,7 @@ class Encoder:
         """
         if self.dtype == torch.float64:
             return self
-        key = self._parameters_key()
+        key = self._parameters_values()
         if self._double is None or self._double[0] != key:
             words = self.model.get_input_embeddings()
             twin = copy.deepcopy(self.model, {id(words): _CastAfterLookUp(words)})
@@ -208,8 +208,17 @@ class Encoder:
         ids = torch.tensor([self.tokenizer(text).input_ids], device=self.device)
         return ids, torch.ones_like(ids, dtype=torch.bool)
 
-    @torch.inference_mode()
     def _read_layers(self) -> ModelLayers:
+        try:
+            return self._verified_layers()
+        except (RuntimeError, IndexError, TypeError) as error:
+            if isinstance(error, ModelError):
+                raise
+            first = str(error).split("\n", 1)[0]
+            raise ModelError(f"{self.family!r}: what is known of this architecture does not fit: {first}") from error
+
+    @torch.inference_mode()
+    def _verified_layers(self) -> ModelLayers:
         weights = read_weights(self.model, self.n_layers, self.n_heads)
         long, _ = self._probe_input("a b c d e f g h i j k l")
         short, _ = self._probe_input("m")
@@ -224,8 +233,17 @@ class Encoder:
         return ModelLayers(weights, comparable, self.family)
 
     def _parameters_key(self) -> tuple[Any, ...]:
-        """Changes when a parameter is replaced or written to."""
-        return tuple((id(p), None if p.is_inference() else p._version) for p in self.model.parameters())
+        """Changes when a parameter is replaced, moved or written to, other than through ``.data``."""
+        return tuple(
+            (id(p), p.data_ptr(), p.dtype, p.device, None if p.is_inference() else p._version)
+            for p in self.model.parameters()
+        )
+
+    @torch.inference_mode()
+    def _parameters_values(self) -> tuple[float, ...]:
+        """Changes with any value; passes over all of them."""
+        flat = [p.flatten() for p in self.model.parameters()]
+        return tuple(float(p.sum()) + float(torch.dot(p[1:], p[:-1])) for p in flat)
 
     @torch.inference_mode()
     def _run(

@@ -188,7 +188,8 @@ def _map_batch(encoder: Encoder, batch: Batch, make: MapMaker) -> MapBatch:
 
     def recompute(indices: Sequence[int]) -> list[Float[Tensor, "layers heads n n"]]:
         # One by one: nothing is padded, and some architectures turn padding into NaN in float64.
-        return [make(encoder.double, [pieces[i]])[0][0].cpu() for i in indices]
+        twin = encoder.double
+        return [make(twin, [pieces[i]])[0][0].cpu() for i in indices]
 
     special_mask = torch.zeros(maps.shape[0], maps.shape[-1], dtype=torch.bool)
     labels = []

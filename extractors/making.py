@@ -14,7 +14,8 @@ from extractors.encoder import Encoder
 from extractors.errors import ModelError
 from extractors.forward import Forward
 from extractors.kinds import MapKind
-from extractors.kinds.rollout import roll_out, row_normalised
+from extractors.kinds.rollout import roll_out
+from extractors.kinds.rows import row_normalised
 from extractors.layers import FFBias
 from extractors.map_batch import Level
 from extractors.merging import WordMerger

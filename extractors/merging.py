@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import torch
@@ -29,6 +29,11 @@ class PiecePairs(NamedTuple):
     right: Int[Tensor, "batch pairs"]
     column: Int[Tensor, "batch pairs"]
     weight: Float[Tensor, "batch pairs"]
+
+    def parts(self, size: int) -> Iterator[PiecePairs]:
+        """So many at a time: very long words have very many."""
+        for start in range(0, self.left.shape[1], size):
+            yield PiecePairs(*(field[:, start : start + size] for field in self))
 
 
 class WordMerger:

@@ -20,6 +20,7 @@ from extractors.extraction import DEFAULT_BATCH_CELLS, ExtractionLog, TooLong, l
 from extractors.kinds.attention_block import attnres, attnresln, value_norms
 from extractors.kinds.feed_forward import FF_KINDS, feed_forward_norms
 from extractors.kinds.mixing import MIXING_VARIANTS, mixing_ratios
+from extractors.layers import FFBias
 from extractors.making import check_attention
 from extractors.pieces import Pieces
 
@@ -83,6 +84,7 @@ def extract_norms(
     *,
     mask_rate: float = 0.0,
     seed: int = 0,
+    ff_bias: FFBias = "input",
     batch_cells: int = DEFAULT_BATCH_CELLS,
     too_long: TooLong = "skip",
     max_length: int | None = None,
@@ -91,7 +93,7 @@ def extract_norms(
     """Value norms and mixing ratios of all sentences.
 
     Args:
-        encoder, sentences, batch_cells, too_long, max_length, log: as for `extractors.extract`.
+        encoder, sentences, ff_bias, batch_cells, too_long, max_length, log: as for `extractors.extract`.
         mask_rate: share of the pieces of words that are replaced by the mask token, each by its own draw from a
             generator that the sentence's id and the seed determine (Kobayashi et al. 2021 mask 12 %).
         seed: of the masking.
@@ -107,15 +109,17 @@ def extract_norms(
     limit = limit_of(encoder, max_length)
     for batch in plan(encoder, sentences, batch_cells, limit, too_long, log or ExtractionLog()):
         pieces = [_masked(encoder, p, mask_rate, f"{seed} {s.id}") if mask_rate else p for s, p in batch]
-        yield _norm_batch(encoder, pieces, tuple(sentence for sentence, _ in batch))
+        yield _norm_batch(encoder, pieces, tuple(sentence for sentence, _ in batch), ff_bias)
 
 
 @torch.inference_mode()
-def _norm_batch(encoder: Encoder, pieces: Sequence[Pieces], sentences: tuple[Sentence, ...]) -> NormBatch:
+def _norm_batch(
+    encoder: Encoder, pieces: Sequence[Pieces], sentences: tuple[Sentence, ...], ff_bias: FFBias
+) -> NormBatch:
     forward = encoder.forward(pieces, hidden_states=True)
     check_attention(forward, encoder)
     norms, ratios = [], []
-    for layer in forward.layers():
+    for layer in forward.layers(ff_bias=ff_bias):
         norms.append(value_norms(layer))
         found = mixing_ratios(layer)
         ratios.append(torch.stack([found[variant] for variant in MIXING_VARIANTS], dim=1))
@@ -134,6 +138,7 @@ def extract_stages(
     encoder: Encoder,
     sentences: Iterable[Sentence],
     *,
+    ff_bias: FFBias = "input",
     batch_cells: int = DEFAULT_BATCH_CELLS,
     too_long: TooLong = "skip",
     max_length: int | None = None,
@@ -145,15 +150,17 @@ def extract_stages(
     """
     limit = limit_of(encoder, max_length)
     for batch in plan(encoder, sentences, batch_cells, limit, too_long, log or ExtractionLog()):
-        yield _stage_batch(encoder, [p for _, p in batch], tuple(sentence for sentence, _ in batch))
+        yield _stage_batch(encoder, [p for _, p in batch], tuple(sentence for sentence, _ in batch), ff_bias)
 
 
 @torch.inference_mode()
-def _stage_batch(encoder: Encoder, pieces: Sequence[Pieces], sentences: tuple[Sentence, ...]) -> StageBatch:
+def _stage_batch(
+    encoder: Encoder, pieces: Sequence[Pieces], sentences: tuple[Sentence, ...], ff_bias: FFBias
+) -> StageBatch:
     forward = encoder.forward(pieces, hidden_states=True)
     check_attention(forward, encoder)
     by_layer, pre_norm = [], False
-    for layer in forward.layers():
+    for layer in forward.layers(ff_bias=ff_bias):
         pre_norm = layer.weights.pre_norm
         through = feed_forward_norms(layer)
         before = [attnres(layer), attnresln(layer)] if pre_norm else [attnresln(layer)]

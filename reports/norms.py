@@ -53,12 +53,12 @@ def write_norms(folder: Path, results: NormResults, *, model: str = "", corpus: 
     """
     tables, figures = folder / "tables", folder / "figures"
     title = f"{model} on {corpus}" if model else ""
-    mixing, frequency = with_published(results)
+    mixing, frequency, expansion = with_published(results)
     named = {
         "norms_shares": results.shares,
         "norms_mixing": mixing,
         "norms_frequency": frequency,
-        "norms_expansion": results.expansion,
+        "norms_expansion": expansion,
         "norms_change": results.change,
         "norms_amplified": results.amplified,
     }
@@ -79,7 +79,7 @@ def write_norms(folder: Path, results: NormResults, *, model: str = "", corpus: 
             "mixing": mixing[(mixing["layer"] == 0) & (mixing["class"] == "all")].to_dict("records"),
             "mixing_classes": by_class(mixing),
             "frequency": frequency_rows(frequency),
-            "expansion": results.expansion.to_dict("records"),
+            "expansion": expansion.to_dict("records"),
             "change": change_rows(results.change),
             "amplified": amplified_rows(results.amplified),
             "published": results.published,
@@ -91,11 +91,12 @@ def write_norms(folder: Path, results: NormResults, *, model: str = "", corpus: 
     )
 
 
-def with_published(results: NormResults) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Mixing and frequency with a column ``published`` where the papers have numbers of this model."""
-    mixing, frequency, published = results.mixing, results.frequency, results.published
+def with_published(results: NormResults) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """Mixing, frequency and expansion with a column ``published`` where the papers have numbers of this model."""
+    mixing, frequency, expansion = results.mixing, results.frequency, results.expansion
+    published = results.published
     if published is None:
-        return mixing, frequency
+        return mixing, frequency, expansion
     means = {(variant, 0, "all"): mean / 100 for variant, (mean, _, _) in published.mixing.items()}
     means |= {
         ("attnresln-n", layer, name): value / 100
@@ -110,7 +111,9 @@ def with_published(results: NormResults) -> tuple[pd.DataFrame, pd.DataFrame]:
         for tokens, rho in zip(("all", "words"), pair, strict=True)
     }
     pairs = zip(frequency["measure"], frequency["tokens"], strict=True)
-    return mixing, frequency.assign(published=[rhos.get(pair, float("nan")) for pair in pairs])
+    frequency = frequency.assign(published=[rhos.get(pair, float("nan")) for pair in pairs])
+    rates = dict(enumerate(published.expansion_by_layer, start=1))
+    return mixing, frequency, expansion.assign(published=[rates.get(n, float("nan")) for n in expansion["layer"]])
 
 
 def _over_heads(shares: pd.DataFrame) -> pd.DataFrame:

@@ -22,6 +22,12 @@ from scripts.progress import Stages
 from scripts.record import describe_command, describe_corpus, describe_model, describe_reading, warnings_of
 
 ANALYSES = {"dependency": dependency.run, "norms": norms.run}
+_READ_BY = {
+    **dict.fromkeys(("map", "merge", "normalize", "coarse", "control"), "dependency"),
+    **dict.fromkeys(("mask_rate", "frequencies", "ff_sentences"), "norms"),
+}
+"""Options that one analysis alone reads."""
+
 _CONTROL = re.compile(r"random-init(?::(?P<copies>\d+))?")
 
 
@@ -69,7 +75,7 @@ class Analyze:
     """row divides each row of the map by its sum (weight, rollout, alti and value-zeroing sum to 1 as they are)."""
 
     ff_bias: Literal["input", "fixed"] = "input"
-    """In the maps through the feed-forward block: its bias is an input like the tokens, or there from the start."""
+    """For all that passes the feed-forward block: its bias is an input like the tokens, or there from the start."""
 
     mask_rate: Annotated[float, arg(metavar="SHARE")] = 0.12
     """Share of the pieces of words that are masked while the norms analysis measures context mixing, as in the paper;
@@ -115,7 +121,7 @@ class Analyze:
     """Bound on sentences × pieces² per batch; lower it if memory is short. Results do not depend on it."""
 
     seed: Annotated[int, arg(metavar="N")] = 0
-    """Of the bootstrap, the halvings for held-out accuracy, and the control."""
+    """Of the bootstrap, the halvings for held-out accuracy, the control, and the masking."""
 
     json: bool = False
     """Print the summary as JSON instead of a table."""
@@ -164,6 +170,10 @@ class Analyze:
         for name in self.analyses:
             if name not in ANALYSES:
                 raise UsageError(f"unknown analysis {name!r}; choose from: {', '.join(ANALYSES)}")
+        for option, name in _READ_BY.items():
+            if name not in self.analyses and getattr(self, option) != getattr(Analyze, option):
+                flag = option.replace("_", "-")
+                raise UsageError(f"--{flag} is for the analysis {name}, which is not among --analyses")
         for name in ("limit", "max_length", "batch_cells", "min_count"):
             value = getattr(self, name)
             if value is not None and value < 1:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scripts.job import Job, Outcome
 from scripts.progress import progress_bar
@@ -36,10 +36,10 @@ def run(job: Job) -> Outcome:
         notes.append("Context mixing is measured on the text as it is, because this tokenizer has no mask token.")
     elif rate:
         notes.append(
-            f"Context mixing is measured with {rate:.0%} of the pieces of words masked, all else without masks."
+            f"Context mixing is measured with {100 * rate:.3g} % of the pieces of words masked, all else without masks."
         )
     with job.stages("norms"), progress_bar("norms", len(treebank)) as advance:
-        for batch in extract_norms(encoder, treebank, log=log, **job.reading()):
+        for batch in extract_norms(encoder, treebank, log=log, ff_bias=options.ff_bias, **job.reading()):
             shares.update(batch)
             frequency.update(batch)
             if not rate:
@@ -49,7 +49,8 @@ def run(job: Job) -> Outcome:
         raise ExtractionError(f"none of the {len(treebank)} sentences could be read: {log.reasons()}")
     if rate:
         with job.stages("norms, masked"), progress_bar("context mixing", len(treebank)) as advance:
-            for batch in extract_norms(encoder, treebank, mask_rate=rate, seed=options.seed, **job.reading()):
+            masking: dict[str, Any] = {"mask_rate": rate, "seed": options.seed, "ff_bias": options.ff_bias}
+            for batch in extract_norms(encoder, treebank, **masking, **job.reading()):
                 mixing.update(batch)
                 advance(len(batch.sentences))
     change = amplified = None
@@ -94,8 +95,8 @@ def _ranks(job: Job) -> tuple[dict[int, int] | None, list[str]]:
     if not known:
         raise CorpusError("none of its forms is a piece of this model's vocabulary", file=job.options.frequencies)
     return frequency_ranks(known), [
-        f"Frequency ranks are those of {len(known):,} of the {len(counts):,} forms in {job.options.frequencies}; the "
-        "others are no pieces of this model's vocabulary."
+        f"Frequency ranks are those of {job.options.frequencies}; {len(known):,} of its {len(counts):,} forms are "
+        "pieces of this model's vocabulary."
     ]
 
 
@@ -106,7 +107,7 @@ def _feed_forward(job: Job, sentences: Sequence[Sentence]) -> FeedForwardTables:
     encoder = job.encoder
     metric: FeedForwardChange | None = None
     with progress_bar("feed-forward block", len(sentences)) as advance:
-        for batch in extract_stages(encoder, sentences, **job.reading()):
+        for batch in extract_stages(encoder, sentences, ff_bias=job.options.ff_bias, **job.reading()):
             metric = metric or FeedForwardChange(encoder.n_layers, batch.components)
             metric.update(batch)
             advance(len(batch.sentences))

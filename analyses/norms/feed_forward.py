@@ -61,7 +61,7 @@ class FeedForwardChange(Metric):
         self.n_layers, self.components = n_layers, components
         self.add_state("sums", torch.zeros(n_layers, len(components) + 1, dtype=torch.float64), "sum", persistent=True)
         self.add_state("sentences", torch.tensor(0), "sum", persistent=True)
-        # Amplification in fixed point, key of the sentence, i, j; nothing yet is −1.
+        # Amplification in fixed point (nothing yet: −1 in it), key of the sentence, i, j.
         empty = torch.full((n_layers, top, 4), -_FIXED_POINT, dtype=torch.int64)
         self.add_state("top", empty, _merged_top, persistent=True)
 

@@ -10,14 +10,12 @@ class Published(NamedTuple):
 
     Attributes:
         mixing: by variant the mean, largest and smallest ratio in percent (Kobayashi et al. 2021, Table 1).
-        expansion: mean expansion rate of f over layers.
-        expansion_by_layer: the same layer by layer.
+        expansion_by_layer: expansion rate of f, layer by layer.
         frequency: by measure Spearman's ρ with frequency rank, all tokens and without special ones (Table 2).
         mixing_by_layer: attnresln-n in percent by class of tokens, layer by layer (Figure 3).
     """
 
     mixing: dict[str, tuple[float, float, float]]
-    expansion: float | None = None
     expansion_by_layer: tuple[float, ...] = ()
     frequency: dict[str, tuple[float, float]] = {}  # noqa: RUF012
     mixing_by_layer: dict[str, tuple[int, ...]] = {}  # noqa: RUF012
@@ -32,7 +30,6 @@ PUBLISHED = {
             "attnres-n": (22.25, 65.7, 2.04),
             "attnresln-n": (18.75, 61.25, 1.27),
         },
-        expansion=0.877,
         expansion_by_layer=(0.901, 0.740, 0.632, 0.679, 0.911, 0.989, 0.919, 0.905, 0.948, 0.913, 0.932, 1.051),
         frequency={
             "attn-w": (0.159, 0.144),

@@ -7,6 +7,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from extractors.kinds.registry import register_kind
+from extractors.kinds.rows import distributions
 from extractors.layers import Layer
 from extractors.layers.contributions import contribution_blocks, contribution_norms, merged_rows
 
@@ -24,7 +25,7 @@ _DIFFERENCES = 5e-4
     noise=_DIFFERENCES,
 )
 def alti(layer: Layer) -> Float[Tensor, "batch 1 rows rows"]:
-    """``max(0, ‖a_i‖₁ − ‖a_i − t_ij‖₁)``, rows divided by their sums.
+    """``max(0, ‖a_i‖₁ − ‖a_i − t_ij‖₁)``, rows divided by their sums (`distributions`).
 
     t_ij are the contributions to the attention block's output a_i, which includes all biases (pre-LN: those
     to p_i, no layer norm). The published code adds 1e-6 to each component of the difference; this does not.
@@ -44,7 +45,7 @@ def alti(layer: Layer) -> Float[Tensor, "batch 1 rows rows"]:
             parts = merged_rows(one, block, block.vectors[0])
             # Differences by component: the norms themselves are large and nearly equal.
             closer[b, 0, block.rows, block.keys] = (to.abs() - (to - parts).abs()).sum(-1).T
-    return _distribution(closer)
+    return distributions(closer.clamp(min=0))
 
 
 @register_kind(
@@ -74,10 +75,4 @@ def alti_l2(layer: Layer) -> Float[Tensor, "batch 1 n n"]:
     gain = 2 * products - norms.squeeze(1) ** 2
     length = target.norm(dim=-1, keepdim=True)
     rest = (length**2 - gain).clamp(min=0).sqrt()
-    return _distribution((gain / (length + rest)).unsqueeze(1))
-
-
-def _distribution(closer: Float[Tensor, "batch 1 rows rows"]) -> Float[Tensor, "batch 1 rows rows"]:
-    """Negative cells to 0, rows to sum 1 (rows of padding may be empty)."""
-    positive = closer.clamp(min=0)
-    return positive / positive.sum(-1, keepdim=True).clamp(min=torch.finfo(positive.dtype).tiny)
+    return distributions((gain / (length + rest)).clamp(min=0).unsqueeze(1))

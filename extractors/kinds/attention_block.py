@@ -12,7 +12,7 @@ from torch import Tensor
 
 from extractors.kinds.registry import register_kind
 from extractors.layers import Layer
-from extractors.layers.contributions import contribution_norms
+from extractors.layers.contributions import BLOCK_PAIRS, contribution_norms
 
 
 def value_norms(layer: Layer) -> Float[Tensor, "batch heads n"]:
@@ -31,16 +31,14 @@ def norm(layer: Layer) -> Float[Tensor, "batch heads rows rows"]:
     """``‖α^h_ij f^h(x_j)‖ = α^h_ij ‖f^h(x_j)‖``."""
     if layer.groups is None:
         return layer.alpha * value_norms(layer).unsqueeze(2)
-    left, right, column, weight = layer.groups.pairs
-    f = _factored_values(layer)
-    at = left[:, None, :, None].expand(-1, f.shape[1], -1, f.shape[-1])
-    other = right[:, None, :, None].expand_as(at)
-    inner = (f.gather(2, at) * f.gather(2, other)).sum(-1) * weight[:, None]
-    rows = layer.coefficients(None)
-    shape = (*rows.shape[:3], left.shape[-1])
-    by_pair = rows.gather(-1, left[:, None, None].expand(shape)) * rows.gather(-1, right[:, None, None].expand(shape))
+    f, rows = _factored_values(layer), layer.coefficients(None)
     squared = rows.new_zeros(*rows.shape[:3], layer.groups.k)
-    squared.scatter_add_(-1, column[:, None, None].expand(shape), by_pair * inner.unsqueeze(2))
+    for left, right, column, weight in layer.groups.pairs.parts(BLOCK_PAIRS):
+        at = left[:, None, :, None].expand(-1, f.shape[1], -1, f.shape[-1])
+        other = right[:, None, :, None].expand_as(at)
+        inner = (f.gather(2, at) * f.gather(2, other)).sum(-1) * weight[:, None]
+        one, two, to = (side[:, None, None].expand(*rows.shape[:3], -1) for side in (left, right, column))
+        squared.scatter_add_(-1, to, rows.gather(-1, one) * rows.gather(-1, two) * inner.unsqueeze(2))
     return squared.clamp_(min=0).sqrt_()
 
 

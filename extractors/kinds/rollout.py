@@ -9,6 +9,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from extractors.errors import ModelError
+from extractors.kinds.rows import row_normalised
 
 
 def roll_out(
@@ -38,19 +39,3 @@ def roll_out(
             step = (step + torch.eye(step.shape[-1], dtype=step.dtype, device=step.device)) / 2
         product = step if product is None else step @ product
         yield product
-
-
-def row_normalised(
-    maps: Float[Tensor, "batch *rest n n"], mask: Bool[Tensor, "batch n"], layer: int | None = None
-) -> Float[Tensor, "batch *rest n n"]:
-    """Every row divided by its sum; rows of padding stay as they are.
-
-    Raises:
-        ModelError: a row inside a sentence sums to 0.
-    """
-    sums = maps.sum(-1, keepdim=True)
-    padding = ~mask.view(len(mask), *[1] * (maps.dim() - 3), -1, 1)
-    if bool(((sums <= 0) & ~padding).any()):
-        where = "" if layer is None else f" of layer {layer}"
-        raise ModelError(f"a row{where} sums to 0; it cannot be divided by that")
-    return maps / sums.masked_fill(padding, 1)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import torch
 from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional
 
 from extractors.kinds.registry import register_kind
+from extractors.kinds.rows import distributions
 from extractors.layers import Layer
 from extractors.layers.contributions import contribution_blocks
 
@@ -51,4 +51,4 @@ def value_zeroing(layer: Layer) -> Float[Tensor, "batch 1 n n"]:
             seen = one.alpha[0, :, block.queries, block.keys].amax(0) > 0
             off = functional.normalize(without, dim=-1).sub_(output[block.queries])
             distances[b, 0, block.queries, block.keys] = off.square_().sum(-1).T / 2 * seen
-    return distances / distances.sum(-1, keepdim=True).clamp(min=torch.finfo(distances.dtype).tiny)
+    return distributions(distances)

@@ -20,6 +20,9 @@ from extractors.errors import ModelError
 Elementwise = Callable[[Tensor], Tensor]
 FFBias = Literal["input", "fixed"]
 
+COMPLETENESS = 1e-3
+"""Largest relative difference between what the slopes explain and what the activation does."""
+
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
 _PATH = [((1 + x) / 2, w / 2) for x, w in zip(_NODES.tolist(), _WEIGHTS.tolist(), strict=True)]
 """Gauss-Legendre nodes on [0, 1]; eight integrate these functions over a path of length 1 to float64 precision."""
@@ -33,14 +36,19 @@ _GATES: tuple[Elementwise, ...] = (
 )
 
 
-def gate_of(activation: Elementwise) -> Elementwise | None:
+_PROBE = torch.cat([torch.linspace(-6, 6, 97), torch.tensor([8.0, 12, 20, 50, 200, -8, -12, -20, -50, -200])])
+
+
+def gate_of(activation: Elementwise, like: Tensor | None = None) -> Elementwise | None:
     """The gate with ``g(u) = u · gate(u)``, recognised by its values; None if it is none of the known ones.
 
-    From a baseline of 0 the gate *is* the mean slope, with nothing divided by a small ``u``.
+    From a baseline of 0 the gate *is* the mean slope, with nothing divided by a small ``u``. ``like`` says where and
+    in what precision to try.
     """
-    u = torch.linspace(-6, 6, 97, dtype=torch.float64)
+    u = _PROBE.double() if like is None else _PROBE.to(like)
+    tolerance = 1e-9 if u.dtype == torch.float64 else 1e-5
     for gate in _GATES:
-        if torch.allclose(activation(u), u * gate(u), rtol=0, atol=1e-9):
+        if torch.allclose(activation(u), u * gate(u), rtol=tolerance, atol=tolerance):
             return gate
     return None
 
@@ -48,11 +56,11 @@ def gate_of(activation: Elementwise) -> Elementwise | None:
 def slope(activation: Elementwise, start: Tensor | float, end: Tensor) -> Tensor:
     """``θ``, the mean of g' between ``start`` and ``end``, elementwise.
 
-    A difference quotient where that is well conditioned: for long paths, and across 0, where kinks are and where
-    ``g`` is small; elsewhere the path is short and smooth, and eight nodes are exact.
+    A difference quotient where that is well conditioned: for long paths, and across 0, where kinks are and where most
+    ``g`` are small; elsewhere the path is short and smooth, and eight nodes are exact.
     """
     start = torch.as_tensor(start, dtype=end.dtype, device=end.device)
-    if bool((start == 0).all()) and (gate := gate_of(activation)) is not None:
+    if bool((start == 0).all()) and (gate := gate_of(activation, end)) is not None:
         return gate(end)
     delta = end - start
     far = (start * end < 0) | (delta.abs() > 1)
@@ -70,7 +78,7 @@ def gated_slopes(activation: Elementwise, start: tuple[Tensor, Tensor], end: tup
     Raises:
         ModelError: another activation, of which no antiderivative is known here.
     """
-    if gate_of(activation) is not _GATES[0]:
+    if gate_of(activation, end[0]) is not _GATES[0]:
         raise ModelError(
             "the feed-forward block is gated by something other than the exact GELU; its integrated gradient has no "
             "closed form here, so the kinds atbff, atbffres and atbffresln are not available"
@@ -108,10 +116,28 @@ def activation_slopes(
         biases: their biases, shape (units,).
         ff_bias: ``"input"``: the path starts at 0 and the bias is one more part of the sum; ``"fixed"``: it starts
             at the bias, which is there in the baseline too.
+
+    Raises:
+        ModelError: the slopes are not known (see `gated_slopes`), or do not add up to what the activation does.
     """
-    zeros = tuple(torch.zeros_like(bias) for bias in biases)
-    start = zeros if ff_bias == "input" else biases
+    start = biases if ff_bias == "fixed" else tuple(torch.zeros_like(bias) for bias in biases)
+    start = tuple(bias.expand_as(u) for bias, u in zip(start, preactivations, strict=True))
     if len(preactivations) == 1:
-        return [slope(activation, start[0], preactivations[0])]
-    (bias_u, bias_w), (u, w) = start, preactivations
-    return gated_slopes(activation, (bias_u.expand_as(u), bias_w.expand_as(w)), (u, w))
+        slopes = [slope(activation, start[0], preactivations[0])]
+    else:
+        slopes = gated_slopes(activation, (start[0], start[1]), (preactivations[0], preactivations[1]))
+    # The point of it all: what the parts are given must add up to what the activation does.
+    change = _activated(activation, preactivations) - _activated(activation, start)
+    parts = zip(slopes, preactivations, start, strict=True)
+    off = (sum(one * (u - b) for one, u, b in parts) - change).norm() / change.norm().clamp(min=1e-12)
+    if not float(off) <= COMPLETENESS:
+        raise ModelError(
+            f"the mean slopes of the activation explain its change only within {float(off):.1%}; the kinds atbff, "
+            "atbffres and atbffresln are not available for this model"
+        )
+    return slopes
+
+
+def _activated(activation: Elementwise, u: tuple[Tensor, ...]) -> Tensor:
+    hidden: Tensor = activation(u[0])
+    return hidden if len(u) == 1 else hidden * u[1]

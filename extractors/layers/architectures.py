@@ -17,7 +17,7 @@ class Architecture:
     """Names of modules, seen from the base model (``layers``) or from one layer (the rest).
 
     Attributes:
-        layers: the list of layers; ``*`` goes through a list. Fewer modules than layers are shared evenly.
+        layers: the list of layers; ``*`` goes through a list. Fewer modules than layers are shared, in order.
         value: the projection to value vectors (W_V).
         output: the projection of all heads back to the hidden size (W_O).
         norm_1: post-LN: the layer norm after attention; pre-LN: the one before it.

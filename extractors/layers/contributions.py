@@ -22,7 +22,7 @@ _CELLS = 2**15
 
 BLOCK_KEYS = 64
 BLOCK_PAIRS = 1024
-"""Keys, and query-key pairs, whose vectors are held at a time."""
+"""Keys, and query-key pairs, whose vectors are held at a time (more, where the pieces of one word are more)."""
 
 
 def contribution_norms(
@@ -46,11 +46,12 @@ def contribution_norms(
             norms *= scale
     else:
         # Rows are merged before the norm, so each must have its factor before.
-        left, right, column, weight = layer.groups.pairs
-        grams = _head_grams(_take(layer.v, left), _take(layer.v, right), gram) * weight[:, :, None, None]
-        by_pair = _squared_norms(layer.coefficients(scale), grams, left, right)
-        squared = by_pair.new_zeros(*by_pair.shape[:2], layer.groups.k)
-        squared.scatter_add_(-1, column[:, None, :].expand_as(by_pair), by_pair)
+        coefficients = layer.coefficients(scale)
+        squared = coefficients.new_zeros(len(coefficients), layer.groups.k, layer.groups.k)
+        for left, right, column, weight in layer.groups.pairs.parts(BLOCK_PAIRS):
+            grams = _head_grams(_take(layer.v, left), _take(layer.v, right), gram) * weight[:, :, None, None]
+            by_pair = _squared_norms(coefficients, grams, left, right)
+            squared.scatter_add_(-1, column[:, None, :].expand_as(by_pair), by_pair)
         norms = squared.clamp_(min=0).sqrt_()
     if own is not None:
         norms.diagonal(dim1=-2, dim2=-1).copy_(own.norm(dim=-1))

@@ -92,5 +92,6 @@ def _compare(found: Tensor, expected: Tensor, what: str) -> None:
     if not off <= TOLERANCE:
         raise ModelError(
             f"{what} recomputed from weights and attention differs from the model's own by {off:.1%}; this model does "
-            "more than its architecture says (adapters, other projections), so only the map kind 'weight' works"
+            "more than its architecture says (adapters, other projections), so only the map kind 'weight' and its "
+            "rollout work"
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -110,14 +110,32 @@ class LayerWeights:
         return math.sqrt(squares / (len(shift) + 1))
 
     @functools.cached_property
+    def _kept(self) -> dict[str, tuple[Tensor, Tensor]]:
+        return {}
+
+    def _constant(self, name: str, make: Callable[[], Tensor]) -> Tensor:
+        """Made once, and again when the weights it is made of have been written to (heads set to 0, say)."""
+        norms = [norm.gamma for norm in (self.norm, self.norm_out) if norm is not None]
+        direction = torch.linspace(1, 2, self.w_o.shape[1], dtype=self.w_o.dtype, device=self.w_o.device)
+        mark = torch.cat([self.w_o @ direction, *norms])
+        found = self._kept.get(name)
+        if found is None or not torch.equal(found[0], mark):
+            found = self._kept[name] = mark, make()
+        return found[1]
+
+    @property
     def head_norm_factors(self) -> Float[Tensor, "heads inner_h inner_h"]:
         """Small factors F with ``‖v W_O^h‖ = ‖v F_h‖``, from the QR decomposition of each head's W_Oᵀ.
 
         A norm instead of the quadratic form ``v W W^T v^T``, so that nothing cancels.
         """
-        per_head = self.w_o.view(self.n_heads, -1, self.w_o.shape[-1])
-        factors: Tensor = torch.linalg.qr(per_head.mT, mode="r")[1]
-        return factors.mT.contiguous()
+
+        def make() -> Tensor:
+            per_head = self.w_o.view(self.n_heads, -1, self.w_o.shape[-1])
+            factors: Tensor = torch.linalg.qr(per_head.mT, mode="r")[1]
+            return factors.mT.contiguous()
+
+        return self._constant("head norm factors", make)
 
     @property
     def w_o_normed(self) -> Float[Tensor, "inner dim"]:
@@ -129,16 +147,15 @@ class LayerWeights:
         w_o_normed = self.w_o_normed
         return [w_o_normed @ w for w, _ in self.ff_in]
 
-    @functools.cached_property
+    @property
     def gram(self) -> Float[Tensor, "inner inner"]:
         """``W_O W_Oᵀ``: inner products after the output projection, from value vectors."""
-        return self.w_o @ self.w_o.T
+        return self._constant("gram", lambda: _gram(self.w_o))
 
-    @functools.cached_property
+    @property
     def gram_normed(self) -> Float[Tensor, "inner inner"]:
         """The same after the layer norm's linear part."""
-        w_o_normed = self.w_o_normed
-        return w_o_normed @ w_o_normed.T
+        return self._constant("gram normed", lambda: _gram(self.w_o_normed))
 
     @property
     def last_norm(self) -> LayerNorm:
@@ -151,11 +168,14 @@ class LayerWeights:
             raise ModelError("in this architecture no layer norm follows the feed-forward block (pre-LN)")
         return self.norm_out
 
-    @functools.cached_property
+    @property
     def gram_normed_twice(self) -> Float[Tensor, "inner inner"]:
         """The same after both layer norms' linear parts, no feed-forward block between."""
-        twice = self.last_norm.linear(self.w_o_normed)
-        return twice @ twice.T
+        return self._constant("gram normed twice", lambda: _gram(self.last_norm.linear(self.w_o_normed)))
+
+
+def _gram(rows: Tensor) -> Tensor:
+    return rows @ rows.T
 
 
 def read_weights(model: Any, n_layers: int, n_heads: int) -> list[LayerWeights]:
@@ -175,11 +195,10 @@ def read_weights(model: Any, n_layers: int, n_heads: int) -> list[LayerWeights]:
         )
     base = getattr(model, "base_model", model)
     modules = list(_find(base, row.layers))
-    if not modules or n_layers % len(modules):
+    if not 0 < len(modules) <= n_layers:
         raise ModelError(f"{family!r}: {len(modules)} layers at {row.layers!r} for {n_layers} layers of attention")
-    each = n_layers // len(modules)
     read = [_read_layer(module, row, n_heads, f"{family!r} layer {i + 1}") for i, module in enumerate(modules)]
-    return [read[layer // each] for layer in range(n_layers)]
+    return [read[layer * len(read) // n_layers] for layer in range(n_layers)]
 
 
 def layer_modules(model: Any) -> list[nn.Module]:

@@ -52,7 +52,7 @@ def test_everything_is_written_and_shown(bert, tmp_path, capsys):
     for heading in ("The best head for every relation", "Context mixing", "Frequency", "What the feed-forward block"):
         assert heading in page
     assert "first 3 sentences" in page
-    assert "12% of the pieces" in page
+    assert "12 % of the pieces" in page
     change = pd.read_csv(tmp_path / "r" / "tables" / "norms_change.csv")
     assert change["sentences"].tolist() == [3] * len(change)
     summary = json.loads((tmp_path / "r" / "summary.json").read_text(), parse_constant=pytest.fail)
@@ -86,7 +86,7 @@ def test_frequencies_from_a_file(bert, tmp_path, capsys):
     file = tmp_path / "counts.tsv"
     file.write_text("the\t1000\n.\t900\nnosuchpiecehere\t3\n")
     assert run("--model", bert, "--analyses", "norms", "--frequencies", file, "--out", tmp_path / "r") == 0
-    assert "2 of the 3 forms" in (tmp_path / "r" / "report.html").read_text()
+    assert "2 of its 3 forms" in (tmp_path / "r" / "report.html").read_text()
     file.write_text("nosuchpiecehere\t3\n")
     assert run("--model", bert, "--analyses", "norms", "--frequencies", file, "--out", tmp_path / "s") == 1
     assert "none of its forms" in capsys.readouterr().err
@@ -97,9 +97,12 @@ def test_frequencies_from_a_file(bert, tmp_path, capsys):
     [
         (["--map", "nope"], "choose from: alti"),
         (["--map", "weight", "--merge", "vector"], "not made of vectors"),
-        (["--mask-rate", "1.5"], "--mask-rate must be from 0 to 1"),
-        (["--ff-sentences", "-1"], "--ff-sentences must not be negative"),
+        (["--analyses", "norms", "--mask-rate", "1.5"], "--mask-rate must be from 0 to 1"),
+        (["--analyses", "norms", "--ff-sentences", "-1"], "--ff-sentences must not be negative"),
         (["--analyses", "norms", "norms"], "named twice"),
+        (["--analyses", "norms", "--map", "alti"], "--map is for the analysis dependency"),
+        (["--analyses", "norms", "--control", "random-init"], "--control is for the analysis dependency"),
+        (["--ff-sentences", "3"], "--ff-sentences is for the analysis norms"),
     ],
 )
 def test_impossible_options(bert, tmp_path, capsys, options, message):
@@ -109,7 +112,8 @@ def test_impossible_options(bert, tmp_path, capsys, options, message):
 
 
 def test_a_missing_frequency_file(bert, tmp_path, capsys):
-    assert run("--model", bert, "--frequencies", tmp_path / "none.tsv", "--out", tmp_path / "r") == 1
+    options = ["--analyses", "norms", "--frequencies", tmp_path / "none.tsv"]
+    assert run("--model", bert, *options, "--out", tmp_path / "r") == 1
     assert "none.tsv: there is no such file" in capsys.readouterr().err
 
 

@@ -21,10 +21,13 @@ from tests import tiny
 VARIANTS: dict[str, dict[str, Any]] = {
     **{family: {} for family in tiny.FAMILIES},
     "albert in two groups": {"num_hidden_layers": 4, "num_hidden_groups": 2},
+    "albert in uneven groups": {"num_hidden_layers": 5, "num_hidden_groups": 2},
     "deberta-v2 with a convolution": {"conv_kernel_size": 3},
     "modernbert with biases": {"mlp_bias": True, "attention_bias": True, "norm_bias": True},
     "bert in chunks": {"chunk_size_feed_forward": 1},
     "bert with relu": {"hidden_act": "relu"},
+    "bert with relu6": {"hidden_act": "relu6"},
+    "bert with clipped gelu": {"hidden_act": "gelu_10"},
 }
 SENTENCES = [Sentence("a", ("an", "unbelievably", "long", "sentence", "."), ()), Sentence("b", ("hi",), ())]
 
@@ -148,3 +151,33 @@ def test_weights_are_read_again_after_training():
     (exact_after,) = after.exact([0])
     np.testing.assert_allclose(exact_after, expected.exact([0])[0], rtol=1e-12)
     assert (exact_after - exact_before).abs().max() > 1e-3
+
+
+@pytest.mark.parametrize("kind", ["norm", "attn", "attnresln", "globenc", "alti", "alti-l2", "atbffresln"])
+def test_heads_set_to_zero_behind_the_back_of_autograd_count(kind):
+    """The usual way to ablate a head changes no version counter."""
+    encoder, fresh = tiny.randomised(), tiny.randomised()
+    (before,) = extract(encoder, SENTENCES, kind=kind)
+    (exact_before,) = before.exact([0])
+    for one in (encoder, fresh):
+        one.model.encoder.layer[0].attention.output.dense.weight.data[:, :12] = 0
+    (after,) = extract(encoder, SENTENCES, kind=kind)
+    (expected,) = extract(fresh, SENTENCES, kind=kind)
+    torch.testing.assert_close(after.maps, expected.maps, rtol=0, atol=0)
+    torch.testing.assert_close(after.exact([0])[0], expected.exact([0])[0], rtol=1e-9, atol=1e-12)
+    assert (exact_before - after.exact([0])[0]).abs().max() > 1e-3
+
+
+def test_a_model_moved_to_another_precision_is_read_again():
+    encoder = tiny.randomised()
+    list(extract(encoder, SENTENCES, kind="attnresln"))
+    encoder.model.double()
+    (batch,) = extract(encoder, SENTENCES, kind="attnresln")
+    assert batch.maps.dtype == torch.float64
+
+
+@pytest.mark.parametrize("wrong", [{"fused": "last third"}, {"gated": True}, {"activation": "output.dense"}])
+def test_a_row_whose_shapes_do_not_fit_is_an_error_with_the_family(monkeypatch, wrong):
+    monkeypatch.setitem(ARCHITECTURES, "bert", Architecture(**wrong))
+    with pytest.raises(ModelError, match=r"'bert'"):
+        list(extract(tiny.encoder(), SENTENCES, kind="atbff"))

@@ -13,6 +13,7 @@ from corpora_loaders import Sentence
 from extractors import Layer, MapMaker, ModelError, extract, get_kind, list_kinds, register_kind
 from extractors.kinds import registry
 from extractors.kinds.rollout import roll_out
+from extractors.kinds.rows import distributions
 from extractors.layers import contributions
 from extractors.layers.activations import gate_of, slope
 from tests import tiny
@@ -172,6 +173,24 @@ def test_value_zeroing_is_what_happens_when_a_value_is_zeroed():
             torch.testing.assert_close(
                 batch.maps[0, number, 0], distances / distances.sum(-1, keepdim=True), rtol=1e-6, atol=1e-9
             )
+
+
+def test_rows_of_zeros_are_given_to_the_token_itself():
+    maps = torch.tensor([[[[0.0, 0.0], [1.0, 3.0]]]])
+    torch.testing.assert_close(distributions(maps)[0, 0], torch.tensor([[1.0, 0.0], [0.25, 0.75]]))
+    encoder = tiny.randomised()
+    with torch.no_grad():
+        encoder.model.encoder.layer[1].attention.output.LayerNorm.bias.mul_(40)
+    for kind in ("alti", "alti-l2"):
+        (batch,) = extract(encoder, SENTENCES, kind=kind)
+        for _, array in batch.unpadded():
+            np.testing.assert_allclose(array.sum(-1), 1, rtol=1e-5)
+
+
+def test_clipped_activations_are_not_taken_for_their_unclipped_likes():
+    assert gate_of(torch.nn.functional.relu6) is None
+    u = torch.tensor([-3.0, 0.5, 60.0])
+    torch.testing.assert_close(slope(torch.nn.functional.relu6, 0.0, u), torch.tensor([0.0, 1.0, 0.1]))
 
 
 def test_gates_and_slopes_by_hand():
