@@ -2,7 +2,7 @@
 
 The integrated gradient (Sundararajan et al. 2017) of ``g(u)`` along the straight path from ``b`` to ``u``, for a part
 ``d`` of the sum ``u − b``, is ``d · θ`` with the mean slope ``θ = ∫₀¹ g'(b + tΔ) dt``, ``Δ = u − b``. It depends on
-the query and the unit, never on the part, so nothing is approximated by steps (Kobayashi et al. 2024 take 50 or so).
+the query and the unit, never on the part, so there is nothing to approximate by steps.
 """
 
 from __future__ import annotations
@@ -34,8 +34,6 @@ _GATES: tuple[Elementwise, ...] = (
     lambda u: torch.sigmoid(1.702 * u),  # quick gelu
     lambda u: (u > 0).to(u),  # relu
 )
-
-
 _PROBE = torch.cat([torch.linspace(-6, 6, 97), torch.tensor([8.0, 12, 20, 50, 200, -8, -12, -20, -50, -200])])
 
 
@@ -127,7 +125,7 @@ def activation_slopes(
     else:
         slopes = gated_slopes(activation, (start[0], start[1]), (preactivations[0], preactivations[1]))
     # The point of it all: what the parts are given must add up to what the activation does.
-    change = _activated(activation, preactivations) - _activated(activation, start)
+    change = activated(activation, preactivations) - activated(activation, start)
     parts = zip(slopes, preactivations, start, strict=True)
     off = (sum(one * (u - b) for one, u, b in parts) - change).norm() / change.norm().clamp(min=1e-12)
     if not float(off) <= COMPLETENESS:
@@ -138,6 +136,7 @@ def activation_slopes(
     return slopes
 
 
-def _activated(activation: Elementwise, u: tuple[Tensor, ...]) -> Tensor:
+def activated(activation: Elementwise, u: tuple[Tensor, ...]) -> Tensor:
+    """``g(u)``, or ``g(u) · w`` of a gated block."""
     hidden: Tensor = activation(u[0])
     return hidden if len(u) == 1 else hidden * u[1]

@@ -15,7 +15,7 @@ from torch.nn import functional
 from transformers.pytorch_utils import Conv1D
 
 from extractors.errors import ModelError
-from extractors.layers.activations import Elementwise
+from extractors.layers.activations import Elementwise, activated
 from extractors.layers.architectures import ARCHITECTURES, Architecture, Fused
 
 
@@ -90,8 +90,7 @@ class LayerWeights:
 
     def feed_forward(self, u: tuple[Float[Tensor, "*rows units"], ...]) -> Float[Tensor, "*rows dim"]:
         """The block's output from its pre-activations, without the residual."""
-        hidden: Tensor = self.activation(u[0])
-        return (hidden if len(u) == 1 else hidden * u[1]) @ self.w_2 + self.b_2
+        return activated(self.activation, u) @ self.w_2 + self.b_2
 
     def finish(
         self, p: Float[Tensor, "*rows dim"], a: Float[Tensor, "*rows dim"], u: tuple[Float[Tensor, "*rows units"], ...]
