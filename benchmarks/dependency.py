@@ -47,7 +47,7 @@ def corpus(files: list[str], n: int) -> list[Sentence]:
 
 def planned(encoder: Encoder, sentences: list[Sentence], batch_cells: int) -> Iterator[Batch]:
     """The batches that `extract` makes."""
-    return plan(encoder, sentences, batch_cells, encoder.max_length, "skip", ExtractionLog())
+    return plan(encoder, sentences, batch_cells, None, "skip", ExtractionLog())
 
 
 @torch.inference_mode()

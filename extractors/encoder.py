@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import hashlib
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,6 +18,7 @@ from extractors.layers import read_weights
 from extractors.layers.verification import LayerRecorder, verify_model
 from extractors.loading import LoadedFiles, load_model, load_tokenizer
 from extractors.pieces import Pieces, Unalignable, align, prepare_tokenizer
+from extractors.twin import float64_twin
 
 
 class Encoder:
@@ -165,18 +165,13 @@ class Encoder:
     def double(self) -> Encoder:
         """The same model in float64, made when first needed and again after the parameters have changed.
 
-        The table of word embeddings, most of a small model's memory, is shared and cast after the look-up,
-        which is exact. Where the device has no float64 the copy lives on the CPU.
+        The table of word embeddings is shared, see `extractors.twin.float64_twin`.
         """
         if self.dtype == torch.float64:
             return self
         key = self._parameters_values()
         if self._double is None or self._double[0] != key:
-            words = self.model.get_input_embeddings()
-            twin = copy.deepcopy(self.model, {id(words): _CastAfterLookUp(words)})
-            if self.device.type == "mps":
-                twin = twin.to("cpu")
-            self._double = key, Encoder(twin.double(), self.tokenizer, self.name, self.files)
+            self._double = key, Encoder(float64_twin(self.model), self.tokenizer, self.name, self.files)
         return self._double[1]
 
     def random_init(self, seed: int) -> Encoder:
@@ -275,20 +270,6 @@ class Encoder:
                     "same number of heads in every layer can be analysed"
                 )
         return attentions, tuple(output.hidden_states) if hidden_states else None
-
-
-class _CastAfterLookUp(nn.Module):
-    """Looks up in a float32 table and gives float64, without owning (and so converting) the table."""
-
-    def __init__(self, table: nn.Module) -> None:
-        super().__init__()
-        self._table = (table,)  # in a tuple: not a submodule
-        self.num_embeddings = table.num_embeddings
-
-    def forward(self, ids: Tensor) -> Tensor:
-        table = self._table[0]
-        looked_up: Tensor = table(ids.to(next(table.parameters()).device))
-        return looked_up.to(ids.device).double()
 
 
 def _max_length(model: Any) -> int | None:

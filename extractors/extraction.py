@@ -115,7 +115,7 @@ def extract(
     own_log = ExtractionLog() if log is None else log
 
     def batches() -> Iterator[MapBatch]:
-        for batch in plan(encoder, sentences, batch_cells, limit_of(encoder, max_length), too_long, own_log):
+        for batch in plan(encoder, sentences, batch_cells, max_length, too_long, own_log):
             yield _map_batch(encoder, batch, make)
         if log is None and own_log.skipped:
             warnings.warn(f"sentences without a map: {len(own_log.skipped)} ({own_log.reasons()})", stacklevel=2)
@@ -130,11 +130,12 @@ def plan(
     encoder: Encoder,
     sentences: Iterable[Sentence],
     batch_cells: int,
-    limit: int | None,
+    max_length: int | None,
     too_long: TooLong,
     log: ExtractionLog,
 ) -> Iterator[Batch]:
     """The batches of `extract` before the model has read them, and the log filled; arguments as there."""
+    limit = min((one for one in (encoder.max_length, max_length) if one is not None), default=None)
     stream = iter(sentences)
     while window := list(islice(stream, WINDOW)):
         readable = []
@@ -154,11 +155,6 @@ def plan(
             log.words += sum(len(sentence) for sentence, _ in batch)
             log.unknown_words += sum(pieces.unknown for _, pieces in batch)
             log.substituted_words += sum(pieces.substituted for _, pieces in batch)
-
-
-def limit_of(encoder: Encoder, max_length: int | None) -> int | None:
-    """The most pieces that can be read: what the model takes, or less if the caller says so."""
-    return min((limit for limit in (encoder.max_length, max_length) if limit is not None), default=None)
 
 
 def obstacle(pieces: Pieces | Unalignable, limit: int | None) -> str | None:

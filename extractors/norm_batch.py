@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import math
 import unicodedata
@@ -16,7 +17,7 @@ from torch import Tensor
 from corpora_loaders import Sentence
 from extractors.encoder import Encoder
 from extractors.errors import ModelError
-from extractors.extraction import DEFAULT_BATCH_CELLS, ExtractionLog, TooLong, limit_of, plan
+from extractors.extraction import DEFAULT_BATCH_CELLS, ExtractionLog, TooLong, plan
 from extractors.kinds.attention_block import attnres, attnresln, value_norms
 from extractors.kinds.feed_forward import FF_KINDS, feed_forward_norms
 from extractors.kinds.mixing import MIXING_VARIANTS, mixing_ratios
@@ -55,6 +56,16 @@ class NormBatch:
     def mask(self) -> Bool[Tensor, "batch n"]:
         """True where there is a piece."""
         return self.classes >= 0
+
+    @functools.cached_property
+    def rows(self) -> Float[Tensor, "batch n"]:
+        """What each query counts in a mean over the queries of its sentence: 1/n, 0 on padding."""
+        return self.mask.to(self.alpha) / self.lengths.to(self.alpha.device)[:, None]
+
+    @functools.cached_property
+    def received(self) -> Float[Tensor, "batch layers heads n"]:
+        """The attention weight that each piece gets, mean over queries."""
+        return torch.einsum("blhij,bi->blhj", self.alpha, self.rows)
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,8 +117,7 @@ def extract_norms(
         raise ValueError(f"mask_rate must be from 0 to 1, not {mask_rate}")
     if mask_rate and encoder.tokenizer.mask_token_id is None:
         raise ModelError(f"{encoder.name or encoder.family}: its tokenizer has no mask token; use a mask rate of 0")
-    limit = limit_of(encoder, max_length)
-    for batch in plan(encoder, sentences, batch_cells, limit, too_long, log or ExtractionLog()):
+    for batch in plan(encoder, sentences, batch_cells, max_length, too_long, log or ExtractionLog()):
         pieces = [_masked(encoder, p, mask_rate, f"{seed} {s.id}") if mask_rate else p for s, p in batch]
         yield _norm_batch(encoder, pieces, tuple(sentence for sentence, _ in batch), ff_bias)
 
@@ -148,8 +158,7 @@ def extract_stages(
 
     Arguments and errors as for `extractors.extract`.
     """
-    limit = limit_of(encoder, max_length)
-    for batch in plan(encoder, sentences, batch_cells, limit, too_long, log or ExtractionLog()):
+    for batch in plan(encoder, sentences, batch_cells, max_length, too_long, log or ExtractionLog()):
         yield _stage_batch(encoder, [p for _, p in batch], tuple(sentence for sentence, _ in batch), ff_bias)
 
 

@@ -45,14 +45,11 @@ class FrequencyCorrelation(Metric):
     def update(self, batch: NormBatch) -> None:
         """Add a batch."""
         mask = batch.mask
-        device = batch.alpha.device
-        rows = mask.to(device, batch.alpha.dtype) / batch.lengths.to(device)[:, None]
-        received = torch.einsum("blhij,bi->blhj", batch.alpha, rows)
         measures = torch.stack(
             [
                 batch.value_norms.mean((1, 2)),
-                received.mean((1, 2)),
-                (received * batch.value_norms).mean((1, 2)),
+                batch.received.mean((1, 2)),
+                (batch.received * batch.value_norms).mean((1, 2)),
                 *batch.ratios.mean(2).unbind(1),
             ],
             dim=-1,

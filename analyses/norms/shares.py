@@ -47,22 +47,22 @@ class NormShares(Metric):
     def update(self, batch: NormBatch) -> None:
         """Add a batch."""
         device = batch.alpha.device
-        mask, lengths = batch.mask.to(device), batch.lengths.to(device)
+        mask = batch.mask.to(device)
         member = functional.one_hot(batch.classes.to(device).clamp(min=0), len(TOKEN_CLASSES)).to(batch.alpha.dtype)
         member = member * mask[..., None]
-        rows = mask.to(batch.alpha.dtype) / lengths[:, None]
         values = batch.value_norms * mask[:, None, None]
-        received = torch.einsum("blhij,bi->blhj", batch.alpha, rows)
         row_sums = torch.einsum("blhij,blhj->blhi", batch.alpha, values)
-        shared = torch.einsum("blhij,blhi->blhj", batch.alpha, rows[:, None, None] / row_sums.clamp(min=1e-30)) * values
+        counted = batch.rows[:, None, None] / row_sums.clamp(min=1e-30)
+        shared = torch.einsum("blhij,blhi->blhj", batch.alpha, counted) * values
         size = member.sum(1)
         by_class = [
-            torch.einsum("blhj,bjc->blhc", part, member) for part in (received, values, received * values, shared)
+            torch.einsum("blhj,bjc->blhc", part, member)
+            for part in (batch.received, values, batch.received * values, shared)
         ]
         by_class[1] = by_class[1] / size.clamp(min=1)[:, None, None]
         self.sums += torch.stack([part.cpu().double().sum(0) for part in by_class]).to(self.sums.device)
         self.sentences += (size > 0).sum(0).to(self.sentences.device)
-        self.total += len(lengths)
+        self.total += len(batch.lengths)
 
     def compute(self) -> pd.DataFrame:
         """One row per layer, head and class that occurs, with the number of sentences that have it."""

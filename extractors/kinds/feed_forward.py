@@ -40,7 +40,7 @@ def feed_forward_vectors(
             carried *= scale[block.queries]
         for part, slope in zip(parts, slopes, strict=True):
             part *= slope[block.queries]
-        z = sum(parts[1:], start=parts[0]) @ weights.w_2
+        z = weights.out_of_units(parts)
         whole = carried.add_(z)
         normed_whole = whole
         if weights.norm_out is not None:

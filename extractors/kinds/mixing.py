@@ -53,7 +53,7 @@ def _stages(layer: Layer, part: Float[Tensor, "batch n dim"]) -> dict[str, Float
     weights = layer.weights
     normed = weights.norm.linear(part) * layer.scale
     units = [slope * (normed @ w) for slope, (w, _) in zip(layer.slopes, weights.ff_in, strict=True)]
-    through = sum(units[1:], start=units[0]) @ weights.w_2
+    through = weights.out_of_units(units)
     whole = through + (part if weights.pre_norm else normed)
     last = whole if weights.norm_out is None else weights.norm_out.linear(whole) * layer.scale_out
     return {"attnresln-n": normed, "atbff-n": through, "atbffres-n": whole, "atbffresln-n": last}

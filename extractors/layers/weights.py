@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -91,6 +91,10 @@ class LayerWeights:
     def feed_forward(self, u: tuple[Float[Tensor, "*rows units"], ...]) -> Float[Tensor, "*rows dim"]:
         """The block's output from its pre-activations, without the residual."""
         return activated(self.activation, u) @ self.w_2 + self.b_2
+
+    def out_of_units(self, parts: Sequence[Float[Tensor, "*rows units"]]) -> Float[Tensor, "*rows dim"]:
+        """What parts of the activations, two of a gated block, come to after W_2, without bias."""
+        return sum(parts[1:], start=parts[0]) @ self.w_2
 
     def finish(
         self, p: Float[Tensor, "*rows dim"], a: Float[Tensor, "*rows dim"], u: tuple[Float[Tensor, "*rows units"], ...]

@@ -95,18 +95,18 @@ def test_a_row_can_be_added(monkeypatch):
         register_architecture("bert", Architecture())
 
 
-def test_a_row_that_is_wrong_is_found_out(monkeypatch):
-    monkeypatch.setitem(ARCHITECTURES, "bert", Architecture(value="attention.self.key"))
-    with pytest.raises(ModelError, match=r"'bert' layer 1: the output recomputed"):
-        list(extract(tiny.encoder(), SENTENCES, kind="norm"))
-    monkeypatch.setitem(ARCHITECTURES, "bert", Architecture(value="attention.self.values"))
-    with pytest.raises(ModelError, match=r"'bert' layer 1 has no 'attention.self.values'"):
-        list(extract(tiny.encoder(), SENTENCES, kind="norm"))
-    monkeypatch.setitem(ARCHITECTURES, "bert", Architecture(value="attention.self.dropout"))
-    with pytest.raises(ModelError, match=r"Dropout is not a linear map"):
-        list(extract(tiny.encoder(), SENTENCES, kind="norm"))
-    monkeypatch.setitem(ARCHITECTURES, "bert", Architecture(layers="decoder.layer"))
-    with pytest.raises(ModelError, match=r"0 layers at 'decoder.layer'"):
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"value": "attention.self.key"}, r"'bert' layer 1: the output recomputed"),
+        ({"value": "attention.self.values"}, r"'bert' layer 1 has no 'attention.self.values'"),
+        ({"value": "attention.self.dropout"}, r"Dropout is not a linear map"),
+        ({"layers": "decoder.layer"}, r"0 layers at 'decoder.layer'"),
+    ],
+)
+def test_a_row_that_is_wrong_is_found_out(monkeypatch, wrong, message):
+    monkeypatch.setitem(ARCHITECTURES, "bert", Architecture(**wrong))
+    with pytest.raises(ModelError, match=message):
         list(extract(tiny.encoder(), SENTENCES, kind="norm"))
 
 
