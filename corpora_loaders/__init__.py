@@ -1,19 +1,27 @@
 """Files → annotated text. One file per format; no torch here."""
 
 from corpora_loaders.conllu_file import read_conllu
+from corpora_loaders.corpus import Corpus, CorpusFile
 from corpora_loaders.errors import AttentionologyError, CorpusError
 from corpora_loaders.frequencies import read_frequencies
+from corpora_loaders.pairs import Pair, pair_paragraphs
 from corpora_loaders.sentence import Sentence
 from corpora_loaders.surface import surface_sentence
-from corpora_loaders.treebank import CorpusFile, Treebank, load_treebank
+from corpora_loaders.text import PlainText, load_text
+from corpora_loaders.treebank import Treebank, load_treebank
 
 __all__ = [
     "AttentionologyError",
+    "Corpus",
     "CorpusError",
     "CorpusFile",
+    "Pair",
+    "PlainText",
     "Sentence",
     "Treebank",
+    "load_text",
     "load_treebank",
+    "pair_paragraphs",
     "read_conllu",
     "read_frequencies",
     "surface_sentence",

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, overload
+from typing import Literal
 
 from corpora_loaders.conllu_file import read_conllu
+from corpora_loaders.corpus import Corpus, CorpusFile
 from corpora_loaders.errors import CorpusError
 from corpora_loaders.lines import file_sha256
 from corpora_loaders.sentence import Sentence
@@ -21,71 +21,36 @@ _ORIGIN = re.compile(r"licen[cs]e|source", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
-class CorpusFile:
-    """One file of a treebank: where it lies, its SHA-256, and how much was taken from it."""
-
-    path: str
-    sha256: str
-    sentences: int
-    words: int
-    origin: dict[str, str]
-    """The comments of its first sentence that speak of a licence or a source."""
-
-
-@dataclass(frozen=True)
-class Treebank(Sequence[Sentence]):
-    """A list of sentences that knows its relation inventory, its counts and its files.
+class Treebank(Corpus):
+    """Sentences with trees.
 
     Attributes:
-        sentences: in file order.
-        files: one record per file.
-        relations: how often each relation occurs on words that have a head, most frequent first.
         tokens: ``"syntactic"`` or ``"surface"``, what counts as a word here.
         renamed: number of sentences whose id had occurred before; they got ``#2``, ``#3``, … appended.
     """
 
-    sentences: tuple[Sentence, ...]
-    files: tuple[CorpusFile, ...] = ()
     tokens: TokenChoice = "syntactic"
     renamed: int = 0
-    relations: Counter[str] = field(init=False)
-
-    def __post_init__(self) -> None:
-        counts = Counter(
-            relation
-            for sentence in self.sentences
-            for head, relation in zip(sentence.heads, sentence.relations, strict=True)
-            if head is not None
-        )
-        ordered = Counter(dict(sorted(counts.items(), key=lambda item: (-item[1], item[0]))))
-        object.__setattr__(self, "relations", ordered)
-
-    def __len__(self) -> int:
-        return len(self.sentences)
-
-    @overload
-    def __getitem__(self, index: int) -> Sentence: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[Sentence, ...]: ...
-    def __getitem__(self, index: int | slice) -> Sentence | tuple[Sentence, ...]:
-        return self.sentences[index]
-
-    def __iter__(self) -> Iterator[Sentence]:
-        return iter(self.sentences)
 
     def counts(self) -> dict[str, int]:
-        """Sentences, words, multiword tokens, empty nodes, words without a head, documents, relations."""
+        """Sentences, words, documents, multiword tokens, empty nodes, words without a head, relations."""
         return {
-            "sentences": len(self),
-            "words": sum(len(s) for s in self),
+            **super().counts(),
             "multiword_tokens": sum(len(s.multiword) for s in self),
             "empty_nodes": sum(len(s.empty_nodes) for s in self),
             "words_without_head": sum(s.heads.count(None) for s in self),
             "sentences_without_single_root": sum(s.heads.count(0) != 1 for s in self),
-            "documents": len({s.document for s in self if s.document is not None}),
             "relations": len(self.relations),
             "renamed_sentence_ids": self.renamed,
         }
+
+    def remarks(self) -> list[str]:
+        """Empty nodes and renamed sentences."""
+        counts = self.counts()
+        remarks = [f"Empty nodes, not part of the text: {counts['empty_nodes']:,}."]
+        if self.renamed:
+            remarks.append(f"Sentence ids that had occurred before and got a number appended: {self.renamed:,}.")
+        return remarks
 
 
 def load_treebank(

@@ -9,12 +9,16 @@ from extractors.kinds.mixing import MIXING_VARIANTS
 from extractors.layers import Architecture, FFBias, Layer, register_architecture
 from extractors.making import MapMaker, Merge, Normalize
 from extractors.map_batch import FLOAT32_NOISE, Level, MapBatch
-from extractors.norm_batch import TOKEN_CLASSES, NormBatch, StageBatch, extract_norms, extract_stages
+from extractors.norm_batch import NormBatch, StageBatch, extract_norms, extract_stages
+from extractors.pieces import Segment
+from extractors.segments import SEGMENT_LENGTH, Segments, make_segments
+from extractors.token_classes import TOKEN_CLASSES, is_punctuation
 
 __all__ = [
     "DEFAULT_BATCH_CELLS",
     "FLOAT32_NOISE",
     "MIXING_VARIANTS",
+    "SEGMENT_LENGTH",
     "TOKEN_CLASSES",
     "Architecture",
     "Encoder",
@@ -31,13 +35,17 @@ __all__ = [
     "ModelError",
     "NormBatch",
     "Normalize",
+    "Segment",
+    "Segments",
     "Skipped",
     "StageBatch",
     "extract",
     "extract_norms",
     "extract_stages",
     "get_kind",
+    "is_punctuation",
     "list_kinds",
+    "make_segments",
     "register_architecture",
     "register_kind",
 ]

@@ -16,8 +16,9 @@ from extractors.errors import ModelError
 from extractors.forward import Forward, ModelLayers
 from extractors.layers import read_weights
 from extractors.layers.verification import LayerRecorder, verify_model
-from extractors.loading import LoadedFiles, load_model, load_tokenizer
+from extractors.loading import LoadedFiles, load_model, load_tokenizer, max_length
 from extractors.pieces import Pieces, Unalignable, align, prepare_tokenizer
+from extractors.token_classes import PieceForms, token_classes
 from extractors.twin import float64_twin
 
 
@@ -38,6 +39,7 @@ class Encoder:
     Attributes:
         n_layers, n_heads: shape of its attention.
         max_length: the most pieces it takes, special tokens included; None if it sets no limit.
+        forms: the text of each piece by its vocabulary id.
 
     Raises:
         ModelError: no attention, not one square matrix per layer, or a tokenizer that does not fit.
@@ -50,6 +52,7 @@ class Encoder:
         self.tokenizer: Any = prepare_tokenizer(tokenizer)
         self.name = name
         self.files = files or LoadedFiles()
+        self.forms = PieceForms(self.tokenizer)
         vocabulary = model.get_input_embeddings().num_embeddings
         largest = max(tokenizer.get_vocab().values(), default=0)
         if largest >= vocabulary:
@@ -57,7 +60,7 @@ class Encoder:
                 f"{name or 'the model'}: the tokenizer has ids up to {largest}, the model only {vocabulary} "
                 "embeddings; they do not belong together"
             )
-        self.max_length = _max_length(model)
+        self.max_length = max_length(model)
         self._layers: tuple[Any, ModelLayers] | None = None
         self._double: tuple[Any, Encoder] | None = None
         probe, _ = self._run(*self._probe_input())
@@ -122,7 +125,7 @@ class Encoder:
         return align(self.tokenizer, sentences)
 
     def forward(self, batch: Sequence[Pieces], *, hidden_states: bool = False) -> Forward:
-        """One forward pass over sentences padded to the longest, segment ids all zero.
+        """One forward pass over sentences padded to the longest, segment ids all zero if the pieces have no others.
 
         Args:
             batch: what to read.
@@ -133,7 +136,7 @@ class Encoder:
         """
         ids, mask = self.pad(batch)
         layers = self.layers if hidden_states else None
-        attentions, hidden = self._run(ids, mask, hidden_states=hidden_states)
+        attentions, hidden = self._run(ids, mask, self.segment_ids(batch), hidden_states=hidden_states)
         return Forward(attentions, mask, hidden, layers)
 
     @property
@@ -160,6 +163,18 @@ class Encoder:
             ids[row, : len(pieces)] = torch.tensor(pieces.ids)
             mask[row, : len(pieces)] = True
         return ids.to(self.device), mask.to(self.device)
+
+    def segment_ids(self, batch: Sequence[Pieces]) -> Int[Tensor, "batch n"] | None:
+        """Padded as by `pad`; None if they are all zero, which is what models take for granted."""
+        if all(pieces.segment_ids is None for pieces in batch):
+            return None
+        n = max(len(pieces) for pieces in batch)
+        given = [pieces.segment_ids or [0] * len(pieces) for pieces in batch]
+        return torch.tensor([row + [0] * (n - len(row)) for row in given], device=self.device)
+
+    def classes(self, batch: Sequence[Pieces]) -> Int[Tensor, "batch n"]:
+        """Index into `extractors.TOKEN_CLASSES` of every piece, −1 on padding."""
+        return token_classes(self.forms, self.tokenizer.mask_token_id, batch)
 
     @property
     def double(self) -> Encoder:
@@ -242,7 +257,12 @@ class Encoder:
 
     @torch.inference_mode()
     def _run(
-        self, ids: Int[Tensor, "batch n"], mask: Bool[Tensor, "batch n"], *, hidden_states: bool = False
+        self,
+        ids: Int[Tensor, "batch n"],
+        mask: Bool[Tensor, "batch n"],
+        segment_ids: Int[Tensor, "batch n"] | None = None,
+        *,
+        hidden_states: bool = False,
     ) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...] | None]:
         """Attention of all layers, and all hidden states if asked for."""
         output = self.model(
@@ -251,6 +271,7 @@ class Encoder:
             output_attentions=True,
             output_hidden_states=hidden_states,
             return_dict=True,
+            **({} if segment_ids is None else {"token_type_ids": segment_ids}),
         )
         attentions = tuple(getattr(output, "attentions", None) or ())
         expected = self.model.config.num_hidden_layers
@@ -270,18 +291,3 @@ class Encoder:
                     "same number of heads in every layer can be analysed"
                 )
         return attentions, tuple(output.hidden_states) if hidden_states else None
-
-
-def _max_length(model: Any) -> int | None:
-    """Length limit set by the position embeddings.
-
-    RoBERTa-like models start counting positions after the padding index, so they take fewer pieces than
-    their table has rows.
-    """
-    limit = getattr(model.config, "max_position_embeddings", None)
-    if not isinstance(limit, int) or limit <= 0:
-        return None
-    for name, module in model.named_modules():
-        if name.endswith("position_embeddings") and getattr(module, "padding_idx", None) is not None:
-            return limit - int(module.padding_idx) - 1
-    return limit

@@ -188,16 +188,18 @@ def _map_batch(encoder: Encoder, batch: Batch, make: MapMaker) -> MapBatch:
         return [make(twin, [pieces[i]])[0][0].cpu() for i in indices]
 
     special_mask = torch.zeros(maps.shape[0], maps.shape[-1], dtype=torch.bool)
-    labels = []
+    labels, forms = [], []
     for row, (sentence, p) in enumerate(batch):
         if make.level == "word":
             at = torch.tensor(p.special)
             words = iter(sentence.words)
             specials = (token for token, position in zip(p.tokens, p.positions, strict=True) if p.special[position])
             labels.append(tuple(next(specials) if special else next(words) for special in p.special))
+            forms.append(labels[-1])
         else:
             at = torch.tensor([p.special[position] for position in p.positions])
             labels.append(tuple(p.tokens))
+            forms.append(tuple(encoder.forms[piece] for piece in p.ids))
         special_mask[row, : len(at)] = at
     return MapBatch(
         maps=maps,
@@ -205,6 +207,7 @@ def _map_batch(encoder: Encoder, batch: Batch, make: MapMaker) -> MapBatch:
         special=special_mask,
         sentences=sentences,
         labels=tuple(labels),
+        forms=tuple(forms),
         kind=make.kind.name,
         level=make.level,
         noise=make.kind.noise,

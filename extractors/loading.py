@@ -86,6 +86,21 @@ def load_model(
     return model, _files(name_or_path, model)
 
 
+def max_length(model: Any) -> int | None:
+    """Length limit set by the position embeddings.
+
+    RoBERTa-like models start counting positions after the padding index, so they take fewer pieces than
+    their table has rows.
+    """
+    limit = getattr(model.config, "max_position_embeddings", None)
+    if not isinstance(limit, int) or limit <= 0:
+        return None
+    for name, module in model.named_modules():
+        if name.endswith("position_embeddings") and getattr(module, "padding_idx", None) is not None:
+            return limit - int(module.padding_idx) - 1
+    return limit
+
+
 def _check_folder(name_or_path: str | Path) -> None:
     """A path that is none should be told as such, not as a malformed Hub id."""
     name = str(name_or_path)

@@ -39,7 +39,8 @@ class MapBatch:
         lengths: number of positions of each sentence, special tokens included; shape (batch,).
         special: True at special tokens; shape (batch, n).
         sentences: the sentences, in batch order.
-        labels: for each sentence the form of each position.
+        labels: for each sentence what stands at each position, pieces as the tokenizer writes them.
+        forms: the same as text, without the tokenizer's marks.
         kind: name of the map kind, see `extractors.kinds`.
         level: ``"word"`` or ``"token"``.
         noise: relative difference below which two values must not be compared, see `exact`.
@@ -51,6 +52,7 @@ class MapBatch:
     special: Bool[Tensor, "batch n"]
     sentences: tuple[Sentence, ...]
     labels: tuple[tuple[str, ...], ...] = ()
+    forms: tuple[tuple[str, ...], ...] = ()
     kind: str = "weight"
     level: Level = "word"
     noise: float = FLOAT32_NOISE

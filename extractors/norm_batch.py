@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import math
-import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -24,10 +22,6 @@ from extractors.kinds.mixing import MIXING_VARIANTS, mixing_ratios
 from extractors.layers import FFBias
 from extractors.making import check_attention
 from extractors.pieces import Pieces
-
-TOKEN_CLASSES = ("[CLS]", "[SEP]", "[MASK]", "punctuation", "other")
-"""Special tokens before the first word count as [CLS], all others as [SEP], whatever the model calls them. Punctuation
-is a piece of a word all of whose characters Unicode calls punctuation."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +133,7 @@ def _norm_batch(
         ratios=torch.stack(ratios, dim=2),
         lengths=torch.tensor([len(p) for p in pieces]),
         ids=encoder.pad(pieces)[0].cpu(),
-        classes=_classes(encoder, pieces, sentences),
+        classes=encoder.classes(pieces),
         sentences=sentences,
     )
 
@@ -180,7 +174,7 @@ def _stage_batch(
         maps=torch.stack(by_layer, dim=1).masked_fill(~inside, 0),
         components=("LN", "FF", "RES") if pre_norm else ("FF", "RES", "LN"),
         lengths=torch.tensor([len(p) for p in pieces]),
-        classes=_classes(encoder, pieces, sentences),
+        classes=encoder.classes(pieces),
         labels=tuple(tuple(p.tokens) for p in pieces),
         sentences=sentences,
     )
@@ -196,27 +190,3 @@ def _masked(encoder: Encoder, pieces: Pieces, rate: float, key: str) -> Pieces:
         ids=[mask[0] if h else one for one, h in zip(pieces.ids, hit, strict=True)],
         tokens=[mask[1] if h else one for one, h in zip(pieces.tokens, hit, strict=True)],
     )
-
-
-def _classes(encoder: Encoder, pieces: Sequence[Pieces], sentences: Sequence[Sentence]) -> Int[Tensor, "batch n"]:
-    cls, sep, mask, punctuation, other = range(len(TOKEN_CLASSES))
-    classes = torch.full((len(pieces), max(len(p) for p in pieces)), -1)
-    for row, (p, sentence) in enumerate(zip(pieces, sentences, strict=True)):
-        marks = [is_punctuation(word) for word in sentence.words]
-        first_word = p.special.index(False) if False in p.special else math.inf
-        words = iter(marks)
-        by_position = [
-            (cls if at < first_word else sep) if special else punctuation if next(words) else other
-            for at, special in enumerate(p.special)
-        ]
-        found = [
-            mask if one == encoder.tokenizer.mask_token_id else by_position[at]
-            for one, at in zip(p.ids, p.positions, strict=True)
-        ]
-        classes[row, : len(found)] = torch.tensor(found)
-    return classes
-
-
-def is_punctuation(word: str) -> bool:
-    """Whether all characters are punctuation by their Unicode category."""
-    return all(unicodedata.category(character).startswith("P") for character in word)

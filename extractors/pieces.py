@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +27,7 @@ class Pieces:
         substituted: how many words the tokenizer made nothing of (a lone control or zero-width character);
             the model reads its unknown token in their place, so that every word keeps its row.
         unknown: how many words have a piece that is the unknown token, those substituted included.
+        segment_ids: which of two texts each piece belongs to (``token_type_ids``); None: all zero.
     """
 
     ids: list[int]
@@ -35,9 +36,21 @@ class Pieces:
     special: list[bool]
     substituted: int
     unknown: int
+    segment_ids: list[int] | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Segment(Sentence):
+    """A stretch of text that was cut by pieces, so that its words are pieces.
+
+    Attributes:
+        pieces: what the model reads.
+    """
+
+    pieces: Pieces
 
 
 class Unalignable(ValueError):  # noqa: N818
@@ -55,13 +68,14 @@ def align(tokenizer: Any, sentences: Sequence[Sentence]) -> list[Pieces | Unalig
 
     Args:
         tokenizer: a fast Hugging Face tokenizer, see `prepare_tokenizer`.
-        sentences: at least one.
+        sentences: at least one. A `Segment` has its pieces already.
 
     Returns:
         one `Pieces` per sentence, or an `Unalignable` that tells why there is none.
     """
-    added = tokenizer.added_tokens_decoder.items()
-    reserved = {*tokenizer.all_special_ids, *(i for i, token in added if token.special)} - {tokenizer.unk_token_id}
+    if any(isinstance(sentence, Segment) for sentence in sentences):
+        return [s.pieces if isinstance(s, Segment) else align(tokenizer, [s])[0] for s in sentences]
+    reserved = _reserved(tokenizer)
     space = " " if _needs_space(tokenizer) else ""
     encodings = tokenizer(
         [[space + word for word in sentence.words] for sentence in sentences],
@@ -76,6 +90,30 @@ def align(tokenizer: Any, sentences: Sequence[Sentence]) -> list[Pieces | Unalig
         except Unalignable as reason:
             aligned.append(reason)
     return aligned
+
+
+def read_texts(tokenizer: Any, texts: Sequence[str]) -> Iterator[list[tuple[int, str]]]:
+    """Pieces, each an id and a token, of texts without special tokens.
+
+    As in `align`, special tokens in the text are text, or the unknown token.
+
+    Raises:
+        ModelError: a text is read as a special token and there is no unknown token to put there.
+    """
+    reserved, unk = _reserved(tokenizer), (tokenizer.unk_token_id, tokenizer.unk_token)
+    space = " " if _needs_space(tokenizer) else ""
+    given = [space + text.strip() for text in texts]
+    for encoding in tokenizer(given, add_special_tokens=False, split_special_tokens=True, verbose=False).encodings:
+        pieces = list(zip(encoding.ids, encoding.tokens, strict=True))
+        if unk[0] is None and (mistaken := next((token for piece, token in pieces if piece in reserved), None)):
+            raise ModelError(f"the tokenizer reads {mistaken!r} in the text as a special token")
+        yield [unk if piece in reserved else (piece, token) for piece, token in pieces]
+
+
+def _reserved(tokenizer: Any) -> set[int]:
+    """Ids that stand for more than text, the unknown token aside."""
+    added = tokenizer.added_tokens_decoder.items()
+    return {*tokenizer.all_special_ids, *(i for i, token in added if token.special)} - {tokenizer.unk_token_id}
 
 
 def _align(tokenizer: Any, reserved: set[int], n_words: int, encoding: Any) -> Pieces:

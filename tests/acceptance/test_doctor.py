@@ -28,7 +28,7 @@ def test_every_family_is_healthy(family):
 def test_model_that_attends_to_padding(monkeypatch):
     encoder = tiny.encoder(max_position_embeddings=128)
     honest = encoder._run
-    monkeypatch.setattr(encoder, "_run", lambda ids, mask, **kw: honest(ids, torch.ones_like(mask), **kw))
+    monkeypatch.setattr(encoder, "_run", lambda ids, mask, *a, **kw: honest(ids, torch.ones_like(mask), *a, **kw))
     assert {"nothing on padding", "padded batch equals single sentence"} <= failures(encoder)
 
 
@@ -42,8 +42,8 @@ def test_rows_that_do_not_sum_to_one(monkeypatch):
     encoder = tiny.encoder(max_position_embeddings=128)
     honest = encoder._run
 
-    def spoiled(ids, mask, **options):
-        attentions, hidden = honest(ids, mask, **options)
+    def spoiled(*inputs, **options):
+        attentions, hidden = honest(*inputs, **options)
         return tuple(1.01 * alpha for alpha in attentions), hidden
 
     monkeypatch.setattr(encoder, "_run", spoiled)

@@ -13,8 +13,7 @@ from scipy.stats import spearmanr
 from analyses.norms import FeedForwardChange, FrequencyCorrelation, MixingRatios, NormShares, frequency_ranks
 from corpora_loaders import Sentence, load_treebank
 from corpora_loaders.sample import SAMPLE_TREEBANK
-from extractors import MIXING_VARIANTS, ExtractionLog, ModelError, extract_norms, extract_stages
-from extractors.norm_batch import is_punctuation
+from extractors import MIXING_VARIANTS, ExtractionLog, ModelError, extract_norms, extract_stages, is_punctuation
 from extractors.pieces import Pieces
 from tests import tiny
 from tests.reference.naive_layers import READERS, Naive, naive_layers

@@ -139,7 +139,7 @@ def test_a_registered_kind_flows_through_extraction():
 def test_attention_on_padding_is_refused(monkeypatch):
     encoder = tiny.encoder()
     honest = encoder._run
-    monkeypatch.setattr(encoder, "_run", lambda ids, mask, **kw: honest(ids, torch.ones_like(mask), **kw))
+    monkeypatch.setattr(encoder, "_run", lambda ids, mask, *a, **kw: honest(ids, torch.ones_like(mask), *a, **kw))
     with pytest.raises(ModelError, match="falls on padding"):
         list(extract(encoder, [sentence(3), sentence(9)]))
 
@@ -149,8 +149,8 @@ def test_rows_that_do_not_sum_to_one_are_refused(monkeypatch, spoil):
     encoder = tiny.encoder()
     honest = encoder._run
 
-    def spoiled(ids, mask, **options):
-        attentions, hidden = honest(ids, mask, **options)
+    def spoiled(*inputs, **options):
+        attentions, hidden = honest(*inputs, **options)
         return (*attentions[:2], spoil(attentions[2])), hidden
 
     monkeypatch.setattr(encoder, "_run", spoiled)

@@ -1,0 +1,170 @@
+"""Segments of plain text as the model reads them: ``[CLS] a [SEP] b [SEP]`` (Clark et al. 2019, §3)."""
+
+from __future__ import annotations
+
+import inspect
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal, get_args
+
+from corpora_loaders import Corpus, CorpusError, Pair, PlainText, Sentence, pair_paragraphs
+from extractors.encoder import Encoder
+from extractors.errors import ModelError
+from extractors.pieces import Pieces, Segment, read_texts
+
+SegmentIds = Literal["zeros", "pair"]
+
+SEGMENT_LENGTH = 128
+"""Pieces of a segment in the paper, special tokens included."""
+
+
+@dataclass(frozen=True)
+class Segments(Corpus):
+    """Pairs of neighbouring stretches of text, each a `Segment`, with an account of what became of the text.
+
+    Attributes:
+        made: how many segments the text holds; if more than were asked for, these are a random sample.
+        halved: how many of those lie inside one paragraph and are cut in its middle.
+        text_pieces: pieces of the whole text.
+        left_over: pieces at the end of a document that are too few for a segment.
+    """
+
+    unit: ClassVar[str] = "segments"
+
+    made: int = 0
+    halved: int = 0
+    text_pieces: int = 0
+    left_over: int = 0
+
+    def counts(self) -> dict[str, int]:
+        """How much there is of everything."""
+        return {
+            **super().counts(),
+            "segments_made": self.made,
+            "segments_halved": self.halved,
+            "text_pieces": self.text_pieces,
+            "text_pieces_left_over": self.left_over,
+        }
+
+    def remarks(self) -> list[str]:
+        """How the text was cut."""
+        chosen = f", of which {len(self):,} were drawn at random" if len(self) < self.made else ""
+        return [
+            f"The text of {self.text_pieces:,} pieces gives {self.made:,} segments{chosen}.",
+            f"In {self.halved:,} segments no paragraph ends, so they were cut in the middle of one.",
+            f"Pieces at the end of documents that were too few for a segment: {self.left_over:,}.",
+        ]
+
+
+def make_segments(
+    encoder: Encoder,
+    text: PlainText,
+    count: int | None = None,
+    *,
+    max_length: int = SEGMENT_LENGTH,
+    seed: int = 0,
+    segment_ids: SegmentIds = "zeros",
+) -> Segments:
+    """Cut a text into segments of two consecutive stretches, see `corpora_loaders.pair_paragraphs`.
+
+    Args:
+        encoder: whose tokenizer cuts words into pieces.
+        text: paragraphs and documents.
+        count: draw so many segments at random (the paper: 1,000; its released data: 992); None takes all.
+        max_length: most pieces of a segment, special tokens included.
+        seed: of cuts and the draw. What happens inside a document depends on its id and the seed alone.
+        segment_ids: ``"zeros"``, as the paper's maps were made; ``"pair"`` gives what the tokenizer says of pairs,
+            1 for the second paragraph of BERT.
+
+    Raises:
+        ValueError: a bad option.
+        ModelError: a length that the model does not take, or no segment embeddings to tell a pair.
+        CorpusError: no document has two pieces.
+    """
+    if segment_ids not in get_args(SegmentIds):
+        raise ValueError(f"segment_ids must be 'zeros' or 'pair', not {segment_ids!r}")
+    if count is not None and count < 1:
+        raise ValueError(f"count must be at least 1, not {count}")
+    if encoder.max_length is not None and max_length > encoder.max_length:
+        raise ModelError(f"segments of {max_length} pieces are too long; this model takes {encoder.max_length}")
+    frame = _Frame(encoder, typed=segment_ids == "pair")
+    if max_length < frame.size + 2:
+        raise ValueError(f"segments of {max_length} pieces hold no pair; {frame.size + 2} is the least")
+    draw = random.Random(f"{seed} draw")  # noqa: S311
+    chosen: list[tuple[int, Segment]] = []
+    made = halved = text_pieces = left_over = 0
+    for document in text.documents():
+        read = list(read_texts(encoder.tokenizer, [p.text or " ".join(p.words) for p in document]))
+        lengths = [len(pieces) for pieces in read]
+        flat = [(paragraph, *piece) for paragraph, pieces in zip(document, read, strict=True) for piece in pieces]
+        rng = random.Random(f"{seed} {document[0].document}")  # noqa: S311
+        stop = 0
+        for pair in pair_paragraphs(lengths, max_length - frame.size, rng):
+            stop = pair.stop
+            halved += pair.halved
+            if count is None or len(chosen) < count:
+                chosen.append((made, frame.segment(pair, flat)))
+            elif (place := draw.randrange(made + 1)) < count:  # every segment with the same chance, in one pass
+                chosen[place] = made, frame.segment(pair, flat)
+            made += 1
+        text_pieces += len(flat)
+        left_over += len(flat) - stop
+    if not chosen:
+        raise CorpusError("no document has two pieces that could make a segment", file=text.files[0].path)
+    chosen.sort(key=lambda item: item[0])
+    return Segments(tuple(segment for _, segment in chosen), text.files, made, halved, text_pieces, left_over)
+
+
+class _Frame:
+    """The special tokens around a pair, as the tokenizer puts them around two short texts."""
+
+    def __init__(self, encoder: Encoder, *, typed: bool) -> None:
+        self.encoder, self.typed = encoder, typed
+        encoding = encoder.tokenizer("a", "b").encodings[0]
+        pieces = list(zip(encoding.ids, encoding.tokens, encoding.type_ids, strict=True))
+        sides = encoding.sequence_ids
+        a, b = ([i for i, side in enumerate(sides) if side == k] for k in (0, 1))
+        self.before, self.between, self.after = pieces[: a[0]], pieces[a[-1] + 1 : b[0]], pieces[b[-1] + 1 :]
+        self.types = pieces[a[0]][2], pieces[b[0]][2]
+        self.size = len(self.before) + len(self.between) + len(self.after)
+        if typed:
+            known = "token_type_ids" in inspect.signature(encoder.model.forward).parameters
+            rows = getattr(encoder.model.config, "type_vocab_size", 0) if known else 0
+            if self.types[0] == self.types[1] or rows <= max(self.types):
+                raise ModelError(
+                    f"{encoder.name or encoder.family}: {encoder.family!r} models do not tell the texts of a pair by "
+                    "segment ids; use segment ids 'zeros'"
+                )
+
+    def segment(self, pair: Pair, document: Sequence[tuple[Sentence, int, str]]) -> Segment:
+        own = document[pair.start : pair.stop]
+        a, b = document[pair.start : pair.cut], document[pair.cut : pair.stop]
+        framed: list[tuple[int, str, int]] = [
+            *self.before,
+            *((piece, token, self.types[0]) for _, piece, token in a),
+            *self.between,
+            *((piece, token, self.types[1]) for _, piece, token in b),
+            *self.after,
+        ]
+        special = [True] * len(framed)
+        for at, side in ((len(self.before), a), (len(self.before) + len(a) + len(self.between), b)):
+            special[at : at + len(side)] = [False] * len(side)
+        pieces = Pieces(
+            ids=[piece for piece, _, _ in framed],
+            tokens=[token for _, token, _ in framed],
+            positions=list(range(len(framed))),
+            special=special,
+            substituted=0,
+            unknown=sum(piece == self.encoder.tokenizer.unk_token_id for _, piece, _ in own),
+            segment_ids=[segment for _, _, segment in framed] if self.typed else None,
+        )
+        first = own[0][0]
+        return Segment(
+            id=f"{first.document}+{pair.start}",
+            words=tuple(self.encoder.forms[piece] for _, piece, _ in own),
+            document=first.document,
+            file=first.file,
+            line=first.line,
+            pieces=pieces,
+        )
