@@ -4,9 +4,11 @@ from extractors.encoder import Encoder
 from extractors.errors import ExtractionError, ModelError
 from extractors.extraction import DEFAULT_BATCH_CELLS, ExtractionLog, Skipped, extract
 from extractors.forward import Forward
+from extractors.gradients import GradientBatch, GradientLoss, extract_gradients
 from extractors.kinds import MapKind, get_kind, list_kinds, register_kind
 from extractors.kinds.mixing import MIXING_VARIANTS
 from extractors.layers import Architecture, FFBias, Layer, register_architecture
+from extractors.loading import load_masked_lm
 from extractors.making import MapMaker, Merge, Normalize
 from extractors.map_batch import FLOAT32_NOISE, Level, MapBatch
 from extractors.norm_batch import NormBatch, StageBatch, extract_norms, extract_stages
@@ -26,6 +28,8 @@ __all__ = [
     "ExtractionLog",
     "FFBias",
     "Forward",
+    "GradientBatch",
+    "GradientLoss",
     "Layer",
     "Level",
     "MapBatch",
@@ -40,11 +44,13 @@ __all__ = [
     "Skipped",
     "StageBatch",
     "extract",
+    "extract_gradients",
     "extract_norms",
     "extract_stages",
     "get_kind",
     "is_punctuation",
     "list_kinds",
+    "load_masked_lm",
     "make_segments",
     "register_architecture",
     "register_kind",

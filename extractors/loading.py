@@ -86,6 +86,36 @@ def load_model(
     return model, _files(name_or_path, model)
 
 
+def load_masked_lm(
+    name_or_path: str | Path, revision: str | None = None, dtype: torch.dtype = torch.float32
+) -> Any | None:
+    """The model with its masked-LM head and eager attention; None if the checkpoint has no such head.
+
+    Raises:
+        ModelError: it cannot be found or loaded.
+    """
+    _check_folder(name_or_path)
+    with _quiet():
+        try:
+            config = transformers.AutoConfig.from_pretrained(
+                str(name_or_path), revision=revision, trust_remote_code=False
+            )
+            if type(config) not in transformers.MODEL_FOR_MASKED_LM_MAPPING:
+                return None
+            model, info = transformers.AutoModelForMaskedLM.from_pretrained(
+                str(name_or_path),
+                revision=revision,
+                dtype=dtype,
+                attn_implementation="eager",
+                use_safetensors=True,
+                trust_remote_code=False,
+                output_loading_info=True,
+            )
+        except (OSError, ValueError, KeyError, ImportError, RuntimeError, HFValidationError) as error:
+            raise ModelError(f"cannot load {str(name_or_path)!r}: {_first_line(error)}") from error
+    return None if info["missing_keys"] else model.eval()
+
+
 def max_length(model: Any) -> int | None:
     """Length limit set by the position embeddings.
 

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from corpora_loaders import Sentence
 from extractors.encoder import Encoder
-from extractors.errors import ModelError
 from extractors.extraction import DEFAULT_BATCH_CELLS, ExtractionLog, TooLong, plan
 from extractors.kinds.attention_block import attnres, attnresln, value_norms
 from extractors.kinds.feed_forward import FF_KINDS, feed_forward_norms
 from extractors.kinds.mixing import MIXING_VARIANTS, mixing_ratios
 from extractors.layers import FFBias
 from extractors.making import check_attention
+from extractors.masking import check_masking, mask_pieces
 from extractors.pieces import Pieces
 
 
@@ -107,12 +105,9 @@ def extract_norms(
         ValueError: a rate outside 0 … 1.
         ModelError: nothing to mask with; or as for `extractors.extract`.
     """
-    if not 0 <= mask_rate <= 1:
-        raise ValueError(f"mask_rate must be from 0 to 1, not {mask_rate}")
-    if mask_rate and encoder.tokenizer.mask_token_id is None:
-        raise ModelError(f"{encoder.name or encoder.family}: its tokenizer has no mask token; use a mask rate of 0")
+    check_masking(encoder, mask_rate)
     for batch in plan(encoder, sentences, batch_cells, max_length, too_long, log or ExtractionLog()):
-        pieces = [_masked(encoder, p, mask_rate, f"{seed} {s.id}") if mask_rate else p for s, p in batch]
+        pieces = [mask_pieces(encoder, p, mask_rate, f"{seed} {s.id}")[0] if mask_rate else p for s, p in batch]
         yield _norm_batch(encoder, pieces, tuple(sentence for sentence, _ in batch), ff_bias)
 
 
@@ -177,16 +172,4 @@ def _stage_batch(
         classes=encoder.classes(pieces),
         labels=tuple(tuple(p.tokens) for p in pieces),
         sentences=sentences,
-    )
-
-
-def _masked(encoder: Encoder, pieces: Pieces, rate: float, key: str) -> Pieces:
-    seed = int.from_bytes(hashlib.sha256(key.encode()).digest()[:8], "big")
-    draws = np.random.default_rng(seed).random(len(pieces))
-    hit = [draw < rate and not pieces.special[at] for draw, at in zip(draws, pieces.positions, strict=True)]
-    mask = encoder.tokenizer.mask_token_id, encoder.tokenizer.mask_token
-    return replace(
-        pieces,
-        ids=[mask[0] if h else one for one, h in zip(pieces.ids, hit, strict=True)],
-        tokens=[mask[1] if h else one for one, h in zip(pieces.tokens, hit, strict=True)],
     )

@@ -1,0 +1,90 @@
+"""Does what heads attend to matter to the loss? (Clark et al. 2019, §3.2, Figure 3)."""
+
+from __future__ import annotations
+
+import pandas as pd
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+from torch.nn import functional
+from torchmetrics import Metric
+
+from extractors import TOKEN_CLASSES, GradientBatch
+
+
+class GradientImportance(Metric):
+    """Mean |∂L/∂α| per layer, head and class of the token attended to, with the attention that goes there.
+
+    A no-op shows as much attention with little gradient: changing it would not change the loss.
+
+    Args:
+        n_layers, n_heads: shape of the model's attention.
+    """
+
+    full_state_update = False
+    macro: Float[Tensor, "2 layers heads classes"]
+    pooled: Float[Tensor, "layers heads classes"]
+    inputs: Int[Tensor, " classes"]
+    weights: Int[Tensor, " classes"]
+    total: Int[Tensor, ""]
+    loss: Float[Tensor, ""]
+
+    def __init__(self, n_layers: int, n_heads: int) -> None:
+        super().__init__(compute_with_cache=False)
+        self.n_layers, self.n_heads = n_layers, n_heads
+        shape = (n_layers, n_heads, len(TOKEN_CLASSES))
+        self.add_state("macro", torch.zeros(2, *shape, dtype=torch.float64), "sum", persistent=True)
+        self.add_state("pooled", torch.zeros(shape, dtype=torch.float64), "sum", persistent=True)
+        self.add_state("inputs", torch.zeros(len(TOKEN_CLASSES), dtype=torch.int64), "sum", persistent=True)
+        self.add_state("weights", torch.zeros(len(TOKEN_CLASSES), dtype=torch.int64), "sum", persistent=True)
+        self.add_state("total", torch.tensor(0), "sum", persistent=True)
+        self.add_state("loss", torch.tensor(0.0, dtype=torch.float64), "sum", persistent=True)
+
+    def update(self, batch: GradientBatch) -> None:
+        """Add a batch."""
+        device = self.macro.device
+        classes = batch.classes.to(batch.alpha.device)
+        inside = (classes >= 0).to(batch.alpha.dtype)
+        member = functional.one_hot(classes.clamp(min=0), len(TOKEN_CLASSES)) * (classes >= 0)[..., None]
+        gradients, attention = (
+            torch.einsum("blhij,bi,bjc->blhc", maps, inside, member.to(maps.dtype)).to(device).double()
+            for maps in (batch.gradients, batch.alpha)
+        )
+        n, size = (classes >= 0).sum(1).to(device), member.sum(1).to(device)
+        cells = size * n[:, None]
+        self.macro[0] += (gradients / cells.clamp(min=1)[:, None, None]).sum(0)
+        self.macro[1] += (attention / n[:, None, None, None]).sum(0)
+        self.pooled += gradients.sum(0)
+        self.inputs += (size > 0).sum(0)
+        self.weights += cells.sum(0)
+        self.total += len(n)
+        self.loss += batch.losses.double().sum().to(device)
+
+    def compute(self) -> pd.DataFrame:
+        """One row per layer, head and class that occurs, 1-based.
+
+        Columns: ``gradient``, mean |∂L/∂α| over the weights to the class in an input, then over the inputs that have
+        it; ``gradient_pooled``, over all weights of all inputs; ``attention``, the share of attention that goes
+        there, mean over rows, then over all inputs; ``inputs`` that have the class; ``weights``, how many in one head;
+        ``loss``, mean over inputs.
+        """
+        inputs, weights = self.inputs.tolist(), self.weights.tolist()
+        gradients, attention = self.macro.cpu().numpy()
+        pooled = self.pooled.cpu().numpy()
+        return pd.DataFrame(
+            {
+                "layer": layer + 1,
+                "head": head + 1,
+                "class": name,
+                "gradient": gradients[layer, head, c] / inputs[c],
+                "gradient_pooled": pooled[layer, head, c] / weights[c],
+                "attention": attention[layer, head, c] / int(self.total),
+                "inputs": inputs[c],
+                "weights": weights[c],
+                "loss": float(self.loss) / int(self.total),
+            }
+            for layer in range(self.n_layers)
+            for head in range(self.n_heads)
+            for c, name in enumerate(TOKEN_CLASSES)
+            if inputs[c]
+        )

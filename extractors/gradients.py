@@ -1,0 +1,154 @@
+"""How much a loss depends on each attention weight: |∂L/∂α| (Clark et al. 2019, §3.2, Figure 3).
+
+The paper's code for this was not published. What it leaves open is chosen here: 15 % of the pieces are masked, each
+sentence's loss is the mean over its masked pieces, and the gradient is taken with respect to each weight with all
+others held as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+from torch.nn import functional
+
+from corpora_loaders import Sentence
+from extractors.encoder import Encoder
+from extractors.errors import ModelError
+from extractors.extraction import DEFAULT_BATCH_CELLS, ExtractionLog, TooLong, plan
+from extractors.masking import check_masking, mask_pieces
+from extractors.pieces import Pieces
+
+GradientLoss = Literal["mlm", "hidden"]
+
+MASK_RATE = 0.15
+"""Share of pieces that are masked, as in the pre-training of BERT."""
+
+
+@dataclass(frozen=True, eq=False)
+class GradientBatch:
+    """Gradients of a padded batch at token level.
+
+    Attributes:
+        gradients: |∂L/∂α|, shape (batch, layers, heads, n, n), 0 outside the sentence.
+        alpha: the attention weights of the same pass.
+        classes: index into `extractors.TOKEN_CLASSES`, −1 on padding; shape (batch, n). Masked pieces are [MASK].
+        losses: L of each sentence.
+        sentences: the sentences.
+    """
+
+    gradients: Float[Tensor, "batch layers heads n n"]
+    alpha: Float[Tensor, "batch layers heads n n"]
+    classes: Int[Tensor, "batch n"]
+    losses: Float[Tensor, " batch"]
+    sentences: tuple[Sentence, ...]
+
+
+def extract_gradients(
+    encoder: Encoder,
+    sentences: Iterable[Sentence],
+    loss: GradientLoss,
+    *,
+    masked_lm: Any = None,
+    mask_rate: float = MASK_RATE,
+    seed: int = 0,
+    batch_cells: int = DEFAULT_BATCH_CELLS,
+    too_long: TooLong = "skip",
+    max_length: int | None = None,
+    log: ExtractionLog | None = None,
+) -> Iterator[GradientBatch]:
+    """Gradients of all sentences; costs about three forward passes.
+
+    Losses, each the mean over the masked pieces of a sentence:
+
+    * ``"mlm"``: cross-entropy of the piece that stood there, the loss that BERT was trained with;
+    * ``"hidden"``: squared distance of the final hidden states to those of the same sentence without masks, mean over
+      components. It asks the same, what the model makes of a gap, of a model without a masked-LM head.
+
+    Args:
+        encoder, sentences, batch_cells, too_long, max_length, log: as for `extractors.extract`.
+        loss: one of these, to be chosen knowingly.
+        masked_lm: the same model with its head, see `extractors.load_masked_lm`; for ``"mlm"`` only.
+        mask_rate: probability of a piece to be masked; one per sentence is at least.
+        seed: of the masks; they depend on the sentence's id and the seed alone.
+
+    Raises:
+        ValueError: a bad option, or no head for ``"mlm"``.
+        ModelError: no mask token, or an output that does not depend on the attention weights the model gives.
+    """
+    if loss not in get_args(GradientLoss):
+        raise ValueError(f"loss must be 'mlm' or 'hidden', not {loss!r}")
+    if loss == "mlm" and masked_lm is None:
+        raise ValueError("the masked-LM loss needs a model with a masked-LM head")
+    if not 0 < mask_rate <= 1:
+        raise ValueError(f"mask_rate must be above 0 and at most 1, not {mask_rate}")
+    check_masking(encoder, mask_rate)
+    model = masked_lm.to(encoder.device).eval() if loss == "mlm" else encoder.model
+
+    def batches() -> Iterator[GradientBatch]:
+        for batch in plan(encoder, sentences, batch_cells, max_length, too_long, log or ExtractionLog()):
+            yield _gradient_batch(encoder, model, batch, loss, mask_rate, seed)
+
+    return batches()
+
+
+def _gradient_batch(
+    encoder: Encoder, model: Any, batch: Sequence[tuple[Sentence, Pieces]], loss: GradientLoss, rate: float, seed: int
+) -> GradientBatch:
+    clean = [pieces for _, pieces in batch]
+    drawn = [mask_pieces(encoder, p, rate, f"{seed} {s.id}", one_at_least=True) for s, p in batch]
+    masked = [pieces for pieces, _ in drawn]
+    targets, mask = encoder.pad(clean)
+    hit = torch.zeros_like(mask)
+    for row, (_, places) in enumerate(drawn):
+        hit[row, places] = True
+    with torch.enable_grad():
+        output = _read(encoder, model, masked)
+        if loss == "mlm":
+            logits = output.logits
+            errors = functional.cross_entropy(logits[hit], targets[hit], reduction="none")
+        else:
+            with torch.no_grad():
+                aim = _read(encoder, model, clean)[0]
+            errors = (output[0] - aim)[hit].square().mean(-1)
+        by_piece = errors.new_zeros(hit.shape).masked_scatter(hit, errors)
+        losses = by_piece.sum(1) / hit.sum(1).clamp(min=1)
+        attentions = tuple(output.attentions)
+        try:
+            gradients = torch.autograd.grad(losses.sum(), attentions)
+        except RuntimeError as error:
+            raise ModelError(
+                f"{encoder.name or encoder.family}: its output does not depend on the attention weights that it "
+                f"gives, so there is no gradient ({str(error).split('. ', 1)[0]})"
+            ) from error
+    inside = mask[:, None, None, :, None] & mask[:, None, None, None, :]
+    return GradientBatch(
+        gradients=torch.stack(gradients, dim=1).abs_() * inside,
+        alpha=torch.stack([alpha.detach() for alpha in attentions], dim=1),
+        classes=encoder.classes(masked),
+        losses=losses.detach(),
+        sentences=tuple(sentence for sentence, _ in batch),
+    )
+
+
+def _read(encoder: Encoder, model: Any, pieces: Sequence[Pieces]) -> Any:
+    ids, mask = encoder.pad(pieces)
+    segment_ids = encoder.segment_ids(pieces)
+    # With all parameters frozen nothing would be recorded; a graph can always begin at the embedded words.
+    start = model.get_input_embeddings().register_forward_hook(
+        lambda _module, _inputs, embedded: embedded if embedded.requires_grad else embedded.requires_grad_()
+    )
+    try:
+        return model(
+            input_ids=ids,
+            attention_mask=mask.long(),
+            output_attentions=True,
+            return_dict=True,
+            **({} if segment_ids is None else {"token_type_ids": segment_ids}),
+        )
+    finally:
+        start.remove()
