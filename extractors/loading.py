@@ -100,7 +100,7 @@ def load_masked_lm(
             config = transformers.AutoConfig.from_pretrained(
                 str(name_or_path), revision=revision, trust_remote_code=False
             )
-            if type(config) not in transformers.MODEL_FOR_MASKED_LM_MAPPING:
+            if config.is_encoder_decoder or type(config) not in transformers.MODEL_FOR_MASKED_LM_MAPPING:
                 return None
             model, info = transformers.AutoModelForMaskedLM.from_pretrained(
                 str(name_or_path),

@@ -6,21 +6,28 @@ from reports.norms import NormResults, write_norms
 from reports.page import Section, write_report
 from reports.provenance import git_commit, versions
 from reports.run_folder import RunFolder, RunFolderError
-from reports.terminal import WIDE, best_heads_table, norms_table
+from reports.surface import ClusterResults, SurfaceResults, write_clusters, write_surface
+from reports.terminal import WIDE, best_heads_table, clusters_table, norms_table, surface_table
 
 __all__ = [
     "WIDE",
+    "ClusterResults",
     "NormResults",
     "RunFolder",
     "RunFolderError",
     "Section",
+    "SurfaceResults",
     "best_heads_table",
+    "clusters_table",
     "git_commit",
     "norms_table",
     "records",
+    "surface_table",
     "to_json",
     "versions",
+    "write_clusters",
     "write_dependency",
     "write_norms",
     "write_report",
+    "write_surface",
 ]

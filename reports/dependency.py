@@ -9,7 +9,8 @@ from typing import Any
 import pandas as pd
 
 from analyses.linguistic import DIRECTIONS, TOTALS
-from reports.figures import best_heads_figure, heads_figure, save
+from reports.dependency_figures import best_heads_figure, heads_figure
+from reports.drawing import save
 from reports.format import ARROWS, shown_rows
 from reports.json_text import records
 from reports.page import Section, svg_text

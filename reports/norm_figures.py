@@ -2,26 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
-
 import matplotlib as mpl
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from reports.figures import BLACK, BLUE, GREY, ORANGE, STYLE, ticks
+from reports.drawing import BLACK, BLUE, CLASSES, GREEN, GREY, ORANGE, PURPLE, SKY, STYLE, YELLOW, by_layer, finish
 
-GREEN, PURPLE, SKY, YELLOW = "#009E73", "#CC79A7", "#56B4E9", "#E69F00"
-
-_CLASSES = {
-    "[CLS]": (BLUE, "o"),
-    "[SEP]": (ORANGE, "s"),
-    "[MASK]": (PURPLE, "D"),
-    "punctuation": (GREEN, "^"),
-    "other": (GREY, "v"),
-    "all": (BLACK, "o"),
-}
 _VARIANTS = {
     "attn-w": (GREY, "o", ":"),
     "attnres-w": (GREY, "s", ":"),
@@ -48,11 +34,11 @@ def shares_figure(shares: pd.DataFrame, *, title: str = "") -> Figure:
         for axes, (column, label, factor) in zip(grid, panels, strict=True):
             for name, group in shares.groupby("class", sort=False):
                 means = group.groupby("layer")[column].mean() * factor
-                colour, marker = _CLASSES[str(name)]
+                colour, marker = CLASSES[str(name)]
                 axes.plot(means.index, means, marker=marker, color=colour, ms=3.5, lw=1.2, label=str(name))
             axes.set_ylim(bottom=0)
-            _by_layer(axes, shares["layer"], label)
-        _finish(figure, grid[0], title)
+            by_layer(axes, shares["layer"], label)
+        finish(figure, grid[0], title)
     return figure
 
 
@@ -68,13 +54,13 @@ def mixing_figure(mixing: pd.DataFrame, *, title: str = "") -> Figure:
                 line["layer"], line["mean"] * 100, style, marker=marker, color=colour, ms=3.5, lw=1.2, label=variant
             )
         for name, group in own[own["variant"] == "attnresln-n"].groupby("class", sort=False):
-            colour, marker = _CLASSES[str(name)]
+            colour, marker = CLASSES[str(name)]
             line = group.sort_values("layer")
             right.plot(line["layer"], line["mean"] * 100, marker=marker, color=colour, ms=3.5, lw=1.2, label=str(name))
         left.set_ylim(0, 100)
         right.set_ylim(bottom=0)
-        _by_layer(left, own["layer"], "mixing ratio (%), all tokens")
-        _by_layer(right, own["layer"], "mixing ratio (%), attnresln-n")
+        by_layer(left, own["layer"], "mixing ratio (%), all tokens")
+        by_layer(right, own["layer"], "mixing ratio (%), attnresln-n")
         for axes in (left, right):
             axes.legend(frameon=False, fontsize=6.5, ncols=3, loc="upper center", bbox_to_anchor=(0.5, -0.2))
         figure.suptitle(title, fontsize=8, x=0.01, ha="left")
@@ -91,20 +77,6 @@ def change_figure(change: pd.DataFrame, *, title: str = "") -> Figure:
             line = group.sort_values("layer")
             axes.plot(line["layer"], line["change"], marker=marker, color=colour, ms=3.5, lw=1.2, label=str(name))
         axes.set_ylim(bottom=0)
-        _by_layer(axes, change["layer"], "change of the map (1 − ρ)")
-        _finish(figure, axes, title)
+        by_layer(axes, change["layer"], "change of the map (1 − ρ)")
+        finish(figure, axes, title)
     return figure
-
-
-def _by_layer(axes: Axes, layers: Iterable[Any], label: str) -> None:
-    places = ticks(max(layers))
-    axes.set_xticks([place + 1 for place in places], [str(place + 1) for place in places])
-    axes.set_xlabel("layer")
-    axes.set_ylabel(label)
-    axes.grid(axis="y", color="#eeeeee", zorder=0)
-
-
-def _finish(figure: Figure, axes: Axes, title: str) -> None:
-    handles, labels = axes.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
-    figure.suptitle(title, fontsize=8, x=0.01, ha="left")

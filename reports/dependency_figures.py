@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
-from typing import Any
 
 import matplotlib as mpl
 import numpy as np
@@ -12,30 +10,8 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from analyses.linguistic import TOTALS
+from reports.drawing import BLACK, BLUE, GREY, ORANGE, STYLE, ticks
 from reports.format import best_head, shown_rows
-
-# Okabe & Ito's palette, distinguishable with any colour vision.
-BLUE, ORANGE, GREY, BLACK = "#0072B2", "#D55E00", "#999999", "#000000"
-
-STYLE: Any = {
-    "font.size": 8,
-    "axes.titlesize": 8,
-    "axes.labelsize": 8,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "svg.hashsalt": "attentionology",  # same input, same file
-    "svg.fonttype": "none",  # text stays text, to be searched and edited
-    "text.parse_math": False,  # a relation may be called $
-    "savefig.dpi": 200,
-}
-
-
-def save(figure: Figure, folder: Path, name: str) -> None:
-    """Write ``name.svg`` and ``name.png``."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with mpl.rc_context(STYLE):
-        figure.savefig(folder / f"{name}.svg", metadata={"Date": None}, bbox_inches="tight")
-        figure.savefig(folder / f"{name}.png", bbox_inches="tight")
 
 
 def best_heads_figure(best: pd.DataFrame, *, min_count: int, title: str = "") -> Figure:
@@ -126,8 +102,3 @@ def heads_figure(cells: pd.DataFrame, best: pd.DataFrame, *, most: int = 12, tit
         if image is not None:
             figure.colorbar(image, ax=grid, label="accuracy (%), better direction", shrink=0.8, pad=0.01)
     return figure
-
-
-def ticks(n: int) -> list[int]:
-    """0-based places of at most seven labels, the first always among them."""
-    return list(range(0, n, max(1, math.ceil(n / 6))))

@@ -1,0 +1,264 @@
+"""The analyses of surface patterns and of clusters of heads on disk and in the report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from analyses.surface import LABELS, STATISTICS, Geography, HeadDistanceTables, SurfaceTables
+from reports.drawing import save
+from reports.format import head_name
+from reports.json_text import records
+from reports.page import Section, svg_text
+from reports.surface_figures import (
+    entropy_figure,
+    gradients_figure,
+    head_map_figure,
+    offsets_figure,
+    statistics_figure,
+    tree_figure,
+)
+from reports.tables import write_csv
+
+_TREE_LEAVES = 400
+_BY_LAYER = ("previous", "next", "self", "first_special", "last_special", "punctuation", "other")
+
+
+@dataclass(frozen=True)
+class SurfaceResults:
+    """What the analysis ``surface`` found.
+
+    Attributes:
+        tables: surface statistics, heads with labels.
+        specials: what the model calls its ``first_special`` and ``last_special`` tokens; without an entry it has none.
+        gradients: `analyses.surface.GradientImportance`, None if there are none.
+        notes: how the numbers came about, a sentence each.
+    """
+
+    tables: SurfaceTables
+    specials: Mapping[str, str]
+    gradients: pd.DataFrame | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ClusterResults:
+    """What the analysis ``clusters`` found.
+
+    Attributes:
+        distances: between all heads.
+        geography: what they add up to.
+        heads: surface statistics of the heads with their labels.
+        specials, notes: as in `SurfaceResults`.
+    """
+
+    distances: HeadDistanceTables
+    geography: Geography
+    heads: pd.DataFrame
+    specials: Mapping[str, str]
+    notes: tuple[str, ...] = ()
+
+
+def write_surface(folder: Path, results: SurfaceResults, *, model: str = "", corpus: str = "") -> Section:
+    """Write tables and figures; returns the section of the report.
+
+    Args:
+        folder: an existing folder.
+        results: what was found.
+        model, corpus: names for the titles.
+    """
+    tables, figures, title = folder / "tables", folder / "figures", f"{model} on {corpus}" if model else ""
+    found, specials = results.tables, results.specials
+    write_csv(found.heads, tables / "surface.csv")
+    write_csv(found.layers, tables / "surface_layers.csv")
+    write_csv(found.offsets, tables / "offsets.csv")
+    write_csv(found.counts, tables / "surface_counts.csv")
+    drawn = {
+        "surface_statistics": statistics_figure(found.heads, specials, title=title),
+        "surface_offsets": offsets_figure(found.offsets, title=title),
+        "surface_entropy": entropy_figure(found.heads, found.layers, specials, title=title),
+    }
+    if results.gradients is not None:
+        write_csv(results.gradients, tables / "gradients.csv")
+        drawn["surface_gradients"] = gradients_figure(results.gradients, specials, title=title)
+    for name, figure in drawn.items():
+        save(figure, figures, name)
+    return Section(
+        title="What attention heads do on the surface of the text",
+        template="surface.html.j2",
+        context={
+            "notes": results.notes,
+            "names": statistic_names(specials),
+            "layers": found.layers.to_dict("records"),
+            "strongest": strongest(found.heads, specials),
+            "labels": label_rows(found.heads, specials),
+            "sink": sinks(found.layers, specials),
+            "shown": [name for name in _BY_LAYER if found.layers[name].notna().any()],
+            "gradients": gradient_rows(results.gradients, specials),
+            "svgs": {name: svg_text(figures / f"{name}.svg") for name in drawn},
+        },
+        summary={
+            "surface": records(found.heads),
+            "surface_layers": records(found.layers),
+            **({} if results.gradients is None else {"gradients": records(results.gradients)}),
+        },
+    )
+
+
+def write_clusters(folder: Path, results: ClusterResults, *, model: str = "", corpus: str = "") -> Section:
+    """Write tables and figures; returns the section of the report. Arguments as for `write_surface`."""
+    tables, figures, title = folder / "tables", folder / "figures", f"{model} on {corpus}" if model else ""
+    geography, distances = results.geography, results.distances
+    about = [name for name in ("layer", "head", "label", "labels", "relation") if name in results.heads]
+    embedding = geography.embedding.merge(results.heads[about], on=["layer", "head"])
+    write_csv(distances.per_row.reset_index(names="head"), tables / "head_distances.csv")
+    write_csv(distances.sums.reset_index(names="head"), tables / "head_distances_sum.csv")
+    write_csv(embedding, tables / "head_embedding.csv")
+    write_csv(geography.neighbours, tables / "head_neighbours.csv")
+    names = label_names(results.specials)
+    drawn = {"head_map": head_map_figure(geography, results.heads, names, title=title)}
+    if 1 < len(embedding) <= _TREE_LEAVES:
+        drawn["head_tree"] = tree_figure(geography, results.heads, title=title)
+    for name, figure in drawn.items():
+        save(figure, figures, name)
+    return Section(
+        title="Which attention heads attend alike",
+        template="clusters.html.j2",
+        context={
+            "notes": results.notes,
+            "rows": distances.rows,
+            "stress": geography.stress,
+            "silhouette": geography.silhouette,
+            "has_relations": "relation" in embedding and bool(embedding["relation"].notna().any()),
+            "neighbours": geography.neighbours.to_dict("records"),
+            "clusters": cluster_rows(embedding, names),
+            "svgs": {name: svg_text(figures / f"{name}.svg") for name in drawn},
+        },
+        summary={
+            "head_embedding": records(embedding),
+            "head_neighbours": records(geography.neighbours),
+            "head_distances": {"rows": distances.rows, "stress": geography.stress, "silhouette": geography.silhouette},
+        },
+    )
+
+
+def statistic_names(specials: Mapping[str, str]) -> dict[str, str]:
+    """What to call the statistics, with the model's own names of its special tokens."""
+    first, last = specials.get("first_special", "first special"), specials.get("last_special", "last special")
+    return {
+        "previous": "previous",
+        "next": "next",
+        "self": "itself",
+        "first_special": first,
+        "last_special": last,
+        "period_comma": "period, comma",
+        "punctuation": "punctuation",
+        "other": "other tokens",
+        "first_to_first": f"{first} → {first}",
+        "last_to_last": f"{last} → {last}",
+        "rest_to_first": f"others → {first}",
+        "rest_to_last": f"others → {last}",
+        "entropy": "entropy",
+        "entropy_relative": "entropy, relative",
+        "entropy_first": f"entropy of {first}",
+        "entropy_first_relative": f"entropy of {first}, relative",
+    }
+
+
+def label_names(specials: Mapping[str, str]) -> dict[str, str]:
+    """What to call the labels of heads."""
+    first, last = specials.get("first_special", "first special"), specials.get("last_special", "last special")
+    return {
+        "next": "next token",
+        "previous": "previous token",
+        "self": "itself",
+        "first-special": f"sink {first}",
+        "last-special": f"sink {last}",
+        "other": "no label",
+    }
+
+
+def strongest(heads: pd.DataFrame, specials: Mapping[str, str]) -> list[dict[str, Any]]:
+    """For each statistic the head that has most of it."""
+    rows = []
+    for statistic, name in statistic_names(specials).items():
+        values = heads[statistic]
+        if statistic in STATISTICS and values.notna().any():
+            top = heads.iloc[int(values.argmax())]
+            rows.append(
+                {
+                    "name": name,
+                    "head": head_name(int(top["layer"]), int(top["head"])),
+                    "value": float(top[statistic]),
+                    "mean": float(values.mean()),
+                    "nats": statistic in ("entropy", "entropy_first"),
+                }
+            )
+    return rows
+
+
+def label_rows(heads: pd.DataFrame, specials: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Which heads have which label."""
+    names = label_names(specials)
+    rows = []
+    for label in (*LABELS[1:], LABELS[0]):
+        own = heads[heads["label"] == label]
+        found = [head_name(layer, head) for layer, head in zip(own["layer"], own["head"], strict=True)]
+        rows.append({"label": names.get(label, label), "heads": found})
+    return rows
+
+
+def sinks(layers: pd.DataFrame, specials: Mapping[str, str]) -> list[dict[str, Any]]:
+    """The special token that gets most, by the model's name: in which layers, and its lowest and highest share."""
+    found = layers[layers["sink"] != ""].groupby("sink", sort=False)
+    return [
+        {
+            "name": specials.get(str(name), str(name)),
+            "layers": own["layer"].tolist(),
+            "low": own["sink_share"].min(),
+            "high": own["sink_share"].max(),
+        }
+        for name, own in found
+    ]
+
+
+def gradient_rows(gradients: pd.DataFrame | None, specials: Mapping[str, str]) -> dict[str, Any] | None:
+    """Layers down, classes across, gradient and attention of each."""
+    if gradients is None:
+        return None
+    means = gradients.groupby(["layer", "class"], sort=False)[["gradient", "attention"]].mean()
+    classes = list(dict.fromkeys(gradients["class"]))
+    names = {"[CLS]": specials.get("first_special", "[CLS]"), "[SEP]": specials.get("last_special", "[SEP]")}
+    return {
+        "classes": [names.get(name, name) for name in classes],
+        "loss": float(gradients["loss"].iloc[0]),
+        "inputs": int(gradients["inputs"].max()),
+        "rows": [
+            {
+                "layer": layer,
+                "gradients": [means.loc[(layer, name), "gradient"] for name in classes],
+                "attention": [means.loc[(layer, name), "attention"] for name in classes],
+            }
+            for layer in dict.fromkeys(gradients["layer"])
+        ],
+    }
+
+
+def cluster_rows(embedding: pd.DataFrame, names: Mapping[str, str]) -> list[dict[str, Any]]:
+    """The heads of each cluster, and how many of them have which label."""
+    rows = []
+    for cluster, own in embedding.groupby("cluster"):
+        counts = own["label"].value_counts()
+        rows.append(
+            {
+                "cluster": cluster,
+                "heads": [head_name(layer, head) for layer, head in zip(own["layer"], own["head"], strict=True)],
+                "labels": [f"{names.get(str(label), str(label))} {count}" for label, count in counts.items()],
+                "layers": sorted(set(own["layer"])),
+            }
+        )
+    return rows

@@ -1,0 +1,61 @@
+"""Which corpus ``attentionology analyze`` reads, and how."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from corpora_loaders import Corpus, CorpusError, PlainText, load_text, load_treebank
+from scripts.builtin import SAMPLE, corpus_path
+from scripts.errors import UsageError
+
+if TYPE_CHECKING:
+    from extractors import Encoder
+    from scripts.analyze import Analyze
+
+
+def check_corpus(options: Analyze) -> None:
+    """Refuse what contradicts itself, and files that are not there.
+
+    Raises:
+        UsageError, CorpusError: so it is.
+    """
+    if not options.corpus:
+        raise UsageError("--corpus needs at least one name")
+    if options.text and options.corpus != (SAMPLE,):
+        raise UsageError("give --corpus or --text, not both")
+    if options.segments is not None and not options.text:
+        raise UsageError("--segments is for --text")
+    if options.segment_ids != "zeros" and options.segments is None:
+        raise UsageError("--segment-ids is for --segments")
+    frequencies = [options.norms.frequencies] if options.norms.frequencies else []
+    for file in [*map(Path, options.text or corpus_files(options)), *frequencies]:
+        if not file.exists():
+            raise CorpusError("there is no such file", file=file)
+
+
+def corpus_files(options: Analyze) -> list[str]:
+    """Paths of the treebank's files."""
+    return [corpus_path(name) for name in options.corpus]
+
+
+def read_corpus(options: Analyze) -> Corpus:
+    """The text or the treebank."""
+    if options.text:
+        return load_text(options.text, limit=options.limit)
+    return load_treebank(corpus_files(options), tokens=options.tokens, limit=options.limit)
+
+
+def cut_text(options: Analyze, text: PlainText, encoder: Encoder) -> Corpus:
+    """Segments of two stretches of the text."""
+    from extractors import SEGMENT_LENGTH, make_segments
+
+    length = options.max_length or min(SEGMENT_LENGTH, encoder.max_length or SEGMENT_LENGTH)
+    try:
+        return make_segments(
+            encoder, text, options.segments, max_length=length, seed=options.seed, segment_ids=options.segment_ids
+        )
+    except CorpusError:
+        raise
+    except ValueError as error:
+        raise UsageError(str(error)) from None
