@@ -7,6 +7,7 @@ from reports.page import Section, write_report
 from reports.provenance import git_commit, versions
 from reports.run_folder import RunFolder, RunFolderError
 from reports.surface import ClusterResults, SurfaceResults, write_clusters, write_surface
+from reports.tables import write_csv
 from reports.terminal import WIDE, best_heads_table, clusters_table, norms_table, surface_table
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "to_json",
     "versions",
     "write_clusters",
+    "write_csv",
     "write_dependency",
     "write_norms",
     "write_report",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pandas as pd
@@ -35,6 +35,17 @@ def interval(low: float, high: float) -> str:
     is, and an interval of no width would say that it is certain.
     """
     return "" if math.isnan(low) or low == high else f"[{100 * low:.1f}, {100 * high:.1f}]"
+
+
+def ranges(numbers: Sequence[int]) -> str:
+    """``1–3, 5``: ascending whole numbers."""
+    parts: list[list[int]] = []
+    for number in numbers:
+        if parts and number == parts[-1][-1] + 1:
+            parts[-1].append(number)
+        else:
+            parts.append([number])
+    return ", ".join(str(part[0]) if len(part) == 1 else f"{part[0]}–{part[-1]}" for part in parts)
 
 
 def best_head(row: dict[str, Any]) -> str:

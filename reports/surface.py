@@ -11,7 +11,7 @@ import pandas as pd
 
 from analyses.surface import LABELS, STATISTICS, Geography, HeadDistanceTables, SurfaceTables
 from reports.drawing import save
-from reports.format import head_name
+from reports.format import head_name, ranges
 from reports.json_text import records
 from reports.page import Section, svg_text
 from reports.surface_figures import (
@@ -218,7 +218,7 @@ def sinks(layers: pd.DataFrame, specials: Mapping[str, str]) -> list[dict[str, A
     return [
         {
             "name": specials.get(str(name), str(name)),
-            "layers": own["layer"].tolist(),
+            "layers": ranges(own["layer"].tolist()),
             "low": own["sink_share"].min(),
             "high": own["sink_share"].max(),
         }
@@ -258,7 +258,7 @@ def cluster_rows(embedding: pd.DataFrame, names: Mapping[str, str]) -> list[dict
                 "cluster": cluster,
                 "heads": [head_name(layer, head) for layer, head in zip(own["layer"], own["head"], strict=True)],
                 "labels": [f"{names.get(str(label), str(label))} {count}" for label, count in counts.items()],
-                "layers": sorted(set(own["layer"])),
+                "layers": ranges(sorted(set(own["layer"]))),
             }
         )
     return rows

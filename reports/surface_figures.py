@@ -12,6 +12,7 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colors import BoundaryNorm
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter
 from scipy.cluster.hierarchy import dendrogram
 
 from analyses.surface import LABELS, Geography
@@ -86,6 +87,7 @@ def gradients_figure(gradients: pd.DataFrame, specials: Mapping[str, str], *, ti
             for axes, values in ((left, means["gradient"]), (right, means["attention"] * 100)):
                 axes.plot(means.index, values, marker=marker, color=colour, ms=3.5, lw=1.2, label=label)
         left.set_yscale("log")
+        left.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         right.set_ylim(bottom=0)
         by_layer(left, gradients["layer"], "mean |∂L/∂α|, per weight")
         by_layer(right, gradients["layer"], "share of attention (%)")
@@ -107,9 +109,9 @@ def offsets_figure(offsets: pd.DataFrame, *, title: str = "") -> Figure:
             axes.set_xticks(places, [f"{table.columns[i]:+d}" if table.columns[i] else "0" for i in places])
             axes.set_yticks(ticks(n_layers), [str(i + 1) for i in ticks(n_layers)])
             axes.set_xlabel("offset (+1: the next token)")
-            figure.colorbar(image, ax=axes, label=f"attention (%), {label}", pad=0.02)
+            figure.colorbar(image, ax=axes, label=f"{label} (%)", pad=0.02)
         grid[0].set_ylabel("layer")
-        figure.suptitle(title, fontsize=8, x=0.01, ha="left")
+        figure.suptitle(" · ".join(filter(None, [title, "attention by offset"])), fontsize=8, x=0.01, ha="left")
     return figure
 
 
@@ -159,7 +161,7 @@ def tree_figure(geography: Geography, heads: pd.DataFrame, *, title: str = "") -
     places = geography.embedding.merge(heads[[c for c in _SHOWN if c in heads]], on=["layer", "head"])
     n_layers, count = int(places["layer"].max()), len(places)
     colours, norm = layer_colours(n_layers)
-    with mpl.rc_context(STYLE):
+    with mpl.rc_context({**STYLE, "lines.linewidth": 0.9}):
         figure = Figure(figsize=(6.9, 0.9 + 0.105 * count), layout="constrained")
         axes = figure.subplots()
         names = [_leaf(row) for row in places.to_dict("records")]

@@ -224,7 +224,7 @@ class Analyze:
             encoder = load_encoder(self.model, revision=self.revision, device=self.device)
         if isinstance(corpus, PlainText) and self.segments is not None:
             with stages("cut the text"):
-                corpus = cut_text(self, corpus, encoder)
+                corpus = cut_text(self, corpus, encoder, folder)
         job = Job(self, encoder, corpus, folder, stages)
         outcomes = [ANALYSES[name](job) for name in self.chosen()]
         reading = describe_reading(corpus, outcomes[0].log)

@@ -46,16 +46,33 @@ def read_corpus(options: Analyze) -> Corpus:
     return load_treebank(corpus_files(options), tokens=options.tokens, limit=options.limit)
 
 
-def cut_text(options: Analyze, text: PlainText, encoder: Encoder) -> Corpus:
-    """Segments of two stretches of the text."""
+def cut_text(options: Analyze, text: PlainText, encoder: Encoder, folder: Path) -> Corpus:
+    """Segments of two stretches of the text, written to ``tables/segments.csv`` piece by piece."""
+    import pandas as pd
+
     from extractors import SEGMENT_LENGTH, make_segments
+    from extractors.pieces import Pieces
+    from reports import write_csv
 
     length = options.max_length or min(SEGMENT_LENGTH, encoder.max_length or SEGMENT_LENGTH)
     try:
-        return make_segments(
+        segments = make_segments(
             encoder, text, options.segments, max_length=length, seed=options.seed, segment_ids=options.segment_ids
         )
     except CorpusError:
         raise
     except ValueError as error:
         raise UsageError(str(error)) from None
+    table = pd.DataFrame(
+        {
+            "id": segment.id,
+            "file": segment.file,
+            "line": segment.line,
+            "pieces": " ".join(pieces.tokens),
+            "segment_ids": "".join(map(str, pieces.segment_ids or [0] * len(pieces))),
+        }
+        for segment, [pieces] in ((segment, encoder.align([segment])) for segment in segments)
+        if isinstance(pieces, Pieces)
+    )
+    write_csv(table, folder / "tables" / "segments.csv")
+    return segments
