@@ -32,6 +32,7 @@ class Segments(Corpus):
 
     unit: ClassVar[str] = "segments"
 
+    sentences: tuple[Segment, ...]
     made: int = 0
     halved: int = 0
     text_pieces: int = 0
@@ -116,17 +117,24 @@ def make_segments(
     return Segments(tuple(segment for _, segment in chosen), text.files, made, halved, text_pieces, left_over)
 
 
+_Framed = tuple[int, str, int]  # vocabulary id, token, segment id
+
+
 class _Frame:
-    """The special tokens around a pair, as the tokenizer puts them around two short texts."""
+    """The special tokens around a pair, as the tokenizer puts them around two short texts.
+
+    A tokenizer that was only told how to frame a single text gets what it puts after it between the two as well.
+    """
 
     def __init__(self, encoder: Encoder, *, typed: bool) -> None:
         self.encoder, self.typed = encoder, typed
-        encoding = encoder.tokenizer("a", "b").encodings[0]
-        pieces = list(zip(encoding.ids, encoding.tokens, encoding.type_ids, strict=True))
-        sides = encoding.sequence_ids
-        a, b = ([i for i, side in enumerate(sides) if side == k] for k in (0, 1))
+        pieces, (a, b) = self._read("a", "b")
         self.before, self.between, self.after = pieces[: a[0]], pieces[a[-1] + 1 : b[0]], pieces[b[-1] + 1 :]
         self.types = pieces[a[0]][2], pieces[b[0]][2]
+        if not self.before + self.between + self.after:
+            single, (a, _) = self._read("a")
+            self.before, self.between = single[: a[0]], single[a[-1] + 1 :]
+            self.after = [(piece, token, self.types[1]) for piece, token, _ in self.between]
         self.size = len(self.before) + len(self.between) + len(self.after)
         if typed:
             known = "token_type_ids" in inspect.signature(encoder.model.forward).parameters
@@ -137,10 +145,17 @@ class _Frame:
                     "segment ids; use segment ids 'zeros'"
                 )
 
+    def _read(self, *texts: str) -> tuple[list[_Framed], tuple[list[int], list[int]]]:
+        """Pieces of one or two texts with their frame, and where each text stands."""
+        encoding = self.encoder.tokenizer(*texts).encodings[0]
+        sides = encoding.sequence_ids
+        places = [[i for i, side in enumerate(sides) if side == k] for k in (0, 1)]
+        return list(zip(encoding.ids, encoding.tokens, encoding.type_ids, strict=True)), (places[0], places[1])
+
     def segment(self, pair: Pair, document: Sequence[tuple[Sentence, int, str]]) -> Segment:
         own = document[pair.start : pair.stop]
         a, b = document[pair.start : pair.cut], document[pair.cut : pair.stop]
-        framed: list[tuple[int, str, int]] = [
+        framed: list[_Framed] = [
             *self.before,
             *((piece, token, self.types[0]) for _, piece, token in a),
             *self.between,

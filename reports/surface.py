@@ -141,7 +141,9 @@ def write_clusters(folder: Path, results: ClusterResults, *, model: str = "", co
         summary={
             "head_embedding": records(embedding),
             "head_neighbours": records(geography.neighbours),
-            "head_distances": {"rows": distances.rows, "stress": geography.stress, "silhouette": geography.silhouette},
+            "head_distances": records(
+                pd.DataFrame([{"rows": distances.rows, "stress": geography.stress, "silhouette": geography.silhouette}])
+            ),
         },
     )
 

@@ -193,9 +193,8 @@ class Analyze:
                 continue
             if is_dataclass(own):
                 option = next(f.name for f in fields(own) if getattr(own, f.name) != getattr(usual, f.name))
-            flag, plural = option.replace("_", "-"), "analyses" if len(readers) > 1 else "analysis"
             raise UsageError(
-                f"--{flag} is for the {plural} {' and '.join(readers)}, not among --analyses {' '.join(chosen)}"
+                f"--{option.replace('_', '-')} is for {' or '.join(readers)}, not among --analyses {' '.join(chosen)}"
             )
         for name in ("segments", "limit", "max_length", "batch_cells", "min_count"):
             value = getattr(self, name)

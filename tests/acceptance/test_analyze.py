@@ -54,7 +54,8 @@ def test_demo_runs_without_options_but_out(demo_encoder, tmp_path, capsys):
 
 
 def test_record_tells_what_was_read_and_what_was_not(model, corpus, tmp_path):
-    assert run("--model", model, "--corpus", corpus, "--out", tmp_path / "run") == 0
+    options = ("--analyses", "dependency", "--out", tmp_path / "run")
+    assert run("--model", model, "--corpus", corpus, *options) == 0
     record = json.loads((tmp_path / "run" / "run.json").read_text())
     assert record["sentences"] == {
         "read": 3,
@@ -148,7 +149,7 @@ def test_broken_corpus_names_file_line_and_sentence(model, tmp_path, capsys):
 
 
 def test_an_unusable_results_folder_is_noticed_before_the_work(model, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("scripts.analyze.load_treebank", lambda *a, **k: pytest.fail("read the corpus first"))
+    monkeypatch.setattr("scripts.corpus.load_treebank", lambda *a, **k: pytest.fail("read the corpus first"))
     (tmp_path / "file").write_text("")
     assert run("--model", model, "--out", tmp_path / "file" / "run") == 1
     assert "cannot create" in capsys.readouterr().err

@@ -100,9 +100,12 @@ def test_frequencies_from_a_file(bert, tmp_path, capsys):
         (["--analyses", "norms", "--mask-rate", "1.5"], "--mask-rate must be from 0 to 1"),
         (["--analyses", "norms", "--ff-sentences", "-1"], "--ff-sentences must not be negative"),
         (["--analyses", "norms", "norms"], "named twice"),
-        (["--analyses", "norms", "--map", "alti"], "--map is for the analysis dependency"),
-        (["--analyses", "norms", "--control", "random-init"], "--control is for the analysis dependency"),
-        (["--ff-sentences", "3"], "--ff-sentences is for the analysis norms"),
+        (
+            ["--analyses", "norms", "--map", "alti"],
+            "--map is for dependency or surface or clusters, not",
+        ),
+        (["--analyses", "norms", "--control", "random-init"], "--control is for dependency"),
+        (["--ff-sentences", "3"], "--ff-sentences is for norms, not among --analyses dependency surface clusters"),
     ],
 )
 def test_impossible_options(bert, tmp_path, capsys, options, message):

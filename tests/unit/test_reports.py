@@ -41,7 +41,10 @@ RUN = {
         "heads": 3,
     },
     "corpus": {
+        "unit": "sentences",
         "tokens": "syntactic",
+        "remarks": ["Empty nodes, not part of the text: 0 <of many>."],
+        "relations": {"det": 5},
         "files": [
             {
                 "name": "a.conllu",
@@ -52,7 +55,7 @@ RUN = {
                 "origin": {},
             }
         ],
-        "counts": {"sentences": 31, "empty_nodes": 0, "renamed_sentence_ids": 0},
+        "counts": {"sentences": 31},
     },
     "sentences": {
         "read": 30,

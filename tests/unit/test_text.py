@@ -1,0 +1,63 @@
+"""Plain text: paragraphs, documents, and what is wrong with a file."""
+
+from __future__ import annotations
+
+import gzip
+
+import pytest
+
+from corpora_loaders import CorpusError, load_text
+
+
+def test_a_paragraph_per_line_and_a_blank_line_between_documents(tmp_path):
+    (tmp_path / "a.txt").write_text("One two.\nThree  four\tfive\n\n \t\n\nSix")
+    text = load_text(tmp_path / "a.txt")
+    assert [p.words for p in text] == [("One", "two."), ("Three", "four", "five"), ("Six",)]
+    assert [p.id for p in text] == ["a.txt:1", "a.txt:2", "a.txt:6"]
+    assert [p.line for p in text] == [1, 2, 6]
+    assert [p.text for p in text][1] == "Three  four\tfive"
+    assert [[p.id for p in document] for document in text.documents()] == [["a.txt:1", "a.txt:2"], ["a.txt:6"]]
+    assert text.counts() == {"sentences": 3, "words": 6, "documents": 2}
+    assert (text.files[0].sentences, text.files[0].words) == (3, 6)
+    assert not text.relations
+    assert text.unit == "paragraphs"
+
+
+def test_a_document_ends_with_its_file(tmp_path):
+    (tmp_path / "a.txt").write_text("one\n")
+    (tmp_path / "b.txt.gz").write_bytes(gzip.compress(b"\xef\xbb\xbftwo\r\n\xe2\x80\xa8three\r\n"))
+    text = load_text([tmp_path / "a.txt", tmp_path / "b.txt.gz"])
+    assert [[p.words for p in d] for d in text.documents()] == [[("one",)], [("two",), ("three",)]]
+    assert [f.sentences for f in text.files] == [1, 2]
+
+
+def test_files_of_the_same_name_are_told_apart(tmp_path):
+    for folder in ("x", "y"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "a.txt").write_text(folder)
+    text = load_text([tmp_path / "x" / "a.txt", tmp_path / "y" / "a.txt"])
+    assert len({p.id for p in text}) == len(text.documents()) == 2
+
+
+def test_limit_counts_paragraphs(tmp_path):
+    (tmp_path / "a.txt").write_text("1\n2\n\n3\n")
+    (tmp_path / "b.txt").write_text("4\n")
+    assert [p.words for p in load_text([tmp_path / "a.txt", tmp_path / "b.txt"], limit=3)] == [("1",), ("2",), ("3",)]
+    assert len(load_text([tmp_path / "a.txt", tmp_path / "b.txt"], limit=3).files) == 1
+    with pytest.raises(ValueError, match="limit must be at least 1"):
+        load_text(tmp_path / "a.txt", limit=0)
+
+
+def test_faults(tmp_path):
+    (tmp_path / "empty.txt").write_text(" \n\n")
+    with pytest.raises(CorpusError, match=r"empty\.txt: there is no text in it"):
+        load_text(tmp_path / "empty.txt")
+    (tmp_path / "latin.txt").write_bytes(b"one\ncaf\xe9\n")
+    with pytest.raises(CorpusError, match=r"latin\.txt:2: not UTF-8"):
+        load_text(tmp_path / "latin.txt")
+    (tmp_path / "a.txt").write_text("one")
+    (tmp_path / "b.txt").write_text("one")
+    with pytest.raises(CorpusError, match="the same file as"):
+        load_text([tmp_path / "a.txt", tmp_path / "b.txt"])
+    with pytest.raises(ValueError, match="no text file"):
+        load_text([])
