@@ -1,0 +1,129 @@
+"""Divergences between heads against sums written out, and their bounds."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analyses.surface import HeadDistances
+from analyses.surface import distances as module
+from corpora_loaders import Sentence
+from extractors import MapBatch
+from tests.reference import naive_surface
+from tests.reference.test_surface import hand_made
+
+
+def batch_of(rng: np.random.Generator, lengths: list[int], layers: int = 2, heads: int = 3) -> MapBatch:
+    maps = [rng.dirichlet(np.full(n, 0.1), size=(layers, heads, n)) for n in lengths]
+    return hand_made(maps, [[False] * n for n in lengths], [("a",) * n for n in lengths])
+
+
+def naive(batches: list[MapBatch], smoothing: float = 0.0) -> np.ndarray:
+    heads = batches[0].maps.shape[1] * batches[0].maps.shape[2]
+    total = np.zeros((heads, heads))
+    for batch in batches:
+        for _, array in batch.unpadded():
+            maps = array.reshape(heads, *array.shape[-2:])
+            for a in range(heads):
+                for b in range(heads):
+                    total[a, b] += naive_surface.divergence(maps[a], maps[b], smoothing)
+    return total
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 1e-3])
+@pytest.mark.parametrize("shape", [(1, 2), (2, 3), (3, 5)])
+def test_against_sums_written_out(shape, smoothing):
+    rng = np.random.default_rng(0)
+    batches = [batch_of(rng, [5, 2, 9], *shape), batch_of(rng, [1, 30], *shape)]
+    metric = HeadDistances(*shape, smoothing=smoothing)
+    for batch in batches:
+        metric.update(batch)
+    tables = metric.compute()
+    assert tables.rows == 47
+    assert tables.sums.to_numpy() == pytest.approx(naive(batches, smoothing), abs=2e-5)
+    assert tables.per_row.to_numpy() == pytest.approx(tables.sums.to_numpy() / 47)
+    names = [f"{layer + 1}-{head + 1}" for layer in range(shape[0]) for head in range(shape[1])]
+    assert tables.sums.index.tolist() == tables.sums.columns.tolist() == names
+
+
+def test_cutting_into_blocks_changes_nothing(monkeypatch):
+    rng = np.random.default_rng(1)
+    batch = batch_of(rng, [17, 20, 3, 11])
+    monkeypatch.setattr(module, "_GROUP", 300)
+    monkeypatch.setattr(module, "_BLOCK", 256)
+    small = HeadDistances(2, 3, threads=1)
+    small.update(batch)
+    assert small.compute().sums.to_numpy() == pytest.approx(naive([batch]), abs=2e-5)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 16])
+def test_threads_change_no_bit(threads):
+    batch = batch_of(np.random.default_rng(2), [40, 100])
+    one, many = HeadDistances(2, 3, threads=1), HeadDistances(2, 3, threads=threads)
+    one.update(batch)
+    many.update(batch)
+    assert (one.sums == many.sums).all()
+
+
+def test_heads_that_attend_alike_and_heads_that_share_nothing():
+    n = 8
+    diagonal, next_one = np.eye(n), np.roll(np.eye(n), 1, axis=1)
+    metric = HeadDistances(1, 3)
+    metric.update(hand_made([np.stack([diagonal, next_one, diagonal])[None]], [[False] * n], [("a",) * n]))
+    per_row = metric.compute().per_row.to_numpy()
+    assert per_row[0, 2] == pytest.approx(0, abs=1e-8)
+    assert per_row[0, 1] == per_row[1, 2] == pytest.approx(math.log(2), abs=1e-7)
+    assert (per_row == per_row.T).all()
+    assert (np.diag(per_row) == 0).all()
+
+
+def test_never_above_ln_2_nor_far_below_0():
+    metric = HeadDistances(3, 5)
+    metric.update(batch_of(np.random.default_rng(3), [50, 60], 3, 5))
+    per_row = metric.compute().per_row.to_numpy()
+    assert per_row.max() <= math.log(2) + 1e-7
+    assert per_row.min() >= -1e-7
+
+
+def test_sums_in_the_thousands_are_precise():
+    """Peaked and broad heads over 4,000 rows of 128: float32 logarithms, yet right to 1e-3 of sums of thousands."""
+    rng = np.random.default_rng(4)
+    scores = rng.standard_normal((32, 1, 3, 128, 128)) * np.array([0.5, 3, 8])[:, None, None]
+    maps = np.exp(scores - scores.max(-1, keepdims=True)).astype(np.float32)
+    maps /= maps.sum(-1, keepdims=True)
+    metric = HeadDistances(1, 3)
+    metric.update(hand_made(list(maps), [[False] * 128] * 32, [("a",) * 128] * 32))
+    sums = metric.compute().sums.to_numpy()
+    exact = maps.astype(np.float64)
+    for a, b in ((0, 1), (0, 2), (1, 2)):
+        p, q = exact[:, 0, a], exact[:, 0, b]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            terms = np.nan_to_num(p * np.log(2 * p / (p + q))) + np.nan_to_num(q * np.log(2 * q / (p + q)))
+        assert terms.sum() / 2 > 1000
+        assert sums[a, b] == pytest.approx(terms.sum() / 2, abs=1e-3)
+
+
+def test_parts_add_up_to_the_whole():
+    rng = np.random.default_rng(5)
+    batches = [batch_of(rng, [4, 7]), batch_of(rng, [9])]
+    whole, one, two = (HeadDistances(2, 3) for _ in range(3))
+    for batch, part in zip(batches, (one, two), strict=True):
+        whole.update(batch)
+        part.update(batch)
+    one.merge_state(two)
+    assert one.compute().rows == whole.compute().rows
+    pd.testing.assert_frame_equal(one.compute().sums, whole.compute().sums, rtol=1e-12)
+
+
+def test_what_cannot_be_compared():
+    batch = batch_of(np.random.default_rng(6), [3])
+    with pytest.raises(ValueError, match="were expected"):
+        HeadDistances(3, 3).update(batch)
+    unnormalised = MapBatch(batch.maps * 2, batch.lengths, batch.special, (Sentence("bad", ("w",)),))
+    with pytest.raises(ValueError, match="bad: rows sum to 1 only within 1"):
+        HeadDistances(2, 3).update(unnormalised)
+    with pytest.raises(ValueError, match="smoothing"):
+        HeadDistances(1, 1, smoothing=1.0)

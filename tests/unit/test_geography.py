@@ -1,0 +1,122 @@
+"""Maps, clusters and neighbours of heads from distances whose answer is known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analyses.surface import best_relations, geography, label_heads
+from analyses.surface.statistics import STATISTICS
+
+
+def square(points: np.ndarray, names: list[str]) -> pd.DataFrame:
+    distances = np.linalg.norm(points[:, None] - points[None], axis=-1)
+    return pd.DataFrame(distances, index=names, columns=names)
+
+
+def names(layers: int, heads: int) -> list[str]:
+    return [f"{layer}-{head}" for layer in range(1, layers + 1) for head in range(1, heads + 1)]
+
+
+def test_points_of_a_plane_are_found_again():
+    points = np.random.default_rng(0).random((12, 2))
+    given = square(points, names(3, 4))
+    found = geography(given, seed=3)
+    again = square(found.embedding[["x", "y"]].to_numpy(), names(3, 4))
+    assert found.stress < 1e-3
+    assert again.to_numpy() == pytest.approx(given.to_numpy(), abs=2e-3)
+    assert found.embedding[["layer", "head"]].to_numpy().tolist() == [[a, b] for a in (1, 2, 3) for b in (1, 2, 3, 4)]
+    pd.testing.assert_frame_equal(found.embedding, geography(given, seed=3).embedding)
+
+
+def test_stress_is_that_of_the_drawing():
+    """Four points all equally far from each other do not fit into a plane."""
+    given = pd.DataFrame(1 - np.eye(4), index=names(2, 2), columns=names(2, 2))
+    found = geography(given)
+    drawn = square(found.embedding[["x", "y"]].to_numpy(), names(2, 2)).to_numpy()
+    upper = np.triu_indices(4, 1)
+    kruskal = np.sqrt(((drawn - given.to_numpy())[upper] ** 2).sum() / (drawn[upper] ** 2).sum())
+    assert found.stress == pytest.approx(kruskal, rel=1e-3)
+    assert found.stress > 0.1
+
+
+def test_clusters_and_nearest_heads():
+    line = np.array([0, 0.1, 0.25, 5, 5.1, 20])[:, None]
+    found = geography(square(line, names(2, 3)), clusters=3).embedding
+    assert found["cluster"].tolist() == [1, 1, 1, 2, 2, 3]
+    assert found["nearest"].tolist() == ["1-2", "1-1", "1-2", "2-2", "2-1", "2-2"]
+    assert found["nearest_distance"].to_numpy() == pytest.approx([0.1, 0.1, 0.15, 0.1, 0.1, 14.9])
+    assert geography(square(line, names(2, 3)), clusters=1).embedding["cluster"].tolist() == [1] * 6
+    assert geography(square(line, names(2, 3)), clusters=50).embedding["cluster"].nunique() == 6
+
+
+def test_layers_that_hold_together_and_layers_that_do_not():
+    rng = np.random.default_rng(1)
+    apart = np.repeat(10 * rng.random((4, 2)), 6, axis=0) + 0.01 * rng.random((24, 2))
+    together = geography(square(apart, names(4, 6))).neighbours
+    assert together["found"][0] == 1
+    assert together["shuffled"][0] == pytest.approx(5 / 23, abs=0.01)
+    assert (together["p"] == 1 / 10_000).all()
+    assert together["found"][1] == pytest.approx(together["across"][1] - together["within"][1])
+    distances = square(apart, names(4, 6)).to_numpy()
+    layer = np.repeat(range(4), 6)
+    same = (layer[:, None] == layer) & ~np.eye(24, dtype=bool)
+    assert together["within"][1] == pytest.approx(distances[same].mean())
+    assert together["across"][1] == pytest.approx(distances[layer[:, None] != layer].mean())
+    mixed = geography(square(rng.random((24, 2)), names(4, 6))).neighbours
+    assert (mixed["p"] > 0.01).all()
+
+
+@pytest.mark.parametrize("heads", [["1-1"], ["1-1", "1-2"], ["1-1", "2-1", "3-1"]])
+def test_few_heads(heads):
+    """One layer, or one head per layer: nothing to say about layers."""
+    found = geography(square(np.arange(len(heads), dtype=float)[:, None], heads))
+    assert found.neighbours.empty
+    assert len(found.embedding) == len(heads)
+    assert len(found.merges) == len(heads) - 1
+
+
+def test_heads_that_all_attend_alike():
+    found = geography(pd.DataFrame(np.zeros((4, 4)), index=names(2, 2), columns=names(2, 2)))
+    assert found.stress == 0
+    assert (found.embedding[["x", "y"]] == 0).all(axis=None)
+
+
+@pytest.mark.parametrize("spoil", [lambda d: d.iloc[:1], lambda d: d + np.triu(np.ones(4)), lambda d: d * np.nan])
+def test_what_is_no_table_of_distances(spoil):
+    with pytest.raises(ValueError, match="square, symmetric and finite"):
+        geography(spoil(square(np.eye(4), names(2, 2))))
+
+
+def test_no_clusters():
+    with pytest.raises(ValueError, match="at least one cluster"):
+        geography(square(np.eye(4), names(2, 2)), clusters=0)
+
+
+def test_relations_of_heads():
+    """Of the relations in which a head is best the one with the largest gain that is sure."""
+    best = pd.DataFrame(
+        [
+            ("det", 3, 9, 100, 0.9, 0.15, 0.1),
+            ("case", 3, 9, 100, 0.7, 0.3, 0.2),
+            ("amod", 2, 1, 100, 0.9, 0.01, -0.04),
+            ("obj", 3, 1, 100, 0.7, 0.2, np.nan),
+            ("acl", 1, 1, 49, 0.7, 0.4, 0.3),
+        ],
+        columns=["relation", "layer", "head", "total", "accuracy", "gain", "gain_low"],
+    ).assign(direction="dep->head")
+    found = best_relations(best)
+    assert found[["layer", "head", "relation"]].to_numpy().tolist() == [[3, 1, "obj"], [3, 9, "case"]]
+    heads = pd.DataFrame({"layer": [1, 3], "head": [1, 9], **dict.fromkeys(STATISTICS, 0.1)})
+    labelled = label_heads(heads, relations=found)
+    assert labelled["relation"].isna().tolist() == [True, False]
+    assert labelled["relation_accuracy"].iloc[1] == 0.7
+    assert labelled["label"].tolist() == ["other", "other"]
+
+
+def test_later_labels_win():
+    heads = pd.DataFrame({"layer": [1], "head": [1], **dict.fromkeys(STATISTICS, 0.9)})
+    labelled = label_heads(heads)
+    assert labelled["label"].item() == "punctuation"
+    assert labelled["labels"].item() == "next previous self broad first-special last-special punctuation"
