@@ -33,6 +33,7 @@ test: check
 bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks.dependency
 	$(BIN)/python -m benchmarks.norms
+	$(BIN)/python -m benchmarks.surface
 
 clean:
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -11,13 +11,12 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import resource
 import statistics
 import subprocess
 import sys
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import cycle, islice
 from pathlib import Path
 
@@ -27,6 +26,7 @@ from rich.console import Console
 from rich.table import Table
 
 from analyses.linguistic import DependencyAccuracy
+from benchmarks.measuring import peak_memory, ratio, take_turns
 from corpora_loaders import Sentence, load_treebank
 from corpora_loaders.sample import SAMPLE_TREEBANK
 from extractors import DEFAULT_BATCH_CELLS, Encoder, ExtractionLog, extract
@@ -104,33 +104,19 @@ def encoder_with(attention: str) -> Encoder:
 def measure_times(sentences: list[Sentence], rounds: int) -> None:
     console = Console(width=110)
     encoders = {attention: encoder_with(attention) for attention in ("eager", "sdpa")}
-    seconds: dict[str, list[float]] = {name: [] for name in CONTESTANTS}
-    for round_ in range(rounds + 1):  # the first one warms up
-        for name, (attention, run) in CONTESTANTS.items():
-            start = time.perf_counter()
-            run(encoders[attention], sentences)
-            if round_:
-                seconds[name].append(time.perf_counter() - start)
+    contestants = {name: partial(run, encoders[attention], sentences) for name, (attention, run) in CONTESTANTS.items()}
+    seconds = take_turns(contestants, rounds)
     base = seconds["forward pass, eager"]
     table = Table(title=f"{len(sentences)} sentences, {rounds} rounds, {torch.get_num_threads()} threads")
     for column in ("", "median s", "min s", "× eager forward", "words/s"):
         table.add_column(column, justify="right" if column else "left")
     words = sum(len(s) for s in sentences)
     for name, own in seconds.items():
-        ratio = statistics.median(a / b for a, b in zip(own, base, strict=True))
         middle = statistics.median(own)
-        table.add_row(name, f"{middle:.3f}", f"{min(own):.3f}", f"{ratio:.2f}", f"{words / middle:,.0f}")
+        table.add_row(name, f"{middle:.3f}", f"{min(own):.3f}", f"{ratio(own, base):.2f}", f"{words / middle:,.0f}")
     console.print(table)
-    pairs = zip(seconds["naive numpy"], seconds["dependency analysis"], strict=True)
-    console.print(f"The analysis is {statistics.median(a / b for a, b in pairs):.1f} × faster than the naive way.\n")
-
-
-def peak_memory() -> float:
-    """Of this process, in MB."""
-    status = Path("/proc/self/status")
-    if status.exists():  # getrusage would report the parent's peak if that was higher when it forked
-        return int(status.read_text().split("VmHWM:")[1].split()[0]) / 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)
+    faster = ratio(seconds["naive numpy"], seconds["dependency analysis"])
+    console.print(f"The analysis is {faster:.1f} × faster than the naive way.\n")
 
 
 def measure_memory(files: list[str]) -> None:

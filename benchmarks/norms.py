@@ -36,7 +36,7 @@ from rich.table import Table
 from torch import Tensor
 from torch.nn import functional
 
-from benchmarks.dependency import peak_memory
+from benchmarks.measuring import peak_memory, ratio
 from extractors.forward import Forward, ModelLayers
 from extractors.kinds import get_kind
 from extractors.kinds.rollout import roll_out
@@ -243,13 +243,6 @@ def reset_peak() -> bool:
     return True
 
 
-def ratio(own: list[float], other: list[float]) -> float:
-    """Median within the rounds; of the medians if one of them ran only once."""
-    if len(own) == len(other):
-        return statistics.median(a / b for a, b in zip(own, other, strict=True))
-    return statistics.median(own) / statistics.median(other)
-
-
 def show(shape: Shape, seconds: dict[str, list[float]], memory: dict[str, Memory]) -> None:
     base = seconds["forward"]
     amount = f"{shape.sentences} sentences, {shape.layers} layers, {len(base)} rounds"
@@ -289,7 +282,7 @@ def main() -> None:
     os.environ["OMP_NUM_THREADS"] = str(options.threads)
     os.environ["MALLOC_MMAP_THRESHOLD_"] = str(2**18)  # glibc: what the new processes free is gone at once
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["benchmarks.dependency", "transformers.models.bert.modeling_bert"])
+    context.set_forkserver_preload(["benchmarks.measuring", "transformers.models.bert.modeling_bert"])
     for dim, n in (map(int, name.split("x")) for name in options.shapes):
         shape = Shape(dim, n, options.layers, max(1, options.pieces // n))
         seconds = measure_times(shape, options.kinds, options.rounds)

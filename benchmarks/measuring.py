@@ -1,0 +1,37 @@
+"""What all benchmarks share: contestants that take turns, ratios within a round, peak memory."""
+
+from __future__ import annotations
+
+import resource
+import statistics
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+
+def take_turns(contestants: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, list[float]]:
+    """Seconds of each contestant in each round, so that a machine that slows down slows all of them."""
+    seconds: dict[str, list[float]] = {name: [] for name in contestants}
+    for round_ in range(rounds + 1):  # the first one warms up
+        for name, run in contestants.items():
+            start = time.perf_counter()
+            run()
+            if round_:
+                seconds[name].append(time.perf_counter() - start)
+    return seconds
+
+
+def ratio(own: list[float], other: list[float]) -> float:
+    """Median within the rounds; of the medians if one of them ran only once."""
+    if len(own) == len(other):
+        return statistics.median(a / b for a, b in zip(own, other, strict=True))
+    return statistics.median(own) / statistics.median(other)
+
+
+def peak_memory() -> float:
+    """Of this process, in MB."""
+    status = Path("/proc/self/status")
+    if status.exists():  # getrusage would report the parent's peak if that was higher when it forked
+        return int(status.read_text().split("VmHWM:")[1].split()[0]) / 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)

@@ -1,0 +1,198 @@
+"""What the analyses of surface patterns and of clusters of heads cost, in one run with the plain forward pass.
+
+    python -m benchmarks.surface [--segments 100] [--rounds 3]
+
+Inputs are 300 sentences of a treebank, and segments of 128 pieces. The divergences between heads are compared with two
+naive loops in float32 numpy: head by head, and pair by pair like the published code. Times are medians over rounds in
+which the contestants take turns, ratios medians of the ratios within a round. Peak memory is that of a fresh process.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import cycle, islice
+
+import numpy as np
+import torch
+from rich.console import Console
+from rich.table import Table
+
+from analyses.surface import GradientImportance, HeadDistances, SurfaceStatistics
+from benchmarks.dependency import DATA, corpus, forward_only
+from benchmarks.measuring import peak_memory, ratio, take_turns
+from corpora_loaders import PlainText, Sentence, load_text, load_treebank
+from corpora_loaders.sample import SAMPLE_TREEBANK
+from extractors import Encoder, ExtractionLog, extract, extract_gradients, make_segments
+from scripts.builtin import load_encoder
+
+TEXT = DATA.parent / "text" / "wiki_valid_paragraphs.txt"
+CONSOLE = Console(width=110)
+
+
+def segments(encoder: Encoder, n: int) -> list[Sentence]:
+    """Segments of 128 pieces, over and over if there are not so many."""
+    text = load_text(TEXT) if TEXT.exists() else PlainText(load_treebank(SAMPLE_TREEBANK).sentences)
+    return list(islice(cycle(make_segments(encoder, text, n)), n))
+
+
+def maps_only(encoder: Encoder, inputs: Sequence[Sentence]) -> None:
+    """Extract token maps and drop them."""
+    for _ in extract(encoder, inputs, level="token", log=ExtractionLog()):
+        pass
+
+
+def analysed(encoder: Encoder, inputs: Sequence[Sentence], *, distances: bool) -> None:
+    """Extract, count, and make the tables."""
+    statistics_ = SurfaceStatistics(encoder.n_layers, encoder.n_heads)
+    js = HeadDistances(encoder.n_layers, encoder.n_heads)
+    for batch in extract(encoder, inputs, level="token", log=ExtractionLog()):
+        statistics_.update(batch)
+        if distances:
+            js.update(batch)
+    statistics_.compute()
+    if distances:
+        js.compute()
+
+
+def gradients(encoder: Encoder, inputs: Sequence[Sentence]) -> None:
+    """Gradients of the distance of final hidden states, and the table."""
+    importance = GradientImportance(encoder.n_layers, encoder.n_heads)
+    for batch in extract_gradients(encoder, inputs, "hidden", log=ExtractionLog()):
+        importance.update(batch)
+    importance.compute()
+
+
+@torch.inference_mode()
+def naive_surface(encoder: Encoder, inputs: Sequence[Sentence]) -> None:
+    """One input and one head at a time in numpy, as the published notebook does."""
+    for batch in extract(encoder, inputs, level="token", batch_cells=1, log=ExtractionLog()):
+        for (_, maps), special, forms in zip(batch.unpadded(), batch.special, batch.forms, strict=True):
+            n = maps.shape[-1]
+            last = np.zeros((n, n))
+            last[:, [i for i in range(1, n) if special[i]]] = 1
+            stops = np.zeros((n, n))
+            stops[:, [i for i in range(n) if forms[i] in (".", ",")]] = 1
+            selectors = [np.eye(n), np.eye(n, k=1), np.eye(n, k=-1), np.eye(n)[:1].repeat(n, 0), last, last * last.T]
+            for layer in maps:
+                for alpha in layer:
+                    for selector in (*selectors, stops):
+                        (alpha * selector).sum()
+                    smooth = 0.9999 * alpha + 0.0001 / n
+                    (-smooth * np.log(smooth)).sum(-1).mean()
+
+
+CONTESTANTS: dict[str, Callable[[Encoder, Sequence[Sentence]], None]] = {
+    "forward pass, eager": forward_only,
+    "token maps, not looked at": maps_only,
+    "surface": partial(analysed, distances=False),
+    "surface and clusters": partial(analysed, distances=True),
+    "gradients": gradients,
+    "naive numpy, surface": naive_surface,
+}
+
+
+def naive_by_head(maps: np.ndarray) -> np.ndarray:
+    """All heads against one at a time."""
+    heads = maps.reshape(-1, *maps.shape[-2:])
+    total = np.zeros((len(heads), len(heads)))
+    for i, p in enumerate(heads):
+        m = (p + heads) / 2
+        total[i] = 0.5 * (p * np.log(p / m) + heads * np.log(heads / m)).sum((1, 2))
+    return total
+
+
+def naive_by_pair(maps: np.ndarray) -> np.ndarray:
+    """One head against one."""
+    heads = maps.reshape(-1, *maps.shape[-2:])
+    total = np.zeros((len(heads), len(heads)))
+    for i, p in enumerate(heads):
+        for j, q in enumerate(heads):
+            m = (p + q) / 2
+            total[i, j] = 0.5 * (p * np.log(p / m) + q * np.log(q / m)).sum()
+    return total
+
+
+def compare_distances(encoder: Encoder, inputs: Sequence[Sentence], rounds: int) -> None:
+    """The divergences alone, on maps at hand."""
+    batches = list(extract(encoder, inputs, level="token", log=ExtractionLog()))
+    maps = [array for batch in batches for _, array in batch.unpadded()]
+    found: dict[str, np.ndarray] = {}
+
+    def ours() -> None:
+        metric = HeadDistances(encoder.n_layers, encoder.n_heads)
+        for batch in batches:
+            metric.update(batch)
+        found["HeadDistances"] = metric.compute().sums.to_numpy()
+
+    def naive(name: str, one: Callable[[np.ndarray], np.ndarray]) -> None:
+        found[name] = sum((one(array) for array in maps), np.zeros(()))
+
+    contestants: dict[str, Callable[[], None]] = {
+        "HeadDistances": ours,
+        "numpy, head by head": partial(naive, "numpy, head by head", naive_by_head),
+        "numpy, pair by pair": partial(naive, "numpy, pair by pair", naive_by_pair),
+    }
+    seconds = take_turns(contestants, rounds)
+    rows = sum(array.shape[-1] for array in maps)
+    table = Table(title=f"Divergences of {len(found['HeadDistances'])} heads, {len(maps)} inputs, {rows:,} rows")
+    for column in ("", "median s", "ours is faster by", "largest difference", "largest sum"):
+        table.add_column(column, justify="right" if column else "left")
+    for name, own in seconds.items():
+        off = np.abs(found[name] - found["HeadDistances"]).max()
+        faster = f"{ratio(own, seconds['HeadDistances']):.1f} ×"
+        table.add_row(name, f"{statistics.median(own):.2f}", faster, f"{off:.1e}", f"{found[name].max():,.1f}")
+    CONSOLE.print(table)
+
+
+def compare_analyses(encoder: Encoder, inputs: Sequence[Sentence], rounds: int, what: str) -> None:
+    """Whole analyses against the forward pass."""
+    seconds = take_turns({name: partial(run, encoder, inputs) for name, run in CONTESTANTS.items()}, rounds)
+    base = seconds["forward pass, eager"]
+    table = Table(title=f"{len(inputs)} {what}, {rounds} rounds, {torch.get_num_threads()} threads")
+    for column in ("", "median s", "× eager forward"):
+        table.add_column(column, justify="right" if column else "left")
+    for name, own in seconds.items():
+        table.add_row(name, f"{statistics.median(own):.2f}", f"{ratio(own, base):.2f}")
+    CONSOLE.print(table)
+
+
+def compare_memory(n: int) -> None:
+    """Fresh processes, few segments and many."""
+    table = Table(title="Peak memory of a fresh process (MB)")
+    for column in ("", f"{n} segments", f"{10 * n} segments"):
+        table.add_column(column, justify="right" if column else "left")
+    for name in ("forward pass, eager", "surface", "surface and clusters", "gradients"):
+        row = []
+        for count in (n, 10 * n):
+            command = [sys.executable, "-m", "benchmarks.surface", "--child", name, "--segments", str(count)]
+            row.append(float(json.loads(subprocess.run(command, capture_output=True, check=True, text=True).stdout)))
+        table.add_row(name, *(f"{mb:.0f}" for mb in row))
+    CONSOLE.print(table)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--segments", type=int, default=100)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--child", choices=CONTESTANTS, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    encoder = load_encoder("demo")
+    inputs = segments(encoder, options.segments)
+    if options.child:
+        CONTESTANTS[options.child](encoder, inputs)
+        print(peak_memory())
+        return
+    compare_analyses(encoder, corpus([], 300), options.rounds, "sentences")
+    compare_analyses(encoder, inputs, options.rounds, "segments")
+    compare_distances(encoder, inputs, 1)
+    compare_memory(options.segments)
+
+
+if __name__ == "__main__":
+    main()
