@@ -14,7 +14,7 @@ import json
 import statistics
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from itertools import cycle, islice
 
@@ -41,13 +41,13 @@ def segments(encoder: Encoder, n: int) -> list[Sentence]:
     return list(islice(cycle(make_segments(encoder, text, n)), n))
 
 
-def maps_only(encoder: Encoder, inputs: Sequence[Sentence]) -> None:
+def maps_only(encoder: Encoder, inputs: list[Sentence]) -> None:
     """Extract token maps and drop them."""
     for _ in extract(encoder, inputs, level="token", log=ExtractionLog()):
         pass
 
 
-def analysed(encoder: Encoder, inputs: Sequence[Sentence], *, distances: bool) -> None:
+def analysed(encoder: Encoder, inputs: list[Sentence], *, distances: bool) -> None:
     """Extract, count, and make the tables."""
     statistics_ = SurfaceStatistics(encoder.n_layers, encoder.n_heads)
     js = HeadDistances(encoder.n_layers, encoder.n_heads)
@@ -60,7 +60,7 @@ def analysed(encoder: Encoder, inputs: Sequence[Sentence], *, distances: bool) -
         js.compute()
 
 
-def gradients(encoder: Encoder, inputs: Sequence[Sentence]) -> None:
+def gradients(encoder: Encoder, inputs: list[Sentence]) -> None:
     """Gradients of the distance of final hidden states, and the table."""
     importance = GradientImportance(encoder.n_layers, encoder.n_heads)
     for batch in extract_gradients(encoder, inputs, "hidden", log=ExtractionLog()):
@@ -69,7 +69,7 @@ def gradients(encoder: Encoder, inputs: Sequence[Sentence]) -> None:
 
 
 @torch.inference_mode()
-def naive_surface(encoder: Encoder, inputs: Sequence[Sentence]) -> None:
+def naive_surface(encoder: Encoder, inputs: list[Sentence]) -> None:
     """One input and one head at a time in numpy, as the published notebook does."""
     for batch in extract(encoder, inputs, level="token", batch_cells=1, log=ExtractionLog()):
         for (_, maps), special, forms in zip(batch.unpadded(), batch.special, batch.forms, strict=True):
@@ -87,7 +87,7 @@ def naive_surface(encoder: Encoder, inputs: Sequence[Sentence]) -> None:
                     (-smooth * np.log(smooth)).sum(-1).mean()
 
 
-CONTESTANTS: dict[str, Callable[[Encoder, Sequence[Sentence]], None]] = {
+CONTESTANTS: dict[str, Callable[[Encoder, list[Sentence]], None]] = {
     "forward pass, eager": forward_only,
     "token maps, not looked at": maps_only,
     "surface": partial(analysed, distances=False),
@@ -118,7 +118,7 @@ def naive_by_pair(maps: np.ndarray) -> np.ndarray:
     return total
 
 
-def compare_distances(encoder: Encoder, inputs: Sequence[Sentence], rounds: int) -> None:
+def compare_distances(encoder: Encoder, inputs: list[Sentence], rounds: int) -> None:
     """The divergences alone, on maps at hand."""
     batches = list(extract(encoder, inputs, level="token", log=ExtractionLog()))
     maps = [array for batch in batches for _, array in batch.unpadded()]
@@ -150,7 +150,7 @@ def compare_distances(encoder: Encoder, inputs: Sequence[Sentence], rounds: int)
     CONSOLE.print(table)
 
 
-def compare_analyses(encoder: Encoder, inputs: Sequence[Sentence], rounds: int, what: str) -> None:
+def compare_analyses(encoder: Encoder, inputs: list[Sentence], rounds: int, what: str) -> None:
     """Whole analyses against the forward pass."""
     seconds = take_turns({name: partial(run, encoder, inputs) for name, run in CONTESTANTS.items()}, rounds)
     base = seconds["forward pass, eager"]

@@ -23,8 +23,8 @@ from extractors.pieces import Pieces, Unalignable
 
 TooLong = Literal["skip", "error"]
 
-DEFAULT_BATCH_CELLS = 2**17
-"""Sentences × pieces × pieces of one batch: 8 sentences of 128 pieces, or 80 of 40."""
+DEFAULT_BATCH_CELLS = 2**16
+"""Sentences × pieces × pieces of one batch: 4 sentences of 128 pieces, or 40 of 40."""
 
 WINDOW = 1024
 """How many sentences are sorted by length at a time."""

@@ -79,7 +79,7 @@ class MapMaker:
             else:
                 by_layer[number] = layer
         inside = torch.arange(by_layer.shape[-1]) < torch.tensor(lengths)[:, None]
-        if not words or groups:
+        if (not words or groups) and not inside.all():
             outside = ~(inside[:, None, :, None] & inside[:, None, None, :])
             by_layer.masked_fill_(outside.to(by_layer.device), 0)
         maps = by_layer.transpose(0, 1)

@@ -1,0 +1,281 @@
+"""Surface patterns, gradients and clusters of heads, on real data and as a user meets them."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+import transformers
+
+from analyses.surface import HeadDistances, SurfaceStatistics
+from analyses.surface.statistics import SMOOTHING
+from corpora_loaders import load_text
+from extractors import extract, make_segments
+from scripts.cli import main
+from tests import tiny
+
+
+def published_formulas(alpha: np.ndarray, tokens: list[str], smoothing: float) -> dict[str, np.ndarray]:
+    """Cells 5 and 7 of the published notebook on one document, shape (layers, heads); divisors corrected."""
+    n = alpha.shape[-1]
+    cls = np.array([t == "[CLS]" for t in tokens], dtype=float)
+    sep = np.array([t == "[SEP]" for t in tokens], dtype=float)
+    punct = np.array([t in (".", ",") for t in tokens], dtype=float)
+    selectors = {
+        "self": (np.eye(n), n),
+        "next": (np.eye(n, k=1), n - 1),
+        "previous": (np.eye(n, k=-1), n - 1),
+        "last_special": (np.tile(sep, (n, 1)), n),
+        "last_to_last": (np.outer(sep, sep), sep.sum()),
+        "rest_to_last": (np.outer(1 - sep, sep), n - sep.sum()),
+        "first_special": (np.tile(cls, (n, 1)), n),
+        "period_comma": (np.tile(punct, (n, 1)), n),
+    }
+    found = {key: (alpha * selector).sum((-1, -2)) / divisor for key, (selector, divisor) in selectors.items()}
+    smooth = (1 - smoothing) * alpha + smoothing / n
+    entropies = -(smooth * np.log(smooth)).sum(-1)
+    return {**found, "entropy": entropies.mean(-1), "entropy_first": entropies[..., 0]}
+
+
+def compare(metric: SurfaceStatistics, documents: list[dict[str, np.ndarray]], lengths: list[int]) -> None:
+    tables = metric.compute()
+    for name in documents[0]:
+        expected = np.mean([one[name] for one in documents], axis=0)
+        found = tables.heads[name].to_numpy().reshape(expected.shape)
+        assert np.abs(found - expected).max() < 1e-5, name
+    assert tables.layers["uniform_entropy"].to_numpy() == pytest.approx(np.log(lengths).mean())
+
+
+@torch.no_grad()
+def attention(encoder, ids: list[int]) -> np.ndarray:
+    output = encoder.model(input_ids=torch.tensor([ids]), output_attentions=True)
+    return torch.stack(output.attentions)[:, 0].double().numpy()
+
+
+@pytest.mark.parametrize("smoothing", [0.0, SMOOTHING])
+def test_300_sentences_against_the_published_formulas(demo_encoder, ewt, smoothing):
+    metric = SurfaceStatistics(6, 12, smoothing=smoothing)
+    for batch in extract(demo_encoder, ewt, level="token"):
+        metric.update(batch)
+    documents, lengths = [], []
+    for sentence in ewt:
+        ids = demo_encoder.tokenizer(list(sentence.words), is_split_into_words=True).input_ids
+        tokens = demo_encoder.tokenizer.convert_ids_to_tokens(ids)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            documents.append(published_formulas(attention(demo_encoder, ids), tokens, smoothing))
+        lengths.append(len(ids))
+    compare(metric, documents, lengths)
+
+
+@pytest.fixture(scope="module")
+def segments(demo_encoder, data_file):
+    text = load_text(data_file("text/wiki_valid_paragraphs.txt"))
+    return make_segments(demo_encoder, text, 100)
+
+
+def test_100_segments_against_the_published_formulas(demo_encoder, segments):
+    metric = SurfaceStatistics(6, 12)
+    for batch in extract(demo_encoder, segments, level="token"):
+        metric.update(batch)
+    pieces = [segment.pieces for segment in segments.sentences]
+    assert all(p.tokens.count("[SEP]") == 2 and len(p) <= 128 for p in pieces)
+    documents = [published_formulas(attention(demo_encoder, p.ids), p.tokens, 0.0) for p in pieces]
+    compare(metric, documents, [len(p) for p in pieces])
+
+
+def test_distances_over_100_segments(demo_encoder, segments):
+    metric = HeadDistances(6, 12)
+    pairs = np.random.default_rng(0).integers(72, size=(40, 2)).tolist()
+    expected = dict.fromkeys(map(tuple, pairs), 0.0)
+    for batch in extract(demo_encoder, segments, level="token"):
+        metric.update(batch)
+        for _, array in batch.unpadded():
+            maps = array.reshape(72, *array.shape[-2:]).astype(np.float64)
+            for a, b in expected:
+                p, q = maps[a], maps[b]
+                expected[a, b] += 0.5 * (p * np.log(2 * p / (p + q)) + q * np.log(2 * q / (p + q))).sum()
+    found = metric.compute()
+    assert max(expected.values()) > 1000
+    for (a, b), value in expected.items():
+        assert found.sums.iloc[a, b] == pytest.approx(value, abs=1e-3)
+    assert found.per_row.to_numpy().max() <= np.log(2)
+
+
+def test_all_of_the_text_is_read(demo_encoder, data_file):
+    text = load_text(data_file("text/wiki_valid_paragraphs.txt"))
+    segments = make_segments(demo_encoder, text)
+    words = [form for segment in segments.sentences for form in segment.words]
+    assert len(segments) == segments.made >= 992
+    assert len(words) + segments.left_over == segments.text_pieces
+    tokens = [token for p in text[:50] for token in demo_encoder.tokenizer.tokenize(p.text)]
+    assert words[:5000] == [token.removeprefix("##") if len(token) > 2 else token for token in tokens][:5000]
+
+
+def test_the_sink_of_the_demo_model_is_found(demo_encoder, tmp_path, capsys):
+    out = tmp_path / "r"
+    options = ["--analyses", "surface", "--gradients", "hidden", "--gradient-sentences", "30", "--out", str(out)]
+    assert main(["analyze", *options]) == 0
+    layers = pd.read_csv(out / "tables" / "surface_layers.csv")
+    assert (layers["sink"] == "first_special").all()
+    assert layers["sink_share"][1:5].between(0.4, 0.7).all()
+    assert "sink [CLS]" in capsys.readouterr().out
+    # The no-op: much attention to the sink, and the loss would hardly notice a change of it.
+    gradients = pd.read_csv(out / "tables" / "gradients.csv")
+    attention, gradient = (
+        gradients.pivot_table(index="layer", columns="class", values=v).loc[2:5] for v in ("attention", "gradient")
+    )
+    assert (attention["[CLS]"] > attention["other"]).all()
+    assert (gradient["[CLS]"] < gradient["other"] / 5).all()
+
+
+@pytest.fixture(scope="module")
+def bert(tmp_path_factory):
+    """A tiny checkpoint with a masked-LM head."""
+    folder = tmp_path_factory.mktemp("mlm")
+    encoder = tiny.encoder("bert")
+    head = transformers.AutoModelForMaskedLM.from_config(encoder.model.config)
+    head.bert.load_state_dict(encoder.model.state_dict(), strict=False)
+    head.save_pretrained(folder)
+    tokenizer = tiny.fresh_tokenizer("wordpiece")
+    tokenizer.mask_token = "[MASK]"
+    tokenizer.save_pretrained(folder)
+    return str(folder)
+
+
+@pytest.fixture
+def text(tmp_path):
+    path = tmp_path / "text.txt"
+    path.write_text("The garden was by the sea.\nThe train, the night train.\n\nAnd a letter\nA museum\n" * 6)
+    return str(path)
+
+
+def run(*arguments) -> int:
+    return main(["analyze", *map(str, arguments)])
+
+
+def test_segments_from_the_command_line(bert, text, tmp_path, capsys):
+    out = tmp_path / "r"
+    options = ["--max-length", 24, "--segments", 5, "--segment-ids", "pair", "--reach", 3, "--n-clusters", 2]
+    assert run("--model", bert, "--text", text, *options, "--out", out) == 0
+    assert "Segments read: 5, skipped: 0" in capsys.readouterr().out
+    tables = {path.stem: pd.read_csv(path) for path in (out / "tables").iterdir()}
+    assert set(tables) == {
+        "segments", "surface", "surface_layers", "surface_counts", "offsets", "gradients",
+        "head_distances", "head_distances_sum", "head_embedding", "head_neighbours",
+    }  # fmt: skip
+    assert len(tables["segments"]) == 5
+    first = tables["segments"].iloc[0]
+    assert first["pieces"].split()[0] == "[CLS]"
+    assert first["pieces"].split().count("[SEP]") == 2
+    assert len(str(first["segment_ids"])) in range(1, 25)
+    assert len(tables["surface"]) == len(tables["head_embedding"]) == 12
+    assert tables["head_embedding"]["cluster"].max() == 2
+    assert sorted(tables["offsets"]["offset"].unique()) == [-3, -2, -1, 0, 1, 2, 3]
+    square = tables["head_distances"].set_index("head")
+    assert square.index.tolist() == square.columns.tolist() == [f"{a}-{b}" for a in (1, 2, 3) for b in (1, 2, 3, 4)]
+    record = json.loads((out / "run.json").read_text())
+    rows = json.loads((out / "summary.json").read_text())["head_distances"][0]["rows"]
+    ratio = tables["head_distances_sum"].set_index("head").to_numpy() / rows
+    assert ratio == pytest.approx(square.to_numpy())
+    assert record["options"]["analyses"] == ["surface", "clusters"]
+    assert record["corpus"]["unit"] == "segments"
+    assert any("masked-LM loss" in note for note in record["surface"]["notes"])
+    page = (out / "report.html").read_text()
+    for remark in record["corpus"]["remarks"]:
+        assert remark in page
+    assert {p.name for p in (out / "figures").glob("*.svg")} == {
+        "surface_statistics.svg", "surface_offsets.svg", "surface_entropy.svg", "surface_gradients.svg",
+        "head_map.svg", "head_tree.svg",
+    }  # fmt: skip
+
+
+def test_paragraphs_one_by_one(bert, text, tmp_path, capsys):
+    assert run("--model", bert, "--text", text, "--analyses", "surface", "--limit", 7, "--out", tmp_path / "r") == 0
+    assert "Paragraphs read: 7, skipped: 0" in capsys.readouterr().out
+    counts = pd.read_csv(tmp_path / "r" / "tables" / "surface_counts.csv").set_index("statistic")
+    assert counts.loc[["last_to_last"]].to_numpy().tolist() == [[7, 7]]
+    assert not (tmp_path / "r" / "tables" / "head_distances.csv").exists()
+
+
+def test_by_default_a_treebank_gets_three_analyses(bert, tmp_path):
+    assert run("--model", bert, "--limit", 20, "--max-length", 60, "--out", tmp_path / "r", "--min-count", 1) == 0
+    tables = {path.stem for path in (tmp_path / "r" / "tables").iterdir()}
+    assert {"dependency", "surface", "head_embedding"} <= tables
+    heads = pd.read_csv(tmp_path / "r" / "tables" / "surface.csv")
+    assert {"relation", "relation_accuracy"} <= set(heads.columns)
+
+
+def test_analyses_by_commas_in_any_order(bert, tmp_path):
+    options = ["--limit", 5, "--max-length", 60, "--analyses", "clusters,surface", "dependency"]
+    assert run("--model", bert, *options, "--out", tmp_path / "r") == 0
+    record = json.loads((tmp_path / "r" / "run.json").read_text())
+    assert record["options"]["analyses"] == ["dependency", "surface", "clusters"]
+
+
+def test_batches_do_not_matter(bert, text, tmp_path):
+    found = []
+    for cells in (500, 2**16):
+        out = tmp_path / str(cells)
+        assert run("--model", bert, "--text", text, "--batch-cells", cells, "--out", out) == 0
+        found.append([pd.read_csv(out / "tables" / f"{n}.csv") for n in ("surface", "head_distances", "gradients")])
+    for one, two in zip(*found, strict=True):
+        pd.testing.assert_frame_equal(one, two, rtol=1e-3, atol=2e-6)
+
+
+def test_smoothing_as_published(bert, text, tmp_path):
+    sums = []
+    for smoothing in ("none", "release"):
+        out = tmp_path / smoothing
+        assert run("--model", bert, "--text", text, "--smoothing", smoothing, "--gradients", "none", "--out", out) == 0
+        heads = pd.read_csv(out / "tables" / "surface.csv")
+        distances = pd.read_csv(out / "tables" / "head_distances.csv", index_col="head")
+        sums.append((heads["entropy"].sum(), distances.to_numpy().sum()))
+    assert sums[1][0] > sums[0][0]
+    assert sums[1][1] < sums[0][1]
+
+
+def test_a_checkpoint_without_a_head_says_so(text, tmp_path, capsys):
+    folder = tmp_path / "bare"
+    tiny.model("bert").save_pretrained(folder)
+    tiny.fresh_tokenizer("wordpiece").save_pretrained(folder)
+    assert run("--model", folder, "--text", text, "--analyses", "surface", "--out", tmp_path / "r") == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "Gradients were not computed: this checkpoint has no masked-LM head" in said
+    assert not (tmp_path / "r" / "tables" / "gradients.csv").exists()
+    options = ["--analyses", "surface", "--gradients", "mlm", "--out", tmp_path / "s"]
+    assert run("--model", folder, "--text", text, *options) == 1
+    assert "--gradients hidden" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "status", "message"),
+    [
+        (["--corpus", "sample.conllu"], 2, "--corpus or --text, not both"),
+        (["--segment-ids", "pair"], 2, "--segment-ids is for --segments"),
+        (["--segments", "0"], 2, "--segments must be at least 1"),
+        (["--segments", "5", "--max-length", "128"], 1, "segments of 128 pieces are too long"),
+        (["--segments", "5", "--max-length", "4"], 2, "hold no pair"),
+        (["--analyses", "dependency"], 1, "--analyses surface,clusters does without"),
+        (["--analyses", "surface,nope"], 2, "unknown analysis 'nope'"),
+        (["--analyses", "surface,surface"], 2, "named twice"),
+        (["--analyses", "norms", "--reach", "3"], 2, "--reach is for surface or clusters"),
+        (["--analyses", "surface", "--n-clusters", "3"], 2, "--n-clusters is for clusters"),
+        (["--n-clusters", "0"], 2, "--n-clusters must be at least 1"),
+        (["--reach", "0"], 2, "--reach must be at least 1"),
+        (["--broad-threshold", "80"], 2, "--broad-threshold must be from 0 to 1"),
+    ],
+)
+def test_impossible_options(bert, text, tmp_path, capsys, options, status, message):
+    assert run("--model", bert, "--text", text, *options, "--out", tmp_path / "r") == status
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "r").exists()
+
+
+def test_options_of_texts_are_not_for_treebanks(bert, tmp_path, capsys):
+    assert run("--model", bert, "--segments", 5, "--out", tmp_path / "r") == 2
+    assert "--segments is for --text" in capsys.readouterr().err
+    assert run("--model", bert, "--text", tmp_path / "none.txt", "--out", tmp_path / "r") == 1
+    assert "none.txt: there is no such file" in capsys.readouterr().err

@@ -1,0 +1,118 @@
+"""What the analyses of surface patterns and clusters leave on disk, for models of all shapes."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import pandas as pd
+import pytest
+from rich.console import Console
+
+from analyses.surface import (
+    GradientImportance,
+    HeadDistances,
+    SurfaceStatistics,
+    geography,
+    label_heads,
+)
+from corpora_loaders import Sentence
+from extractors import extract, extract_gradients
+from reports import (
+    ClusterResults,
+    SurfaceResults,
+    clusters_table,
+    surface_table,
+    write_clusters,
+    write_report,
+    write_surface,
+)
+from reports.format import ranges
+from tests import tiny
+from tests.unit.test_reports import RUN
+
+SENTENCES = [Sentence("<s>", ("the", "&", "<b>", ".")), Sentence("t", ("a", "garden", "was", ","))]
+OPTIONS = {"position_threshold": 0.5, "target_threshold": 0.6, "broad_threshold": 0.8}
+
+
+def results(family: str, **changes: int) -> tuple[SurfaceResults, ClusterResults]:
+    encoder = tiny.encoder(family, **changes)
+    shape = encoder.n_layers, encoder.n_heads
+    statistics, distances = SurfaceStatistics(*shape), HeadDistances(*shape)
+    for batch in extract(encoder, SENTENCES, level="token"):
+        statistics.update(batch)
+        distances.update(batch)
+    tables = statistics.compute()
+    relations = pd.DataFrame(
+        {"layer": [1], "head": [1], "relation": ["<rel>"], "direction": ["dep->head"], "relation_accuracy": [0.5],
+         "relation_gain": [0.2]}
+    )  # fmt: skip
+    tables = tables._replace(heads=label_heads(tables.heads, relations=relations))
+    gradients, specials = None, {}
+    if family == "bert":
+        encoder.tokenizer.mask_token = "[MASK]"
+        metric = GradientImportance(*shape)
+        for gradient_batch in extract_gradients(encoder, SENTENCES, "hidden"):
+            metric.update(gradient_batch)
+        gradients, specials = metric.compute(), {"first_special": "<cls>", "last_special": "[SEP]"}
+    found = distances.compute()
+    surface = SurfaceResults(tables, specials, gradients, ("mind the <gap>",))
+    return surface, ClusterResults(found, geography(found.per_row), tables.heads, specials, ("mind it",))
+
+
+@pytest.mark.parametrize(
+    ("family", "changes"),
+    [("bert", {}), ("gpt2", {}), ("bert", {"num_hidden_layers": 1}), ("bert", {"num_attention_heads": 1})],
+)
+def test_all_that_is_promised_is_there(tmp_path, family, changes):
+    surface, clusters = results(family, **changes)
+    sections = [
+        write_surface(tmp_path, surface, model="a $model$ & <more>", corpus="c"),
+        write_clusters(tmp_path, clusters, model="a $model$ & <more>", corpus="c"),
+    ]
+    run = {**RUN, "options": {"map": "weight", "limit": None, **OPTIONS}}
+    write_report(tmp_path, run=run, sections=sections)
+    page = (tmp_path / "report.html").read_text()
+    assert "mind the &lt;gap&gt;" in page
+    for raw in ("<gap>", "<cls>", "<rel>", "<more>"):
+        assert raw not in page
+    assert ("Does it matter?" in page) == (surface.gradients is not None)
+    assert (tmp_path / "tables" / "gradients.csv").exists() == (surface.gradients is not None)
+    for name in ("surface_statistics", "surface_offsets", "surface_entropy", "head_map", "head_tree"):
+        for kind in ("svg", "png"):
+            assert (tmp_path / "figures" / f"{name}.{kind}").stat().st_size > 1000
+    summary = json.loads((tmp_path / "summary.json").read_text())
+    assert len(summary["surface"]) == len(summary["head_embedding"]) == len(surface.tables.heads)
+    read = pd.read_csv(tmp_path / "tables" / "surface.csv", keep_default_na=True)
+    assert read["entropy"].to_numpy() == pytest.approx(surface.tables.heads["entropy"].to_numpy())
+    if family == "gpt2":
+        assert read["first_special"].isna().all()
+        assert "The special token that gets most" not in page
+
+
+@pytest.mark.parametrize("family", ["bert", "gpt2"])
+def test_tables_for_the_terminal(family):
+    surface, clusters = results(family)
+    out = io.StringIO()
+    console = Console(file=out, width=130)
+    console.print(surface_table(surface))
+    console.print(clusters_table(clusters))
+    shown = out.getvalue()
+    assert "mind the <gap>" in shown
+    assert ("<cls>" in shown) == (family == "bert")
+    assert shown.count("\n") < 40
+
+
+def test_svg_is_the_same_for_the_same_tables(tmp_path):
+    surface, clusters = results("bert")
+    for name in ("a", "b"):
+        write_surface(tmp_path / name, surface)
+        write_clusters(tmp_path / name, clusters)
+    for path in (tmp_path / "a" / "figures").glob("*.svg"):
+        assert path.read_text() == (tmp_path / "b" / "figures" / path.name).read_text()
+
+
+def test_ranges():
+    assert ranges([1, 2, 3, 5, 7, 8]) == "1–3, 5, 7–8"
+    assert ranges([4]) == "4"
+    assert ranges([]) == ""
