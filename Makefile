@@ -20,7 +20,7 @@ $(INSTALLED): pyproject.toml constraints.txt
 	touch $@
 
 demo: $(INSTALLED)
-	$(BIN)/attentionology analyze --control random-init:3 --out runs/demo --overwrite
+	$(BIN)/attentionology analyze --control random-init:3 --gradients hidden --out runs/demo --overwrite
 
 check: $(INSTALLED)
 	$(BIN)/ruff check .

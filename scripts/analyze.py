@@ -255,8 +255,8 @@ class Analyze:
             print(to_json({"out": str(out), "run": run, **found}), end="")
             return
         console = Console(width=None if sys.stdout.isatty() else WIDE, highlight=False, markup=False, soft_wrap=False)
-        for outcome in outcomes:
-            console.print(outcome.show(console.width))
+        for place, outcome in enumerate(outcomes):
+            console.print(*([""] if place else []), outcome.show(console.width), sep="\n")
         model, corpus, sentences = run["model"], run["corpus"], run["sentences"]
         lines = ["", f"{model['name']}, {model['layers']} layers × {model['heads']} heads"]
         if self.model == DEMO:
