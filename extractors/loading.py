@@ -58,25 +58,7 @@ def load_model(
     Raises:
         ModelError: it cannot be found or loaded, or its weights are not stored as safetensors.
     """
-    with _quiet():
-        try:
-            model, info = transformers.AutoModel.from_pretrained(
-                str(name_or_path),
-                revision=revision,
-                dtype=dtype,
-                attn_implementation="eager",
-                use_safetensors=True,
-                trust_remote_code=False,
-                output_loading_info=True,
-            )
-        except (OSError, ValueError, KeyError, ImportError, RuntimeError, HFValidationError) as error:
-            hint = ""
-            if "safetensors" in str(error):
-                hint = (
-                    " Weights are only read as safetensors. To convert a pytorch_model.bin that you trust: load it "
-                    "once with torch.load(..., weights_only=True) and save it with model.save_pretrained()."
-                )
-            raise ModelError(f"cannot load {str(name_or_path)!r}: {_first_line(error)}{hint}") from error
+    model, info = _from_pretrained(transformers.AutoModel, name_or_path, revision, dtype)
     missing = sorted(key for key in info["missing_keys"] if "pooler" not in key)
     if missing:
         raise ModelError(
@@ -100,9 +82,21 @@ def load_masked_lm(
             config = transformers.AutoConfig.from_pretrained(
                 str(name_or_path), revision=revision, trust_remote_code=False
             )
-            if config.is_encoder_decoder or type(config) not in transformers.MODEL_FOR_MASKED_LM_MAPPING:
-                return None
-            model, info = transformers.AutoModelForMaskedLM.from_pretrained(
+        except (OSError, ValueError, KeyError, HFValidationError) as error:
+            raise ModelError(f"cannot load {str(name_or_path)!r}: {_first_line(error)}") from error
+    if config.is_encoder_decoder or type(config) not in transformers.MODEL_FOR_MASKED_LM_MAPPING:
+        return None
+    model, info = _from_pretrained(transformers.AutoModelForMaskedLM, name_or_path, revision, dtype)
+    return None if info["missing_keys"] else model.eval()
+
+
+def _from_pretrained(
+    auto_class: Any, name_or_path: str | Path, revision: str | None, dtype: torch.dtype
+) -> tuple[Any, dict[str, Any]]:
+    """A model with eager attention from safetensors, and what was missing from them."""
+    with _quiet():
+        try:
+            model, info = auto_class.from_pretrained(
                 str(name_or_path),
                 revision=revision,
                 dtype=dtype,
@@ -112,8 +106,14 @@ def load_masked_lm(
                 output_loading_info=True,
             )
         except (OSError, ValueError, KeyError, ImportError, RuntimeError, HFValidationError) as error:
-            raise ModelError(f"cannot load {str(name_or_path)!r}: {_first_line(error)}") from error
-    return None if info["missing_keys"] else model.eval()
+            hint = ""
+            if "safetensors" in str(error):
+                hint = (
+                    " Weights are only read as safetensors. To convert a pytorch_model.bin that you trust: load it "
+                    "once with torch.load(..., weights_only=True) and save it with model.save_pretrained()."
+                )
+            raise ModelError(f"cannot load {str(name_or_path)!r}: {_first_line(error)}{hint}") from error
+    return model, info
 
 
 def max_length(model: Any) -> int | None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from rich.console import Console
 from tyro.conf import arg
 
-from corpora_loaders import PlainText
+from corpora_loaders import Corpus, PlainText
 from scripts import clusters, dependency, norms, surface
 from scripts.builtin import DEMO, SAMPLE, load_encoder
 from scripts.clusters import ClustersOptions
@@ -240,12 +240,17 @@ class Analyze:
             "model": describe_model(encoder),
             "corpus": describe_corpus(corpus),
             "sentences": reading,
-            "warnings": warnings_of(reading),
+            "warnings": [*warnings_of(reading), *self._fewer_than_asked(corpus)],
         }
         for outcome in outcomes:
             run |= outcome.record
         write_report(folder, run=run, sections=[outcome.section for outcome in outcomes])
         return run, outcomes
+
+    def _fewer_than_asked(self, corpus: Corpus) -> list[str]:
+        if self.segments is None or len(corpus) >= self.segments:
+            return []
+        return [f"{self.segments:,} segments were asked for; the text gives {len(corpus):,}."]
 
     def _show(self, run: dict[str, Any], outcomes: list[Outcome], out: Path) -> None:
         from reports import WIDE, to_json

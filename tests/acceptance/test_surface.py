@@ -200,6 +200,14 @@ def test_paragraphs_one_by_one(bert, text, tmp_path, capsys):
     assert not (tmp_path / "r" / "tables" / "head_distances.csv").exists()
 
 
+def test_fewer_segments_than_asked_for(bert, text, tmp_path, capsys):
+    options = ["--segments", 992, "--analyses", "surface", "--gradients", "none"]
+    assert run("--model", bert, "--text", text, *options, "--out", tmp_path / "r") == 0
+    (warning,) = json.loads((tmp_path / "r" / "run.json").read_text())["warnings"]
+    assert warning.startswith("992 segments were asked for; the text gives ")
+    assert f"Careful: {warning}" in capsys.readouterr().out
+
+
 def test_by_default_a_treebank_gets_three_analyses(bert, tmp_path):
     assert run("--model", bert, "--limit", 20, "--max-length", 60, "--out", tmp_path / "r", "--min-count", 1) == 0
     tables = {path.stem for path in (tmp_path / "r" / "tables").iterdir()}
