@@ -141,6 +141,8 @@ def clusters_table(results: ClusterResults) -> Table:
         caption_justify="left",
         box=None,
         padding=(0, 2, 0, 0),
+        min_width=96,
+        show_header=not geography.neighbours.empty,
     )
     table.add_column("")
     for heading in ("found", "layers shuffled", "p"):

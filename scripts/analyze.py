@@ -167,7 +167,7 @@ class Analyze:
         """What `extractors.extract` must know about the maps."""
         return {"kind": self.map, "merge": self.merge, "normalize": self.normalize, "ff_bias": self.ff_bias}
 
-    def map_facts(self, *, per_head: bool) -> list[str]:
+    def map_facts(self, *, per_head: bool, words: bool = True) -> list[str]:
         """What the maps are, for a reader."""
         from extractors import get_kind
 
@@ -175,7 +175,7 @@ class Analyze:
         facts = [f"map “{self.map}”: {kind.description}"]
         if not per_head:
             facts.append("one map for all heads of a layer, shown as head 1")
-        if kind.vectors:
+        if kind.vectors and words:
             facts.append("words from pieces by " + {"norm": "adding norms", "vector": "adding vectors"}[self.merge])
         if self.normalize == "row":
             facts.append("rows divided by their sums")

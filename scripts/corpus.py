@@ -24,6 +24,8 @@ def check_corpus(options: Analyze) -> None:
         raise UsageError("--corpus needs at least one name")
     if options.text and options.corpus != (SAMPLE,):
         raise UsageError("give --corpus or --text, not both")
+    if options.text and options.tokens != "syntactic":
+        raise UsageError("--tokens is for treebanks, not for --text")
     if options.segments is not None and not options.text:
         raise UsageError("--segments is for --text")
     if options.segment_ids != "zeros" and options.segments is None:

@@ -113,7 +113,7 @@ def _read(job: Job) -> Reading:
     options, own, corpus, log = job.options, job.options.surface, job.corpus, ExtractionLog()
     released = own.smoothing == "release"
     maps = options.map_options()
-    notes = [f"Read by {own.level}s."]
+    notes = []
     if not get_kind(options.map).rows_sum_to_one:
         maps["normalize"] = "row"
         notes.append("Every row of the map was divided by its sum: shares and entropies are those of distributions.")
@@ -140,8 +140,8 @@ def _read(job: Job) -> Reading:
     tables = statistics.compute()
     best = job.found.get("dependency")
     relations = None if best is None else best_relations(_single(best), options.min_count)
-    if shape[1] != job.encoder.n_heads:
-        notes.append("This kind of map has one map for all heads of a layer, shown as head 1.")
+    facts = options.map_facts(per_head=shape[1] == job.encoder.n_heads, words=own.level == "word")
+    notes = [f"Read by {own.level}s; {'; '.join(facts)}.", *notes]
     thresholds = Thresholds(own.position_threshold, own.target_threshold, own.broad_threshold)
     tables = tables._replace(heads=label_heads(tables.heads, thresholds, relations))
     return Reading(tables, distances.compute() if distances else None, specials, notes, log)

@@ -262,6 +262,7 @@ def test_a_checkpoint_without_a_head_says_so(text, tmp_path, capsys):
     ("options", "status", "message"),
     [
         (["--corpus", "sample.conllu"], 2, "--corpus or --text, not both"),
+        (["--tokens", "surface"], 2, "--tokens is for treebanks"),
         (["--segment-ids", "pair"], 2, "--segment-ids is for --segments"),
         (["--segments", "0"], 2, "--segments must be at least 1"),
         (["--segments", "5", "--max-length", "128"], 1, "segments of 128 pieces are too long"),
