@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, overload
 
+from corpora_loaders.errors import CorpusError
 from corpora_loaders.sentence import Sentence
 
 
@@ -20,6 +21,16 @@ class CorpusFile:
     words: int
     origin: dict[str, str]
     """The comments of its first sentence that speak of a licence or a source."""
+
+
+def refuse_twins(files: Sequence[CorpusFile]) -> None:
+    """The last file must not be one of the others again.
+
+    Raises:
+        CorpusError: it is.
+    """
+    if twin := next((f.path for f in files[:-1] if f.sha256 == files[-1].sha256), None):
+        raise CorpusError(f"the same file as {twin}; what is in it would count twice", file=files[-1].path)
 
 
 @dataclass(frozen=True)

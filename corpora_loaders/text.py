@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from corpora_loaders.corpus import Corpus, CorpusFile
+from corpora_loaders.corpus import Corpus, CorpusFile, refuse_twins
 from corpora_loaders.errors import CorpusError
 from corpora_loaders.lines import file_sha256, numbered_lines
 from corpora_loaders.sentence import Sentence
@@ -63,8 +63,7 @@ def load_text(paths: str | Path | Iterable[str | Path], *, limit: int | None = N
         if not own:
             raise CorpusError("there is no text in it", file=path)
         files.append(CorpusFile(str(path), file_sha256(path), len(own), sum(map(len, own)), {}))
-        if twin := next((f.path for f in files[:-1] if f.sha256 == files[-1].sha256), None):
-            raise CorpusError(f"the same file as {twin}; its text would count twice", file=path)
+        refuse_twins(files)
     return PlainText(tuple(sentences), tuple(files))
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from corpora_loaders.conllu_file import read_conllu
-from corpora_loaders.corpus import Corpus, CorpusFile
+from corpora_loaders.corpus import Corpus, CorpusFile, refuse_twins
 from corpora_loaders.errors import CorpusError
 from corpora_loaders.lines import file_sha256
 from corpora_loaders.sentence import Sentence
@@ -97,8 +97,7 @@ def load_treebank(
             if len(sentences) == limit:
                 break
         files.append(_describe(path, sentences[before:]))
-        if twin := next((f.path for f in files[:-1] if f.sha256 == files[-1].sha256), None):
-            raise CorpusError(f"the same file as {twin}; its words would count twice", file=path)
+        refuse_twins(files)
     return Treebank(tuple(sentences), tuple(files), tokens, renamed)
 
 

@@ -22,7 +22,7 @@ def check_masking(encoder: Encoder, rate: float) -> None:
     if not 0 <= rate <= 1:
         raise ValueError(f"mask_rate must be from 0 to 1, not {rate}")
     if rate and encoder.tokenizer.mask_token_id is None:
-        raise ModelError(f"{encoder.name or encoder.family}: its tokenizer has no mask token; use a mask rate of 0")
+        raise ModelError(f"{encoder.name or encoder.family}: its tokenizer has no mask token, so nothing can be masked")
 
 
 def mask_pieces(

@@ -26,7 +26,7 @@ class Segments(Corpus):
     Attributes:
         made: how many segments the text holds; if more than were asked for, these are a random sample.
         halved: how many of those lie inside one paragraph and are cut in its middle.
-        text_pieces: pieces of the whole text.
+        text_documents, text_pieces: documents and pieces of the whole text.
         left_over: pieces at the end of a document that are too few for a segment.
     """
 
@@ -35,6 +35,7 @@ class Segments(Corpus):
     sentences: tuple[Segment, ...]
     made: int = 0
     halved: int = 0
+    text_documents: int = 0
     text_pieces: int = 0
     left_over: int = 0
 
@@ -44,6 +45,7 @@ class Segments(Corpus):
             **super().counts(),
             "segments_made": self.made,
             "segments_halved": self.halved,
+            "text_documents": self.text_documents,
             "text_pieces": self.text_pieces,
             "text_pieces_left_over": self.left_over,
         }
@@ -52,8 +54,8 @@ class Segments(Corpus):
         """How the text was cut."""
         chosen = f", of which {len(self):,} were drawn at random" if len(self) < self.made else ""
         return [
-            f"The text of {self.text_pieces:,} pieces gives {self.made:,} segments{chosen}.",
-            f"In {self.halved:,} segments no paragraph ends, so they were cut in the middle of one.",
+            f"{self.text_pieces:,} pieces of {self.text_documents:,} documents give {self.made:,} segments{chosen}.",
+            f"In {self.halved:,} of the {self.made:,} no paragraph ends, so they were cut in the middle of one.",
             f"Pieces at the end of documents that were too few for a segment: {self.left_over:,}.",
         ]
 
@@ -94,7 +96,7 @@ def make_segments(
         raise ValueError(f"segments of {max_length} pieces hold no pair; {frame.size + 2} is the least")
     draw = random.Random(f"{seed} draw")  # noqa: S311
     chosen: list[tuple[int, Segment]] = []
-    made = halved = text_pieces = left_over = 0
+    made = halved = documents = text_pieces = left_over = 0
     for document in text.documents():
         read = list(read_texts(encoder.tokenizer, [p.text or " ".join(p.words) for p in document]))
         lengths = [len(pieces) for pieces in read]
@@ -109,12 +111,15 @@ def make_segments(
             elif (place := draw.randrange(made + 1)) < count:  # every segment with the same chance, in one pass
                 chosen[place] = made, frame.segment(pair, flat)
             made += 1
+        documents += 1
         text_pieces += len(flat)
         left_over += len(flat) - stop
     if not chosen:
         raise CorpusError("no document has two pieces that could make a segment", file=text.files[0].path)
     chosen.sort(key=lambda item: item[0])
-    return Segments(tuple(segment for _, segment in chosen), text.files, made, halved, text_pieces, left_over)
+    return Segments(
+        tuple(segment for _, segment in chosen), text.files, made, halved, documents, text_pieces, left_over
+    )
 
 
 _Framed = tuple[int, str, int]  # vocabulary id, token, segment id

@@ -25,7 +25,7 @@ def percent(rate: float, *, sign: bool = False) -> str:
 
 def number(value: float, digits: int = 3) -> str:
     """A number with so many decimals; a dash where there is none."""
-    return "–" if math.isnan(value) else f"{value:.{digits}f}"
+    return "–" if math.isnan(value) else f"{round(value, digits) + 0.0:.{digits}f}"
 
 
 def interval(low: float, high: float) -> str:

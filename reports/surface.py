@@ -9,12 +9,13 @@ from typing import Any
 
 import pandas as pd
 
-from analyses.surface import LABELS, STATISTICS, Geography, HeadDistanceTables, SurfaceTables
+from analyses.surface import LABELS, Geography, HeadDistanceTables, SurfaceTables
 from reports.drawing import save
 from reports.format import head_name, ranges
 from reports.json_text import records
 from reports.page import Section, svg_text
 from reports.surface_figures import (
+    class_names,
     entropy_figure,
     gradients_figure,
     head_map_figure,
@@ -25,7 +26,7 @@ from reports.surface_figures import (
 from reports.tables import write_csv
 
 _TREE_LEAVES = 400
-_BY_LAYER = ("previous", "next", "self", "first_special", "last_special", "punctuation", "other")
+BY_LAYER = ("previous", "next", "self", "first_special", "last_special", "punctuation", "other")
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,7 @@ def write_surface(folder: Path, results: SurfaceResults, *, model: str = "", cor
             "strongest": strongest(found.heads, specials),
             "labels": label_rows(found.heads, specials),
             "sink": sinks(found.layers, specials),
-            "shown": [name for name in _BY_LAYER if found.layers[name].notna().any()],
+            "shown": [name for name in BY_LAYER if found.layers[name].notna().any()],
             "gradients": gradient_rows(results.gradients, specials),
             "svgs": {name: svg_text(figures / f"{name}.svg") for name in drawn},
         },
@@ -136,12 +137,13 @@ def write_clusters(folder: Path, results: ClusterResults, *, model: str = "", co
             "has_relations": "relation" in embedding and bool(embedding["relation"].notna().any()),
             "neighbours": geography.neighbours.to_dict("records"),
             "clusters": cluster_rows(embedding, names),
+            "heads": len(embedding),
             "svgs": {name: svg_text(figures / f"{name}.svg") for name in drawn},
         },
         summary={
             "head_embedding": records(embedding),
             "head_neighbours": records(geography.neighbours),
-            "head_distances": records(
+            "head_geography": records(
                 pd.DataFrame([{"rows": distances.rows, "stress": geography.stress, "silhouette": geography.silhouette}])
             ),
         },
@@ -189,7 +191,7 @@ def strongest(heads: pd.DataFrame, specials: Mapping[str, str]) -> list[dict[str
     rows = []
     for statistic, name in statistic_names(specials).items():
         values = heads[statistic]
-        if statistic in STATISTICS and values.notna().any():
+        if values.notna().any():
             top = heads.iloc[int(values.argmax())]
             rows.append(
                 {
@@ -234,7 +236,7 @@ def gradient_rows(gradients: pd.DataFrame | None, specials: Mapping[str, str]) -
         return None
     means = gradients.groupby(["layer", "class"], sort=False)[["gradient", "attention"]].mean()
     classes = list(dict.fromkeys(gradients["class"]))
-    names = {"[CLS]": specials.get("first_special", "[CLS]"), "[SEP]": specials.get("last_special", "[SEP]")}
+    names = class_names(specials)
     return {
         "classes": [names.get(name, name) for name in classes],
         "loss": float(gradients["loss"].iloc[0]),

@@ -76,7 +76,7 @@ def entropy_figure(
 
 def gradients_figure(gradients: pd.DataFrame, specials: Mapping[str, str], *, title: str = "") -> Figure:
     """What the loss depends on, and beside it where attention goes, by layer (mean over heads)."""
-    names = {"[CLS]": specials.get("first_special", "[CLS]"), "[SEP]": specials.get("last_special", "[SEP]")}
+    names = class_names(specials)
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(6.9, 2.6), layout="constrained")
         left, right = figure.subplots(1, 2)
@@ -185,6 +185,11 @@ def tree_figure(geography: Geography, heads: pd.DataFrame, *, title: str = "") -
 
 
 _SHOWN = ("layer", "head", "label", "relation", "relation_gain")
+
+
+def class_names(specials: Mapping[str, str]) -> dict[str, str]:
+    """What the model calls the classes that are named after BERT's special tokens."""
+    return {"[CLS]": specials.get("first_special", "[CLS]"), "[SEP]": specials.get("last_special", "[SEP]")}
 
 
 def layer_colours(n_layers: int) -> tuple[mpl.colors.Colormap, BoundaryNorm]:

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from reports.format import best_direction, best_head, best_offset, interval, number, percent, shown_rows
 from reports.norms import NormResults
-from reports.surface import ClusterResults, SurfaceResults, label_rows, statistic_names
+from reports.surface import BY_LAYER, ClusterResults, SurfaceResults, label_rows, statistic_names
 
 WIDE = 130
 """Columns of a terminal that the table with intervals needs."""
@@ -102,8 +102,7 @@ def norms_table(results: NormResults) -> Table:
 def surface_table(results: SurfaceResults) -> Table:
     """A rich table of the surface statistics, layer by layer, and the labels of heads below it."""
     layers, names = results.tables.layers, statistic_names(results.specials)
-    columns = ["previous", "next", "self", "first_special", "last_special", "punctuation", "other"]
-    columns = [name for name in columns if layers[name].notna().any()]
+    columns = [name for name in BY_LAYER if layers[name].notna().any()]
     labels = [
         f"{row['label']}: {' '.join(row['heads'][:8])}{' …' if len(row['heads']) > 8 else ''}"
         for row in label_rows(results.tables.heads, results.specials)
@@ -130,13 +129,16 @@ def surface_table(results: SurfaceResults) -> Table:
     return table
 
 
-def clusters_table(results: ClusterResults) -> Table:
-    """A rich table of how alike the heads of a layer are."""
+def clusters_table(results: ClusterResults, *, notes: bool = True) -> Table:
+    """A rich table of how alike the heads of a layer are, with the notes unless they were shown before."""
     geography = results.geography
+    summary = (
+        f"Stress of the map in two dimensions: {number(geography.stress, 2)}. Clusters: "
+        f"{geography.embedding['cluster'].nunique()}, mean silhouette {number(geography.silhouette, 2)}."
+    )
     table = Table(
         title=f"Which heads attend alike (Jensen-Shannon divergence, {results.distances.rows:,} rows)",
-        caption=f"Stress of the map in two dimensions: {number(geography.stress, 2)}. Clusters: "
-        f"{geography.embedding['cluster'].nunique()}, mean silhouette {number(geography.silhouette, 2)}.",
+        caption=escape("\n".join([summary, *(results.notes if notes else ())])),
         title_justify="left",
         caption_justify="left",
         box=None,

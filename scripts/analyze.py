@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from rich.console import Console
 from tyro.conf import arg
@@ -24,10 +24,7 @@ from scripts.norms import NormsOptions
 from scripts.options import OptionalNumber
 from scripts.progress import Stages
 from scripts.record import describe_command, describe_corpus, describe_model, describe_reading, warnings_of
-from scripts.surface import SurfaceOptions
-
-if TYPE_CHECKING:
-    pass
+from scripts.surface import ReadingOptions, SurfaceOptions
 
 ANALYSES = {"dependency": dependency.run, "surface": surface.run, "clusters": clusters.run, "norms": norms.run}
 """In the order in which they are run: later ones may build on earlier ones."""
@@ -39,7 +36,8 @@ _READ_BY = {
     "merge": _DEFAULT,
     "normalize": _DEFAULT,
     "dependency": ("dependency",),
-    "surface": ("surface", "clusters"),
+    "reading": ("surface", "clusters"),
+    "surface": ("surface",),
     "clusters": ("clusters",),
     "norms": ("norms",),
 }
@@ -75,8 +73,8 @@ class Analyze:
     read by itself, or see --segments."""
 
     segments: OptionalNumber = None
-    """Cut the text into segments of two consecutive stretches, [CLS] a [SEP] b [SEP], and draw so many of them (the
-    paper: 992); if there are fewer, all. 128 pieces each, or --max-length."""
+    """Cut the text into segments of two consecutive stretches, [CLS] a [SEP] b [SEP], and draw so many of them at
+    random (the paper: 1,000, of which 992 were released); if there are fewer, all. 128 pieces each, or --max-length."""
 
     segment_ids: Literal["zeros", "pair"] = "zeros"
     """Segment ids of b: zeros as in the paper's maps, or those of a pair as the tokenizer gives them."""
@@ -138,6 +136,7 @@ class Analyze:
     """Print the summary as JSON instead of a table."""
 
     dependency: DependencyOptions = field(default_factory=DependencyOptions)
+    reading: ReadingOptions = field(default_factory=ReadingOptions)
     surface: SurfaceOptions = field(default_factory=SurfaceOptions)
     clusters: ClustersOptions = field(default_factory=ClustersOptions)
     norms: NormsOptions = field(default_factory=NormsOptions)
@@ -196,6 +195,8 @@ class Analyze:
             raise UsageError(
                 f"--{option.replace('_', '-')} is for {' or '.join(readers)}, not among --analyses {' '.join(chosen)}"
             )
+        if self.merge != "norm" and self.reading.level == "token" and "dependency" not in chosen:
+            raise UsageError("--merge is for words; choose --level word")
         for name in ("segments", "limit", "max_length", "batch_cells", "min_count"):
             value = getattr(self, name)
             if value is not None and value < 1:
@@ -204,7 +205,7 @@ class Analyze:
             raise UsageError(f"--replicates must not be negative, not {self.replicates}")
         if not 0 <= self.seed < 2**32:
             raise UsageError(f"--seed must be from 0 to {2**32 - 1}, not {self.seed}")
-        for group in (self.dependency, self.surface, self.clusters, self.norms):
+        for group in (self.dependency, self.reading, self.surface, self.clusters, self.norms):
             group.check()
 
     def _analyze(self, folder: Path, out: Path, arguments: Sequence[str]) -> tuple[dict[str, Any], list[Outcome]]:
@@ -225,6 +226,8 @@ class Analyze:
             with stages("cut the text"):
                 corpus = cut_text(self, corpus, encoder, folder)
         job = Job(self, encoder, corpus, folder, stages)
+        if "surface" in self.chosen():
+            surface.prepare(job)
         outcomes = [ANALYSES[name](job) for name in self.chosen()]
         reading = describe_reading(corpus, outcomes[0].log)
         run = {

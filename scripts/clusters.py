@@ -37,4 +37,10 @@ def run(job: Job) -> Outcome:
     results = ClusterResults(reading.distances, found, reading.tables.heads, reading.specials, tuple(reading.notes))
     with job.stages("tables and figures"):
         section = write_clusters(job.folder, results, model=job.encoder.name, corpus=job.corpus_name)
-    return Outcome(section=section, log=reading.log, show=lambda _: clusters_table(results), record={})
+    shown_before = "surface" in job.options.chosen()
+    return Outcome(
+        section=section,
+        log=reading.log,
+        show=lambda _: clusters_table(results, notes=not shown_before),
+        record={"clusters": {"notes": reading.notes}},
+    )

@@ -26,6 +26,8 @@ def check_corpus(options: Analyze) -> None:
         raise UsageError("give --corpus or --text, not both")
     if options.text and options.tokens != "syntactic":
         raise UsageError("--tokens is for treebanks, not for --text")
+    if options.text and options.reading.level != "token":
+        raise UsageError("--level word is for treebanks; the words of plain text are not told from its punctuation")
     if options.segments is not None and not options.text:
         raise UsageError("--segments is for --text")
     if options.segment_ids != "zeros" and options.segments is None:
@@ -53,7 +55,6 @@ def cut_text(options: Analyze, text: PlainText, encoder: Encoder, folder: Path) 
     import pandas as pd
 
     from extractors import SEGMENT_LENGTH, make_segments
-    from extractors.pieces import Pieces
     from reports import write_csv
 
     length = options.max_length or min(SEGMENT_LENGTH, encoder.max_length or SEGMENT_LENGTH)
@@ -70,11 +71,10 @@ def cut_text(options: Analyze, text: PlainText, encoder: Encoder, folder: Path) 
             "id": segment.id,
             "file": segment.file,
             "line": segment.line,
-            "pieces": " ".join(pieces.tokens),
-            "segment_ids": "".join(map(str, pieces.segment_ids or [0] * len(pieces))),
+            "pieces": " ".join(segment.pieces.tokens),
+            "segment_ids": " ".join(map(str, segment.pieces.segment_ids or [0] * len(segment.pieces))),
         }
-        for segment, [pieces] in ((segment, encoder.align([segment])) for segment in segments)
-        if isinstance(pieces, Pieces)
+        for segment in segments.sentences
     )
     write_csv(table, folder / "tables" / "segments.csv")
     return segments

@@ -88,7 +88,7 @@ def run(job: Job) -> Outcome:
             found = _feed_forward(job, some)
         change, amplified = found.change, _with_pieces(job, found, some)
         if len(some) < len(corpus):
-            notes.append(f"What the feed-forward block changes is measured on the first {len(some):,} sentences.")
+            notes.append(f"What the feed-forward block changes is measured on the first {len(some):,} {corpus.unit}.")
     rates = [layer.expansion_rate() for layer in layers.weights]
     results = NormResults(
         shares=shares.compute(),

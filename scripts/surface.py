@@ -20,14 +20,11 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class SurfaceOptions:
+class ReadingOptions:
     """Of the analyses surface and clusters."""
 
     level: Literal["token", "word"] = "token"
-    """Whether pieces are tokens of their own, or merged into words."""
-
-    reach: Annotated[int, arg(metavar="N")] = 5
-    """Attention to tokens up to so many places away is tabulated offset by offset."""
+    """Whether pieces are tokens of their own, or merged into the words of a treebank."""
 
     smoothing: Literal["none", "release"] = "none"
     """release mixes a little uniform attention into every row first, as the paper's published code does: 0.0001 for the
@@ -42,6 +39,20 @@ class SurfaceOptions:
     broad_threshold: Annotated[float, arg(metavar="SHARE")] = 0.8
     """A head is labelled broad if its entropy is above this share of the entropy of uniform attention."""
 
+    def check(self) -> None:
+        """Refuse what is impossible."""
+        for name in ("position_threshold", "target_threshold", "broad_threshold"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise UsageError(f"--{name.replace('_', '-')} must be from 0 to 1, not {getattr(self, name)}")
+
+
+@dataclass(frozen=True)
+class SurfaceOptions:
+    """Of the analysis surface."""
+
+    reach: Annotated[int, arg(metavar="N")] = 5
+    """Attention to tokens up to so many places away is tabulated offset by offset."""
+
     gradients: Literal["auto", "mlm", "hidden", "none"] = "auto"
     """Loss whose gradient tells what attention matters. mlm: masked-LM loss, for models with that head. hidden:
     distance of the final hidden states with masks from those without. auto: mlm where there is a head, else nothing."""
@@ -54,9 +65,8 @@ class SurfaceOptions:
         for name in ("reach", "gradient_sentences"):
             if getattr(self, name) < 1:
                 raise UsageError(f"--{name.replace('_', '-')} must be at least 1, not {getattr(self, name)}")
-        for name in ("position_threshold", "target_threshold", "broad_threshold"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise UsageError(f"--{name.replace('_', '-')} must be from 0 to 1, not {getattr(self, name)}")
+        if self.gradients == "none" and self.gradient_sentences != SurfaceOptions.gradient_sentences:
+            raise UsageError("--gradient-sentences says nothing to --gradients none")
 
 
 class Reading(NamedTuple):
@@ -110,7 +120,7 @@ def _read(job: Job) -> Reading:
     from analyses.surface import statistics as entropy
     from extractors import ExtractionError, ExtractionLog, extract, get_kind
 
-    options, own, corpus, log = job.options, job.options.surface, job.corpus, ExtractionLog()
+    options, own, corpus, log = job.options, job.options.reading, job.corpus, ExtractionLog()
     released = own.smoothing == "release"
     maps = options.map_options()
     notes = []
@@ -118,7 +128,10 @@ def _read(job: Job) -> Reading:
         maps["normalize"] = "row"
         notes.append("Every row of the map was divided by its sum: shares and entropies are those of distributions.")
     if released:
-        notes.append("Rows were smoothed as in the published code.")
+        notes.append(
+            f"As in the published code, {entropy.SMOOTHING:g} of uniform attention was mixed into rows for the "
+            f"entropy, and {js.SMOOTHING:g} for the distances between heads."
+        )
     label = "surface and clusters" if "clusters" in options.chosen() else "surface"
     batches = extract(job.encoder, corpus, level=own.level, log=log, **maps, **job.reading())
     distances: HeadDistances | None = None
@@ -128,9 +141,10 @@ def _read(job: Job) -> Reading:
         if first is None:
             raise ExtractionError(f"none of the {len(corpus)} {corpus.unit} could be read: {log.reasons()}")
         shape = first.maps.shape[1], first.maps.shape[2]
-        statistics = SurfaceStatistics(*shape, reach=own.reach, smoothing=entropy.SMOOTHING if released else 0.0)
+        smoothing = (entropy.SMOOTHING, js.SMOOTHING) if released else (0.0, 0.0)
+        statistics = SurfaceStatistics(*shape, reach=options.surface.reach, smoothing=smoothing[0])
         if "clusters" in options.chosen():
-            distances = HeadDistances(*shape, smoothing=js.SMOOTHING if released else 0.0)
+            distances = HeadDistances(*shape, smoothing=smoothing[1])
         for batch in chain([first], batches):
             specials = specials or _special_names(batch.special[0].tolist(), batch.labels[0])
             statistics.update(batch)
@@ -141,7 +155,8 @@ def _read(job: Job) -> Reading:
     best = job.found.get("dependency")
     relations = None if best is None else best_relations(_single(best), options.min_count)
     facts = options.map_facts(per_head=shape[1] == job.encoder.n_heads, words=own.level == "word")
-    notes = [f"Read by {own.level}s; {'; '.join(facts)}.", *notes]
+    positions = "pieces" if own.level == "token" else "words"
+    notes = [f"Positions are {positions}; {'; '.join(facts)}.", *notes]
     thresholds = Thresholds(own.position_threshold, own.target_threshold, own.broad_threshold)
     tables = tables._replace(heads=label_heads(tables.heads, thresholds, relations))
     return Reading(tables, distances.compute() if distances else None, specials, notes, log)
@@ -165,6 +180,33 @@ def _special_names(special: list[bool], labels: tuple[str, ...]) -> dict[str, st
     return names
 
 
+def prepare(job: Job) -> None:
+    """Find out before anything slow whether the gradients that were asked for can be computed.
+
+    Raises:
+        ModelError: they cannot.
+    """
+    from extractors import ModelError
+
+    wanted, encoder = job.options.surface.gradients, job.encoder
+    if wanted == "none":
+        return
+    why = ""
+    if encoder.tokenizer.mask_token_id is None:
+        why = "this tokenizer has no mask token, and the loss is that of masked pieces"
+    elif wanted != "hidden":
+        with job.stages("load the masked-LM head"):
+            job.found["head"] = load_head(job.options.model, revision=job.options.revision)
+        if job.found["head"] is None:
+            why = (
+                "this checkpoint has no masked-LM head, which the loss of the paper needs. --gradients hidden uses "
+                "another loss, how far masks move the final hidden states"
+            )
+    if why and wanted != "auto":
+        raise ModelError(f"{encoder.name}: {why}")
+    job.found["no gradients"] = why
+
+
 def _gradients(job: Job) -> tuple[pd.DataFrame | None, list[str]]:
     """The table, and what to say about it; None where there is nothing to take gradients of."""
     from analyses.surface import GradientImportance
@@ -173,20 +215,12 @@ def _gradients(job: Job) -> tuple[pd.DataFrame | None, list[str]]:
     own, encoder = job.options.surface, job.encoder
     if own.gradients == "none":
         return None, []
-    loss: Literal["mlm", "hidden"] = "hidden" if own.gradients == "hidden" else "mlm"
-    with job.stages("load the masked-LM head"):
-        head = load_head(job.options.model, revision=job.options.revision) if loss == "mlm" else None
-    if loss == "mlm" and head is None:
-        why = (
-            "this checkpoint has no masked-LM head, which the loss of the paper needs. --gradients hidden uses another "
-            "loss, how far masks move the final hidden states"
-        )
-        if own.gradients == "mlm":
-            raise ModelError(f"{encoder.name}: {why}")
+    if why := job.found["no gradients"]:
         return None, [f"Gradients were not computed: {why}."]
+    loss: Literal["mlm", "hidden"] = "hidden" if own.gradients == "hidden" else "mlm"
     some = job.corpus[: own.gradient_sentences]
     metric = GradientImportance(encoder.n_layers, encoder.n_heads)
-    options: dict[str, Any] = {"masked_lm": head, "seed": job.options.seed, **job.reading()}
+    options: dict[str, Any] = {"masked_lm": job.found.get("head"), "seed": job.options.seed, **job.reading()}
     try:
         with job.stages("gradients"), progress_bar("gradients", len(some)) as advance:
             for batch in extract_gradients(encoder, some, loss, **options):
@@ -196,13 +230,15 @@ def _gradients(job: Job) -> tuple[pd.DataFrame | None, list[str]]:
         if own.gradients != "auto":
             raise
         return None, [f"Gradients were not computed: {error}."]
-    if not int(metric.total):
+    read = int(metric.total)
+    if not read:
         return None, [f"Gradients were not computed: none of the first {len(some):,} {job.corpus.unit} could be read."]
     said = {
         "mlm": "the masked-LM loss, the mean over masked pieces",
         "hidden": "the squared distance of the final hidden states of masked pieces from those without masks",
     }
+    number = f"{read:,}" if read == len(some) else f"{read:,} of the first {len(some):,}"
     return metric.compute(), [
-        f"Gradients are those of {said[loss]}, on the first {len(some):,} {job.corpus.unit} with 15 % of the pieces "
-        "masked; always of attention weights, whatever the map."
+        f"Gradients are those of {said[loss]}, on {number} {job.corpus.unit} with 15 % of the pieces masked; always of "
+        "attention weights, whatever the map."
     ]

@@ -15,6 +15,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torchmetrics import Metric
 
+from analyses.surface.distributions import check_rows, check_shape
 from extractors import MapBatch
 
 SMOOTHING = 1e-3
@@ -24,7 +25,6 @@ _GROUP = 2**14  # cells per head that are compared at a time
 _BLOCK = 2**13  # cells per head at a time in one thread: more leave the cache, fewer do not pay for the calls
 _DOT = 2**8  # products that are added up in float32; more of them, and rounding shows in the sums
 _SMALLEST = np.float32(1e-37)  # in place of 0: x ln x is 0 to any precision that counts
-_ROW_SUM_TOLERANCE = 1e-3
 
 Array32 = npt.NDArray[np.float32]
 Array64 = npt.NDArray[np.float64]
@@ -78,11 +78,7 @@ class HeadDistances(Metric):
         Raises:
             ValueError: rows that do not sum to 1 (extract with ``normalize="row"``), or another shape.
         """
-        if tuple(batch.maps.shape[1:3]) != (self.n_layers, self.n_heads):
-            raise ValueError(
-                f"maps of {batch.maps.shape[1]} layers × {batch.maps.shape[2]} heads, where "
-                f"{self.n_layers} × {self.n_heads} were expected"
-            )
+        check_shape(batch, self.n_layers, self.n_heads)
         found = np.zeros((self.sums.shape[0],) * 2)
         with ThreadPoolExecutor(self.threads or torch.get_num_threads()) as pool:
             for cells in self._groups(batch):
@@ -101,14 +97,10 @@ class HeadDistances(Metric):
     def _groups(self, batch: MapBatch) -> Iterator[Array32]:
         """All cells of some inputs per head, shape (heads, cells)."""
         held: list[Array32] = []
-        for sentence, maps in batch.unpadded():
+        for _, maps in batch.unpadded():
             n = maps.shape[-1]
             rows = maps.reshape(-1, n, n)
-            off = np.abs(rows.sum(-1) - 1).max()
-            if off > _ROW_SUM_TOLERANCE:
-                raise ValueError(
-                    f"{sentence.id}: rows sum to 1 only within {off:.2g}; extract the maps with normalize='row'"
-                )
+            check_rows(float(np.abs(rows.sum(-1) - 1).max()))
             if self.smoothing:
                 rows = np.float32(1 - self.smoothing) * rows + np.float32(self.smoothing / n)
             held.append(rows.reshape(len(rows), -1))

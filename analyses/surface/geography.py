@@ -24,7 +24,7 @@ class Geography(NamedTuple):
 
     Attributes:
         embedding: one row per head: layer, head, x, y in nats, cluster (from 1, by size), and its nearest head
-            with the distance.
+            with the distance; no name where several are equally near.
         neighbours: one row per question about layers: what was found, what shuffled layers give, and how often they
             give as much (p).
         stress: Kruskal's stress-1 of the embedding: 0 where distances on the map are the true ones, 0.1 fair, 0.2 poor.
@@ -46,8 +46,8 @@ def geography(distances: pd.DataFrame, *, clusters: int = CLUSTERS, seed: int = 
     * Metric MDS by SMACOF, best of five random starts, at most 1,000 steps, tolerance 1e-10: the published code's
       arguments, with a seed.
     * Clusters by average linkage: a head that is like no other is a cluster of its own.
-    * Nearest neighbours: p is the share of 9,999 random assignments of heads to layers of the same sizes that give as
-      much as was found, one-sided, the found one counted in.
+    * Nearest neighbours: of several equally near ones each counts its part. p is the share of 9,999 random assignments
+      of heads to layers of the same sizes that give as much as was found, one-sided, the found one counted in.
 
     Args:
         distances: square, e.g. `analyses.surface.HeadDistanceTables.per_row`; labels ``layer-head``.
@@ -70,10 +70,10 @@ def geography(distances: pd.DataFrame, *, clusters: int = CLUSTERS, seed: int = 
     merges = linkage(squareform(square), method="average") if heads > 1 else np.empty((0, 4))
     found, silhouette = _clustered(square, merges, clusters)
     others = square + np.diag(np.full(heads, np.inf))
-    nearest = others.argmin(1)
+    nearest = others <= others.min(1, keepdims=True)
     embedding = pd.DataFrame({"layer": layers, "head": numbers, "x": places[:, 0], "y": places[:, 1], "cluster": found})
     if heads > 1:
-        embedding["nearest"] = distances.index[nearest]
+        embedding["nearest"] = distances.index[nearest.argmax(1)].where(nearest.sum(1) == 1, "")
         embedding["nearest_distance"] = others.min(1)
     return Geography(embedding, _neighbours(square, nearest, layers, seed), stress, silhouette, merges)
 
@@ -108,24 +108,26 @@ def _clustered(square: Array, merges: Array, clusters: int) -> tuple[list[int], 
     return [order.index(one) + 1 for one in found], silhouette
 
 
-def _neighbours(square: Array, nearest: Indices, layers: Indices, seed: int) -> pd.DataFrame:
-    names, indices, sizes = np.unique(layers, return_inverse=True, return_counts=True)
-    pairs_within, pairs = int((sizes * (sizes - 1)).sum()), len(layers) * (len(layers) - 1)
-    if len(names) < 2 or pairs_within == 0:
-        return pd.DataFrame(columns=["question", "found", "shuffled", "p"])
+def _neighbours(square: Array, nearest: npt.NDArray[np.bool_], layers: Indices, seed: int) -> pd.DataFrame:
+    sizes = np.unique(layers, return_counts=True)[1]
+    one, two = np.nonzero(np.triu(layers[:, None] == layers[None, :], 1))  # pairs of heads of the same layer
+    across_pairs = len(layers) * (len(layers) - 1) // 2 - len(one)
+    if len(sizes) < 2 or not len(one):
+        return pd.DataFrame(columns=["question", "found", "shuffled", "p", "within", "across"])
+    near = nearest / nearest.sum(1, keepdims=True)
+    near, total = near + near.T, square.sum() / 2
 
-    def both(assigned: Indices) -> tuple[float, float]:
-        same = assigned[:, None] == assigned[None, :]
-        within = square[same].sum() / pairs_within
-        across = square[~same].sum() / (pairs - pairs_within)
-        return float((assigned == assigned[nearest]).mean()), float(across - within)
+    def both(order: Indices) -> tuple[float, float, float]:
+        """Share of nearest heads in the same layer, and mean distances, with heads dealt to layers in this order."""
+        a, b = order[one], order[two]
+        within = float(square[a, b].sum())
+        return float(near[a, b].sum()) / len(layers), within / len(one), (float(total) - within) / across_pairs
 
     rng = np.random.default_rng(seed)
-    found = np.array(both(indices))
-    shuffled = np.array([both(rng.permutation(indices)) for _ in range(PERMUTATIONS)])
+    share, within, across = both(np.arange(len(layers)))
+    dealt = np.array([both(rng.permutation(len(layers))) for _ in range(PERMUTATIONS)])
+    found, shuffled = np.array([share, across - within]), np.stack([dealt[:, 0], dealt[:, 2] - dealt[:, 1]], axis=1)
     p = (1 + (shuffled >= found - 1e-12).sum(0)) / (1 + PERMUTATIONS)
-    same = indices[:, None] == indices[None, :]
-    within = float(square[same].sum() / pairs_within)
     return pd.DataFrame(
         {
             "question": ["nearest head is in the same layer (share)", "distance across minus within layers (nats)"],
@@ -133,6 +135,6 @@ def _neighbours(square: Array, nearest: Indices, layers: Indices, seed: int) -> 
             "shuffled": shuffled.mean(0),
             "p": p,
             "within": [float("nan"), within],
-            "across": [float("nan"), float(found[1] + within)],
+            "across": [float("nan"), across],
         }
     )

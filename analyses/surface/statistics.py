@@ -10,6 +10,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torchmetrics import Metric
 
+from analyses.surface.distributions import check_rows, check_shape
 from extractors import MapBatch, is_punctuation
 
 SMOOTHING = 1e-4
@@ -31,8 +32,6 @@ STATISTICS = (
     "entropy_first_relative",
 )
 SPECIALS = ("first_special", "last_special")
-
-_ROW_SUM_TOLERANCE = 1e-3
 
 
 class SurfaceTables(NamedTuple):
@@ -106,11 +105,7 @@ class SurfaceStatistics(Metric):
         Raises:
             ValueError: rows that do not sum to 1 (extract with ``normalize="row"``), another shape, or no forms.
         """
-        if tuple(batch.maps.shape[1:3]) != (self.n_layers, self.n_heads):
-            raise ValueError(
-                f"maps of {batch.maps.shape[1]} layers × {batch.maps.shape[2]} heads, where "
-                f"{self.n_layers} × {self.n_heads} were expected"
-            )
+        check_shape(batch, self.n_layers, self.n_heads)
         device = batch.maps.device
         lengths = batch.lengths.to(device)
         inside = torch.arange(batch.maps.shape[-1], device=device) < lengths[:, None]
@@ -172,8 +167,7 @@ class SurfaceStatistics(Metric):
         shares = torch.matmul(alpha.flatten(1, 2), members.to(alpha.dtype)).view(*alpha.shape[:3], -1)
         everyone, first, last = torch.einsum("brn,bhnc->rcbh", rows, shares)
         off = (everyone[[0, 1, 3, 4]].sum(0) / lengths[:, None] - 1).abs().max()
-        if float(off) > _ROW_SUM_TOLERANCE:
-            raise ValueError(f"rows sum to 1 only within {float(off):.2g}; extract the maps with normalize='row'")
+        check_rows(float(off))
         if self.smoothing:
             inside = lookers[:, None, 0]
             share = (self.smoothing / lengths)[:, None, None, None]

@@ -123,7 +123,7 @@ def test_what_cannot_be_compared():
     with pytest.raises(ValueError, match="were expected"):
         HeadDistances(3, 3).update(batch)
     unnormalised = MapBatch(batch.maps * 2, batch.lengths, batch.special, (Sentence("bad", ("w",)),))
-    with pytest.raises(ValueError, match="bad: rows sum to 1 only within 1"):
+    with pytest.raises(ValueError, match="rows sum to 1 only within 1; extract"):
         HeadDistances(2, 3).update(unnormalised)
     with pytest.raises(ValueError, match="smoothing"):
         HeadDistances(1, 1, smoothing=1.0)

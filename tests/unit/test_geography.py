@@ -77,6 +77,18 @@ def test_few_heads(heads):
     assert len(found.merges) == len(heads) - 1
 
 
+def test_of_equally_near_heads_each_counts_its_part():
+    """1-1 is as near to 1-2 as to 2-1; 1-2 and 2-1 are nearest to it alone."""
+    given = pd.DataFrame(
+        [[0, 1, 1], [1, 0, 2], [1, 2, 0.0]], index=["1-1", "1-2", "2-1"], columns=["1-1", "1-2", "2-1"]
+    )
+    found = geography(given)
+    assert found.embedding["nearest"].tolist() == ["", "1-1", "1-1"]
+    assert found.neighbours["found"][0] == pytest.approx((0.5 + 1 + 0) / 3)
+    assert found.neighbours["within"][1] == 1
+    assert found.neighbours["across"][1] == 1.5
+
+
 def test_heads_that_all_attend_alike():
     found = geography(pd.DataFrame(np.zeros((4, 4)), index=names(2, 2), columns=names(2, 2)))
     assert found.stress == 0

@@ -27,7 +27,7 @@ from reports import (
     write_report,
     write_surface,
 )
-from reports.format import ranges
+from reports.format import number, ranges
 from tests import tiny
 from tests.unit.test_reports import RUN
 
@@ -62,7 +62,13 @@ def results(family: str, **changes: int) -> tuple[SurfaceResults, ClusterResults
 
 @pytest.mark.parametrize(
     ("family", "changes"),
-    [("bert", {}), ("gpt2", {}), ("bert", {"num_hidden_layers": 1}), ("bert", {"num_attention_heads": 1})],
+    [
+        ("bert", {}),
+        ("gpt2", {}),
+        ("bert", {"num_hidden_layers": 1}),
+        ("bert", {"num_attention_heads": 1}),
+        ("bert", {"num_hidden_layers": 1, "num_attention_heads": 1}),
+    ],
 )
 def test_all_that_is_promised_is_there(tmp_path, family, changes):
     surface, clusters = results(family, **changes)
@@ -78,7 +84,8 @@ def test_all_that_is_promised_is_there(tmp_path, family, changes):
         assert raw not in page
     assert ("Does it matter?" in page) == (surface.gradients is not None)
     assert (tmp_path / "tables" / "gradients.csv").exists() == (surface.gradients is not None)
-    for name in ("surface_statistics", "surface_offsets", "surface_entropy", "head_map", "head_tree"):
+    drawn = ["surface_statistics", "surface_offsets", "surface_entropy", "head_map"]
+    for name in drawn + (["head_tree"] if len(surface.tables.heads) > 1 else []):
         for kind in ("svg", "png"):
             assert (tmp_path / "figures" / f"{name}.{kind}").stat().st_size > 1000
     summary = json.loads((tmp_path / "summary.json").read_text())
@@ -98,6 +105,12 @@ def test_tables_for_the_terminal(family):
     console.print(surface_table(surface))
     console.print(clusters_table(clusters))
     shown = out.getvalue()
+    second = surface.tables.layers.iloc[1]
+    line = next(line for line in shown.splitlines() if line.split()[:1] == ["2"])
+    assert f"{100 * second['previous']:.1f}" in line.split()
+    assert f"{second['entropy']:.2f}" in line.split()
+    assert f"{clusters.geography.neighbours['found'][0]:.3f}" in shown
+    assert "mind it" in shown
     assert "mind the <gap>" in shown
     assert ("<cls>" in shown) == (family == "bert")
     assert shown.count("\n") < 40
@@ -108,8 +121,23 @@ def test_svg_is_the_same_for_the_same_tables(tmp_path):
     for name in ("a", "b"):
         write_surface(tmp_path / name, surface)
         write_clusters(tmp_path / name, clusters)
-    for path in (tmp_path / "a" / "figures").glob("*.svg"):
+    paths = sorted((tmp_path / "a" / "figures").glob("*.svg"))
+    assert len(paths) == 6
+    for path in paths:
         assert path.read_text() == (tmp_path / "b" / "figures" / path.name).read_text()
+
+
+def test_too_many_heads_for_a_tree(tmp_path, monkeypatch):
+    monkeypatch.setattr("reports.surface._TREE_LEAVES", 5)
+    surface, clusters = results("bert")
+    write_report(tmp_path, run=RUN, sections=[write_clusters(tmp_path, clusters)])
+    assert "The tree of 12 heads is too large to be drawn." in (tmp_path / "report.html").read_text()
+    assert not (tmp_path / "figures" / "head_tree.svg").exists()
+
+
+def test_no_negative_zero():
+    assert number(-0.0001) == "0.000"
+    assert number(-0.0006) == "-0.001"
 
 
 def test_ranges():
