@@ -248,17 +248,41 @@ def test_smoothing_as_published(bert, text, tmp_path):
     assert sums[1][1] < sums[0][1]
 
 
-def test_a_checkpoint_without_a_head_says_so(text, tmp_path, capsys):
-    folder = tmp_path / "bare"
-    tiny.model("bert").save_pretrained(folder)
-    tiny.fresh_tokenizer("wordpiece").save_pretrained(folder)
-    assert run("--model", folder, "--text", text, "--analyses", "surface", "--out", tmp_path / "r") == 0
+@pytest.mark.parametrize(
+    ("family", "style", "mask", "reason"),
+    [
+        ("bert", "wordpiece", "[MASK]", "this checkpoint has no masked-LM head"),
+        ("bert", "wordpiece", None, "this tokenizer has no mask token"),
+        ("gpt2", "bytes without specials", None, "this tokenizer has no mask token"),
+    ],
+)
+def test_where_there_are_no_gradients_it_is_said(text, tmp_path, capsys, family, style, mask, reason):
+    tiny.model(family).save_pretrained(tmp_path / "bare")
+    tokenizer = tiny.fresh_tokenizer(style)
+    if mask:
+        tokenizer.mask_token = mask
+    tokenizer.save_pretrained(tmp_path / "bare")
+    options = ["--model", tmp_path / "bare", "--text", text, "--analyses", "surface", "--limit", 4]
+    assert run(*options, "--out", tmp_path / "r") == 0
     said = " ".join(capsys.readouterr().out.split())
-    assert "Gradients were not computed: this checkpoint has no masked-LM head" in said
+    assert f"Gradients were not computed: {reason}" in said
+    assert ("--gradients hidden" in said) == bool(mask)
     assert not (tmp_path / "r" / "tables" / "gradients.csv").exists()
-    options = ["--analyses", "surface", "--gradients", "mlm", "--out", tmp_path / "s"]
-    assert run("--model", folder, "--text", text, *options) == 1
-    assert "--gradients hidden" in capsys.readouterr().err
+    for loss in ("mlm", *([] if mask else ["hidden"])):
+        assert run(*options, "--gradients", loss, "--out", tmp_path / "s") == 1
+        assert reason in capsys.readouterr().err
+
+
+def test_clusters_alone_say_how_the_maps_were_read(bert, text, tmp_path, capsys):
+    options = ["--text", text, "--analyses", "clusters", "--smoothing", "release", "--map", "attnresln"]
+    assert run("--model", bert, *options, "--out", tmp_path / "r") == 0
+    said = " ".join(capsys.readouterr().out.split())
+    notes = json.loads((tmp_path / "r" / "run.json").read_text())["clusters"]["notes"]
+    assert "one map for all heads" in notes[0]
+    assert any("divided by its sum" in note for note in notes)
+    assert any("0.001 for the distances" in note for note in notes)
+    for note in notes:
+        assert note in said
 
 
 @pytest.mark.parametrize(

@@ -129,7 +129,7 @@ def test_svg_is_the_same_for_the_same_tables(tmp_path):
 
 def test_too_many_heads_for_a_tree(tmp_path, monkeypatch):
     monkeypatch.setattr("reports.surface._TREE_LEAVES", 5)
-    surface, clusters = results("bert")
+    _, clusters = results("bert")
     write_report(tmp_path, run=RUN, sections=[write_clusters(tmp_path, clusters)])
     assert "The tree of 12 heads is too large to be drawn." in (tmp_path / "report.html").read_text()
     assert not (tmp_path / "figures" / "head_tree.svg").exists()
