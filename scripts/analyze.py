@@ -65,10 +65,11 @@ class Analyze:
     revision: Annotated[str | None, arg(metavar="REVISION")] = None
     """Branch, tag or commit on the Hub."""
 
-    corpus: Annotated[tuple[str, ...], arg(metavar="FILE [FILE ...]")] = (SAMPLE,)
-    """One or more CoNLL-U files (.gz is fine), all after one --corpus; or 'sample'. CoNLL-X works too."""
+    corpus: Annotated[tuple[str, ...] | None, arg(metavar="FILE [FILE ...]")] = None
+    """One or more CoNLL-U files (.gz is fine), all after one --corpus; CoNLL-X works too. Default: the sample
+    treebank, 'sample'."""
 
-    text: Annotated[tuple[str, ...], arg(metavar="FILE [FILE ...]")] = ()
+    text: Annotated[tuple[str, ...] | None, arg(metavar="FILE [FILE ...]")] = None
     """Plain text in place of a treebank: one paragraph per line, a blank line between documents. Every paragraph is
     read by itself, or see --segments."""
 
@@ -85,7 +86,7 @@ class Analyze:
     overwrite: bool = False
     """Replace the results folder of an earlier run."""
 
-    analyses: Annotated[tuple[str, ...], arg(metavar="NAME [NAME ...]")] = ()
+    analyses: Annotated[tuple[str, ...] | None, arg(metavar="NAME [NAME ...]")] = None
     """What to compute, separated by blanks or commas: dependency, surface, clusters, norms. Default: all but norms;
     with --text surface and clusters."""
 
@@ -144,7 +145,7 @@ class Analyze:
     def run(self, arguments: Sequence[str] = ()) -> int:
         """Do it; returns the exit status."""
         self._check()
-        out = self.out or Path("runs") / _slug(self.model, self.text or self.corpus)
+        out = self.out or Path("runs") / _slug(self.model, self.text or self.corpus or (SAMPLE,))
         from reports import RunFolder
 
         with RunFolder(out, overwrite=self.overwrite) as folder:
@@ -154,7 +155,9 @@ class Analyze:
 
     def chosen(self) -> list[str]:
         """Names of the analyses, in the order of `ANALYSES`."""
-        named = [name for given in self.analyses for name in given.split(",") if name]
+        named = [name for given in self.analyses or () for name in given.split(",") if name]
+        if self.analyses is not None and not named:
+            raise UsageError("--analyses needs at least one name")
         if unknown := next((name for name in named if name not in ANALYSES), None):
             raise UsageError(f"unknown analysis {unknown!r}; choose from: {', '.join(ANALYSES)}")
         if len(set(named)) < len(named):

@@ -20,9 +20,10 @@ def check_corpus(options: Analyze) -> None:
     Raises:
         UsageError, CorpusError: so it is.
     """
-    if not options.corpus:
-        raise UsageError("--corpus needs at least one name")
-    if options.text and options.corpus != (SAMPLE,):
+    for name in ("corpus", "text"):
+        if getattr(options, name) == ():
+            raise UsageError(f"--{name} needs at least one name")
+    if options.text and options.corpus:
         raise UsageError("give --corpus or --text, not both")
     if options.text and options.tokens != "syntactic":
         raise UsageError("--tokens is for treebanks, not for --text")
@@ -40,7 +41,7 @@ def check_corpus(options: Analyze) -> None:
 
 def corpus_files(options: Analyze) -> list[str]:
     """Paths of the treebank's files."""
-    return [corpus_path(name) for name in options.corpus]
+    return [corpus_path(name) for name in options.corpus or (SAMPLE,)]
 
 
 def read_corpus(options: Analyze) -> Corpus:

@@ -289,6 +289,8 @@ def test_clusters_alone_say_how_the_maps_were_read(bert, text, tmp_path, capsys)
     ("options", "status", "message"),
     [
         (["--corpus", "sample.conllu"], 2, "--corpus or --text, not both"),
+        (["--corpus", "sample"], 2, "--corpus or --text, not both"),
+        (["--analyses"], 2, "--analyses needs at least one name"),
         (["--tokens", "surface"], 2, "--tokens is for treebanks"),
         (["--segment-ids", "pair"], 2, "--segment-ids is for --segments"),
         (["--segments", "0"], 2, "--segments must be at least 1"),
@@ -318,5 +320,7 @@ def test_impossible_options(bert, text, tmp_path, capsys, options, status, messa
 def test_options_of_texts_are_not_for_treebanks(bert, tmp_path, capsys):
     assert run("--model", bert, "--segments", 5, "--out", tmp_path / "r") == 2
     assert "--segments is for --text" in capsys.readouterr().err
+    assert run("--model", bert, "--text", "--out", tmp_path / "r") == 2
+    assert "--text needs at least one name" in capsys.readouterr().err
     assert run("--model", bert, "--text", tmp_path / "none.txt", "--out", tmp_path / "r") == 1
     assert "none.txt: there is no such file" in capsys.readouterr().err
