@@ -265,14 +265,7 @@ class Encoder:
         hidden_states: bool = False,
     ) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...] | None]:
         """Attention of all layers, and all hidden states if asked for."""
-        output = self.model(
-            input_ids=ids,
-            attention_mask=mask.long(),
-            output_attentions=True,
-            output_hidden_states=hidden_states,
-            return_dict=True,
-            **({} if segment_ids is None else {"token_type_ids": segment_ids}),
-        )
+        output = self.model(**model_inputs(ids, mask, segment_ids), output_hidden_states=hidden_states)
         attentions = tuple(getattr(output, "attentions", None) or ())
         expected = self.model.config.num_hidden_layers
         if len(attentions) != expected:
@@ -291,3 +284,11 @@ class Encoder:
                     "same number of heads in every layer can be analysed"
                 )
         return attentions, tuple(output.hidden_states) if hidden_states else None
+
+
+def model_inputs(
+    ids: Int[Tensor, "batch n"], mask: Bool[Tensor, "batch n"], segment_ids: Int[Tensor, "batch n"] | None
+) -> dict[str, Any]:
+    """What any model here is called with to give its attention."""
+    inputs = {"input_ids": ids, "attention_mask": mask.long(), "output_attentions": True, "return_dict": True}
+    return inputs if segment_ids is None else {**inputs, "token_type_ids": segment_ids}

@@ -17,7 +17,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from corpora_loaders import Sentence
-from extractors.encoder import Encoder
+from extractors.encoder import Encoder, model_inputs
 from extractors.errors import ModelError
 from extractors.extraction import DEFAULT_BATCH_CELLS, ExtractionLog, TooLong, plan
 from extractors.masking import check_masking, mask_pieces
@@ -136,19 +136,12 @@ def _gradient_batch(
 
 
 def _read(encoder: Encoder, model: Any, pieces: Sequence[Pieces]) -> Any:
-    ids, mask = encoder.pad(pieces)
-    segment_ids = encoder.segment_ids(pieces)
+    inputs = model_inputs(*encoder.pad(pieces), encoder.segment_ids(pieces))
     # With all parameters frozen nothing would be recorded; a graph can always begin at the embedded words.
     start = model.get_input_embeddings().register_forward_hook(
         lambda _module, _inputs, embedded: embedded if embedded.requires_grad else embedded.requires_grad_()
     )
     try:
-        return model(
-            input_ids=ids,
-            attention_mask=mask.long(),
-            output_attentions=True,
-            return_dict=True,
-            **({} if segment_ids is None else {"token_type_ids": segment_ids}),
-        )
+        return model(**inputs)
     finally:
         start.remove()

@@ -10,10 +10,9 @@ import pandas as pd
 
 from analyses.linguistic import DIRECTIONS, TOTALS
 from reports.dependency_figures import best_heads_figure, heads_figure
-from reports.drawing import save
 from reports.format import ARROWS, shown_rows
 from reports.json_text import records
-from reports.page import Section, svg_text
+from reports.page import Section, save_figures
 from reports.tables import write_csv
 
 
@@ -38,7 +37,7 @@ def write_dependency(
         model, corpus: names for the titles.
         map_facts: what the maps are, a phrase each.
     """
-    tables, figures = folder / "tables", folder / "figures"
+    tables = folder / "tables"
     title = f"{model} on {corpus}" if model else ""
     write_csv(cells, tables / "dependency.csv")
     write_csv(best, tables / "dependency_best.csv")
@@ -46,8 +45,13 @@ def write_dependency(
         numbered = [control.assign(copy=k) for k, control in enumerate(controls, start=1)]
         columns = ["copy", "relation", "direction", "layer", "head", "correct", "total", "accuracy"]
         write_csv(pd.concat(numbered)[columns], tables / "dependency_control.csv")
-    save(best_heads_figure(best, min_count=min_count, title=title), figures, "dependency_best")
-    save(heads_figure(cells, best, title=title), figures, "dependency_heads")
+    svgs = save_figures(
+        folder,
+        {
+            "dependency_best": best_heads_figure(best, min_count=min_count, title=title),
+            "dependency_heads": heads_figure(cells, best, title=title),
+        },
+    )
     rows = list(shown_rows(best, min_count))
     single = [row for row, frequent in rows if frequent and row["relation"] not in (*TOTALS, "punct")]
     return Section(
@@ -60,7 +64,7 @@ def write_dependency(
             "has_control": "control_accuracy" in best,
             "has_intervals": bool(best["accuracy_low"].notna().any()),
             "heatmaps": heatmap_data(cells, best),
-            "figure_svg": svg_text(figures / "dependency_best.svg"),
+            "figure_svg": svgs["dependency_best"],
             "min_count": min_count,
             "map_facts": list(map_facts),
             "choices": len(DIRECTIONS) * int(cells["layer"].max()) * int(cells["head"].max()),

@@ -9,10 +9,9 @@ from typing import Any
 import pandas as pd
 
 from analyses.norms.paper import Published
-from reports.drawing import save
 from reports.json_text import records
 from reports.norm_figures import change_figure, mixing_figure, shares_figure
-from reports.page import Section, svg_text
+from reports.page import Section, save_figures
 from reports.tables import write_csv
 
 _SHOWN_PAIRS = 5
@@ -51,7 +50,7 @@ def write_norms(folder: Path, results: NormResults, *, model: str = "", corpus: 
         results: the tables.
         model, corpus: names for the titles.
     """
-    tables, figures = folder / "tables", folder / "figures"
+    tables = folder / "tables"
     title = f"{model} on {corpus}" if model else ""
     mixing, frequency, expansion = with_published(results)
     named = {
@@ -65,12 +64,12 @@ def write_norms(folder: Path, results: NormResults, *, model: str = "", corpus: 
     present = {name: table for name, table in named.items() if table is not None}
     for name, table in present.items():
         write_csv(table, tables / f"{name}.csv")
-    save(shares_figure(results.shares, title=title), figures, "norms_shares")
-    save(mixing_figure(results.mixing, title=title), figures, "norms_mixing")
-    svgs = {name: svg_text(figures / f"{name}.svg") for name in ("norms_shares", "norms_mixing")}
+    drawn = {
+        "norms_shares": shares_figure(results.shares, title=title),
+        "norms_mixing": mixing_figure(results.mixing, title=title),
+    }
     if results.change is not None:
-        save(change_figure(results.change, title=title), figures, "norms_change")
-        svgs["norms_change"] = svg_text(figures / "norms_change.svg")
+        drawn["norms_change"] = change_figure(results.change, title=title)
     return Section(
         title=f"What attention moves in {model}: norms of vectors",
         template="norms.html.j2",
@@ -84,7 +83,7 @@ def write_norms(folder: Path, results: NormResults, *, model: str = "", corpus: 
             "amplified": amplified_rows(results.amplified),
             "published": results.published,
             "notes": results.notes,
-            "svgs": svgs,
+            "svgs": save_figures(folder, drawn),
         },
         summary={name: records(table) for name, table in present.items() if name != "norms_shares"}
         | {"norms_shares": records(_over_heads(results.shares))},

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
+from matplotlib.figure import Figure
 
+from reports.drawing import save
 from reports.format import best_direction, best_head, best_offset, interval, number, percent
 from reports.json_text import to_json
 from reports.run_folder import RUN_RECORD
@@ -71,7 +74,14 @@ def write_report(folder: Path, *, run: dict[str, Any], sections: list[Section]) 
     (folder / RUN_RECORD).write_text(to_json(run), encoding="utf-8")
 
 
-def svg_text(path: Path) -> str:
-    """A figure to put into the page."""
+def save_figures(folder: Path, drawn: Mapping[str, Figure]) -> dict[str, str]:
+    """Write figures to ``folder/figures``; returns their SVG by name, to put into the page."""
+    figures = folder / "figures"
+    for name, figure in drawn.items():
+        save(figure, figures, name)
+    return {name: _svg_text(figures / f"{name}.svg") for name in drawn}
+
+
+def _svg_text(path: Path) -> str:
     svg = path.read_text(encoding="utf-8")
     return svg[svg.index("<svg") :]

@@ -10,10 +10,9 @@ from typing import Any
 import pandas as pd
 
 from analyses.surface import LABELS, Geography, HeadDistanceTables, SurfaceTables
-from reports.drawing import save
 from reports.format import head_name, ranges
 from reports.json_text import records
-from reports.page import Section, svg_text
+from reports.page import Section, save_figures
 from reports.surface_figures import (
     class_names,
     entropy_figure,
@@ -72,7 +71,7 @@ def write_surface(folder: Path, results: SurfaceResults, *, model: str = "", cor
         results: what was found.
         model, corpus: names for the titles.
     """
-    tables, figures, title = folder / "tables", folder / "figures", f"{model} on {corpus}" if model else ""
+    tables, title = folder / "tables", f"{model} on {corpus}" if model else ""
     found, specials = results.tables, results.specials
     write_csv(found.heads, tables / "surface.csv")
     write_csv(found.layers, tables / "surface_layers.csv")
@@ -86,8 +85,6 @@ def write_surface(folder: Path, results: SurfaceResults, *, model: str = "", cor
     if results.gradients is not None:
         write_csv(results.gradients, tables / "gradients.csv")
         drawn["surface_gradients"] = gradients_figure(results.gradients, specials, title=title)
-    for name, figure in drawn.items():
-        save(figure, figures, name)
     return Section(
         title="What attention heads do on the surface of the text",
         template="surface.html.j2",
@@ -100,7 +97,7 @@ def write_surface(folder: Path, results: SurfaceResults, *, model: str = "", cor
             "sink": sinks(found.layers, specials),
             "shown": [name for name in BY_LAYER if found.layers[name].notna().any()],
             "gradients": gradient_rows(results.gradients, specials),
-            "svgs": {name: svg_text(figures / f"{name}.svg") for name in drawn},
+            "svgs": save_figures(folder, drawn),
         },
         summary={
             "surface": records(found.heads),
@@ -112,7 +109,7 @@ def write_surface(folder: Path, results: SurfaceResults, *, model: str = "", cor
 
 def write_clusters(folder: Path, results: ClusterResults, *, model: str = "", corpus: str = "") -> Section:
     """Write tables and figures; returns the section of the report. Arguments as for `write_surface`."""
-    tables, figures, title = folder / "tables", folder / "figures", f"{model} on {corpus}" if model else ""
+    tables, title = folder / "tables", f"{model} on {corpus}" if model else ""
     geography, distances = results.geography, results.distances
     about = [name for name in ("layer", "head", "label", "labels", "relation") if name in results.heads]
     embedding = geography.embedding.merge(results.heads[about], on=["layer", "head"])
@@ -124,8 +121,6 @@ def write_clusters(folder: Path, results: ClusterResults, *, model: str = "", co
     drawn = {"head_map": head_map_figure(geography, results.heads, names, title=title)}
     if 1 < len(embedding) <= _TREE_LEAVES:
         drawn["head_tree"] = tree_figure(geography, results.heads, title=title)
-    for name, figure in drawn.items():
-        save(figure, figures, name)
     return Section(
         title="Which attention heads attend alike",
         template="clusters.html.j2",
@@ -138,7 +133,7 @@ def write_clusters(folder: Path, results: ClusterResults, *, model: str = "", co
             "neighbours": geography.neighbours.to_dict("records"),
             "clusters": cluster_rows(embedding, names),
             "heads": len(embedding),
-            "svgs": {name: svg_text(figures / f"{name}.svg") for name in drawn},
+            "svgs": save_figures(folder, drawn),
         },
         summary={
             "head_embedding": records(embedding),

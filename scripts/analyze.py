@@ -188,9 +188,9 @@ class Analyze:
     def _check(self) -> None:
         """Refuse impossible options before anything slow happens."""
         check_corpus(self)
-        chosen = self.chosen()
+        chosen, default = self.chosen(), Analyze()
         for option, readers in _READ_BY.items():
-            own, usual = getattr(self, option), getattr(Analyze(), option)
+            own, usual = getattr(self, option), getattr(default, option)
             if own == usual or set(readers) & set(chosen):
                 continue
             if is_dataclass(own):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from itertools import chain
 from typing import TYPE_CHECKING, Annotated
 
 from tyro.conf import arg
@@ -90,14 +89,12 @@ def run(job: Job) -> Outcome:
 
 def _accuracy(job: Job, encoder: Encoder, label: str, replicates: int) -> tuple[DependencyTables, ExtractionLog]:
     from analyses.linguistic import DependencyAccuracy
-    from extractors import ExtractionError, ExtractionLog, extract
+    from extractors import ExtractionLog, extract
 
     options, corpus, log = job.options, job.corpus, ExtractionLog()
     batches = extract(encoder, corpus, log=log, **options.map_options(), **job.reading())
     with progress_bar(label, len(corpus)) as advance:
-        first = next(batches, None)
-        if first is None:
-            raise ExtractionError(f"none of the {len(corpus)} {corpus.unit} could be read: {log.reasons()}")
+        first, batches = job.peek(batches, log)
         try:
             accuracy = DependencyAccuracy(
                 list(corpus.relations),
@@ -108,7 +105,7 @@ def _accuracy(job: Job, encoder: Encoder, label: str, replicates: int) -> tuple[
             )
         except ValueError as error:
             raise CorpusError(str(error), file=corpus.files[0].path) from None
-        for batch in chain([first], batches):
+        for batch in batches:
             accuracy.update(batch)
             advance(len(batch))
     return accuracy.compute(), log

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from corpora_loaders import Corpus
-    from extractors import Encoder, ExtractionLog
+    from extractors import Encoder, ExtractionError, ExtractionLog, MapBatch
     from reports import Section
     from scripts.analyze import Analyze
     from scripts.progress import Stages
@@ -51,6 +52,23 @@ class Job:
             "too_long": self.options.too_long,
             "max_length": self.options.max_length,
         }
+
+    def peek(self, batches: Iterator[MapBatch], log: ExtractionLog) -> tuple[MapBatch, Iterator[MapBatch]]:
+        """The first batch, which tells the shape of the maps, and all of them.
+
+        Raises:
+            ExtractionError: there is none.
+        """
+        first = next(batches, None)
+        if first is None:
+            raise self.nothing_read(log)
+        return first, chain([first], batches)
+
+    def nothing_read(self, log: ExtractionLog) -> ExtractionError:
+        """What to raise where no input could be read."""
+        from extractors import ExtractionError
+
+        return ExtractionError(f"none of the {len(self.corpus)} {self.corpus.unit} could be read: {log.reasons()}")
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,7 @@ def run(job: Job) -> Outcome:
 
     from analyses.norms import FrequencyCorrelation, MixingRatios, NormShares
     from analyses.norms.paper import published
-    from extractors import ExtractionError, ExtractionLog, extract_norms
+    from extractors import ExtractionLog, extract_norms
     from reports import NormResults, norms_table, write_norms
 
     options, encoder, corpus, log = job.options, job.encoder, job.corpus, ExtractionLog()
@@ -74,7 +74,7 @@ def run(job: Job) -> Outcome:
                 mixing.update(batch)
             advance(len(batch.sentences))
     if not log.read:
-        raise ExtractionError(f"none of the {len(corpus)} {corpus.unit} could be read: {log.reasons()}")
+        raise job.nothing_read(log)
     if rate:
         with job.stages("norms, masked"), progress_bar("context mixing", len(corpus)) as advance:
             masking: dict[str, Any] = {"mask_rate": rate, "seed": options.seed, "ff_bias": options.ff_bias}

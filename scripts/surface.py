@@ -113,12 +113,10 @@ def read(job: Job) -> Reading:
 
 
 def _read(job: Job) -> Reading:
-    from itertools import chain
-
     from analyses.surface import HeadDistances, SurfaceStatistics, Thresholds, best_relations, label_heads
     from analyses.surface import distances as js
     from analyses.surface import statistics as entropy
-    from extractors import ExtractionError, ExtractionLog, extract, get_kind
+    from extractors import ExtractionLog, extract, get_kind
 
     options, own, corpus, log = job.options, job.options.reading, job.corpus, ExtractionLog()
     released = own.smoothing == "release"
@@ -137,15 +135,13 @@ def _read(job: Job) -> Reading:
     distances: HeadDistances | None = None
     specials: dict[str, str] = {}
     with job.stages(label), progress_bar(label, len(corpus)) as advance:
-        first = next(batches, None)
-        if first is None:
-            raise ExtractionError(f"none of the {len(corpus)} {corpus.unit} could be read: {log.reasons()}")
+        first, batches = job.peek(batches, log)
         shape = first.maps.shape[1], first.maps.shape[2]
         smoothing = (entropy.SMOOTHING, js.SMOOTHING) if released else (0.0, 0.0)
         statistics = SurfaceStatistics(*shape, reach=options.surface.reach, smoothing=smoothing[0])
         if "clusters" in options.chosen():
             distances = HeadDistances(*shape, smoothing=smoothing[1])
-        for batch in chain([first], batches):
+        for batch in batches:
             specials = specials or _special_names(batch.special[0].tolist(), batch.labels[0])
             statistics.update(batch)
             if distances:

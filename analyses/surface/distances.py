@@ -80,9 +80,10 @@ class HeadDistances(Metric):
         """
         check_shape(batch, self.n_layers, self.n_heads)
         found = np.zeros((self.sums.shape[0],) * 2)
-        with ThreadPoolExecutor(self.threads or torch.get_num_threads()) as pool:
+        threads = self.threads or torch.get_num_threads()
+        with ThreadPoolExecutor(threads) as pool:
             for cells in self._groups(batch):
-                found += _divergences(cells, pool, self.threads or torch.get_num_threads())
+                found += _divergences(cells, pool, threads)
         self.sums += torch.from_numpy(found).to(self.sums.device)
         self.rows += int(batch.lengths.sum())
 
