@@ -8,7 +8,7 @@ Rules for what is more than a plain tree:
 
 * multiword tokens (``3-4 du``): the model reads the syntactic words ``de le``; the range and its form are
   kept in `Sentence.multiword` (see `corpora_loaders.surface` for the alternative);
-* empty nodes (``8.1``): not among the words, their ids are kept;
+* empty nodes (``8.1``): not among the words, their ids and MISC are kept;
 * enhanced dependencies: kept as text in `Sentence.deps`, not used;
 * ``_`` as head: kept as None; such a word is read by the model but never scored.
 """
@@ -89,6 +89,7 @@ def _sentence(path: Path, block: list[tuple[int, str]], default_id: str, documen
     range_line = 0
     multiword: list[tuple[int, int, str]] = []
     empty_nodes: list[str] = []
+    empty_misc: list[str] = []
     sentence_id = default_id
 
     def fail(message: str, line: int) -> CorpusError:
@@ -113,6 +114,7 @@ def _sentence(path: Path, block: list[tuple[int, str]], default_id: str, documen
             first, kind, last = word_id
             if kind == ".":
                 empty_nodes.append(columns[0])
+                empty_misc.append(columns[9])
             elif first != len(rows) + 1 or (multiword and first <= multiword[-1][1]):
                 raise fail(f"multiword token {columns[0]} overlaps another or is out of order", number)
             else:
@@ -162,9 +164,11 @@ def _sentence(path: Path, block: list[tuple[int, str]], default_id: str, documen
         misc=column(9),
         multiword=tuple(multiword),
         empty_nodes=tuple(empty_nodes),
+        empty_misc=tuple(empty_misc),
         comments=comments,
         text=comments.get("text"),
         document=document,
         file=str(path),
         line=start,
+        lines=tuple(lines),
     )

@@ -22,10 +22,12 @@ class Sentence:
         lemmas, xpos, feats, deps, misc: the other columns, as the file wrote them (``_`` where empty).
         multiword: ``(first, last, form)`` of each multiword token, word numbers inclusive.
         empty_nodes: ids of empty nodes (``8.1``); they carry no text and are not among the words.
+        empty_misc: their column ``misc``.
         comments: the ``# key = value`` lines.
         text: the running text, if the file has it.
         document: id of the document the sentence stands in, if the file has it.
         file, line: where the sentence starts.
+        lines: the line of each word.
     """
 
     id: str
@@ -40,14 +42,16 @@ class Sentence:
     misc: tuple[str, ...] = ()
     multiword: tuple[tuple[int, int, str], ...] = ()
     empty_nodes: tuple[str, ...] = ()
+    empty_misc: tuple[str, ...] = ()
     comments: Mapping[str, str | None] = field(default_factory=dict)
     text: str | None = None
     document: str | None = None
     file: str | None = None
     line: int | None = None
+    lines: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
-        for column in ("heads", "relations", "tags", "lemmas", "xpos", "feats", "deps", "misc"):
+        for column in ("heads", "relations", "tags", "lemmas", "xpos", "feats", "deps", "misc", "lines"):
             length = len(getattr(self, column))
             if length not in (0, len(self.words)):
                 raise ValueError(f"sentence {self.id!r} has {len(self.words)} words but {length} {column}")

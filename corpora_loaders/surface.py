@@ -54,6 +54,7 @@ def surface_sentence(sentence: Sentence) -> Sentence:
         xpos=pick(sentence.xpos),
         feats=pick(sentence.feats),
         misc=pick(sentence.misc),
+        lines=tuple(sentence.lines[index] for index in chosen) if sentence.lines else (),
         deps=(),
         multiword=(),
     )

@@ -1,0 +1,189 @@
+"""CoNLL-2012 column files: OntoNotes, OntoGUM, WinoBias, LitBank and whatever else puts its brackets in the last
+column.
+
+Full files have the columns document, part, word number (from 0), word, tag, parse, lemma, frame, sense, speaker,
+named entity, predicate arguments, coreference. With fewer columns the last one is always coreference, and
+
+* 5 or more: document, part, number, word, …; the tag is the next one if there are 6 or more, the parse the one after it
+  if there are 7 or more;
+* 3 or 4: the word is what follows a column of numbers from 0 or 1 on; if there is none, the column before the last;
+* 2: word, coreference.
+
+A sentence ends at a blank line, where the word numbers start again, or with its document. A document starts at
+``#begin document`` (with or without a name) and ends at ``#end document``, the next ``#begin``, or the end of the
+file; a file without any is one document.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from corpora_loaders.coreference.brackets import Brackets
+from corpora_loaders.coreference.building import build_document
+from corpora_loaders.coreference.constituents import Constituent, read_parse
+from corpora_loaders.coreference.document import Account, Document
+from corpora_loaders.coreference.winobias import winobias_document
+from corpora_loaders.errors import CorpusError
+from corpora_loaders.lines import numbered_lines
+from corpora_loaders.sentence import Sentence
+
+BEGIN = re.compile(r"#\s*begin document\b\s*(?:\((?P<name>.*)\))?(?P<rest>.*)$")
+_PART = re.compile(r"part\s*(\d+)")
+_END = re.compile(r"#\s*end document\b")
+_CELL = re.compile(r"(\()?([^()|\s]+)(\))?")
+_EMPTY = ("-", "_", "*")
+
+
+@dataclass
+class _Row:
+    line: int
+    columns: list[str]
+
+
+@dataclass
+class _Unit:
+    """The rows of a document, sentence by sentence."""
+
+    name: str
+    line: int
+    sentences: list[list[_Row]] = field(default_factory=list)
+    ended: bool = True  # whether the next row starts a sentence
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """Which column holds what; None: none does."""
+
+    word: int
+    number: int | None = None
+    tag: int | None = None
+    parse: int | None = None
+
+    @classmethod
+    def of(cls, columns: list[str]) -> _Layout:
+        """Tell it from the first row of a file."""
+        n = len(columns)
+        if n >= 5:
+            return cls(word=3, number=2, tag=4 if n >= 6 else None, parse=5 if n >= 7 else None)
+        number = next(
+            (at for at in range(n - 2) if columns[at] in ("0", "1") and columns[at + 1 : at + 2] != ["0"]), None
+        )
+        return cls(word=n - 2 if number is None else number + 1, number=number)
+
+
+def read_conll2012(path: str | Path, account: Account, *, lenient: bool = False) -> Iterator[Document]:
+    """Yield the documents of a file.
+
+    Raises:
+        CorpusError: with file and line: too few columns, or not as many as in the row before; no words; a parse
+            or, unless ``lenient``, brackets of mentions that do not match.
+    """
+    path = Path(path)
+    for unit, layout in _units(path):
+        yield _document(path, unit, layout, account, lenient)
+
+
+def _units(path: Path) -> Iterator[tuple[_Unit, _Layout]]:
+    layout: _Layout | None = None
+    unit: _Unit | None = None
+    for line, text in numbered_lines(path):
+        begin = BEGIN.match(text)
+        if begin or _END.match(text):
+            if unit and unit.sentences and layout:
+                yield unit, layout
+            unit = _Unit(_name(begin), line) if begin else None
+            continue
+        if not text.strip():
+            if unit:
+                unit.ended = True
+            continue
+        columns = text.rstrip("\t ").split("\t") if "\t" in text else text.split()
+        if len(columns) < 2:
+            if text.startswith("#"):
+                continue
+            raise CorpusError("at least a word and its brackets are expected, found one column", file=path, line=line)
+        layout = layout or _Layout.of(columns)
+        if len(columns) <= layout.word + 1:
+            raise CorpusError(
+                f"expected more than {layout.word + 1} columns, found {len(columns)}", file=path, line=line
+            )
+        unit = unit or _Unit("", line)
+        row = _Row(line, columns)
+        if unit.ended or _starts_again(layout, unit.sentences[-1][-1], row):
+            unit.sentences.append([])
+            unit.ended = False
+        own = unit.sentences[-1]
+        if own and len(own[-1].columns) != len(columns):
+            expected = f"{len(own[-1].columns)} columns as in the row before"
+            raise CorpusError(f"expected {expected}, found {len(columns)}", file=path, line=line)
+        own.append(row)
+    if unit and unit.sentences and layout:
+        yield unit, layout
+
+
+def _name(begin: re.Match[str]) -> str:
+    name = (begin["name"] or "").strip()
+    part = _PART.search(begin["rest"])
+    if begin["name"] is None:
+        name = _PART.sub("", begin["rest"]).strip(" ;\t")
+    return f"{name} part {int(part[1])}" if part and int(part[1]) else name
+
+
+def _starts_again(layout: _Layout, before: _Row, row: _Row) -> bool:
+    """Whether the word numbers do."""
+    if layout.number is None:
+        return False
+    last, number = before.columns[layout.number], row.columns[layout.number]
+    return last.isdigit() and number.isdigit() and int(number) <= int(last)
+
+
+def _document(path: Path, unit: _Unit, layout: _Layout, account: Account, lenient: bool) -> Document:
+    rows = [row for sentence in unit.sentences for row in sentence]
+    if layout.word == 0 and unit.name and all(row.columns[0] in unit.name for row in rows):
+        raise CorpusError(
+            "there are no words: the first of two columns repeats the document", file=path, line=unit.line
+        )
+    name = unit.name or f"{path.name}:{unit.line}"
+    sentences: list[Sentence] = []
+    trees: list[Constituent | None] = []
+    for number, own in enumerate(unit.sentences, start=1):
+        tags = [row.columns[layout.tag] for row in own] if layout.tag is not None else []
+        try:
+            bits = [row.columns[layout.parse] for row in own] if layout.parse is not None else ["*"] * len(own)
+            trees.append(read_parse(bits, tags or bits))
+        except ValueError as error:
+            raise CorpusError(str(error), file=path, line=own[0].line) from error
+        sentences.append(
+            Sentence(
+                id=f"{name}:{number}",
+                words=tuple(row.columns[layout.word] for row in own),
+                xpos=tuple("_" if tag in _EMPTY else tag for tag in tags),
+                document=name,
+                file=str(path),
+                line=own[0].line,
+            )
+        )
+    brackets = Brackets(path, lenient=lenient)
+    for at, row in enumerate(rows):
+        _read_cell(brackets, row, at)
+    marked = brackets.finish()
+    account.faults += brackets.faults
+    return winobias_document(build_document(name, sentences, marked, account, trees=trees))
+
+
+def _read_cell(brackets: Brackets, row: _Row, at: int) -> None:
+    cell = row.columns[-1]
+    if cell in _EMPTY:
+        return
+    for part in cell.split("|"):
+        match = _CELL.fullmatch(part)
+        if not match or not (match[1] or match[3]):
+            brackets.fault(f"the last column is {cell!r}; -, (ID, ID) or (ID) are expected, separated by |", row.line)
+            continue
+        if match[1]:
+            brackets.open(match[2], at, row.line)
+        if match[3]:
+            brackets.close(match[2], at + 1, row.line)

@@ -1,0 +1,45 @@
+"""Closed-class words of English, for corpora that say nothing about their words but the words.
+
+Pronouns with the number, gender and person they show; titles that tell a gender; words that end a noun phrase.
+"""
+
+from __future__ import annotations
+
+PRONOUNS: dict[str, tuple[str, str, str]] = {
+    **dict.fromkeys(("i", "me", "my", "mine", "myself"), ("Sing", "", "1")),
+    **dict.fromkeys(("we", "us", "our", "ours", "ourselves", "'s"), ("Plur", "", "1")),
+    **dict.fromkeys(("you", "your", "yours"), ("", "", "2")),
+    "yourself": ("Sing", "", "2"),
+    "yourselves": ("Plur", "", "2"),
+    **dict.fromkeys(("he", "him", "his", "himself"), ("Sing", "Masc", "3")),
+    **dict.fromkeys(("she", "her", "hers", "herself"), ("Sing", "Fem", "3")),
+    **dict.fromkeys(("it", "its", "itself"), ("Sing", "Neut", "3")),
+    **dict.fromkeys(("they", "them", "their", "theirs", "themselves"), ("Plur", "", "3")),
+    **dict.fromkeys(("themself", "one", "oneself", "one's"), ("Sing", "", "3")),
+    **dict.fromkeys(("this", "that"), ("Sing", "", "3")),
+    **dict.fromkeys(("these", "those"), ("Plur", "", "3")),
+    **dict.fromkeys(("who", "whom", "whose", "which", "what", "there"), ("", "", "3")),
+    **dict.fromkeys(("someone", "somebody", "anyone", "anybody", "everyone", "everybody"), ("Sing", "", "3")),
+    **dict.fromkeys(("no-one", "nobody", "something", "anything", "everything", "nothing"), ("Sing", "", "3")),
+}
+"""Number, gender and person of each; empty where it does not tell. ``'s`` is that of *let's*."""
+
+TITLES = {
+    **dict.fromkeys(("mr", "sir", "lord", "king", "prince", "duke", "father", "brother", "uncle"), "Masc"),
+    **dict.fromkeys(("mrs", "ms", "miss", "lady", "queen", "princess", "duchess", "mother", "sister", "aunt"), "Fem"),
+    **dict.fromkeys(
+        ("man", "boy", "gentleman", "husband", "son", "actor", "waiter", "businessman", "chairman"), "Masc"
+    ),
+    **dict.fromkeys(("woman", "girl", "wife", "daughter", "actress", "waitress", "businesswoman"), "Fem"),
+}
+"""Gender that a title, or a noun for a person, tells, without its full stop."""
+
+PHRASE_ENDS = frozenset(
+    "about above across after against along among around as at because before behind below beneath beside "
+    "besides between beyond but by despite down during except for from if in inside into like near of off on "
+    "onto or out outside over past per since so than though through throughout till to toward towards under "
+    "underneath unlike until up upon when where whether which while who whom whose why with within without and "
+    "nor is are was were be been being has have had do does did can could will would shall should may might "
+    "must".split()
+)
+"""Prepositions, conjunctions, relative pronouns and auxiliaries: none of them stands inside a simple noun phrase."""

@@ -1,0 +1,116 @@
+"""Any coreference corpus, whatever its format."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from typing import Literal
+
+from corpora_loaders.conllu_file import read_conllu
+from corpora_loaders.coreference.conll2012 import BEGIN, read_conll2012
+from corpora_loaders.coreference.document import Account, Document, Documents
+from corpora_loaders.coreference.entities import read_entities
+from corpora_loaders.coreference.gap import HEADER, read_gap
+from corpora_loaders.corpus import CorpusFile, refuse_twins
+from corpora_loaders.errors import CorpusError
+from corpora_loaders.lines import file_sha256, numbered_lines
+
+Format = Literal["conllu", "conll2012", "gap"]
+
+_FIRST_ID = re.compile(r"1|1-\d+|0\.1")
+_LAST_CELL = re.compile(r"[-_]|\(.*")
+
+FORMAT_NAMES = {"conllu": "CoNLL-U", "conll2012": "CoNLL-2012", "gap": "GAP"}
+
+
+def detect_format(path: str | Path) -> Format:
+    """Tell the format of a corpus by its first lines; ``"conllu"`` if it is none of the others.
+
+    Raises:
+        CorpusError: the file cannot be read.
+    """
+    for line, text in islice(numbered_lines(path), 1000):
+        if line == 1 and text.startswith(HEADER):
+            return "gap"
+        if BEGIN.match(text):
+            return "conll2012"
+        if text.strip() and not text.startswith("#"):
+            columns = text.split()
+            if len(columns) >= 8 and _FIRST_ID.fullmatch(columns[0]):
+                return "conllu"
+            return "conll2012" if len(columns) > 1 and _LAST_CELL.fullmatch(columns[-1]) else "conllu"
+    return "conllu"
+
+
+def load_documents(
+    paths: str | Path | Iterable[str | Path], *, lenient: bool = False, limit: int | None = None
+) -> Documents:
+    """Read coreference corpora: CoNLL-2012 columns, CoNLL-U with ``Entity=``, GAP; the format of each file is detected.
+
+    Args:
+        paths: one file or several; ``.gz`` is read as it is.
+        lenient: ignore malformed brackets and count them, instead of stopping.
+        limit: take the first so many documents only.
+
+    Raises:
+        CorpusError: a file cannot be read, has no mention, or two files are the same; see the readers of each format.
+    """
+    chosen = [paths] if isinstance(paths, str | Path) else list(paths)
+    if not chosen:
+        raise ValueError("no corpus file given")
+    if limit is not None and limit < 1:
+        raise ValueError(f"limit must be at least 1, not {limit}")
+    documents: list[Document] = []
+    files: list[CorpusFile] = []
+    formats: list[Format] = []
+    used: dict[str, int] = {}
+    account = Account()
+    renamed = 0
+    for path in chosen:
+        if limit is not None and len(documents) >= limit:
+            break
+        formats.append(detect_format(path))
+        own: list[Document] = []
+        read = _read(path, formats[-1], lenient, account)
+        for document in islice(read, None if limit is None else limit - len(documents)):
+            name = document.id
+            used[name] = used.get(name, 0) + 1
+            if used[name] > 1:
+                document = replace(document, id=f"{name}#{used[name]}")
+                used[document.id] = 1
+                renamed += 1
+            own.append(document)
+        files.append(_describe(path, own))
+        refuse_twins(files)
+        documents += own
+    return Documents(
+        sentences=tuple(sentence for document in documents for sentence in document.sentences),
+        files=tuple(files),
+        documents=tuple(documents),
+        formats=tuple(formats),
+        account=account,
+        renamed=renamed,
+    )
+
+
+def _read(path: str | Path, form: Format, lenient: bool, account: Account) -> Iterator[Document]:
+    if form == "gap":
+        return read_gap(path)
+    if form == "conllu":
+        return read_entities(read_conllu(path), path, account, lenient=lenient)
+    return read_conll2012(path, account, lenient=lenient)
+
+
+def _describe(path: str | Path, documents: list[Document]) -> CorpusFile:
+    sentences = [sentence for document in documents for sentence in document.sentences]
+    if not sentences:
+        raise CorpusError("there is no document in it", file=path)
+    if not any(document.mentions for document in documents):
+        raise CorpusError(
+            "there are no mentions in it; expected are CoNLL-2012 columns, CoNLL-U with Entity= in MISC, or GAP",
+            file=path,
+        )
+    return CorpusFile(str(path), file_sha256(path), len(sentences), sum(map(len, sentences)), {})
