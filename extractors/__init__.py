@@ -15,9 +15,11 @@ from extractors.norm_batch import NormBatch, StageBatch, extract_norms, extract_
 from extractors.pieces import Segment
 from extractors.segments import SEGMENT_LENGTH, Segments, make_segments
 from extractors.token_classes import TOKEN_CLASSES, is_punctuation
+from extractors.windows import DOCUMENT_LENGTH, Window, Windows, make_windows
 
 __all__ = [
     "DEFAULT_BATCH_CELLS",
+    "DOCUMENT_LENGTH",
     "FLOAT32_NOISE",
     "MIXING_VARIANTS",
     "SEGMENT_LENGTH",
@@ -43,6 +45,8 @@ __all__ = [
     "Segments",
     "Skipped",
     "StageBatch",
+    "Window",
+    "Windows",
     "extract",
     "extract_gradients",
     "extract_norms",
@@ -52,6 +56,7 @@ __all__ = [
     "list_kinds",
     "load_masked_lm",
     "make_segments",
+    "make_windows",
     "register_architecture",
     "register_kind",
 ]

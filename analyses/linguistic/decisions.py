@@ -64,7 +64,7 @@ def head_hits(batch: MapBatch, words: ScoredWords) -> Bool[Tensor, "words 2 laye
     rows = np.flatnonzero(words.head > 0)
     if not len(rows):
         return hits
-    position = _word_positions(batch)
+    position = word_positions(batch)
     b = torch.from_numpy(words.sentence[rows])
     dependent = position[b, torch.from_numpy(words.number[rows] - 1)]
     governor = position[b, torch.from_numpy(words.head[rows] - 1)]
@@ -77,7 +77,7 @@ def head_hits(batch: MapBatch, words: ScoredWords) -> Bool[Tensor, "words 2 laye
     return hits
 
 
-def _word_positions(batch: MapBatch) -> Int[Tensor, "batch words"]:
+def word_positions(batch: MapBatch) -> Int[Tensor, "batch words"]:
     """Position in the map of each sentence's k-th word."""
     is_word = batch.words
     counts = is_word.sum(1).tolist()

@@ -13,7 +13,7 @@ import torch
 from torch.multiprocessing.spawn import spawn
 
 from analyses.linguistic import OFFSETS, DependencyAccuracy
-from analyses.linguistic.dependency import SPLITS
+from analyses.linguistic.outcomes import SPLITS
 from analyses.resampling import halves, poisson_weights
 from corpora_loaders import load_treebank
 from corpora_loaders.sample import SAMPLE_TREEBANK

@@ -1,0 +1,120 @@
+"""What there is to decide in a stretch of a document: which mention, among which words, which of them are right.
+
+Decisions are about words: the head word of a mention and the head words of its candidates. A candidate that has the
+head word of the mention itself (nested mentions like *[[the mayor] of Rome]*) is left out, because no word can point
+to itself.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from corpora_loaders.coreference import Document, Documents, Mention
+from extractors import Window
+
+POLICIES = ("preceding", "mentions", "words")
+"""Candidates: heads of the mentions that precede; heads of all other mentions; all other words."""
+
+CONTEXT = {
+    "outside": "not in any stretch of text that was read",
+    "no words": "without words",
+    "no antecedent": "no antecedent with words in the stretch that was read",
+    "same head": "all antecedents have the head word of the mention itself",
+}
+"""Why a mention that has an antecedent in the corpus is not scored."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A mention to resolve. Words are counted from 0 through the document.
+
+    Attributes:
+        mention: to be resolved.
+        before: candidates in text order: the mentions that precede it, or those that a question gives.
+        heads: head words of ``before``.
+        others: head words of all other mentions (of a question: the same as ``heads``).
+        gold: head words of its antecedents.
+    """
+
+    mention: Mention
+    before: tuple[Mention, ...]
+    heads: frozenset[int]
+    others: frozenset[int]
+    gold: frozenset[int]
+
+
+def choices(window: Window, *, singletons: bool = False, lost: Counter[str] | None = None) -> Iterator[Choice]:
+    """The mentions of a window that have an antecedent in it, and were not in the window before.
+
+    Args:
+        window: of a document.
+        singletons: whether mentions of entities that are mentioned only once are candidates. Candidates that a
+            question gives always are.
+        lost: counts mentions of the window that have an antecedent in the document and none here, by reasons in
+            `CONTEXT`.
+    """
+    document = window.source
+    lost = Counter() if lost is None else lost
+
+    def inside(mention: Mention) -> bool:
+        return mention.head is not None and window.start <= mention.start and mention.stop <= window.stop
+
+    if document.questions is not None:
+        for question in document.questions:
+            if not inside(question.anaphor) or question.anaphor.stop <= window.seen:
+                continue
+            given = tuple(candidate for candidate in question.candidates if inside(candidate))
+            answers = any(candidate.entity == question.anaphor.entity for candidate in question.candidates)
+            yield from _choice(question.anaphor, given, given, lost, answers=answers)
+        return
+    shown = [mention for mention in document.mentions if inside(mention)]
+    candidates = [mention for mention in shown if singletons or not document.is_singleton(mention)]
+    anaphors = _anaphors(document)
+    for mention in shown:
+        if mention.stop > window.seen and mention in anaphors:
+            at = candidates.index(mention)
+            yield from _choice(mention, tuple(candidates[:at]), candidates, lost, answers=True)
+
+
+def _choice(
+    mention: Mention, before: tuple[Mention, ...], others: Iterable[Mention], lost: Counter[str], *, answers: bool
+) -> Iterator[Choice]:
+
+    def heads(candidates: Iterable[Mention]) -> frozenset[int]:
+        return frozenset(one.head for one in candidates if one.head is not None and one.head != mention.head)
+
+    right = [candidate for candidate in before if candidate.entity == mention.entity]
+    if gold := heads(right):
+        free = tuple(candidate for candidate in before if candidate.head != mention.head)
+        yield Choice(mention, free, heads(before), heads(others), gold)
+    elif answers:
+        lost["same head" if right else "no antecedent"] += 1
+
+
+def _anaphors(document: Document) -> set[Mention]:
+    """Mentions that another mention of their entity precedes."""
+    return {document.mentions[index] for chain in document.chains.values() for index in chain[1:]}
+
+
+def account(corpus: Documents, windows: Iterable[Window], *, singletons: bool = False) -> dict[str, int]:
+    """What became of the mentions that have an antecedent: ``anaphors`` in all, ``scored``, and by reason in `CONTEXT`.
+
+    Of questions those that have an answer count.
+    """
+    lost: Counter[str] = Counter()
+    scored = sum(1 for window in windows for _ in choices(window, singletons=singletons, lost=lost))
+    anaphors = 0
+    for document in corpus.documents:
+        if document.questions is None:
+            own = _anaphors(document)
+            anaphors += len(own)
+            lost["no words"] += sum(mention.head is None for mention in own)
+        else:
+            anaphors += sum(
+                any(candidate.entity == question.anaphor.entity for candidate in question.candidates)
+                for question in document.questions
+            )
+    lost["outside"] = anaphors - scored - lost.total()
+    return {"anaphors": anaphors, "scored": scored, **{reason: lost[reason] for reason in CONTEXT}}

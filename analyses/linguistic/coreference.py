@@ -1,0 +1,178 @@
+"""Per-head coreference: antecedent selection accuracy (Clark et al. 2019, §4.3), with what is needed to believe it."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from analyses.linguistic.agreement import Traits, traits
+from analyses.linguistic.antecedents import DIRECTIONS, antecedent_hits
+from analyses.linguistic.baselines import BASELINES, baseline_hits
+from analyses.linguistic.choices import POLICIES, Choice, choices
+from analyses.linguistic.coreference_tables import (
+    ALL,
+    SENTENCE_BINS,
+    WORD_BINS,
+    CoreferenceTables,
+    bin_of,
+    group_name,
+    tables,
+)
+from analyses.linguistic.outcomes import OutcomeCounts
+from corpora_loaders.coreference import TYPES, Document, Documents, Mention
+from extractors import MapBatch, Window
+
+
+class CoreferenceAccuracy(OutcomeCounts):
+    """How often each attention head picks an antecedent, by type of mention and choice of candidates.
+
+    A `torchmetrics.Metric`: `update` with word-level `MapBatch` es of `Window` s, `compute` the tables; parts of a
+    corpus can be added up, see `OutcomeCounts`. Documents are what is resampled. The bootstrap takes ``groups ×
+    replicates × (6 · layers · heads + 5) × 4`` bytes; groups are three, times the groups of documents that an
+    evaluation compares.
+
+    Args:
+        corpus: the documents; told are the groups they belong to.
+        n_layers, n_heads: shape of the maps.
+        singletons: whether mentions of entities that are mentioned only once are candidates.
+        replicates: number of bootstrap replicates; 0 for none.
+        seed: of the bootstrap, of the splits into halves, and of the baseline that draws.
+    """
+
+    distances: Int[Tensor, "types sentence_bins word_bins outcomes"]
+
+    def __init__(
+        self,
+        corpus: Documents,
+        n_layers: int,
+        n_heads: int,
+        *,
+        singletons: bool = False,
+        replicates: int = 1000,
+        seed: int = 0,
+    ) -> None:
+        self.labels = sorted({document.labels for document in corpus.documents})
+        names = [group_name(labels, kind) for labels in self.labels for kind in TYPES]
+        shape = (len(POLICIES), len(DIRECTIONS), n_layers, n_heads)
+        super().__init__(
+            names, shape, len(BASELINES), replicates=replicates, seed=seed, configuration=("coreference", singletons)
+        )
+        self.singletons = singletons
+        outcomes = self.counts.shape[-1]
+        bins = torch.zeros(len(TYPES), len(SENTENCE_BINS), len(WORD_BINS), outcomes, dtype=torch.int64)
+        self.add_state("distances", bins, "sum", persistent=True)
+
+    def update(self, batch: MapBatch) -> None:
+        """Count a batch.
+
+        Raises:
+            ValueError: token-level maps, maps of another shape, what is no window of a document, or a document of
+                other groups than the corpus has.
+            OverflowError: more mentions of one group than the bootstrap can count.
+        """
+        if batch.level != "word":
+            raise ValueError("coreference needs word-level maps (level='word')")
+        self.check_shape(batch.maps.shape[1:3])
+        windows = [window for window in batch.sentences if isinstance(window, Window)]
+        if len(windows) < len(batch):
+            raise ValueError("coreference needs maps of windows of documents; see extractors.make_windows")
+        if unknown := next((w.source for w in windows if w.source.labels not in self.labels), None):
+            raise ValueError(
+                f"document {unknown.id!r} belongs to {unknown.labels}, which no document of the corpus does"
+            )
+        found = [
+            (at, choice) for at, window in enumerate(windows) for choice in choices(window, singletons=self.singletons)
+        ]
+        hits = antecedent_hits(batch, found)
+        known: dict[str, dict[Mention, Traits]] = {}
+        baselines = np.zeros((len(found), len(BASELINES)), dtype=bool)
+        groups = np.zeros(len(found), dtype=np.int64)
+        for row, (at, choice) in enumerate(found):
+            document = windows[at].source
+            if document.id not in known:
+                known[document.id] = traits(document)
+            baselines[row] = baseline_hits(document, choice, known[document.id], self.seed)
+            kind = TYPES.index(choice.mention.type)
+            groups[row] = self.labels.index(document.labels) * len(TYPES) + kind
+            sentences, words = distance(document, choice)
+            outcomes = torch.cat(
+                [hits[row].flatten(), torch.from_numpy(baselines[row]), torch.ones(1, dtype=torch.bool)]
+            )
+            self.distances[kind, bin_of(sentences, SENTENCE_BINS), bin_of(words, WORD_BINS)] += outcomes.to(
+                self.distances
+            )
+        units = np.array([at for at, _ in found], dtype=np.int64)
+        self.add_outcomes(groups, units, [window.source.id for window in windows], hits, baselines)
+
+    def compute(self) -> CoreferenceTables:
+        """The tables, see `CoreferenceTables`.
+
+        Raises:
+            ValueError: counts of another configuration were merged or loaded.
+        """
+        members: dict[str, list[int]] = {ALL: list(range(len(self.groups)))}
+        for kind, name in enumerate(TYPES):
+            members[name] = [group for group in members[ALL] if group % len(TYPES) == kind]
+        by_label = {
+            label: [group for group in members[ALL] if label in self.labels[group // len(TYPES)]]
+            for label in sorted({label for labels in self.labels for label in labels})
+        }
+        return tables(members, by_label, *self.split_counts(), self.distances.cpu().numpy())
+
+
+def distance(document: Document, choice: Choice) -> tuple[int, int]:
+    """Sentences and words from the head word of a mention to that of its nearest antecedent."""
+    head = choice.mention.head
+    assert head is not None  # noqa: S101  # a mention that is asked for has words
+    nearest = min(choice.gold, key=lambda word: abs(word - head))
+    return abs(document.sentence_of(head) - document.sentence_of(nearest)), abs(head - nearest)
+
+
+def examples_of(
+    batch: MapBatch, place: tuple[str, int, int], policy: str, *, singletons: bool = False
+) -> list[tuple[Window, Choice, dict[int, float], bool]]:
+    """What one head decides in a batch, in the order of the batch.
+
+    Args:
+        batch: word-level maps of windows.
+        place: direction, and layer and head, both from 1.
+        policy: one of `POLICIES`.
+        singletons: as in `CoreferenceAccuracy`.
+
+    Returns:
+        window, choice, the weight of every candidate's head word, and whether the head is right.
+    """
+    direction, layer, head = place
+    found = _choices(batch, singletons=singletons)
+    hits = antecedent_hits(batch, found)
+    maps = [one[layer - 1, head - 1] for _, one in batch.unpadded()]
+    shown = []
+    for (at, choice), right in zip(found, hits, strict=True):
+        window = batch.sentences[at]
+        assert isinstance(window, Window)  # noqa: S101
+        asked = choice.mention.head
+        assert asked is not None  # noqa: S101
+        allowed = {
+            "preceding": choice.heads,
+            "mentions": choice.others,
+            "words": frozenset(range(window.start, window.stop)) - {asked},
+        }[policy]
+        position = np.flatnonzero(batch.words[at].numpy())
+        own = maps[at] if direction == DIRECTIONS[0] else maps[at].T
+        row = own[position[asked - window.start]]
+        weights = {word: float(row[position[word - window.start]]) for word in sorted(allowed)}
+        is_right = right[POLICIES.index(policy), DIRECTIONS.index(direction), layer - 1, head - 1]
+        shown.append((window, choice, weights, bool(is_right)))
+    return shown
+
+
+def _choices(batch: MapBatch, *, singletons: bool) -> list[tuple[int, Choice]]:
+    """What there is to decide in a batch, each with the index of its window."""
+    return [
+        (at, choice)
+        for at, window in enumerate(batch.sentences)
+        if isinstance(window, Window)
+        for choice in choices(window, singletons=singletons)
+    ]

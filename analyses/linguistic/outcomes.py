@@ -1,0 +1,175 @@
+"""Counting right decisions: of every head, every baseline, over the corpus, halves of it, and bootstrap replicates.
+
+One linear operation gives everything: each decision is a row of 0/1 *outcomes* (is it right for each head and
+direction, for each baseline, and a constant 1 for the total), each unit that is resampled (a sentence, a document)
+has *weights* (which half it is in, split by split, how often each bootstrap replicate draws it), and weights ×
+outcomes, added up per group, are the counts, the held-out counts and the bootstrap counts.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+from torchmetrics import Metric
+
+from analyses.resampling import halves, poisson_weights
+
+SPLITS = 10
+"""Ways to cut the corpus into halves for held-out accuracy; one split alone is a matter of luck."""
+
+_MOST_DECISIONS = 2**23  # of one group; float32 holds integers exactly up to twice that
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Integer counts per group and weighting (subset of the corpus, or bootstrap replicate).
+
+    Shapes: correct (groups, weightings, …, layers, heads), baselines (groups, weightings, baselines), total (groups,
+    weightings).
+    """
+
+    correct: Array
+    baselines: Array
+    total: Array
+
+
+class OutcomeCounts(Metric):
+    """What every analysis of decisions counts; subclasses make the outcomes.
+
+    All states are integer counts and the resampling depends on the ids of the units alone, so any split of the corpus
+    gives the same bits. The bootstrap takes ``groups × replicates × outcomes × 4`` bytes.
+
+    Args:
+        groups: names of the groups of decisions.
+        shape: of a decision's outcomes by head, (…, layers, heads).
+        n_baselines: how many baselines there are.
+        replicates: number of bootstrap replicates; 0 for none.
+        seed: of the bootstrap and of the splits into halves.
+        configuration: what else must be equal where counts are added up.
+    """
+
+    full_state_update = False
+    counts: Int[Tensor, "groups subsets outcomes"]
+    bootstrap: Float[Tensor, "groups replicates outcomes"]
+    configuration: Int[Tensor, ""]
+
+    def __init__(
+        self,
+        groups: Sequence[str],
+        shape: tuple[int, ...],
+        n_baselines: int,
+        *,
+        replicates: int,
+        seed: int,
+        configuration: tuple[object, ...] = (),
+    ) -> None:
+        super().__init__(compute_with_cache=False)
+        self.groups = tuple(groups)
+        self.shape, self.n_baselines = shape, n_baselines
+        self.n_layers, self.n_heads = shape[-2:]
+        self.replicates, self.seed = replicates, seed
+        self._described = repr((self.groups, shape, n_baselines, replicates, seed, configuration))
+        outcomes = int(np.prod(shape)) + n_baselines + 1
+        # Subset 0 is the whole corpus, subset k the first half of split k.
+        counts = torch.zeros(len(groups), 1 + SPLITS, outcomes, dtype=torch.int64)
+        self.add_state("counts", counts, "sum", persistent=True)
+        # Integers too, in float32 because it is added to by matrix products in place.
+        self.add_state("bootstrap", torch.zeros(0), "sum", persistent=True)
+        self.add_state("configuration", torch.tensor(self._hash()), _the_same, persistent=True)
+        # torchmetrics keeps a copy of every initial state; of this large one a single zero will do.
+        self._defaults["bootstrap"] = torch.zeros(1).expand(len(groups), replicates, outcomes)
+        self.reset()
+
+    def check_shape(self, shape: Sequence[int]) -> None:
+        """Maps must be of as many layers and heads as are counted.
+
+        Raises:
+            ValueError: they are not.
+        """
+        if tuple(shape) != (self.n_layers, self.n_heads):
+            raise ValueError(
+                f"expected maps of {self.n_layers} layers × {self.n_heads} heads, got {shape[0]} × {shape[1]}"
+            )
+
+    def add_outcomes(
+        self,
+        group: Int[np.ndarray, " decisions"],
+        unit: Int[np.ndarray, " decisions"],
+        ids: Sequence[str],
+        hits: Bool[Tensor, "decisions ..."],
+        baselines: Bool[np.ndarray, "decisions baselines"],
+    ) -> None:
+        """Count decisions.
+
+        Args:
+            group: index of the group of each.
+            unit: index in ``ids`` of the unit that each belongs to.
+            ids: of the units, which may repeat.
+            hits: whether each head is right.
+            baselines: whether each baseline is.
+
+        Raises:
+            OverflowError: more decisions of one group than the bootstrap can count.
+            ValueError: counts of another configuration were merged or loaded.
+        """
+        self.check_configuration()
+        total = torch.ones(len(group), 1, dtype=torch.bool)
+        outcomes = torch.cat([hits.flatten(1), torch.from_numpy(baselines), total], dim=1).float()
+        subsets = torch.from_numpy(np.concatenate([np.ones((1, len(ids)), dtype=bool), halves(ids, SPLITS, self.seed)]))
+        drawn = torch.from_numpy(poisson_weights(ids, self.replicates, self.seed))
+        # Products of small integers: float32 is exact.
+        for g in np.unique(group):
+            rows = np.flatnonzero(group == g)
+            own, right = unit[rows], outcomes[rows]
+            self.counts[g] += (subsets[:, own].float() @ right).to(self.counts)
+            self.bootstrap[g].addmm_(drawn[:, own].float(), right)
+        if self.replicates and int(self.counts[:, 0, -1].max()) > _MOST_DECISIONS:
+            raise OverflowError(f"more than {_MOST_DECISIONS:,} words of one kind; count without replicates")
+
+    def split_counts(self) -> tuple[Counts, Counts]:
+        """Counts over the corpus and its halves, and over the replicates.
+
+        Raises:
+            ValueError: counts of another configuration were merged or loaded.
+        """
+        self.check_configuration()
+        heads = int(np.prod(self.shape))
+
+        def split(state: Tensor) -> Counts:
+            array = state.cpu().numpy()
+            return Counts(
+                correct=array[..., :heads].reshape(*array.shape[:2], *self.shape),
+                baselines=array[..., heads:-1],
+                total=array[..., -1],
+            )
+
+        return split(self.counts), split(self.bootstrap)
+
+    def check_configuration(self) -> None:
+        """Counts that were merged or loaded must be of this configuration.
+
+        Raises:
+            ValueError: they are not.
+        """
+        if int(self.configuration) != self._hash():
+            raise ValueError("counts made with other groups, shapes, replicates or seeds cannot be added up")
+
+    def _hash(self) -> int:
+        digest = hashlib.blake2b(self._described.encode(), digest_size=8).digest()
+        return int.from_bytes(digest, "little") >> 1
+
+
+def _the_same(configurations: Int[Tensor, " parts"]) -> Int[Tensor, ""]:
+    """How the configurations of parts merge: they do not, unless they are one."""
+    one = configurations[0]
+    return one if bool((configurations == one).all()) else torch.tensor(-1, device=one.device)
