@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, overload
+from itertools import islice
+from pathlib import Path
+from typing import ClassVar, TypeVar, overload
 
 from corpora_loaders.errors import CorpusError
+from corpora_loaders.lines import file_sha256
 from corpora_loaders.sentence import Sentence
+
+Item = TypeVar("Item")
+
+_ORIGIN = re.compile(r"licen[cs]e|source", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -23,14 +31,75 @@ class CorpusFile:
     """The comments of its first sentence that speak of a licence or a source."""
 
 
-def refuse_twins(files: Sequence[CorpusFile]) -> None:
-    """The last file must not be one of the others again.
+def read_files(
+    paths: str | Path | Iterable[str | Path], read: Callable[[str | Path], Iterator[Item]], limit: int | None
+) -> Iterator[tuple[str | Path, str, list[Item]]]:
+    """Yield each file with its SHA-256 and what was read of it.
+
+    Args:
+        paths: one file or several.
+        read: yields sentences or documents of a file.
+        limit: stop after so many of them in all.
 
     Raises:
-        CorpusError: it is.
+        ValueError: no file, or a limit below 1.
+        CorpusError: two files are the same, so that what is in them would count twice.
     """
-    if twin := next((f.path for f in files[:-1] if f.sha256 == files[-1].sha256), None):
-        raise CorpusError(f"the same file as {twin}; what is in it would count twice", file=files[-1].path)
+    chosen = [paths] if isinstance(paths, str | Path) else list(paths)
+    if not chosen:
+        raise ValueError("no file given")
+    if limit is not None and limit < 1:
+        raise ValueError(f"limit must be at least 1, not {limit}")
+    seen: dict[str, str | Path] = {}
+    for path in chosen:
+        if limit == 0:
+            return
+        items = list(islice(read(path), limit))
+        digest = file_sha256(path)
+        if digest in seen:
+            raise CorpusError(f"the same file as {seen[digest]}; what is in it would count twice", file=path)
+        seen[digest] = path
+        limit = None if limit is None else limit - len(items)
+        yield path, digest, items
+
+
+def describe_file(path: str | Path, sha256: str, sentences: Sequence[Sentence]) -> CorpusFile:
+    """The record of a file of which these sentences were taken.
+
+    Raises:
+        CorpusError: every form is ``_``, as in corpora whose text may not be distributed.
+    """
+    if any(len(s) > 1 for s in sentences) and all(word == "_" for s in sentences for word in s.words):
+        raise CorpusError("every form is '_': this corpus was released without its words", file=path)
+    return CorpusFile(
+        path=str(path),
+        sha256=sha256,
+        sentences=len(sentences),
+        words=sum(len(s) for s in sentences),
+        origin={k: v for s in sentences[:1] for k, v in s.comments.items() if v and _ORIGIN.search(k)},
+    )
+
+
+class UniqueNames:
+    """Gives ids that occur again a number: ``#2``, ``#3``, …
+
+    Attributes:
+        renamed: how many got one.
+    """
+
+    def __init__(self) -> None:
+        self.renamed = 0
+        self._used: dict[str, int] = {}  # id → how often it has been asked for
+
+    def __call__(self, name: str) -> str:
+        """The id, or one made of it that has not been given before."""
+        asked, unused = name, name
+        while unused in self._used:
+            self._used[asked] += 1
+            unused = f"{asked}#{self._used[asked]}"
+        self._used[unused] = 1
+        self.renamed += unused != asked
+        return unused
 
 
 @dataclass(frozen=True)
@@ -42,9 +111,11 @@ class Corpus(Sequence[Sentence]):
         files: one record per file.
         relations: how often each relation occurs on words that have a head, most frequent first; empty without trees.
         unit: what one of the inputs is called.
+        limit_unit: what a limit on the input counts.
     """
 
     unit: ClassVar[str] = "sentences"
+    limit_unit: ClassVar[str] = "sentences"
 
     sentences: tuple[Sentence, ...]
     files: tuple[CorpusFile, ...] = ()

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from corpora_loaders.corpus import Corpus, CorpusFile, refuse_twins
+from corpora_loaders.corpus import Corpus, CorpusFile, describe_file, read_files
 from corpora_loaders.errors import CorpusError
-from corpora_loaders.lines import file_sha256, numbered_lines
+from corpora_loaders.lines import numbered_lines
 from corpora_loaders.sentence import Sentence
 
 
@@ -22,6 +22,7 @@ class PlainText(Corpus):
     """
 
     unit: ClassVar[str] = "paragraphs"
+    limit_unit: ClassVar[str] = "paragraphs"
 
     def documents(self) -> list[tuple[Sentence, ...]]:
         """The paragraphs of each document, in file order."""
@@ -43,27 +44,20 @@ def load_text(paths: str | Path | Iterable[str | Path], *, limit: int | None = N
     Raises:
         CorpusError: a file cannot be read or holds nothing but white space, or two files are the same.
     """
-    chosen = [paths] if isinstance(paths, str | Path) else list(paths)
-    if not chosen:
-        raise ValueError("no text file given")
-    if limit is not None and limit < 1:
-        raise ValueError(f"limit must be at least 1, not {limit}")
-    names = [Path(path).name for path in chosen]
+    paths = [paths] if isinstance(paths, str | Path) else list(paths)
+    names = [Path(path).name for path in paths]
+
+    def read(path: str | Path) -> Iterator[Sentence]:
+        name = Path(path).name
+        return _paragraphs(path, name if names.count(name) == 1 else str(path))
+
     sentences: list[Sentence] = []
     files: list[CorpusFile] = []
-    for path, name in zip(chosen, names, strict=True):
-        if limit is not None and len(sentences) == limit:
-            break
-        before = len(sentences)
-        for paragraph in _paragraphs(path, name if names.count(name) == 1 else str(path)):
-            sentences.append(paragraph)
-            if len(sentences) == limit:
-                break
-        own = sentences[before:]
+    for path, sha256, own in read_files(paths, read, limit):
         if not own:
             raise CorpusError("there is no text in it", file=path)
-        files.append(CorpusFile(str(path), file_sha256(path), len(own), sum(map(len, own)), {}))
-        refuse_twins(files)
+        files.append(describe_file(path, sha256, own))
+        sentences += own
     return PlainText(tuple(sentences), tuple(files))
 
 

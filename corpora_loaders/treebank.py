@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 from corpora_loaders.conllu_file import read_conllu
-from corpora_loaders.corpus import Corpus, CorpusFile, refuse_twins
+from corpora_loaders.corpus import Corpus, CorpusFile, UniqueNames, describe_file, read_files
 from corpora_loaders.errors import CorpusError
-from corpora_loaders.lines import file_sha256
 from corpora_loaders.sentence import Sentence
 from corpora_loaders.surface import surface_sentence
 
 TokenChoice = Literal["syntactic", "surface"]
-
-_ORIGIN = re.compile(r"licen[cs]e|source", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -71,54 +67,20 @@ def load_treebank(
         CorpusError: a file cannot be read, holds no sentence, or was released without its words (every form
             is ``_``, as in treebanks whose text may not be distributed), or two files are the same.
     """
-    chosen = [paths] if isinstance(paths, str | Path) else list(paths)
-    if not chosen:
-        raise ValueError("no corpus file given")
-    if limit is not None and limit < 1:
-        raise ValueError(f"limit must be at least 1, not {limit}")
     if tokens not in ("syntactic", "surface"):
         raise ValueError(f"tokens must be 'syntactic' or 'surface', not {tokens!r}")
+
+    def read(path: str | Path) -> Iterator[Sentence]:
+        return map(surface_sentence, read_conllu(path)) if tokens == "surface" else read_conllu(path)
+
     sentences: list[Sentence] = []
     files: list[CorpusFile] = []
-    used: dict[str, int] = {}  # id → how often it has been asked for
-    renamed = 0
-    for path in chosen:
-        if limit is not None and len(sentences) == limit:
-            break
-        before = len(sentences)
-        for sentence in read_conllu(path):
-            if tokens == "surface":
-                sentence = surface_sentence(sentence)
-            if sentence.id in used:
-                sentence = replace(sentence, id=_unused(sentence.id, used))
-                renamed += 1
-            used[sentence.id] = 1
-            sentences.append(sentence)
-            if len(sentences) == limit:
-                break
-        files.append(_describe(path, sentences[before:]))
-        refuse_twins(files)
-    return Treebank(tuple(sentences), tuple(files), tokens, renamed)
-
-
-def _unused(sentence_id: str, used: dict[str, int]) -> str:
-    while True:
-        used[sentence_id] += 1
-        name = f"{sentence_id}#{used[sentence_id]}"
-        if name not in used:
-            return name
-
-
-def _describe(path: str | Path, sentences: list[Sentence]) -> CorpusFile:
-    if not sentences:
-        raise CorpusError("the file holds no sentence", file=path)
-    if any(len(s) > 1 for s in sentences) and all(word == "_" for s in sentences for word in s.words):
-        raise CorpusError("every form is '_': this treebank was released without its words", file=path)
-    origin = {k: v for k, v in sentences[0].comments.items() if v and _ORIGIN.search(k)}
-    return CorpusFile(
-        path=str(path),
-        sha256=file_sha256(path),
-        sentences=len(sentences),
-        words=sum(len(s) for s in sentences),
-        origin=origin,
-    )
+    names = UniqueNames()
+    for path, sha256, own in read_files(paths, read, limit):
+        if not own:
+            raise CorpusError("the file holds no sentence", file=path)
+        files.append(describe_file(path, sha256, own))
+        for sentence in own:
+            name = names(sentence.id)
+            sentences.append(sentence if name == sentence.id else replace(sentence, id=name))
+    return Treebank(tuple(sentences), tuple(files), tokens, names.renamed)

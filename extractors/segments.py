@@ -31,6 +31,7 @@ class Segments(Corpus):
     """
 
     unit: ClassVar[str] = "segments"
+    limit_unit: ClassVar[str] = "paragraphs"
 
     sentences: tuple[Segment, ...]
     made: int = 0

@@ -52,6 +52,8 @@ class Windows(Corpus):
     """
 
     unit: ClassVar[str] = "windows"
+    limit_unit: ClassVar[str] = "documents"
+    tokens: ClassVar[str] = "syntactic"
 
     sentences: tuple[Window, ...]
     corpus: Documents = field(default_factory=lambda: Documents(()))

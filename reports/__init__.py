@@ -1,5 +1,6 @@
 """Results → CSV and JSON, figures, one self-contained page, provenance."""
 
+from reports.coreference import CoreferenceResults, write_coreference
 from reports.dependency import write_dependency
 from reports.json_text import records, to_json
 from reports.norms import NormResults, write_norms
@@ -8,11 +9,12 @@ from reports.provenance import git_commit, versions
 from reports.run_folder import RunFolder, RunFolderError
 from reports.surface import ClusterResults, SurfaceResults, write_clusters, write_surface
 from reports.tables import write_csv
-from reports.terminal import WIDE, best_heads_table, clusters_table, norms_table, surface_table
+from reports.terminal import WIDE, best_heads_table, clusters_table, coreference_table, norms_table, surface_table
 
 __all__ = [
     "WIDE",
     "ClusterResults",
+    "CoreferenceResults",
     "NormResults",
     "RunFolder",
     "RunFolderError",
@@ -20,6 +22,7 @@ __all__ = [
     "SurfaceResults",
     "best_heads_table",
     "clusters_table",
+    "coreference_table",
     "git_commit",
     "norms_table",
     "records",
@@ -27,6 +30,7 @@ __all__ = [
     "to_json",
     "versions",
     "write_clusters",
+    "write_coreference",
     "write_csv",
     "write_dependency",
     "write_norms",

@@ -90,4 +90,9 @@ def heatmap_data(cells: pd.DataFrame, best: pd.DataFrame) -> dict[str, Any]:
                 "group": "totals" if row["relation"] in TOTALS else "relations",
             }
         )
-    return {"layers": n_layers, "heads": n_heads, "directions": list(ARROWS.values()), "relations": relations}
+    return {
+        "layers": n_layers,
+        "heads": n_heads,
+        "directions": [ARROWS[direction] for direction in DIRECTIONS],
+        "relations": relations,
+    }

@@ -8,7 +8,12 @@ from typing import Any
 
 import pandas as pd
 
-ARROWS = {"dep->head": "dep→head", "head->dep": "head→dep"}
+ARROWS = {
+    "dep->head": "dep→head",
+    "head->dep": "head→dep",
+    "mention->antecedent": "mention→ante",
+    "antecedent->mention": "ante→mention",
+}
 
 
 def head_name(layer: int, head: int) -> str:
@@ -63,14 +68,19 @@ def best_offset(row: dict[str, Any]) -> str:
     return f"({row['offset']:+d})" if row["offset_correct"] else ""
 
 
+def rows_of(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """The rows of a table by the names of its columns."""
+    return [{str(key): value for key, value in row.items()} for row in table.to_dict("records")]
+
+
 def shown_rows(best: pd.DataFrame, min_count: int) -> Iterator[tuple[dict[str, Any], bool]]:
     """Rows in the order to show them, each with whether it has ``min_count`` words.
 
     Frequent relations first. ``root`` is left out: no head can point to a root, so its row is all zeros (it
     stays in the CSV).
     """
-    rows = [row for row in best.to_dict("records") if row["relation"] != "root"]
+    rows = [row for row in rows_of(best) if row["relation"] != "root"]
     for frequent in (True, False):
         for row in rows:
             if (row["total"] >= min_count) == frequent:
-                yield {str(key): value for key, value in row.items()}, frequent
+                yield row, frequent

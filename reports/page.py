@@ -12,7 +12,7 @@ from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from reports.drawing import save
-from reports.format import best_direction, best_head, best_offset, interval, number, percent
+from reports.format import ARROWS, best_direction, best_head, best_offset, interval, number, percent
 from reports.json_text import to_json
 from reports.run_folder import RUN_RECORD
 
@@ -55,6 +55,7 @@ def write_report(folder: Path, *, run: dict[str, Any], sections: list[Section]) 
         "interval": interval,
         "best_head": best_head,
         "best_direction": best_direction,
+        "direction": lambda row: ARROWS[row["direction"]],
         "best_offset": best_offset,
     }
     rendered = [

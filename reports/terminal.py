@@ -9,7 +9,18 @@ from rich import box
 from rich.markup import escape
 from rich.table import Table
 
-from reports.format import best_direction, best_head, best_offset, interval, number, percent, shown_rows
+from reports.coreference import CANDIDATES, CoreferenceResults, best_of
+from reports.format import (
+    best_direction,
+    best_head,
+    best_offset,
+    head_name,
+    interval,
+    number,
+    percent,
+    rows_of,
+    shown_rows,
+)
 from reports.norms import NormResults
 from reports.surface import BY_LAYER, ClusterResults, SurfaceResults, label_rows, statistic_names
 
@@ -151,4 +162,53 @@ def clusters_table(results: ClusterResults, *, notes: bool = True) -> Table:
         table.add_column(heading, justify="right", no_wrap=True)
     for row in geography.neighbours.to_dict("records"):
         table.add_row(row["question"], number(row["found"]), number(row["shuffled"]), number(row["p"], 4))
+    return table
+
+
+def coreference_table(results: CoreferenceResults, *, width: int = WIDE) -> Table:
+    """A rich table of the best head per type of mention, against the baselines."""
+    best = best_of(results.tables.best, results.candidates)
+    rows = [row for row in rows_of(best) if row["total"]]
+    wide = width >= WIDE
+    has_intervals = wide and bool(best["accuracy_low"].notna().any())
+    account = results.account
+    lines = [
+        f"Candidates: {CANDIDATES[results.candidates]}."
+        + (" In square brackets: 95 % intervals." if has_intervals else ""),
+        f"Mentions that have an antecedent in the corpus: {account['anaphors']:,}; scored: {account['scored']:,}.",
+        *results.notes,
+        *(
+            f"{row['first']} {percent(row['first_accuracy'])}, {row['second']} {percent(row['second_accuracy'])}: "
+            f"difference {percent(row['difference'], sign=True)} "
+            f"{interval(row['difference_low'], row['difference_high'])} (head {head_name(row['layer'], row['head'])})"
+            for row in rows_of(results.tables.contrasts)
+            if row["candidates"] == results.candidates
+        ),
+        *(f"{fact[0].upper()}{fact[1:]}." for fact in results.map_facts if not fact.startswith("map “weight”")),
+    ]
+    table = Table(
+        title="Best attention head per type of mention (antecedents found in %)",
+        caption=escape("\n".join(lines)),
+        title_justify="left",
+        caption_justify="left",
+        box=box.HEAVY_HEAD if wide else None,
+        padding=(0, 1) if wide else (0, 1, 0, 0),
+    )
+    has_control = "control_accuracy" in best
+    table.add_column("mentions", no_wrap=True)
+    for heading in ("n", "head"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("direction", no_wrap=True)
+    headings = ["accuracy", "nearest", "same head", "rules", "gain", "held-out", *(["random"] if has_control else [])]
+    for heading in headings:
+        table.add_column(heading, justify="right", no_wrap=True)
+    for row in rows:
+        accuracy, gain = percent(row["accuracy"]), percent(row["gain"], sign=True)
+        if has_intervals:
+            accuracy += " " + interval(row["accuracy_low"], row["accuracy_high"])
+            gain += " " + interval(row["gain_low"], row["gain_high"])
+        values = [row[f"{name}_accuracy"] for name in ("nearest", "head_match", "rule_based")]
+        cells = [row["type"], f"{row['total']:,}", best_head(row), best_direction(row), accuracy.strip()]
+        cells += [*(percent(value) for value in values), gain.strip(), percent(row["heldout_accuracy"])]
+        table.add_row(*cells, *([percent(row["control_accuracy"])] if has_control else []))
     return table

@@ -13,10 +13,12 @@ from rich.console import Console
 from tyro.conf import arg
 
 from corpora_loaders import Corpus, PlainText
-from scripts import clusters, dependency, norms, surface
+from scripts import clusters, coreference, dependency, norms, surface
 from scripts.builtin import DEMO, SAMPLE, load_encoder
 from scripts.clusters import ClustersOptions
-from scripts.corpus import check_corpus, corpus_files, cut_text, read_corpus
+from scripts.control import ControlOptions
+from scripts.coreference import CoreferenceOptions
+from scripts.corpus import check_corpus, corpus_files, cut_text, has_trees, read_corpus
 from scripts.dependency import DependencyOptions
 from scripts.errors import UsageError
 from scripts.job import Job, Outcome
@@ -26,33 +28,43 @@ from scripts.progress import Stages
 from scripts.record import describe_command, describe_corpus, describe_model, describe_reading, warnings_of
 from scripts.surface import ReadingOptions, SurfaceOptions
 
-ANALYSES = {"dependency": dependency.run, "surface": surface.run, "clusters": clusters.run, "norms": norms.run}
+ANALYSES = {
+    "dependency": dependency.run,
+    "surface": surface.run,
+    "clusters": clusters.run,
+    "norms": norms.run,
+    "coreference": coreference.run,
+}
 """In the order in which they are run: later ones may build on earlier ones."""
 
 _DEFAULT = ("dependency", "surface", "clusters")
 _WITHOUT_TREES = ("surface", "clusters")
+_OF_MAPS = (*_DEFAULT, "coreference")
 _READ_BY = {
-    "map": _DEFAULT,
-    "merge": _DEFAULT,
-    "normalize": _DEFAULT,
+    "map": _OF_MAPS,
+    "merge": _OF_MAPS,
+    "normalize": _OF_MAPS,
+    "controls": ("dependency", "coreference"),
     "dependency": ("dependency",),
     "reading": ("surface", "clusters"),
     "surface": ("surface",),
     "clusters": ("clusters",),
     "norms": ("norms",),
+    "coreference": ("coreference",),
 }
 """Options and groups of options, and the analyses that read them."""
 
 
 @dataclass(frozen=True)
 class Analyze:
-    """Report what the attention heads of a model do on a treebank or a plain text.
+    """Report what the attention heads of a model do on a treebank, a coreference corpus or a plain text.
 
     dependency: for every word the most attended other word is taken as a guess at its syntactic head (Clark et al.
     2019, section 4.2). surface: neighbours, special tokens, punctuation, entropy, and what of it matters to the loss
     (section 3). clusters: which heads attend alike (section 6). norms: where attention goes by weight and by the norm
     of what it moves, how much context each layer mixes in, and what the feed-forward block changes (Kobayashi et al.
-    2020, 2021, 2024).
+    2020, 2021, 2024). coreference: for every mention the most attended other mention is taken as a guess at its
+    antecedent (Clark et al. 2019, section 4.3).
 
     The results folder holds report.html to read first, tables with every count as CSV, figures as SVG and PNG, and
     run.json with all it takes to repeat the run. Without options it runs the demo model on the sample treebank.
@@ -66,8 +78,9 @@ class Analyze:
     """Branch, tag or commit on the Hub."""
 
     corpus: Annotated[tuple[str, ...] | None, arg(metavar="FILE [FILE ...]")] = None
-    """One or more CoNLL-U files (.gz is fine), all after one --corpus; CoNLL-X works too. Default: the sample
-    treebank, 'sample'."""
+    """One or more CoNLL-U files (.gz is fine), all after one --corpus; CoNLL-X works too. For coreference CoNLL-U with
+    entities (CorefUD, GUM), CoNLL-2012 columns (OntoNotes, WinoBias, LitBank) or GAP; the format is detected. Default:
+    the sample treebank, 'sample'."""
 
     text: Annotated[tuple[str, ...] | None, arg(metavar="FILE [FILE ...]")] = None
     """Plain text in place of a treebank: one paragraph per line, a blank line between documents. Every paragraph is
@@ -87,8 +100,8 @@ class Analyze:
     """Replace the results folder of an earlier run."""
 
     analyses: Annotated[tuple[str, ...] | None, arg(metavar="NAME [NAME ...]")] = None
-    """What to compute, separated by blanks or commas: dependency, surface, clusters, norms. Default: all but norms;
-    with --text surface and clusters."""
+    """What to compute, separated by blanks or commas: dependency, surface, clusters, norms, coreference. Default: the
+    first three; with --text surface and clusters; for CoNLL-2012 and GAP files coreference."""
 
     map: Annotated[str, arg(metavar="KIND")] = "weight"
     """What flows from token to token, for all analyses but norms. weight: attention weights. Per head, times the norm
@@ -110,16 +123,18 @@ class Analyze:
     with the words of a multiword token merged into one node."""
 
     limit: OptionalNumber = None
-    """Read only the first so many sentences (of a text: paragraphs)."""
+    """Read only the first so many sentences (of a text: paragraphs; for coreference, and of CoNLL-2012 and GAP files:
+    documents)."""
 
     max_length: OptionalNumber = None
-    """Skip sentences of more pieces, [CLS] and [SEP] included, although the model takes them (the paper: 128)."""
+    """Skip sentences of more pieces, [CLS] and [SEP] included, although the model takes them (the paper: 128). For
+    coreference: how many pieces of a document to read."""
 
     too_long: Literal["skip", "error"] = "skip"
     """What to do with sentences that are too long: leave out and report them, or stop."""
 
     min_count: Annotated[int, arg(metavar="N")] = 50
-    """Relations with fewer words are greyed in the report; the tables always hold all."""
+    """Relations with fewer words, and types with fewer mentions, are greyed in the report; tables always hold all."""
 
     replicates: Annotated[int, arg(metavar="N")] = 1000
     """Bootstrap replicates for the intervals; 0 for none."""
@@ -136,11 +151,13 @@ class Analyze:
     json: bool = False
     """Print the summary as JSON instead of a table."""
 
+    controls: ControlOptions = field(default_factory=ControlOptions)
     dependency: DependencyOptions = field(default_factory=DependencyOptions)
     reading: ReadingOptions = field(default_factory=ReadingOptions)
     surface: SurfaceOptions = field(default_factory=SurfaceOptions)
     clusters: ClustersOptions = field(default_factory=ClustersOptions)
     norms: NormsOptions = field(default_factory=NormsOptions)
+    coreference: CoreferenceOptions = field(default_factory=CoreferenceOptions)
 
     def run(self, arguments: Sequence[str] = ()) -> int:
         """Do it; returns the exit status."""
@@ -162,28 +179,9 @@ class Analyze:
             raise UsageError(f"unknown analysis {unknown!r}; choose from: {', '.join(ANALYSES)}")
         if len(set(named)) < len(named):
             raise UsageError("an analysis is named twice")
-        default = _WITHOUT_TREES if self.text else _DEFAULT
-        return [name for name in ANALYSES if name in (named or default)]
-
-    def map_options(self) -> dict[str, Any]:
-        """What `extractors.extract` must know about the maps."""
-        return {"kind": self.map, "merge": self.merge, "normalize": self.normalize, "ff_bias": self.ff_bias}
-
-    def map_facts(self, *, per_head: bool, words: bool = True) -> list[str]:
-        """What the maps are, for a reader."""
-        from extractors import get_kind
-
-        kind = get_kind(self.map)
-        facts = [f"map “{self.map}”: {kind.description}"]
-        if not per_head:
-            facts.append("one map for all heads of a layer, shown as head 1")
-        if kind.vectors and words:
-            facts.append("words from pieces by " + {"norm": "adding norms", "vector": "adding vectors"}[self.merge])
-        if self.normalize == "row":
-            facts.append("rows divided by their sums")
-        if self.map.removeprefix("rollout:").startswith("atbff"):
-            facts.append(f"feed-forward bias: {self.ff_bias}")
-        return facts
+        if not named:
+            named = list(_WITHOUT_TREES if self.text else _DEFAULT if has_trees(self) else ("coreference",))
+        return [name for name in ANALYSES if name in named]
 
     def _check(self) -> None:
         """Refuse impossible options before anything slow happens."""
@@ -208,8 +206,8 @@ class Analyze:
             raise UsageError(f"--replicates must not be negative, not {self.replicates}")
         if not 0 <= self.seed < 2**32:
             raise UsageError(f"--seed must be from 0 to {2**32 - 1}, not {self.seed}")
-        for group in (self.dependency, self.reading, self.surface, self.clusters, self.norms):
-            group.check()
+        for name in ("controls", "reading", "surface", "clusters", "norms", "coreference"):
+            getattr(self, name).check()
 
     def _analyze(self, folder: Path, out: Path, arguments: Sequence[str]) -> tuple[dict[str, Any], list[Outcome]]:
         """Fill the folder; returns the run record and what was found."""
@@ -232,6 +230,7 @@ class Analyze:
         if "surface" in self.chosen():
             surface.prepare(job)
         outcomes = [ANALYSES[name](job) for name in self.chosen()]
+        corpus = outcomes[0].corpus or corpus
         reading = describe_reading(corpus, outcomes[0].log)
         run = {
             **describe_command(

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from corpora_loaders import Corpus, CorpusError, PlainText, load_text, load_treebank
+from corpora_loaders.coreference import detect_format, load_documents
 from scripts.builtin import SAMPLE, corpus_path
 from scripts.errors import UsageError
 
@@ -37,6 +38,13 @@ def check_corpus(options: Analyze) -> None:
     for file in [*map(Path, options.text or corpus_files(options)), *frequencies]:
         if not file.exists():
             raise CorpusError("there is no such file", file=file)
+    if "coreference" in options.chosen():
+        if options.text:
+            raise UsageError("--analyses coreference needs a --corpus with mentions, not --text")
+        if options.tokens != "syntactic":
+            raise UsageError("--tokens surface is not for coreference, whose mentions are made of syntactic words")
+    if options.tokens != "syntactic" and not has_trees(options):
+        raise UsageError("--tokens surface is for CoNLL-U, the one format with multiword tokens")
 
 
 def corpus_files(options: Analyze) -> list[str]:
@@ -44,10 +52,17 @@ def corpus_files(options: Analyze) -> list[str]:
     return [corpus_path(name) for name in options.corpus or (SAMPLE,)]
 
 
+def has_trees(options: Analyze) -> bool:
+    """Whether the corpus is CoNLL-U, the one format that has trees."""
+    return all(detect_format(file) == "conllu" for file in corpus_files(options))
+
+
 def read_corpus(options: Analyze) -> Corpus:
-    """The text or the treebank."""
+    """The text, the treebank, or the documents of a coreference corpus."""
     if options.text:
         return load_text(options.text, limit=options.limit)
+    if "coreference" in options.chosen() or not has_trees(options):
+        return load_documents(corpus_files(options), lenient=options.coreference.lenient, limit=options.limit)
     return load_treebank(corpus_files(options), tokens=options.tokens, limit=options.limit)
 
 

@@ -43,6 +43,28 @@ class Job:
         """The corpus files' names."""
         return ", ".join(Path(file.path).name for file in self.corpus.files)
 
+    def map_options(self) -> dict[str, Any]:
+        """What `extractors.extract` must know about the maps."""
+        own = self.options
+        return {"kind": own.map, "merge": own.merge, "normalize": own.normalize, "ff_bias": own.ff_bias}
+
+    def map_facts(self, *, per_head: bool, words: bool = True) -> list[str]:
+        """What the maps are, for a reader."""
+        from extractors import get_kind
+
+        own = self.options
+        kind = get_kind(own.map)
+        facts = [f"map “{own.map}”: {kind.description}"]
+        if not per_head:
+            facts.append("one map for all heads of a layer, shown as head 1")
+        if kind.vectors and words:
+            facts.append("words from pieces by " + {"norm": "adding norms", "vector": "adding vectors"}[own.merge])
+        if own.normalize == "row":
+            facts.append("rows divided by their sums")
+        if own.map.removeprefix("rollout:").startswith("atbff"):
+            facts.append(f"feed-forward bias: {own.ff_bias}")
+        return facts
+
     def reading(self) -> dict[str, Any]:
         """Options that every extraction takes."""
         from extractors import DEFAULT_BATCH_CELLS
@@ -53,7 +75,9 @@ class Job:
             "max_length": self.options.max_length,
         }
 
-    def peek(self, batches: Iterator[MapBatch], log: ExtractionLog) -> tuple[MapBatch, Iterator[MapBatch]]:
+    def peek(
+        self, batches: Iterator[MapBatch], log: ExtractionLog, corpus: Corpus | None = None
+    ) -> tuple[MapBatch, Iterator[MapBatch]]:
         """The first batch, which tells the shape of the maps, and all of them.
 
         Raises:
@@ -61,14 +85,15 @@ class Job:
         """
         first = next(batches, None)
         if first is None:
-            raise self.nothing_read(log)
+            raise self.nothing_read(log, corpus)
         return first, chain([first], batches)
 
-    def nothing_read(self, log: ExtractionLog) -> ExtractionError:
+    def nothing_read(self, log: ExtractionLog, corpus: Corpus | None = None) -> ExtractionError:
         """What to raise where no input could be read."""
         from extractors import ExtractionError
 
-        return ExtractionError(f"none of the {len(self.corpus)} {self.corpus.unit} could be read: {log.reasons()}")
+        corpus = corpus or self.corpus
+        return ExtractionError(f"none of the {len(corpus)} {corpus.unit} could be read: {log.reasons()}")
 
 
 @dataclass(frozen=True)
@@ -80,9 +105,11 @@ class Outcome:
         log: what was read.
         show: for the terminal, given its width.
         record: what it adds to the run record.
+        corpus: what it read, if that was cut in another way than the job's corpus.
     """
 
     section: Section
     log: ExtractionLog
     show: Callable[[int], RenderableType]
     record: dict[str, Any]
+    corpus: Corpus | None = None

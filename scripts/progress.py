@@ -27,7 +27,7 @@ class _Rate(ProgressColumn):
 
 
 @contextmanager
-def progress_bar(description: str, total: int) -> Iterator[Callable[[int], None]]:
+def progress_bar(description: str, total: int, *, unit: str = "sentences") -> Iterator[Callable[[int], None]]:
     """A bar on standard error, with rate and time left; yields the function that moves it on.
 
     Nothing is shown where standard error is not a terminal.
@@ -36,7 +36,7 @@ def progress_bar(description: str, total: int) -> Iterator[Callable[[int], None]
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
-        TextColumn("sentences"),
+        TextColumn(unit),
         _Rate(),
         TimeRemainingColumn(),
     )

@@ -63,6 +63,7 @@ def describe_corpus(corpus: Corpus) -> dict[str, Any]:
     """Files, counts and relation inventory."""
     return {
         "unit": corpus.unit,
+        "limit_unit": corpus.limit_unit,
         "tokens": getattr(corpus, "tokens", None),
         "files": [{"name": Path(file.path).name, **asdict(file)} for file in corpus.files],
         "counts": corpus.counts(),

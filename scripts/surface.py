@@ -120,7 +120,7 @@ def _read(job: Job) -> Reading:
 
     options, own, corpus, log = job.options, job.options.reading, job.corpus, ExtractionLog()
     released = own.smoothing == "release"
-    maps = options.map_options()
+    maps = job.map_options()
     notes = []
     if not get_kind(options.map).rows_sum_to_one:
         maps["normalize"] = "row"
@@ -150,7 +150,7 @@ def _read(job: Job) -> Reading:
     tables = statistics.compute()
     best = job.found.get("dependency")
     relations = None if best is None else best_relations(_single(best), options.min_count)
-    facts = options.map_facts(per_head=shape[1] == job.encoder.n_heads, words=own.level == "word")
+    facts = job.map_facts(per_head=shape[1] == job.encoder.n_heads, words=own.level == "word")
     positions = "pieces" if own.level == "token" else "words"
     notes = [f"Positions are {positions}; {'; '.join(facts)}.", *notes]
     thresholds = Thresholds(own.position_threshold, own.target_threshold, own.broad_threshold)

@@ -67,10 +67,8 @@ def _masks(
         found[position[torch.tensor([word - window.start for word in words])]] = True
         return found
 
-    assert choice.mention.head is not None  # noqa: S101  # a mention that is asked for has words
-    everything = frozenset(range(window.start, window.stop)) - {choice.mention.head}
-    allowed = torch.stack([mask(choice.heads), mask(choice.others), mask(everything)])
-    return position[choice.mention.head - window.start], mask(choice.gold), allowed
+    allowed = torch.stack([mask(choice.candidates(policy, window)) for policy in POLICIES])
+    return position[choice.head - window.start], mask(choice.gold), allowed
 
 
 def _compare(

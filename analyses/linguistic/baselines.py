@@ -49,5 +49,4 @@ def baseline_hits(document: Document, choice: Choice, traits: dict[Mention, Trai
 def _nearest_first(document: Document, choice: Choice) -> list[Mention]:
     if document.questions is None:
         return list(reversed(choice.before))
-    head = choice.mention.head or 0
-    return sorted(choice.before, key=lambda one: (abs((one.head or 0) - head), one.start))
+    return sorted(choice.before, key=lambda one: (abs((one.head or 0) - choice.head), one.start))

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from corpora_loaders.coreference import Document, Documents, Mention
-from extractors import Window
+from extractors import MapBatch, Window
 
 POLICIES = ("preceding", "mentions", "words")
 """Candidates: heads of the mentions that precede; heads of all other mentions; all other words."""
@@ -43,6 +43,18 @@ class Choice:
     heads: frozenset[int]
     others: frozenset[int]
     gold: frozenset[int]
+
+    @property
+    def head(self) -> int:
+        """The head word of the mention."""
+        assert self.mention.head is not None  # noqa: S101  # a mention that is asked for has words
+        return self.mention.head
+
+    def candidates(self, policy: str, window: Window) -> frozenset[int]:
+        """Words to choose from under one of `POLICIES`."""
+        if policy == "words":
+            return frozenset(range(window.start, window.stop)) - {self.head}
+        return self.heads if policy == "preceding" else self.others
 
 
 def choices(window: Window, *, singletons: bool = False, lost: Counter[str] | None = None) -> Iterator[Choice]:
@@ -76,6 +88,16 @@ def choices(window: Window, *, singletons: bool = False, lost: Counter[str] | No
         if mention.stop > window.seen and mention in anaphors:
             at = candidates.index(mention)
             yield from _choice(mention, tuple(candidates[:at]), candidates, lost, answers=True)
+
+
+def choices_of(batch: MapBatch, *, singletons: bool = False) -> list[tuple[int, Choice]]:
+    """What there is to decide in a batch of windows, each with the index of its window."""
+    return [
+        (at, choice)
+        for at, window in enumerate(batch.sentences)
+        if isinstance(window, Window)
+        for choice in choices(window, singletons=singletons)
+    ]
 
 
 def _choice(

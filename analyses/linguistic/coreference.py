@@ -10,7 +10,7 @@ from torch import Tensor
 from analyses.linguistic.agreement import Traits, traits
 from analyses.linguistic.antecedents import DIRECTIONS, antecedent_hits
 from analyses.linguistic.baselines import BASELINES, baseline_hits
-from analyses.linguistic.choices import POLICIES, Choice, choices
+from analyses.linguistic.choices import POLICIES, Choice, choices_of
 from analyses.linguistic.coreference_tables import (
     ALL,
     SENTENCE_BINS,
@@ -82,9 +82,7 @@ class CoreferenceAccuracy(OutcomeCounts):
             raise ValueError(
                 f"document {unknown.id!r} belongs to {unknown.labels}, which no document of the corpus does"
             )
-        found = [
-            (at, choice) for at, window in enumerate(windows) for choice in choices(window, singletons=self.singletons)
-        ]
+        found = choices_of(batch, singletons=self.singletons)
         hits = antecedent_hits(batch, found)
         known: dict[str, dict[Mention, Traits]] = {}
         baselines = np.zeros((len(found), len(BASELINES)), dtype=bool)
@@ -124,55 +122,6 @@ class CoreferenceAccuracy(OutcomeCounts):
 
 def distance(document: Document, choice: Choice) -> tuple[int, int]:
     """Sentences and words from the head word of a mention to that of its nearest antecedent."""
-    head = choice.mention.head
-    assert head is not None  # noqa: S101  # a mention that is asked for has words
+    head = choice.head
     nearest = min(choice.gold, key=lambda word: abs(word - head))
     return abs(document.sentence_of(head) - document.sentence_of(nearest)), abs(head - nearest)
-
-
-def examples_of(
-    batch: MapBatch, place: tuple[str, int, int], policy: str, *, singletons: bool = False
-) -> list[tuple[Window, Choice, dict[int, float], bool]]:
-    """What one head decides in a batch, in the order of the batch.
-
-    Args:
-        batch: word-level maps of windows.
-        place: direction, and layer and head, both from 1.
-        policy: one of `POLICIES`.
-        singletons: as in `CoreferenceAccuracy`.
-
-    Returns:
-        window, choice, the weight of every candidate's head word, and whether the head is right.
-    """
-    direction, layer, head = place
-    found = _choices(batch, singletons=singletons)
-    hits = antecedent_hits(batch, found)
-    maps = [one[layer - 1, head - 1] for _, one in batch.unpadded()]
-    shown = []
-    for (at, choice), right in zip(found, hits, strict=True):
-        window = batch.sentences[at]
-        assert isinstance(window, Window)  # noqa: S101
-        asked = choice.mention.head
-        assert asked is not None  # noqa: S101
-        allowed = {
-            "preceding": choice.heads,
-            "mentions": choice.others,
-            "words": frozenset(range(window.start, window.stop)) - {asked},
-        }[policy]
-        position = np.flatnonzero(batch.words[at].numpy())
-        own = maps[at] if direction == DIRECTIONS[0] else maps[at].T
-        row = own[position[asked - window.start]]
-        weights = {word: float(row[position[word - window.start]]) for word in sorted(allowed)}
-        is_right = right[POLICIES.index(policy), DIRECTIONS.index(direction), layer - 1, head - 1]
-        shown.append((window, choice, weights, bool(is_right)))
-    return shown
-
-
-def _choices(batch: MapBatch, *, singletons: bool) -> list[tuple[int, Choice]]:
-    """What there is to decide in a batch, each with the index of its window."""
-    return [
-        (at, choice)
-        for at, window in enumerate(batch.sentences)
-        if isinstance(window, Window)
-        for choice in choices(window, singletons=singletons)
-    ]

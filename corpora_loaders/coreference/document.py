@@ -167,7 +167,8 @@ class Documents(Corpus):
         renamed: documents whose id had occurred before; they got ``#2``, ``#3``, … appended.
     """
 
-    unit: ClassVar[str] = "sentences"
+    limit_unit: ClassVar[str] = "documents"
+    tokens: ClassVar[str] = "syntactic"
 
     documents: tuple[Document, ...] = ()
     formats: tuple[str, ...] = ()

@@ -14,9 +14,9 @@ from corpora_loaders.coreference.conll2012 import BEGIN, read_conll2012
 from corpora_loaders.coreference.document import Account, Document, Documents
 from corpora_loaders.coreference.entities import read_entities
 from corpora_loaders.coreference.gap import HEADER, read_gap
-from corpora_loaders.corpus import CorpusFile, refuse_twins
+from corpora_loaders.corpus import CorpusFile, UniqueNames, describe_file, read_files
 from corpora_loaders.errors import CorpusError
-from corpora_loaders.lines import file_sha256, numbered_lines
+from corpora_loaders.lines import numbered_lines
 
 Format = Literal["conllu", "conll2012", "gap"]
 
@@ -58,41 +58,35 @@ def load_documents(
     Raises:
         CorpusError: a file cannot be read, has no mention, or two files are the same; see the readers of each format.
     """
-    chosen = [paths] if isinstance(paths, str | Path) else list(paths)
-    if not chosen:
-        raise ValueError("no corpus file given")
-    if limit is not None and limit < 1:
-        raise ValueError(f"limit must be at least 1, not {limit}")
+    account = Account()
+    formats: list[Format] = []
+
+    def read(path: str | Path) -> Iterator[Document]:
+        formats.append(detect_format(path))
+        return _read(path, formats[-1], lenient, account)
+
     documents: list[Document] = []
     files: list[CorpusFile] = []
-    formats: list[Format] = []
-    used: dict[str, int] = {}
-    account = Account()
-    renamed = 0
-    for path in chosen:
-        if limit is not None and len(documents) >= limit:
-            break
-        formats.append(detect_format(path))
-        own: list[Document] = []
-        read = _read(path, formats[-1], lenient, account)
-        for document in islice(read, None if limit is None else limit - len(documents)):
-            name = document.id
-            used[name] = used.get(name, 0) + 1
-            if used[name] > 1:
-                document = replace(document, id=f"{name}#{used[name]}")
-                used[document.id] = 1
-                renamed += 1
-            own.append(document)
-        files.append(_describe(path, own))
-        refuse_twins(files)
-        documents += own
+    names = UniqueNames()
+    for path, sha256, own in read_files(paths, read, limit):
+        if not own:
+            raise CorpusError("there is no document in it", file=path)
+        if not any(document.mentions for document in own):
+            raise CorpusError(
+                "there are no mentions in it; expected are CoNLL-2012 columns, CoNLL-U with Entity= in MISC, or GAP",
+                file=path,
+            )
+        files.append(describe_file(path, sha256, [sentence for document in own for sentence in document.sentences]))
+        for document in own:
+            name = names(document.id)
+            documents.append(document if name == document.id else replace(document, id=name))
     return Documents(
         sentences=tuple(sentence for document in documents for sentence in document.sentences),
         files=tuple(files),
         documents=tuple(documents),
         formats=tuple(formats),
         account=account,
-        renamed=renamed,
+        renamed=names.renamed,
     )
 
 
@@ -102,15 +96,3 @@ def _read(path: str | Path, form: Format, lenient: bool, account: Account) -> It
     if form == "conllu":
         return read_entities(read_conllu(path), path, account, lenient=lenient)
     return read_conll2012(path, account, lenient=lenient)
-
-
-def _describe(path: str | Path, documents: list[Document]) -> CorpusFile:
-    sentences = [sentence for document in documents for sentence in document.sentences]
-    if not sentences:
-        raise CorpusError("there is no document in it", file=path)
-    if not any(document.mentions for document in documents):
-        raise CorpusError(
-            "there are no mentions in it; expected are CoNLL-2012 columns, CoNLL-U with Entity= in MISC, or GAP",
-            file=path,
-        )
-    return CorpusFile(str(path), file_sha256(path), len(sentences), sum(map(len, sentences)), {})

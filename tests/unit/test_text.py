@@ -59,5 +59,5 @@ def test_faults(tmp_path):
     (tmp_path / "b.txt").write_text("one")
     with pytest.raises(CorpusError, match="the same file as"):
         load_text([tmp_path / "a.txt", tmp_path / "b.txt"])
-    with pytest.raises(ValueError, match="no text file"):
+    with pytest.raises(ValueError, match="no file"):
         load_text([])

@@ -1,0 +1,201 @@
+"""The coreference analysis on disk and in the report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from analyses.linguistic import BASELINES, CONTEXT, POLICIES, CoreferenceTables, Example
+from reports.coreference_figures import best_figure, distance_figure, heads_figure
+from reports.format import rows_of
+from reports.json_text import records
+from reports.page import Section, save_figures
+from reports.tables import write_csv
+
+CANDIDATES = {
+    "preceding": "head words of the mentions before it",
+    "mentions": "head words of all other mentions",
+    "words": "all other words",
+}
+
+_SHOWN_CANDIDATES = 6
+_SHOWN_WORDS = 12
+
+
+class CoreferenceResults(NamedTuple):
+    """What the analysis found.
+
+    Attributes:
+        tables: of the model, ``best`` perhaps with the control's columns.
+        controls: the best-heads table of each randomly initialised copy.
+        examples: decisions of the best head.
+        account: what became of the mentions that have an antecedent, see `analyses.linguistic.account`.
+        candidates: the policy that the report is about.
+        singletons: ``"drop"`` or ``"keep"``.
+        published: the paper's accuracies in percent if the model is the paper's, by method and type.
+        map_facts: what the maps are, a phrase each.
+        notes: how the numbers came about, a sentence each.
+        min_count: types with fewer mentions are greyed.
+    """
+
+    tables: CoreferenceTables
+    controls: tuple[pd.DataFrame, ...] = ()
+    examples: tuple[Example, ...] = ()
+    account: Mapping[str, int] = {}
+    candidates: str = "preceding"
+    singletons: str = "drop"
+    published: Mapping[str, Mapping[str, int]] | None = None
+    map_facts: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    min_count: int = 50
+
+
+def write_coreference(folder: Path, results: CoreferenceResults, *, model: str = "", corpus: str = "") -> Section:
+    """Write tables and figures; returns the section of the report.
+
+    Args:
+        folder: an existing folder.
+        results: what was found.
+        model, corpus: names for the titles.
+    """
+    found, tables = results.tables, folder / "tables"
+    write_csv(found.cells, tables / "coreference.csv")
+    write_csv(_beside_paper(found.best, results.published), tables / "coreference_best.csv")
+    write_csv(found.baselines, tables / "coreference_baselines.csv")
+    write_csv(found.distances, tables / "coreference_distances.csv")
+    examples = [example_row(example, results.candidates) for example in results.examples]
+    write_csv(_examples_table(examples), tables / "coreference_examples.csv")
+    if len(found.groups):
+        write_csv(found.groups, tables / "coreference_groups.csv")
+    if len(found.contrasts):
+        write_csv(found.contrasts, tables / "coreference_contrasts.csv")
+    if results.controls:
+        numbered = [control.assign(copy=k) for k, control in enumerate(results.controls, start=1)]
+        columns = ["copy", "candidates", "type", "direction", "layer", "head", "correct", "total", "accuracy"]
+        write_csv(pd.concat(numbered)[columns], tables / "coreference_control.csv")
+    title = f"{model} on {corpus}" if model else ""
+    own = best_of(found.best, results.candidates)
+    svgs = save_figures(
+        folder,
+        {
+            "coreference_best": best_figure(own, results.published, title=title),
+            "coreference_heads": heads_figure(found.cells, own, results.candidates, title=title),
+            "coreference_distances": distance_figure(found.distances, own, results.candidates, title=title),
+        },
+    )
+    other = found.best[found.best["candidates"] != results.candidates]
+    contrasts = found.contrasts
+    if len(contrasts):
+        contrasts = contrasts[contrasts["candidates"] == results.candidates]
+    return Section(
+        title=f"What the attention heads of {model} know about coreference",
+        template="coreference.html.j2",
+        context={
+            "rows": _shown(own, results.min_count),
+            "other_rows": _shown(other, results.min_count),
+            "candidates": CANDIDATES,
+            "policy": results.candidates,
+            "singletons": results.singletons,
+            "has_control": "control_accuracy" in own,
+            "has_intervals": bool(own["accuracy_low"].notna().any()),
+            "choices": 2 * int(found.cells["layer"].max()) * int(found.cells["head"].max()),
+            "published": results.published,
+            "contrasts": rows_of(contrasts),
+            "account": [
+                (CONTEXT[reason], results.account[reason]) for reason in CONTEXT if results.account.get(reason)
+            ],
+            "anaphors": results.account.get("anaphors", 0),
+            "scored": int(own["total"].max()),
+            "examples": {right: [row for row in examples if row["right"] == right] for right in (True, False)},
+            "map_facts": list(results.map_facts),
+            "notes": list(results.notes),
+            "min_count": results.min_count,
+            "svgs": svgs,
+        },
+        summary={
+            "coreference_best": records(found.best),
+            "coreference_baselines": records(found.baselines),
+            "coreference_contrasts": records(found.contrasts),
+            "coreference_examples": examples,
+        },
+    )
+
+
+def best_of(best: pd.DataFrame, policy: str) -> pd.DataFrame:
+    """The best heads among candidates of one policy, a row per type."""
+    return best[best["candidates"] == policy].reset_index(drop=True)
+
+
+def example_row(example: Example, policy: str) -> dict[str, Any]:
+    """A decision as a reader wants it: the sentence around the mention, and the candidates with the most weight."""
+    document, choice = example.document, example.choice
+    mention, words = choice.mention, document.words
+    start = document.starts[document.sentence_of(mention.start)]
+    stop = next((at for at in document.starts if at >= mention.stop), len(words))
+    shown_by = {"preceding": choice.before, "mentions": document.mentions, "words": ()}[policy]
+    names = {one.head: document.text(one) for one in reversed(shown_by) if one.head is not None}
+    ranked = sorted(example.weights.items(), key=lambda item: (-item[1], item[0]))
+    candidates = [
+        {
+            "text": _short(names.get(word, words[word])),
+            "head": words[word],
+            "weight": weight,
+            "antecedent": word in choice.gold,
+        }
+        for place, (word, weight) in enumerate(ranked)
+        if place < _SHOWN_CANDIDATES or word in choice.gold
+    ]
+    return {
+        "right": example.right,
+        "document": document.id,
+        "before": _short(" ".join(words[start : mention.start]), last=True),
+        "mention": document.text(mention),
+        "after": _short(" ".join(words[mention.stop : stop])),
+        "type": mention.type,
+        "candidates": candidates,
+        "not_shown": len(ranked) - len(candidates),
+    }
+
+
+def _short(text: str, *, last: bool = False) -> str:
+    """The first, or last, words of a text."""
+    words = text.split()
+    if len(words) <= _SHOWN_WORDS:
+        return text
+    return "… " + " ".join(words[-_SHOWN_WORDS:]) if last else " ".join(words[:_SHOWN_WORDS]) + " …"
+
+
+def _examples_table(examples: Sequence[dict[str, Any]]) -> pd.DataFrame:
+    """One row per example and candidate."""
+    columns = ["right", "document", "before", "mention", "after", "type", "candidate", "head", "weight", "antecedent"]
+    rows = [
+        {**{name: row[name] for name in columns[:6]}, "candidate": one["text"], **one}
+        for row in examples
+        for one in row["candidates"]
+    ]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _beside_paper(best: pd.DataFrame, published: Mapping[str, Mapping[str, int]] | None) -> pd.DataFrame:
+    """With columns ``paper_METHOD`` in percent where there are such numbers."""
+    columns = {
+        f"paper_{method.replace(' ', '_').replace('-', '_')}": [by_type[kind] for kind in best["type"]]
+        for method, by_type in (published or {}).items()
+    }
+    return best.assign(**columns)
+
+
+def _shown(best: pd.DataFrame, min_count: int) -> list[dict[str, Any]]:
+    """Rows with anything to show, and with their baselines by name."""
+    return [
+        {
+            **row,
+            "frequent": row["total"] >= min_count,
+            "baselines": [row[f"{name.replace(' ', '_').replace('-', '_')}_accuracy"] for name in BASELINES],
+        }
+        for row in sorted(rows_of(best), key=lambda row: POLICIES.index(row["candidates"]))
+        if row["total"]
+    ]

@@ -1,0 +1,57 @@
+"""The control with random weights, for the analyses that ask what heads know."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+from tyro.conf import arg
+
+from scripts.errors import UsageError
+from scripts.job import Job
+
+if TYPE_CHECKING:
+    from extractors import Encoder
+
+Found = TypeVar("Found")
+
+_CONTROL = re.compile(r"random-init(?::(?P<copies>\d+))?")
+
+
+@dataclass(frozen=True)
+class ControlOptions:
+    """Of the analyses dependency and coreference."""
+
+    control: Annotated[str | None, arg(metavar="random-init[:K]")] = None
+    """random-init or random-init:K repeats the run with 1 or K copies of the model that keep the embeddings and
+    have random weights otherwise. What they reach, embeddings and positions alone can explain."""
+
+    def check(self) -> None:
+        """Refuse what is impossible."""
+        if self.control and self.copies() < 1:
+            raise UsageError(f"unknown control {self.control!r}; choose random-init or random-init:K, K at least 1")
+
+    def copies(self) -> int:
+        """How many randomly initialised copies of the model to run."""
+        match = _CONTROL.fullmatch(self.control or "")
+        return int(match["copies"] or 1) if match else 0
+
+
+def run_control(job: Job, measure: Callable[[Encoder, str], Found]) -> list[Found]:
+    """What ``measure`` finds with each copy of the model; it is given the copy and a label for the progress bar."""
+    copies = job.options.controls.copies()
+    found = []
+    for k in range(copies):
+        with job.stages("control"):
+            twin = job.encoder.random_init(job.options.seed + k)
+            found.append(measure(twin, f"random weights {k + 1}/{copies}"))
+    return found
+
+
+def control_record(job: Job) -> dict[str, Any]:
+    """What the run record says of the control."""
+    copies = job.options.controls.copies()
+    seeds = list(range(job.options.seed, job.options.seed + copies))
+    return {"control": {"kind": "random-init", "copies": copies, "seeds": seeds} if copies else None}

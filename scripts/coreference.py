@@ -1,0 +1,149 @@
+"""The analysis ``coreference`` of ``attentionology analyze``."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from scripts.control import control_record, run_control
+from scripts.errors import UsageError
+from scripts.job import Job, Outcome
+from scripts.options import OptionalNumber
+from scripts.progress import progress_bar
+
+if TYPE_CHECKING:
+    from analyses.linguistic import CoreferenceTables, Example
+    from extractors import Encoder, ExtractionLog, Windows
+
+EXAMPLES = 5
+"""Of right and of wrong decisions in the report."""
+
+_WINDOWS_AT_ONCE = 16
+_MOST_WINDOWS = 128  # that examples are looked for in
+
+
+@dataclass(frozen=True)
+class CoreferenceOptions:
+    """Of the analysis coreference."""
+
+    candidates: Literal["preceding", "mentions", "words"] = "preceding"
+    """Which candidates the report is about (the tables hold all): the mentions before the one to be resolved, as for
+    the baselines; all other mentions; or all other words."""
+
+    singletons: Literal["drop", "keep"] = "drop"
+    """Whether mentions of entities that are mentioned only once are candidates. The paper's corpus marks none."""
+
+    stride: OptionalNumber = None
+    """Read documents to their ends, in windows of --max-length pieces (default: what the model takes, at most 512) that
+    start so many pieces after one another. Without it, their first 128 pieces are read (or --max-length), as in the
+    paper; of GAP and WinoBias as many as the model takes."""
+
+    lenient: bool = False
+    """Ignore malformed brackets of mentions and count them, instead of stopping."""
+
+    def check(self) -> None:
+        """Refuse what is impossible."""
+        if self.stride is not None and self.stride < 1:
+            raise UsageError(f"--stride must be at least 1, not {self.stride}")
+
+
+def run(job: Job) -> Outcome:
+    """Antecedent selection accuracy of every head, of baselines, and of the control."""
+    from analyses.linguistic import account, published_coreference, with_control
+    from corpora_loaders.coreference import Documents
+    from extractors import make_windows
+    from reports import CoreferenceResults, coreference_table, write_coreference
+
+    options, own = job.options, job.options.coreference
+    assert isinstance(job.corpus, Documents)  # noqa: S101  # read_corpus() knows that coreference was asked for
+    with job.stages("cut documents"):
+        try:
+            windows = make_windows(job.encoder, job.corpus, length=options.max_length, stride=own.stride)
+        except ValueError as error:
+            raise UsageError(str(error)) from None
+    with job.stages("coreference"):
+        tables, log = _accuracy(job, job.encoder, windows, "coreference", options.replicates)
+    controls = run_control(job, lambda twin, label: _accuracy(job, twin, windows, label, 0)[0].best)
+    skipped = {one.sentence.id for one in log.skipped}
+    read = [window for window in windows.sentences if window.id not in skipped]
+    best = with_control(tables.best, controls, key=("candidates", "type"))
+    with job.stages("examples"):
+        examples = _examples(job, windows, tables)
+    per_head = int(tables.cells["head"].max()) == job.encoder.n_heads
+    results = CoreferenceResults(
+        tables=tables._replace(best=best),
+        controls=tuple(controls),
+        examples=tuple(examples),
+        account=account(job.corpus, read, singletons=own.singletons == "keep"),
+        candidates=own.candidates,
+        singletons=own.singletons,
+        published=published_coreference(job.encoder.name),
+        map_facts=tuple(job.map_facts(per_head=per_head)),
+        notes=(windows.remarks()[0],),
+        min_count=options.min_count,
+    )
+    with job.stages("tables and figures"):
+        section = write_coreference(job.folder, results, model=job.encoder.name, corpus=job.corpus_name)
+    return Outcome(
+        section=section,
+        log=log,
+        show=lambda width: coreference_table(results, width=width),
+        record={**control_record(job), "coreference": {"account": results.account, "notes": list(results.notes)}},
+        corpus=windows,
+    )
+
+
+def _accuracy(
+    job: Job, encoder: Encoder, windows: Windows, label: str, replicates: int
+) -> tuple[CoreferenceTables, ExtractionLog]:
+    from analyses.linguistic import CoreferenceAccuracy
+    from extractors import ExtractionLog, extract
+
+    options, log = job.options, ExtractionLog()
+    batches = extract(encoder, windows, log=log, **job.map_options(), **job.reading())
+    with progress_bar(label, len(windows), unit=windows.unit) as advance:
+        first, batches = job.peek(batches, log, windows)
+        accuracy = CoreferenceAccuracy(
+            windows.corpus,
+            *first.maps.shape[1:3],
+            singletons=options.coreference.singletons == "keep",
+            replicates=replicates,
+            seed=options.seed,
+        )
+        for batch in batches:
+            accuracy.update(batch)
+            advance(len(batch))
+    return accuracy.compute(), log
+
+
+def _examples(job: Job, windows: Windows, tables: CoreferenceTables) -> list[Example]:
+    """A few decisions of the best head, right ones and wrong ones, from as many documents as possible."""
+    from analyses.linguistic import examples_of
+    from extractors import ExtractionLog, extract
+
+    own = job.options.coreference
+    best = tables.best
+    (row,) = best[(best["candidates"] == own.candidates) & (best["type"] == "all")].to_dict("records")
+    place = row["direction"], row["layer"], row["head"]
+    found: list[Example] = []
+    chosen: list[list[Example]] = [[], []]
+    for at in range(0, min(len(windows), _MOST_WINDOWS), _WINDOWS_AT_ONCE):
+        some = windows.sentences[at : at + _WINDOWS_AT_ONCE]
+        for batch in extract(job.encoder, some, log=ExtractionLog(), **job.map_options(), **job.reading()):
+            found += examples_of(batch, place, own.candidates, singletons=own.singletons == "keep")
+        chosen = [_spread([example for example in found if example.right == right]) for right in (True, False)]
+        if all(len({example.document.id for example in some}) == EXAMPLES for some in chosen):
+            break
+    return [*chosen[0], *chosen[1]]
+
+
+def _spread(examples: list[Example]) -> list[Example]:
+    """The first of each document, then the second of each, and so on, up to `EXAMPLES`."""
+    seen: Counter[str] = Counter()
+    ranks = []
+    for example in examples:
+        ranks.append(seen[example.document.id])
+        seen[example.document.id] += 1
+    order = sorted(range(len(examples)), key=lambda at: ranks[at])
+    return [examples[at] for at in order[:EXAMPLES]]
