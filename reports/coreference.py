@@ -38,6 +38,7 @@ class CoreferenceResults(NamedTuple):
         published: the paper's accuracies in percent if the model is the paper's, by method and type.
         map_facts: what the maps are, a phrase each.
         notes: how the numbers came about, a sentence each.
+        asked: whether the corpus asks questions of its own, which come with candidates.
         min_count: types with fewer mentions are greyed.
     """
 
@@ -50,6 +51,7 @@ class CoreferenceResults(NamedTuple):
     published: Mapping[str, Mapping[str, int]] | None = None
     map_facts: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    asked: bool = False
     min_count: int = 50
 
 
@@ -87,6 +89,8 @@ def write_coreference(folder: Path, results: CoreferenceResults, *, model: str =
         },
     )
     other = found.best[found.best["candidates"] != results.candidates]
+    if results.asked:  # whichever side they stand on, the candidates are the same
+        other = other[other["candidates"] == ("words" if results.candidates != "words" else "preceding")]
     contrasts = found.contrasts
     if len(contrasts):
         contrasts = contrasts[contrasts["candidates"] == results.candidates]
@@ -96,9 +100,10 @@ def write_coreference(folder: Path, results: CoreferenceResults, *, model: str =
         context={
             "rows": _shown(own, results.min_count),
             "other_rows": _shown(other, results.min_count),
-            "candidates": CANDIDATES,
+            "candidates": candidates_in_words(results),
             "policy": results.candidates,
             "singletons": results.singletons,
+            "asked": results.asked,
             "has_control": "control_accuracy" in own,
             "has_intervals": bool(own["accuracy_low"].notna().any()),
             "choices": 2 * int(found.cells["layer"].max()) * int(found.cells["head"].max()),
@@ -109,6 +114,7 @@ def write_coreference(folder: Path, results: CoreferenceResults, *, model: str =
             ],
             "anaphors": results.account.get("anaphors", 0),
             "scored": int(own["total"].max()),
+            "forced": results.account.get("forced", 0),
             "examples": {right: [row for row in examples if row["right"] == right] for right in (True, False)},
             "map_facts": list(results.map_facts),
             "notes": list(results.notes),
@@ -122,6 +128,12 @@ def write_coreference(folder: Path, results: CoreferenceResults, *, model: str =
             "coreference_examples": examples,
         },
     )
+
+
+def candidates_in_words(results: CoreferenceResults) -> dict[str, str]:
+    """What each policy's candidates are."""
+    given = "head words of the candidates that the corpus gives"
+    return {**CANDIDATES, "preceding": given, "mentions": given} if results.asked else CANDIDATES
 
 
 def best_of(best: pd.DataFrame, policy: str) -> pd.DataFrame:

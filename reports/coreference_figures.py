@@ -116,7 +116,7 @@ def distance_figure(distances: pd.DataFrame, best: pd.DataFrame, policy: str, *,
             totals = of_head["total"].tolist()
             labels = [f"{bin_}\n({total:,})" for bin_, total in zip(of_head["distance"], totals, strict=True)]
             axes.set_xticks(range(len(labels)), labels)
-            axes.set_xlabel(f"distance to the nearest antecedent in {unit} (mentions)")
+            axes.set_xlabel(f"{unit} to the nearest antecedent (mentions)")
             axes.set_ylim(-2, 102)
             axes.grid(axis="y", color="#eeeeee", zorder=0)
         panels[0].set_ylabel("antecedents found (%)")

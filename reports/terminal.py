@@ -9,7 +9,7 @@ from rich import box
 from rich.markup import escape
 from rich.table import Table
 
-from reports.coreference import CANDIDATES, CoreferenceResults, best_of
+from reports.coreference import CoreferenceResults, best_of, candidates_in_words
 from reports.format import (
     best_direction,
     best_head,
@@ -173,7 +173,7 @@ def coreference_table(results: CoreferenceResults, *, width: int = WIDE) -> Tabl
     has_intervals = wide and bool(best["accuracy_low"].notna().any())
     account = results.account
     lines = [
-        f"Candidates: {CANDIDATES[results.candidates]}."
+        f"Candidates: {candidates_in_words(results)[results.candidates]}."
         + (" In square brackets: 95 % intervals." if has_intervals else ""),
         f"Mentions that have an antecedent in the corpus: {account['anaphors']:,}; scored: {account['scored']:,}.",
         *results.notes,

@@ -81,6 +81,7 @@ def run(job: Job) -> Outcome:
         published=published_coreference(job.encoder.name),
         map_facts=tuple(job.map_facts(per_head=per_head)),
         notes=(windows.remarks()[0],),
+        asked=all(document.questions is not None for document in job.corpus.documents),
         min_count=options.min_count,
     )
     with job.stages("tables and figures"):
@@ -131,7 +132,8 @@ def _examples(job: Job, windows: Windows, tables: CoreferenceTables) -> list[Exa
     for at in range(0, min(len(windows), _MOST_WINDOWS), _WINDOWS_AT_ONCE):
         some = windows.sentences[at : at + _WINDOWS_AT_ONCE]
         for batch in extract(job.encoder, some, log=ExtractionLog(), **job.map_options(), **job.reading()):
-            found += examples_of(batch, place, own.candidates, singletons=own.singletons == "keep")
+            decided = examples_of(batch, place, own.candidates, singletons=own.singletons == "keep")
+            found += [example for example in decided if len(example.weights) > 1]
         chosen = [_spread([example for example in found if example.right == right]) for right in (True, False)]
         if all(len({example.document.id for example in some}) == EXAMPLES for some in chosen):
             break

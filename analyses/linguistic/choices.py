@@ -123,10 +123,11 @@ def _anaphors(document: Document) -> set[Mention]:
 def account(corpus: Documents, windows: Iterable[Window], *, singletons: bool = False) -> dict[str, int]:
     """What became of the mentions that have an antecedent: ``anaphors`` in all, ``scored``, and by reason in `CONTEXT`.
 
-    Of questions those that have an answer count.
+    ``forced`` are those scored that have no wrong candidate before them. Of questions those that have an answer count.
     """
     lost: Counter[str] = Counter()
-    scored = sum(1 for window in windows for _ in choices(window, singletons=singletons, lost=lost))
+    found = [choice for window in windows for choice in choices(window, singletons=singletons, lost=lost)]
+    scored, forced = len(found), sum(choice.heads == choice.gold for choice in found)
     anaphors = 0
     for document in corpus.documents:
         if document.questions is None:
@@ -139,4 +140,4 @@ def account(corpus: Documents, windows: Iterable[Window], *, singletons: bool = 
                 for question in document.questions
             )
     lost["outside"] = anaphors - scored - lost.total()
-    return {"anaphors": anaphors, "scored": scored, **{reason: lost[reason] for reason in CONTEXT}}
+    return {"anaphors": anaphors, "scored": scored, "forced": forced, **{reason: lost[reason] for reason in CONTEXT}}

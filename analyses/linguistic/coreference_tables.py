@@ -24,7 +24,12 @@ SENTENCE_BINS = (0, 1, 2, 3)
 WORD_BINS = (1, 6, 11, 21, 51)
 """Smallest distance in words of each bin."""
 
-CONTRASTS = ((PRO, ANTI), (FEMININE, MASCULINE))
+CONTRASTS = (
+    (PRO, ANTI),
+    (f"type 1, {PRO}", f"type 1, {ANTI}"),
+    (f"type 2, {PRO}", f"type 2, {ANTI}"),
+    (FEMININE, MASCULINE),
+)
 """Groups of documents whose accuracies are compared."""
 
 Array = npt.NDArray[Any]
