@@ -78,8 +78,8 @@ def read_conll2012(path: str | Path, account: Account, *, lenient: bool = False)
     """Yield the documents of a file.
 
     Raises:
-        CorpusError: with file and line: too few columns, or not as many as in the row before; no words; a parse
-            or, unless ``lenient``, brackets of mentions that do not match.
+        CorpusError: with file and line: too few columns, or not as many as in the row before; no words; or,
+            unless ``lenient``, brackets of mentions or of the parse that do not match.
     """
     path = Path(path)
     for unit, layout in _units(path):
@@ -147,6 +147,7 @@ def _document(path: Path, unit: _Unit, layout: _Layout, account: Account, lenien
             "there are no words: the first of two columns repeats the document", file=path, line=unit.line
         )
     name = unit.name or f"{path.name}:{unit.line}"
+    brackets = Brackets(path, lenient=lenient)
     sentences: list[Sentence] = []
     trees: list[Constituent | None] = []
     for number, own in enumerate(unit.sentences, start=1):
@@ -155,7 +156,8 @@ def _document(path: Path, unit: _Unit, layout: _Layout, account: Account, lenien
             bits = [row.columns[layout.parse] for row in own] if layout.parse is not None else ["*"] * len(own)
             trees.append(read_parse(bits, tags or bits))
         except ValueError as error:
-            raise CorpusError(str(error), file=path, line=own[0].line) from error
+            brackets.fault(str(error), own[0].line)
+            trees.append(None)
         sentences.append(
             Sentence(
                 id=f"{name}:{number}",
@@ -166,7 +168,6 @@ def _document(path: Path, unit: _Unit, layout: _Layout, account: Account, lenien
                 line=own[0].line,
             )
         )
-    brackets = Brackets(path, lenient=lenient)
     for at, row in enumerate(rows):
         _read_cell(brackets, row, at)
     marked = brackets.finish()

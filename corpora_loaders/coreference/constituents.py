@@ -1,7 +1,7 @@
 """The parse column of CoNLL-2012 files, ``(TOP(S(NP*`` … ``*))``, and the head word of a stretch of it.
 
-Head rules after Collins (1999, appendix A), for the labels that mentions have, with one change: a possessive *'s* is
-never a head, so that *John 's* is headed by *John*.
+Head rules after Collins (1999, appendix A), for the labels that mentions have, with two changes: a possessive *'s* is
+never a head, so that *John 's* is headed by *John*; and *about ten* is headed by *ten*.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ HEAD_RULES: dict[str, tuple[tuple[str, str], ...]] = {
     "PP": (("last", "IN TO VBG VBN RP FW"),),
     "ADJP": (("first", "NNS QP NN $ ADVP JJ VBN VBG ADJP JJR NP JJS DT FW RBR RBS SBAR RB"),),
     "ADVP": (("last", "RB RBR RBS FW ADVP TO CD JJR JJ IN NP JJS NN"),),
-    "QP": (("first", "$ IN NNS NN JJ RB DT CD NCD QP JJR JJS"),),
+    "QP": (("last", "CD $ NNS NN JJ RB DT"),),
 }
 """For each label, one step after the other: search the children for any of those labels, from the first or from the
 last one. In VP, S, SBAR, PP, ADJP, ADVP and QP the labels are tried in order; in NP any of a step will do."""

@@ -77,7 +77,7 @@ def _read(brackets: Brackets, value: str, place: _Place, line: int, fields: Sequ
         message = f"an entity without a comment '# {_HEADER} = …' before it that names its fields"
         raise CorpusError(message, file=brackets.path, line=line)
     pieces = _PIECE.findall(value)
-    if "".join(pieces) != value:
+    if not pieces or "".join(pieces) != value:
         brackets.fault(f"Entity={value} is malformed; (ID-…, ID) or (ID-…) are expected", line)
         return
     identity = next((i for i, name in enumerate(fields) if name in ("eid", "GRP")), 0)

@@ -1,0 +1,196 @@
+"""CoNLL-2012 column files, worked by hand."""
+
+from __future__ import annotations
+
+import gzip
+
+import pytest
+
+from corpora_loaders import CorpusError
+from corpora_loaders.coreference import load_documents
+
+
+@pytest.fixture
+def load(tmp_path):
+    def write_and_load(content, name="file.conll", **options):
+        path = tmp_path / name
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return load_documents(path, **options)
+
+    return write_and_load
+
+
+def rows(cells, doc="d", columns=12):
+    """One sentence; each cell is ``word brackets``."""
+    lines = []
+    for number, cell in enumerate(cells):
+        word, brackets = cell.rsplit(" ", 1)
+        filler = ["-"] * (columns - 5)
+        lines.append("\t".join([doc, "0", str(number), word, *filler, brackets]))
+    return "\n".join(lines) + "\n"
+
+
+def shown(document):
+    return [(document.text(m), m.entity, m.start, m.stop) for m in document.mentions]
+
+
+def test_documents_parts_and_sentences(load):
+    content = (
+        "#begin document (a/b); part 000\n" + rows(["Ann (1)", "left -"]) + "\n" + rows(["She (1)"]) + "#end document\n"
+        "#begin document (a/b); part 001\n" + rows(["Bob (1)", "too (1)"]) + "#end document\n"
+    )
+    corpus = load(content)
+    first, second = corpus.documents
+    assert (first.id, second.id) == ("a/b", "a/b part 1")
+    assert [s.words for s in first.sentences] == [("Ann", "left"), ("She",)]
+    assert [(s.document, s.line) for s in first.sentences] == [("a/b", 2), ("a/b", 5)]
+    assert shown(first) == [("Ann", "1", 0, 1), ("She", "1", 2, 3)]
+    assert [m.line for m in first.mentions] == [2, 5]
+    counts = corpus.counts()
+    assert (counts["documents"], counts["mentions"], counts["entities"], counts["singletons"]) == (2, 4, 2, 0)
+
+
+def test_nested_crossing_and_doubled_spans(load):
+    content = "#begin document (x);\n" + rows(["the (1|(2|(3", "cat 2)", "and 3)|(4|(5)|(5)", "dog 1)|(1)", "it 4)"])
+    corpus = load(content)
+    assert shown(corpus.documents[0]) == [
+        ("the cat", "2", 0, 2),
+        ("the cat and", "3", 0, 3),
+        ("the cat and dog", "1", 0, 4),
+        ("and", "5", 2, 3),
+        ("and dog it", "4", 2, 5),
+        ("dog", "1", 3, 4),
+    ]
+    assert corpus.counts()["mentions_repeated"] == 1
+
+
+def test_a_closing_bracket_belongs_to_the_last_open_one_of_its_entity(load):
+    content = rows(["a (7", "b (7", "c 7)", "d 7)"])
+    assert shown(load(content).documents[0]) == [("a b c d", "7", 0, 4), ("b c", "7", 1, 3)]
+
+
+def test_a_mention_may_go_beyond_its_sentence(load):
+    corpus = load("#begin document x\n" + rows(["a (7", "b -"]) + "\n" + rows(["c 7)"]) + "#end document")
+    assert shown(corpus.documents[0]) == [("a b c", "7", 0, 3)]
+    assert corpus.counts()["mentions_across_sentences"] == 1
+
+
+@pytest.mark.parametrize("begin", ["#begin document\n", "#begin document ();\n", "", "# begin document\n"])
+def test_a_document_may_have_no_name(load, begin):
+    document = load(begin + rows(["a (1)"])).documents[0]
+    assert document.id == "file.conll:1"
+    assert shown(document) == [("a", "1", 0, 1)]
+
+
+def test_word_numbers_that_start_again_start_a_sentence(load):
+    document = load("#begin document (x); part 000\n" + rows(["a (1)", "b -"]) + rows(["c (1)"])).documents[0]
+    assert [s.words for s in document.sentences] == [("a", "b"), ("c",)]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "the (0)",
+        "0\tthe\t(0)",
+        "d\tthe\t(0)",
+        "d\t0\tthe\t(0)",
+        "0\tthe\tDT\t(0)",
+        "d\t0\t0\tthe\t(0)",
+        "d\t0\t0\tthe\tDT\t(0)",
+        "d  0   0     the  DT    (TOP*)   (0)",
+        "d\t0\t0\tthe\tDT\t*\t_\t_\t_\t_\t_\t_\t_\t_\t(0)",
+    ],
+)
+def test_from_two_to_fifteen_columns(load, line):
+    document = load("#begin document (doc); part 000\n" + line + "\n").documents[0]
+    assert document.words == ("the",)
+    assert shown(document) == [("the", "0", 0, 1)]
+    assert document.sentences[0].xpos == (("DT",) if line.count("DT") and line.startswith("d") else ())
+
+
+def test_columns_may_differ_between_sentences(load):
+    content = "#begin document (x);\n" + rows(["a (1)", "b -"], columns=12) + "\n" + rows(["c (1)"], columns=15)
+    assert len(load(content).documents[0].mentions) == 2
+
+
+def test_gzip_bom_and_windows_lines(load):
+    content = ("\ufeff#begin document (x);\n" + rows(["a (1)"])).replace("\n", "\r\n").encode()
+    assert shown(load(gzip.compress(content)).documents[0]) == [("a", "1", 0, 1)]
+
+
+@pytest.mark.parametrize(
+    ("cells", "message"),
+    [
+        (["a (1", "b -"], "2: mention of entity '1' is opened but not closed"),
+        (["a -", "b 1)"], "3: mention of entity '1' is closed but was not opened"),
+        (["a (1", "b 2)"], "3: mention of entity '2' is closed"),
+        (["a (1)", "b (1))"], "3: the last column is '(1))'"),
+        (["a (1)", "b 1"], "3: the last column is '1'"),
+        (["a (1)", "b (1)|"], "3: the last column is '(1)|'"),
+        (["a (1)", "b ()"], "3: the last column is '()'"),
+    ],
+)
+def test_malformed_brackets_are_errors_with_their_line_or_counted(load, cells, message):
+    content = "#begin document (x);\n" + rows([*cells, "it (9)"])
+    with pytest.raises(CorpusError, match=r"file.conll:") as error:
+        load(content)
+    assert f"file.conll:{message}" in str(error.value)
+    corpus = load(content, lenient=True)
+    both = cells == ["a (1", "b 2)"]  # one is not closed, the other was not opened
+    assert corpus.counts()["malformed_brackets"] == (2 if both else 1)
+    assert ("it", "9", 2, 3) in shown(corpus.documents[0])
+    assert any("Malformed brackets, ignored: " in remark for remark in corpus.remarks())
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("#begin document (x);\nd\t0\t0\ta\t-\nd\t0\t1\tb\n", "x.conll:3: expected more than 4 columns, found 4"),
+        ("#begin document (x);\n" + rows(["a -"]) + rows(["", "b -"][1:], columns=9).replace("\t0\tb", "\t1\tb"),
+         "x.conll:3: expected 12 columns as in the row before, found 9"),
+        ("#begin document (x);\nword\n", "x.conll:2: at least a word and its brackets are expected"),
+        ("#begin document (d/e);\nd/e\t(1)\nd/e\t(1)\n", "x.conll:1: there are no words"),
+        ("#begin document (x);\n#end document\n", "x.conll: there is no document"),
+        ("#begin document (x);\n" + rows(["a -"]), "x.conll: there are no mentions"),
+        ("#begin document (x);\nd 0 0 a NN (TOP(NP* - - - - - (1)\n", "x.conll:2: the parse leaves 2 brackets open"),
+        ("#begin document (x);\nd 0 0 a NN (NP*)) - - - - - (1)\n", "x.conll:2: the parse closes more brackets"),
+        ("#begin document (x);\nd 0 0 a NN (NP - - - - - (1)\n", "x.conll:2: the parse of word 1 is '(NP'"),
+    ],
+)  # fmt: skip
+def test_faults_name_file_and_line(load, content, message):
+    with pytest.raises(CorpusError) as error:
+        load(content, name="x.conll")
+    assert message in str(error.value)
+
+
+def test_twice_the_same_document_gets_a_number(load):
+    once = "#begin document (x);\n" + rows(["a (1)"]) + "#end document\n"
+    corpus = load(once + once)
+    assert [document.id for document in corpus.documents] == ["x", "x#2"]
+    assert corpus.counts()["renamed_documents"] == 1
+
+
+def test_limit_counts_documents(load):
+    once = "#begin document (x);\n" + rows(["a (1)"]) + "#end document\n"
+    assert len(load(once * 3, limit=2).documents) == 2
+
+
+def test_parse_gives_heads_and_tags_give_types(load):
+    lines = [
+        ("The", "DT", "(TOP(S(NP(NP*", "(1"),
+        ("mayor", "NN", "*)", "-"),
+        ("of", "IN", "(PP*", "-"),
+        ("Rome", "NNP", "(NP*)))", "1)|(2)"),
+        ("left", "VBD", "(VP*", "-"),
+        ("her", "PRP$", "(NP*", "(3|(1)"),
+        ("office", "NN", "*))))", "3)"),
+    ]
+    content = "".join(
+        f"d 0 {number} {word} {tag} {parse} - - - - * {cell}\n" for number, (word, tag, parse, cell) in enumerate(lines)
+    )
+    document = load("#begin document (d); part 000\n" + content).documents[0]
+    assert [(document.words[m.head or 0], m.type) for m in document.mentions] == [
+        ("mayor", "nominal"), ("Rome", "proper"), ("her", "pronoun"), ("office", "nominal"),
+    ]  # fmt: skip
+    assert document.head_rule == "head rules on the constituents"
+    assert document.type_rule == "by Penn Treebank tag of the head word"

@@ -1,0 +1,150 @@
+"""Entities in CoNLL-U, worked by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from corpora_loaders import CorpusError
+from corpora_loaders.coreference import load_documents
+
+HEADER = "# newdoc id = {doc}\n# global.Entity = eid-etype-head-other\n"
+
+
+def token(number, form, head=0, relation="dep", upos="NOUN", misc="_"):
+    return f"{number}\t{form}\t_\t{upos}\t_\t_\t{head}\t{relation}\t_\t{misc}\n"
+
+
+@pytest.fixture
+def load(tmp_path):
+    def write_and_load(content, **options):
+        path = tmp_path / "file.conllu"
+        path.write_text(content, encoding="utf-8")
+        return load_documents(path, **options)
+
+    return write_and_load
+
+
+def shown(document):
+    return [(document.text(m), m.entity, m.spans) for m in document.mentions]
+
+
+def test_nested_singletons_and_chains_over_sentences(load):
+    content = (
+        HEADER.format(doc="x") + "# sent_id = x-1\n"
+        + token(1, "the", 2, upos="DET", misc="Entity=(e1-person-2-")
+        + token(2, "mayor", 0, "root")
+        + token(3, "of", 4, upos="ADP")
+        + token(4, "Rome", 2, upos="PROPN", misc="Entity=(e2-place-1-)e1)|SpaceAfter=No")
+        + "\n# sent_id = x-2\n"
+        + token(1, "she", 0, "root", upos="PRON", misc="Entity=(e1-person-1-)")
+        + "\n"
+        + HEADER.format(doc="y") + "# sent_id = y-1\n" + token(1, "it", 0, upos="PRON", misc="Entity=(e1--1-)") + "\n"
+    )  # fmt: skip
+    corpus = load(content)
+    x, y = corpus.documents
+    assert (x.id, y.id) == ("x", "y")
+    assert shown(x) == [("the mayor of Rome", "e1", ((0, 4),)), ("Rome", "e2", ((3, 4),)), ("she", "e1", ((4, 5),))]
+    assert [x.words[m.head or 0] for m in x.mentions] == ["mayor", "Rome", "she"]
+    assert [m.type for m in x.mentions] == ["nominal", "proper", "pronoun"]
+    assert [m.line for m in x.mentions] == [4, 7, 10]
+    assert [x.is_singleton(m) for m in x.mentions] == [False, True, False]
+    assert x.chains == {"e1": (0, 2), "e2": (1,)}
+    assert [x.sentence_of(word) for word in range(5)] == [0, 0, 0, 0, 1]
+    counts = corpus.counts()
+    assert (counts["mentions"], counts["entities"], counts["singletons"]) == (4, 3, 2)
+    assert x.head_rule.startswith("the word whose syntactic head")
+
+
+def test_fields_are_named_by_the_header(load):
+    content = (
+        "# newdoc id = g\n# global.Entity = entity-GRP-infstat-minspan-link\n"
+        + token(1, "a", 3, misc="Entity=(person-7-new-2,3-x-y")
+        + token(2, "b", 3)
+        + token(3, "c", 0, misc="Entity=person-7)(person-7)")
+        + "\n"
+    )
+    mentions = load(content).documents[0].mentions
+    assert [(m.entity, m.spans, m.minspan) for m in mentions] == [("7", ((0, 3),), (1, 2)), ("7", ((2, 3),), ())]
+
+
+def test_discontinuous_mentions(load):
+    content = (
+        HEADER.format(doc="x")
+        + token(1, "a", 5, misc="Entity=(e1[1/2]-person-1-")
+        + token(2, "b", 1, misc="Entity=e1[1/2])")
+        + token(3, "c", 5)
+        + token(4, "d", 1, misc="Entity=(e1[2/2]-person-1-)(e1--1-)")
+        + token(5, "e", 0)
+        + "\n"
+    )
+    corpus = load(content)
+    assert shown(corpus.documents[0]) == [("a b … d", "e1", ((0, 2), (3, 4))), ("d", "e1", ((3, 4),))]
+    assert corpus.documents[0].mentions[0].words == (0, 1, 3)
+    assert corpus.documents[0].mentions[0].head == 0
+    assert corpus.counts()["mentions_discontinuous"] == 1
+
+
+def test_brackets_on_empty_nodes(load):
+    content = (
+        HEADER.format(doc="x")
+        + "0.1\tYo\t_\tPRON\t_\t_\t_\t_\t1:nsubj\tEntity=(e1--1-)\n"
+        + token(1, "corro", 0, upos="VERB")
+        + token(2, "y", 1)
+        + "2.1\t_\t_\tPRON\t_\t_\t_\t_\t1:nsubj\tEntity=(e2--1-\n"
+        + token(3, "mi", 4, upos="PRON", misc="Entity=(e1--1-)")
+        + token(4, "perro", 1)
+        + "4.1\t_\t_\tPRON\t_\t_\t_\t_\t_\tEntity=e2)\n"
+        + "\n"
+    )
+    corpus = load(content)
+    document = corpus.documents[0]
+    assert shown(document) == [("", "e1", ((0, 0),)), ("mi", "e1", ((2, 3),)), ("mi perro", "e2", ((2, 4),))]
+    assert [(m.head, m.type) for m in document.mentions] == [(None, "zero"), (2, "pronoun"), (3, "nominal")]
+    assert corpus.counts()["mentions_zero"] == 1
+    assert "Mentions on empty nodes, without words: 1." in corpus.remarks()
+
+
+def test_split_antecedents_and_bridges_are_counted(load):
+    content = (
+        HEADER.format(doc="x")
+        + token(1, "Ann", 3, misc="Entity=(e1--1-)")
+        + token(2, "Bob", 3, misc="Entity=(e2--1-)|Bridge=e1<e2:part")
+        + token(3, "they", 0, misc="Entity=(e3--1-)|SplitAnte=e1<e3,e2<e3")
+        + "\n"
+    )
+    counts = load(content).counts()
+    assert (counts["split_antecedents"], counts["bridges"], counts["mentions"]) == (1, 1, 3)
+
+
+def test_text_before_the_first_document_is_one(load):
+    content = "# global.Entity = eid\n" + token(1, "a", misc="Entity=(1)") + "\n"
+    assert load(content).documents[0].id == "file.conllu"
+
+
+@pytest.mark.parametrize(
+    ("misc", "message", "faults"),
+    [
+        ("Entity=(e1-person-1-", "file.conllu:3: mention of entity 'e1' is opened but not closed", 1),
+        ("Entity=e1)", "file.conllu:3: mention of entity 'e1' is closed but was not opened", 1),
+        ("Entity=e1", "file.conllu:3: Entity=e1 is malformed", 1),
+        ("Entity=(e1-a-1-))", "file.conllu:3: Entity=(e1-a-1-)) is malformed", 1),
+        ("Entity=", "file.conllu:3: Entity= is malformed", 1),
+        ("Entity=()", "file.conllu:3: Entity=() is malformed", 1),
+        ("Entity=(e1[2/2]--1-)", "file.conllu:3: part 2 of a mention of entity 'e1' without part 1", 1),
+        ("Entity=(e1[1/2]--1-)", "file.conllu:3: only 1 of the 2 parts of a mention of entity 'e1'", 1),
+        ("Entity=(e1[3/2]--1-)", "file.conllu:3: Entity=(e1[3/2]--1-) is malformed", 1),
+    ],
+)
+def test_malformed_entities_are_errors_with_their_line_or_counted(load, misc, message, faults):
+    content = HEADER.format(doc="x") + token(1, "a", misc=misc) + token(2, "b", 1, misc="Entity=(e9--1-)") + "\n"
+    with pytest.raises(CorpusError) as error:
+        load(content)
+    assert message in str(error.value)
+    corpus = load(content, lenient=True)
+    assert corpus.counts()["malformed_brackets"] == faults
+    assert ("b", "e9", ((1, 2),)) in shown(corpus.documents[0])
+
+
+def test_entities_need_a_header(load):
+    with pytest.raises(CorpusError, match=r"file.conllu:1: an entity without a comment '# global.Entity"):
+        load(token(1, "a", misc="Entity=(e1--1-)") + "\n")
