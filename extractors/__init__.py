@@ -15,12 +15,13 @@ from extractors.norm_batch import NormBatch, StageBatch, extract_norms, extract_
 from extractors.pieces import Segment
 from extractors.segments import SEGMENT_LENGTH, Segments, make_segments
 from extractors.token_classes import TOKEN_CLASSES, is_punctuation
-from extractors.windows import DOCUMENT_LENGTH, Window, Windows, make_windows
+from extractors.windows import DOCUMENT_LENGTH, LONG_WINDOW, Window, Windows, make_windows
 
 __all__ = [
     "DEFAULT_BATCH_CELLS",
     "DOCUMENT_LENGTH",
     "FLOAT32_NOISE",
+    "LONG_WINDOW",
     "MIXING_VARIANTS",
     "SEGMENT_LENGTH",
     "TOKEN_CLASSES",

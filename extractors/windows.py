@@ -16,7 +16,7 @@ from extractors.pieces import Pieces
 DOCUMENT_LENGTH = 128
 """Pieces of a document that are read, special tokens included (Clark et al. 2019, §4.3)."""
 
-LONG = 512
+LONG_WINDOW = 512
 """Pieces of a window where nothing else is said and the model takes as many; maps grow with the square."""
 
 
@@ -89,7 +89,7 @@ def make_windows(
         encoder: whose pieces count.
         corpus: the documents.
         length: pieces of a window, special tokens included. Default: `DOCUMENT_LENGTH`; with a stride, and for
-            documents that come with questions, as many as the model takes, at most `LONG`.
+            documents that come with questions, as many as the model takes, at most `LONG_WINDOW`.
         stride: windows start so many pieces after one another; None: only the first window of each document is read.
 
     Raises:
@@ -103,7 +103,7 @@ def make_windows(
         raise ValueError(f"windows must have from {frame + 1} to {most} pieces, not {length}")
 
     def length_of(document: Document) -> int:
-        usual = DOCUMENT_LENGTH if stride is None and document.questions is None else LONG
+        usual = DOCUMENT_LENGTH if stride is None and document.questions is None else LONG_WINDOW
         return length or min(usual, most or usual)
 
     if not corpus.documents:
@@ -141,16 +141,17 @@ def _windows(encoder: Encoder, document: Document, room: int, stride: int | None
     while start < len(words):
         stop = max(start + 1, _last_at_most(ends, ends[start] + room))
         name = f"{document.id}@{start + 1}" if stride else document.id
-        yield Window(
-            id=name,
-            words=words[start:stop],
-            document=document.id,
-            file=document.file,
-            line=document.line,
-            source=document,
-            start=start,
-            seen=seen,
-        )
+        if stop > seen:  # or the window before has all of it
+            yield Window(
+                id=name,
+                words=words[start:stop],
+                document=document.id,
+                file=document.file,
+                line=document.line,
+                source=document,
+                start=start,
+                seen=seen,
+            )
         if stride is None or stop == len(words):
             return
         seen = stop

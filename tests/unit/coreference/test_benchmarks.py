@@ -16,6 +16,10 @@ def row(name="g-1", pronoun=("he", 40), a=("Ann Lee", 0, "FALSE"), b=("Bob-Ray",
     return "\t".join(map(str, fields)) + "\n"
 
 
+def asked(document):
+    return list(document.questions)
+
+
 @pytest.fixture
 def load(tmp_path):
     def write_and_load(content, name="gap.tsv"):
@@ -35,7 +39,7 @@ def test_gap_words_and_mentions(load, tmp_path):
     assert [(document.text(m), m.type) for m in document.mentions] == [
         ("Ann Lee", "proper"), ("Bob-Ray", "proper"), ("he", "pronoun"),
     ]  # fmt: skip
-    (question,) = document.questions or ()
+    [question] = asked(document)
     assert document.text(question.anaphor) == "he"
     assert [(document.text(c), c.entity == question.anaphor.entity) for c in question.candidates] == [
         ("Ann Lee", False), ("Bob-Ray", True),
@@ -46,16 +50,15 @@ def test_gap_words_and_mentions(load, tmp_path):
 
 def test_gap_names_are_cut_out_of_words(load):
     text = "McAnn-she and Bo"
-    line = row(pronoun=("she", 6), a=("Ann", 2, "TRUE"), b=("Bo", 14, "FALSE"), text=text)).documents[
-        0
-    ]
+    line = row(pronoun=("she", 6), a=("Ann", 2, "TRUE"), b=("Bo", 14, "FALSE"), text=text)
+    document = load(HEADER + line).documents[0]
     assert document.words == ("Mc", "Ann", "-", "she", "and", "Bo")
     assert document.labels == (FEMININE,)
 
 
 def test_gap_pronoun_of_neither(load):
     document = load(HEADER + row(b=("Bob-Ray", 18, "FALSE"))).documents[0]
-    (question,) = document.questions or ()
+    [question] = asked(document)
     assert all(c.entity != question.anaphor.entity for c in question.candidates)
 
 
@@ -105,12 +108,12 @@ def test_winobias_finds_the_other_occupation(load):
     corpus = load(pro + anti, name="wino.conll")
     assert corpus.counts()["mentions"] == 4  # what is marked
     first, second = corpus.documents
-    (question,) = first.questions or ()
+    [question] = asked(first)
     assert first.text(question.anaphor) == "he"
     assert [first.text(c) for c in question.candidates] == ["The construction worker", "the nurse"]
     assert [c.entity == question.anaphor.entity for c in question.candidates] == [True, False]
     assert first.labels == (PRO, f"type 1, {PRO}", MASCULINE)
-    (question,) = second.questions or ()
+    [question] = asked(second)
     assert [second.text(c) for c in question.candidates] == ["The CEO", "a tailor"]
     assert second.labels == (ANTI, f"type 2, {ANTI}", MASCULINE)
 
