@@ -80,14 +80,15 @@ def write_coreference(folder: Path, results: CoreferenceResults, *, model: str =
         write_csv(pd.concat(numbered)[columns], tables / "coreference_control.csv")
     title = f"{model} on {corpus}" if model else ""
     own = best_of(found.best, results.candidates)
-    svgs = save_figures(
-        folder,
-        {
+    scored = int(own["total"].max())
+    figures = {}
+    if scored:
+        figures = {
             "coreference_best": best_figure(own, results.published, title=title),
             "coreference_heads": heads_figure(found.cells, own, results.candidates, title=title),
             "coreference_distances": distance_figure(found.distances, own, results.candidates, title=title),
-        },
-    )
+        }
+    svgs = save_figures(folder, figures)
     other = found.best[found.best["candidates"] != results.candidates]
     if results.asked:  # whichever side they stand on, the candidates are the same
         other = other[other["candidates"] == ("words" if results.candidates != "words" else "preceding")]
@@ -113,7 +114,7 @@ def write_coreference(folder: Path, results: CoreferenceResults, *, model: str =
                 (CONTEXT[reason], results.account[reason]) for reason in CONTEXT if results.account.get(reason)
             ],
             "anaphors": results.account.get("anaphors", 0),
-            "scored": int(own["total"].max()),
+            "scored": scored,
             "forced": results.account.get("forced", 0),
             "examples": {right: [row for row in examples if row["right"] == right] for right in (True, False)},
             "map_facts": list(results.map_facts),

@@ -1,0 +1,263 @@
+"""Coreference on real corpora and as a user meets it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from corpora_loaders import CorpusError
+from corpora_loaders.coreference import ANTI, PRO, TYPES, load_documents
+from scripts.cli import main
+from tests import tiny
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    """A tiny model on disk."""
+    folder = tmp_path_factory.mktemp("model")
+    tiny.model("bert").save_pretrained(folder)
+    tiny.fresh_tokenizer("wordpiece").save_pretrained(folder)
+    return str(folder)
+
+
+def run(*arguments):
+    return main(["analyze", *map(str, arguments)])
+
+
+def row_of(table: pd.DataFrame, **where: str) -> dict[str, Any]:
+    """The one row that has these values."""
+    for name, value in where.items():
+        table = table[table[name] == value]
+    [row] = table.to_dict("records")
+    return {str(key): value for key, value in row.items()}
+
+
+def brackets(path):
+    """Mentions and entities of a CoNLL-2012 file, counted by its brackets alone."""
+    mentions, entities, document = 0, set(), 0
+    for line in path.read_text(encoding="utf-8").splitlines():
+        document += line.startswith("#begin")
+        if line.strip() and not line.startswith("#"):
+            opened = re.findall(r"\(([^()|]+)", line.split()[-1])
+            mentions += len(opened)
+            entities |= {(document, entity) for entity in opened}
+    return mentions, len(entities)
+
+
+def test_ontogum(data_file):
+    path = data_file("coref/ontogum_dev.v4_gold_conll")
+    counts = load_documents(path).counts()
+    assert (counts["documents"], counts["mentions"], counts["entities"]) == (30, 3817, 857)
+    assert brackets(path) == (3817, 857)
+    assert (counts["sentences"], counts["words"]) == (1575, 28119)
+
+
+def test_gum_entities(data_file):
+    path = data_file("ud/en_gum-dev.conllu")
+    counts = load_documents(path).counts()
+    assert (counts["documents"], counts["mentions"], counts["entities"]) == (30, 7897, 3940)
+    assert counts["entities_mentioned_again"] == 1102
+    assert counts["split_antecedents"] == path.read_text(encoding="utf-8").count("SplitAnte=") == 15
+
+
+def test_both_annotations_of_the_same_text_agree_on_heads_and_types(data_file):
+    """The mentions that both have: heads by chunk and tag against heads by tree."""
+    gum = {d.id: d for d in load_documents(data_file("ud/en_gum-dev.conllu")).documents}
+    same = types = total = 0
+    for document in load_documents(data_file("coref/ontogum_dev.v4_gold_conll")).documents:
+        assert document.words == gum[document.id].words
+        by_span = {m.spans: m for m in gum[document.id].mentions}
+        shared = [(m, by_span[m.spans]) for m in document.mentions if m.spans in by_span]
+        total += len(shared)
+        same += sum(a.head == b.head for a, b in shared)
+        types += sum(a.type == b.type for a, b in shared)
+    assert total == 3688
+    assert same / total > 0.96
+    assert types / total > 0.98
+
+
+@pytest.mark.parametrize("letter", "ABCDEFGHIJKLMN")
+def test_keys_of_the_reference_scorer(data_file, letter):
+    path = data_file(f"coref/conll_scorer_tests/TC-{letter}.key")
+    if letter in "AMN":
+        mentions, entities = brackets(path)
+        counts = load_documents(path).counts()
+        assert (counts["mentions"], counts["entities"]) == (mentions, entities)
+        assert counts["sentences"] == 2
+    else:  # two columns, document and brackets: nothing for a model to read
+        with pytest.raises(CorpusError, match="there are no words"):
+            load_documents(path)
+
+
+def test_winobias(data_file):
+    paths = [data_file(f"coref/dev_type{n}_{kind}.v4_auto_conll") for n in (1, 2) for kind in ("pro", "anti")]
+    corpus = load_documents(paths)
+    assert corpus.counts()["mentions"] == sum(brackets(path)[0] for path in paths)
+    questions = [(d, q) for d in corpus.documents for q in d.questions or ()]
+    assert Counter(len(q.candidates) for _, q in questions) == {2: 1614}
+    assert all(sum(c.entity == q.anaphor.entity for c in q.candidates) == 1 for _, q in questions)
+    labels = Counter(label for d in corpus.documents for label in d.labels)
+    assert labels[PRO] == labels[ANTI] == 792
+
+
+def test_gap(data_file):
+    corpus = load_documents(data_file("coref/gap-development.tsv"))
+    questions = [q for d in corpus.documents for q in d.questions or ()]
+    assert len(questions) == 2000
+    assert sum(any(c.entity == q.anaphor.entity for c in q.candidates) for q in questions) == 1799
+    pronouns = {d.text(q.anaphor).lower() for d in corpus.documents for q in d.questions or ()}
+    assert pronouns == {"he", "him", "his", "she", "her"}
+
+
+def test_demo_model_finds_antecedents(demo_encoder, data_file, tmp_path):
+    """Around the paper's numbers for BERT: a head that finds two thirds and more, well above the nearest mention."""
+    path = data_file("coref/ontogum_dev.v4_gold_conll")
+    assert run("--corpus", path, "--out", tmp_path / "run", "--control", "random-init") == 0
+    best = pd.read_csv(tmp_path / "run/tables/coreference_best.csv")
+    row = row_of(best, candidates="preceding", type="all")
+    assert row["total"] == 255
+    assert row["accuracy"] > 0.65 > row["control_accuracy"]
+    assert row["nearest_accuracy"] < row["head_match_accuracy"] < row["rule_based_accuracy"]
+    assert best.groupby("type")["total"].nunique().eq(1).all()
+    record = json.loads((tmp_path / "run/run.json").read_text())
+    assert record["corpus"]["counts"]["mentions"] == 3817
+    assert record["coreference"]["account"]["anaphors"] == 3817 - 857
+    assert record["coreference"]["account"]["scored"] == 255
+
+
+def test_tables_of_the_sample(model, tmp_path, capsys):
+    out = tmp_path / "run"
+    options = ("--max-length", 64, "--stride", 40, "--limit", 5, "--replicates", 50, "--out", out)
+    assert run("--model", model, "--analyses", "coreference", *options) == 0
+    shown = capsys.readouterr().out
+    assert "Best attention head per type of mention" in shown
+    assert "windows of up to 64 pieces that start 40 apart" in shown
+    cells = pd.read_csv(out / "tables/coreference.csv")
+    assert len(cells) == 3 * 4 * 2 * 3 * 4
+    assert set(cells["type"]) == {"all", *TYPES}
+    wide = cells.pivot_table(index=["candidates", "direction", "layer", "head"], columns="type", values="correct")
+    assert (wide["all"] == wide[list(TYPES)].sum(axis=1)).all()
+    examples = pd.read_csv(out / "tables/coreference_examples.csv")
+    best = pd.read_csv(out / "tables/coreference_best.csv")
+    heaviest = examples.groupby(["right", "document", "before", "mention"], dropna=False)["weight"].idxmax()
+    assert (examples.loc[heaviest, "antecedent"] == examples.loc[heaviest, "right"]).all()
+    assert examples.groupby("right")["document"].nunique().max() == 5
+    assert not [name for name in best if str(name).startswith("paper")]
+    page = (out / "report.html").read_text()
+    for text in ("Where the best head is right", "Where the best head is wrong", "the word whose syntactic head lies"):
+        assert text in page
+    for name in ("coreference_best", "coreference_heads", "coreference_distances"):
+        assert (out / f"figures/{name}.svg").stat().st_size > 1000
+    record = json.loads((out / "run.json").read_text())
+    assert record["corpus"]["unit"] == "windows"
+    assert record["options"]["stride"] == 40
+    assert "coreference_best" in json.loads((out / "summary.json").read_text())
+
+
+def test_the_paper_stands_beside_its_model(model, tmp_path, monkeypatch):
+    monkeypatch.setattr("scripts.analyze.load_encoder", lambda *a, **k: named(tiny.encoder("bert")))
+
+    def named(encoder):
+        encoder.name = "google-bert/bert-base-uncased"
+        return encoder
+
+    assert run("--analyses", "coreference", "--max-length", 64, "--out", tmp_path / "run") == 0
+    best = pd.read_csv(tmp_path / "run/tables/coreference_best.csv")
+    row = row_of(best, candidates="preceding", type="proper")
+    assert (row["paper_head_5_4"], row["paper_rule_based"]) == (73, 77)
+    assert "The paper’s numbers" in (tmp_path / "run/report.html").read_text()
+
+
+def test_groups_of_winobias(model, data_file, tmp_path, capsys):
+    paths = [data_file(f"coref/dev_type{n}_{kind}.v4_auto_conll") for n in (1, 2) for kind in ("pro", "anti")]
+    assert run("--model", model, "--corpus", *paths, "--out", tmp_path / "run", "--replicates", 20) == 0
+    groups = pd.read_csv(tmp_path / "run/tables/coreference_groups.csv")
+    totals = groups.groupby("group")["total"].first()
+    assert totals["feminine pronoun"] + totals["masculine pronoun"] == totals[PRO] + totals[ANTI] == 1614
+    contrasts = pd.read_csv(tmp_path / "run/tables/coreference_contrasts.csv")
+    row = row_of(contrasts, candidates="preceding", first=PRO)
+    assert row["difference"] == pytest.approx(row["first_correct"] / 807 - row["second_correct"] / 807, abs=0.01)
+    assert row["difference_low"] < row["difference"] < row["difference_high"]
+    assert f"{PRO} " in capsys.readouterr().out
+
+
+def test_every_kind_of_map(model, tmp_path):
+    for kind in ("norm", "attnresln", "rollout", "alti"):
+        options = ("--analyses", "coreference", "--limit", 3, "--max-length", 64, "--map", kind)
+        assert run("--model", model, *options, "--out", tmp_path / kind.replace(":", "_")) == 0
+        cells = pd.read_csv(tmp_path / kind / "tables/coreference.csv")
+        assert int(cells["head"].max()) == (4 if kind == "norm" else 1)
+        assert cells["correct"].max() > 0
+
+
+def test_with_other_analyses(model, tmp_path):
+    names = ("dependency,surface,coreference", "--limit", 3, "--max-length", 64, "--control", "random-init")
+    assert run("--model", model, "--analyses", *names, "--out", tmp_path / "run") == 0
+    record = json.loads((tmp_path / "run/run.json").read_text())
+    assert record["corpus"]["unit"] == "sentences"
+    assert record["corpus"]["counts"]["documents"] == 3
+    page = (tmp_path / "run/report.html").read_text()
+    assert "know about coreference" in page
+    assert "know about dependency syntax" in page
+    assert (tmp_path / "run/tables/coreference_control.csv").exists()
+    assert (tmp_path / "run/tables/dependency_control.csv").exists()
+
+
+CONLL = "#begin document (x); part 000\nd\t0\t0\tAnn\t(1)\nd\t0\t1\tsaw\t-\nd\t0\t2\ther\t{}\n#end document\n"
+
+
+@pytest.mark.parametrize(
+    ("cell", "options", "status", "message"),
+    [
+        ("(1", (), 1, "x.conll:4: mention of entity '1' is opened but not closed"),
+        ("(1)", ("--tokens", "surface"), 2, "--tokens surface is not for coreference"),
+        ("(1)", ("--analyses", "surface", "--tokens", "surface"), 2, "--tokens surface is for CoNLL-U"),
+        ("(1)", ("--analyses", "dependency"), 1, "no word has a head"),
+        ("(1)", ("--stride", "0"), 2, "--stride must be at least 1"),
+        ("(1)", ("--stride", "900"), 2, "must start as many or fewer apart"),
+        ("(1)", ("--max-length", "900"), 2, "windows must have from 3 to 64 pieces, not 900"),
+        ("(1)", ("--analyses", "surface", "--stride", "3"), 2, "--stride is for coreference"),
+        ("(1)", ("--analyses", "surface", "--singletons", "keep"), 2, "--singletons is for coreference"),
+        ("(1)", ("--candidates", "all"), 2, "all"),
+        ("-", (), 0, ""),
+        ("(1", ("--lenient",), 0, ""),
+    ],
+)
+def test_faults_are_told_and_leave_nothing(model, tmp_path, capsys, cell, options, status, message):
+    (tmp_path / "x.conll").write_text(CONLL.format(cell))
+    arguments = ("--model", model, "--corpus", tmp_path / "x.conll", "--out", tmp_path / "run")
+    assert run(*arguments, *options) == status
+    assert message in capsys.readouterr().err
+    assert (tmp_path / "run").exists() == (status == 0)
+
+
+def test_nothing_to_score_is_said(model, tmp_path, capsys):
+    (tmp_path / "x.conll").write_text(CONLL.format("(2)"))
+    assert run("--model", model, "--corpus", tmp_path / "x.conll", "--out", tmp_path / "run", "--json") == 0
+    summary = json.loads(capsys.readouterr().out)
+    assert summary["run"]["coreference"]["account"] == {
+        "anaphors": 0, "scored": 0, "forced": 0, "outside": 0, "no words": 0, "no antecedent": 0, "same head": 0,
+    }  # fmt: skip
+    assert {row["accuracy"] for row in summary["coreference_best"]} == {None}
+    assert "there is nothing to score" in (tmp_path / "run/report.html").read_text()
+
+
+def test_text_has_no_mentions(model, tmp_path, capsys):
+    (tmp_path / "x.txt").write_text("Ann saw her.\n")
+    arguments = ("--model", model, "--text", tmp_path / "x.txt", "--out", tmp_path / "run")
+    assert run(*arguments, "--analyses", "coreference") == 2
+    assert "needs a --corpus with mentions" in capsys.readouterr().err
+
+
+def test_same_command_same_tables(model, tmp_path):
+    options = ("--analyses", "coreference", "--limit", 5, "--max-length", 64)
+    for name, cells in (("one", 2**17), ("two", 5000)):
+        assert run("--model", model, *options, "--batch-cells", cells, "--out", tmp_path / name) == 0
+    for table in sorted((tmp_path / "one/tables").glob("coreference*.csv")):
+        if table.name != "coreference_examples.csv":  # weights are floats
+            assert table.read_bytes() == (tmp_path / "two/tables" / table.name).read_bytes()
