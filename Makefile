@@ -34,6 +34,7 @@ bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks.dependency
 	$(BIN)/python -m benchmarks.norms
 	$(BIN)/python -m benchmarks.surface
+	$(BIN)/python -m benchmarks.coreference
 
 clean:
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis
