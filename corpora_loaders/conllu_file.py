@@ -29,6 +29,7 @@ from corpora_loaders.sentence import Sentence
 from corpora_loaders.tree import depths
 
 _COLUMNS = 10
+_OF_THE_FILE = re.compile(r"#\s*(global\.|newdoc)")
 _DOCUMENT = re.compile(r"#\s*newdoc(?:\s+id\s*=\s*(?P<id>.*?))?\s*$")
 
 
@@ -45,6 +46,7 @@ def read_conllu(path: str | Path) -> Iterator[Sentence]:
     """
     path = Path(path)
     block: list[tuple[int, str]] = []
+    of_the_file: list[str] = []  # comments of a block of their own that hold for what follows
     document: str | None = None
     documents = sentences = 0
     for number, line in _with_final_blank(path):
@@ -60,9 +62,11 @@ def read_conllu(path: str | Path) -> Iterator[Sentence]:
                 document = match["id"] or f"{path}:doc{documents}"
         if any(not text.startswith("#") for _, text in block):
             sentences += 1
-            yield _sentence(path, block, f"{path.name}:{sentences}", document)
+            yield _sentence(path, block, f"{path.name}:{sentences}", document, of_the_file)
+            of_the_file = []
         else:
             _check_comments(path, block)
+            of_the_file += [text for _, text in block if _OF_THE_FILE.match(text)]
         block = []
 
 
@@ -82,8 +86,10 @@ def _check_comments(path: Path, block: list[tuple[int, str]]) -> None:
                 raise CorpusError(message, file=path, line=number, sentence=value if key == "sent_id" else None)
 
 
-def _sentence(path: Path, block: list[tuple[int, str]], default_id: str, document: str | None) -> Sentence:
-    comments: dict[str, str | None] = {}
+def _sentence(
+    path: Path, block: list[tuple[int, str]], default_id: str, document: str | None, of_the_file: list[str]
+) -> Sentence:
+    comments: dict[str, str | None] = dict(pair for line in of_the_file for pair in parse_comment_line(line))
     rows: list[list[str]] = []
     lines: list[int] = []
     range_line = 0

@@ -11,8 +11,8 @@ import pandas as pd
 ARROWS = {
     "dep->head": "dep→head",
     "head->dep": "head→dep",
-    "mention->antecedent": "mention→ante",
-    "antecedent->mention": "ante→mention",
+    "mention->antecedent": "m→ante",
+    "antecedent->mention": "ante→m",
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from corpora_loaders.coreference.brackets import Marked
@@ -10,6 +11,8 @@ from corpora_loaders.coreference.document import ZERO, Account, Document, Mentio
 from corpora_loaders.coreference.heads import HeadFinder, by_chunk, by_constituents, by_tree
 from corpora_loaders.coreference.types import mention_type, tagging
 from corpora_loaders.sentence import Sentence
+
+_NUMBER = re.compile(r"[0-9]{1,9}")
 
 
 def build_document(
@@ -32,24 +35,27 @@ def build_document(
     starts = sentence_starts(tuple(sentences))
     words = [word for sentence in sentences for word in sentence.words]
     tagged = tagging(sentences)
-    find: HeadFinder
+    find: HeadFinder = by_chunk(words, tagged)
+    how = "" if tagged.kind else ", told by English words because there are no tags known here"
+    rule = f"the last word of the first simple noun phrase{how}"
     if all(sentence.heads and None not in sentence.heads for sentence in sentences):
         find, rule = by_tree(sentences, starts), "the word whose syntactic head lies outside the mention"
-    elif trees and (known := [tree for tree in trees if tree is not None]) and len(known) == len(trees):
-        find, rule = by_constituents(sentences, starts, known), "head rules on the constituents"
-    else:
-        how = "" if tagged.kind else ", told by English words because there are no tags known here"
-        find, rule = by_chunk(words, tagged), f"the last word of the first simple noun phrase{how}"
-    once = {(mark.spans, mark.entity): mark for mark in reversed(marked)}
-    ordered = sorted(once.values(), key=lambda mark: (mark.spans[0][0], mark.spans[-1][1], mark.entity))
+    elif any(tree is not None for tree in trees):
+        find = by_constituents(sentences, starts, trees, find)
+        rule = "head rules on the constituents" + (f"; where there are none, {rule}" if None in trees else "")
+    # Mentions without words are told apart by where they are marked.
+    once = {(_spans(mark), mark.entity, mark.line if not _words(mark) else None): mark for mark in reversed(marked)}
+    ordered = sorted(
+        once.values(), key=lambda mark: (_spans(mark)[0][0], _spans(mark)[-1][1], mark.entity, mark.line or 0)
+    )
 
     def mention(mark: Marked) -> Mention:
-        own = [word for start, stop in mark.spans for word in range(start, stop)]
+        own = _words(mark)
         if not own:
-            return Mention(mark.spans, mark.entity, None, ZERO, line=mark.line)
+            return Mention(_spans(mark), mark.entity, None, ZERO, line=mark.line)
         head = find(own)
         minspan = _minspan(mark, own)
-        return Mention(mark.spans, mark.entity, head, mention_type(words, head, own, tagged), minspan, mark.line)
+        return Mention(_spans(mark), mark.entity, head, mention_type(words, head, own, tagged), minspan, mark.line)
 
     if account:
         account.repeated += len(marked) - len(once)
@@ -64,7 +70,23 @@ def build_document(
     )
 
 
+def _words(mark: Marked) -> list[int]:
+    return [word for start, stop in mark.spans for word in range(start, stop)]
+
+
+def _spans(mark: Marked) -> tuple[tuple[int, int], ...]:
+    """Without parts that have no words, and with parts joined between which there is none; if all are empty, the
+    first."""
+    joined: list[tuple[int, int]] = []
+    for start, stop in mark.spans:
+        if joined and joined[-1][1] == start:
+            joined[-1] = joined[-1][0], stop
+        elif start < stop:
+            joined.append((start, stop))
+    return tuple(joined) or mark.spans[:1]
+
+
 def _minspan(mark: Marked, own: Sequence[int]) -> tuple[int, ...]:
     """Words numbered within the mention, from 1; what is not there is left out."""
-    numbers = [int(number) for number in mark.fields.get("minspan", "").split(",") if number.isdigit()]
+    numbers = [int(number) for number in mark.fields.get("minspan", "").split(",") if _NUMBER.fullmatch(number)]
     return tuple(own[number - 1] for number in numbers if 0 < number <= len(own))

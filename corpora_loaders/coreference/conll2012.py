@@ -6,7 +6,9 @@ named entity, predicate arguments, coreference. With fewer columns the last one 
 
 * 5 or more: document, part, number, word, …; the tag is the next one if there are 6 or more, the parse the one after it
   if there are 7 or more;
-* 3 or 4: the word is what follows a column of numbers from 0 or 1 on; if there is none, the column before the last;
+* 3 or 4: the word is what follows a column of word numbers from 0 or 1 on; if there is none, the column before the
+last, or
+  the one before that if it is followed by tags;
 * 2: word, coreference.
 
 A sentence ends at a blank line, where the word numbers start again, or with its document. A document starts at
@@ -19,22 +21,27 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 
 from corpora_loaders.coreference.brackets import Brackets
 from corpora_loaders.coreference.building import build_document
-from corpora_loaders.coreference.constituents import Constituent, read_parse
+from corpora_loaders.coreference.constituents import Constituent, ParseError, read_parse
 from corpora_loaders.coreference.document import Account, Document
+from corpora_loaders.coreference.types import PTB, UPOS
 from corpora_loaders.coreference.winobias import winobias_document
 from corpora_loaders.errors import CorpusError
 from corpora_loaders.lines import numbered_lines
 from corpora_loaders.sentence import Sentence
 
 BEGIN = re.compile(r"#\s*begin document\b\s*(?:\((?P<name>.*)\))?(?P<rest>.*)$")
-_PART = re.compile(r"part\s*(\d+)")
+_PART = re.compile(r"(?:^|[;\s])part\s*([0-9]{1,9})(?!\w)")
 _END = re.compile(r"#\s*end document\b")
-_CELL = re.compile(r"(\()?([^()|\s]+)(\))?")
-_EMPTY = ("-", "_", "*")
+_PIECE = re.compile(r"\([^()|]+\)?|[^()|]+\)")
+_NUMBER = re.compile(r"[0-9]{1,9}")
+_BLANKS = re.compile(r"[ \t]+")
+_EMPTY = ("-", "_", "*", "")
+_SAMPLE = 20  # rows by which the columns of a short file are told
 
 
 @dataclass
@@ -63,15 +70,27 @@ class _Layout:
     parse: int | None = None
 
     @classmethod
-    def of(cls, columns: list[str]) -> _Layout:
-        """Tell it from the first row of a file."""
-        n = len(columns)
+    def of(cls, rows: list[list[str]]) -> _Layout:
+        """Tell it from the first rows of a file."""
+        n = len(rows[0])
         if n >= 5:
             return cls(word=3, number=2, tag=4 if n >= 6 else None, parse=5 if n >= 7 else None)
-        number = next(
-            (at for at in range(n - 2) if columns[at] in ("0", "1") and columns[at + 1 : at + 2] != ["0"]), None
-        )
-        return cls(word=n - 2 if number is None else number + 1, number=number)
+        number = next((at for at in range(n - 2) if _counts([row[at] for row in rows if len(row) == n])), None)
+        word = n - 2 if number is None else number + 1
+        if number is None and n > 2:
+            last, before = ({row[at] for row in rows if len(row) == n} for at in (word, word - 1))
+            if last <= UPOS | PTB and len(before) > 1 and not before <= UPOS | PTB:
+                return cls(word=word - 1, tag=word)
+        return cls(word=word, number=number)
+
+
+def _counts(column: list[str]) -> bool:
+    """Whether these are word numbers: from 0 or 1 on, one more each time or from the start again."""
+    if not all(map(_NUMBER.fullmatch, column)):
+        return False
+    numbers = [int(one) for one in column]
+    steps = all(b in (a + 1, numbers[0]) for a, b in pairwise(numbers))
+    return numbers[0] in (0, 1) and steps and (len(numbers) == 1 or len(set(numbers)) > 1)
 
 
 def read_conll2012(path: str | Path, account: Account, *, lenient: bool = False) -> Iterator[Document]:
@@ -87,12 +106,13 @@ def read_conll2012(path: str | Path, account: Account, *, lenient: bool = False)
 
 
 def _units(path: Path) -> Iterator[tuple[_Unit, _Layout]]:
-    layout: _Layout | None = None
+    layout = _layout(path)
     unit: _Unit | None = None
+    width = 0  # of the row before
     for line, text in numbered_lines(path):
         begin = BEGIN.match(text)
         if begin or _END.match(text):
-            if unit and unit.sentences and layout:
+            if unit and unit.sentences:
                 yield unit, layout
             unit = _Unit(_name(begin), line) if begin else None
             continue
@@ -100,35 +120,57 @@ def _units(path: Path) -> Iterator[tuple[_Unit, _Layout]]:
             if unit:
                 unit.ended = True
             continue
-        columns = text.rstrip("\t ").split("\t") if "\t" in text else text.split()
+        columns = _columns(text, width)
+        if columns is None:
+            continue
         if len(columns) < 2:
-            if text.startswith("#"):
-                continue
             raise CorpusError("at least a word and its brackets are expected, found one column", file=path, line=line)
-        layout = layout or _Layout.of(columns)
         if len(columns) <= layout.word + 1:
-            raise CorpusError(
-                f"expected more than {layout.word + 1} columns, found {len(columns)}", file=path, line=line
-            )
+            message = f"expected more than {layout.word + 1} columns, found {len(columns)}"
+            raise CorpusError(message, file=path, line=line)
+        if not columns[layout.word].strip():
+            raise CorpusError(f"the word (column {layout.word + 1}) is empty", file=path, line=line)
         unit = unit or _Unit("", line)
         row = _Row(line, columns)
         if unit.ended or _starts_again(layout, unit.sentences[-1][-1], row):
             unit.sentences.append([])
             unit.ended = False
         own = unit.sentences[-1]
-        if own and len(own[-1].columns) != len(columns):
-            expected = f"{len(own[-1].columns)} columns as in the row before"
+        if own and width != len(columns):
+            expected = f"{width} columns as in the row before"
             raise CorpusError(f"expected {expected}, found {len(columns)}", file=path, line=line)
         own.append(row)
-    if unit and unit.sentences and layout:
+        width = len(columns)
+    if unit and unit.sentences:
         yield unit, layout
 
 
+def _layout(path: Path) -> _Layout:
+    rows: list[list[str]] = []
+    for _, text in numbered_lines(path):
+        if text.strip() and not BEGIN.match(text) and not _END.match(text):
+            columns = _columns(text, len(rows[-1]) if rows else 0)
+            rows += [columns] if columns else []
+        if len(rows) == _SAMPLE:
+            break
+    return _Layout.of(rows or [["", ""]])
+
+
+def _columns(text: str, width: int) -> list[str] | None:
+    """The columns of a row; None of a comment. A blank at the end is no column where the row before had none."""
+    columns = text.split("\t") if "\t" in text else _BLANKS.split(text.strip(" "))
+    if len(columns) == width + 1 and not columns[-1].strip():
+        columns.pop()
+    last = columns[-1].strip()
+    if text.startswith("#") and (len(columns) == 1 or not (last in _EMPTY or _PIECE.match(last))):
+        return None
+    return columns
+
+
 def _name(begin: re.Match[str]) -> str:
-    name = (begin["name"] or "").strip()
+    """Of a document, and the number of the part if that is not 0."""
     part = _PART.search(begin["rest"])
-    if begin["name"] is None:
-        name = _PART.sub("", begin["rest"]).strip(" ;\t")
+    name = _PART.sub("", begin["rest"]).strip(" ;\t") if begin["name"] is None else begin["name"].strip()
     return f"{name} part {int(part[1])}" if part and int(part[1]) else name
 
 
@@ -137,7 +179,7 @@ def _starts_again(layout: _Layout, before: _Row, row: _Row) -> bool:
     if layout.number is None:
         return False
     last, number = before.columns[layout.number], row.columns[layout.number]
-    return last.isdigit() and number.isdigit() and int(number) <= int(last)
+    return bool(_NUMBER.fullmatch(last) and _NUMBER.fullmatch(number)) and int(number) <= int(last)
 
 
 def _document(path: Path, unit: _Unit, layout: _Layout, account: Account, lenient: bool) -> Document:
@@ -155,8 +197,8 @@ def _document(path: Path, unit: _Unit, layout: _Layout, account: Account, lenien
         try:
             bits = [row.columns[layout.parse] for row in own] if layout.parse is not None else ["*"] * len(own)
             trees.append(read_parse(bits, tags or bits))
-        except ValueError as error:
-            brackets.fault(str(error), own[0].line)
+        except ParseError as error:
+            brackets.fault(str(error), own[error.word].line)
             trees.append(None)
         sentences.append(
             Sentence(
@@ -176,15 +218,17 @@ def _document(path: Path, unit: _Unit, layout: _Layout, account: Account, lenien
 
 
 def _read_cell(brackets: Brackets, row: _Row, at: int) -> None:
-    cell = row.columns[-1]
+    cell = row.columns[-1].strip()
     if cell in _EMPTY:
         return
     for part in cell.split("|"):
-        match = _CELL.fullmatch(part)
-        if not match or not (match[1] or match[3]):
+        pieces = _PIECE.findall(part)
+        if not pieces or "".join(pieces) != part:
             brackets.fault(f"the last column is {cell!r}; -, (ID, ID) or (ID) are expected, separated by |", row.line)
             continue
-        if match[1]:
-            brackets.open(match[2], at, row.line)
-        if match[3]:
-            brackets.close(match[2], at + 1, row.line)
+        for piece in pieces:
+            entity = piece.strip("()")
+            if piece.startswith("("):
+                brackets.open(entity, at, row.line)
+            if piece.endswith(")"):
+                brackets.close(entity, at + 1, row.line)

@@ -1,13 +1,15 @@
 """The parse column of CoNLL-2012 files, ``(TOP(S(NP*`` … ``*))``, and the head word of a stretch of it.
 
-Head rules after Collins (1999, appendix A), for the labels that mentions have, with two changes: a possessive *'s* is
-never a head, so that *John 's* is headed by *John*; and *about ten* is headed by *ten*.
+Head rules after Collins (1999, appendix A), changed where mentions want it: a possessive *'s* or punctuation is never
+a head (*John 's* is headed by *John*); pronouns count as nouns, determiners and possessive pronouns only if there is
+nothing else; WHNP, NML, NX and NAC are searched like NP; a QP is headed by its last number; labels without a rule by
+their first child. Of conjuncts the one before the conjunction is taken, in noun phrases as in his rules.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 _PIECE = re.compile(r"\(([^\s()*]*)|(\*)|(\))")
@@ -18,7 +20,9 @@ HEAD_RULES: dict[str, tuple[tuple[str, str], ...]] = {
         ("first", "NP WHNP"),
         ("last", "$ ADJP PRN"),
         ("last", "CD"),
-        ("last", "JJ JJS RB QP PRP$ WP$ DT WDT"),
+        ("last", "JJ JJS RB QP"),
+        ("last", "VBG VBN FW ADD XX AFX UCP S VP"),
+        ("last", "PRP$ WP$ DT WDT"),
     ),
     "VP": (("first", "TO VBD VBN MD VBZ VB VBG VBP VP ADJP NN NNS NP"),),
     "S": (("first", "TO IN VP S SBAR ADJP UCP NP"),),
@@ -33,6 +37,19 @@ last one. In VP, S, SBAR, PP, ADJP, ADVP and QP the labels are tried in order; i
 
 _ALIKE = {"NX": "NP", "NML": "NP", "WHNP": "NP", "NAC": "NP", "SINV": "S", "SQ": "S", "SBARQ": "S"}
 _IN_ORDER = frozenset(HEAD_RULES) - {"NP"}
+_NEVER = frozenset("POS , : . `` '' -LRB- -RRB- HYPH NFP".split())
+
+
+class ParseError(ValueError):
+    """Brackets of a parse that do not match.
+
+    Attributes:
+        word: the word where that is seen, from 0.
+    """
+
+    def __init__(self, message: str, word: int) -> None:
+        super().__init__(message)
+        self.word = word
 
 
 @dataclass
@@ -53,29 +70,29 @@ def read_parse(bits: Sequence[str], tags: Sequence[str]) -> Constituent | None:
         tags: part of speech of each word.
 
     Raises:
-        ValueError: the brackets do not match, or a word has no ``*``.
+        ParseError: the brackets do not match, or a word has no ``*``.
     """
-    if all(bit in ("*", "-", "_") for bit in bits):
+    if all(bit == "*" or "*" not in bit for bit in bits):
         return None
     root = Constituent("", 0)
     path = [root]
     for word, (bit, tag) in enumerate(zip(bits, tags, strict=True)):
         pieces = list(_PIECE.finditer(bit))
         if "".join(piece[0] for piece in pieces) != bit or bit.count("*") != 1:
-            raise ValueError(f"the parse of word {word + 1} is {bit!r}; brackets around one * are expected")
+            raise ParseError(f"the parse of word {word + 1} is {bit!r}; brackets around one * are expected", word)
         for piece in pieces:
             if piece[2]:
                 path[-1].children.append(Constituent(tag, word, word + 1))
             elif piece[3]:
                 if len(path) == 1:
-                    raise ValueError(f"the parse closes more brackets at word {word + 1} than are open")
+                    raise ParseError(f"the parse closes more brackets at word {word + 1} than are open", word)
                 path.pop().stop = word + 1
             else:
                 node = Constituent(piece[1].split("-")[0].split("=")[0], word)
                 path[-1].children.append(node)
                 path.append(node)
     if len(path) > 1:
-        raise ValueError(f"the parse leaves {len(path) - 1} brackets open")
+        raise ParseError(f"the parse leaves {len(path) - 1} brackets open", 0)
     root.stop = len(bits)
     return root
 
@@ -86,12 +103,16 @@ def head_word(tree: Constituent, start: int, stop: int) -> int:
     return _head(parts[0]) if len(parts) == 1 else _head(Constituent("NP", start, stop, parts))
 
 
-def _inside(node: Constituent, start: int, stop: int) -> list[Constituent]:
-    if node.stop <= start or node.start >= stop:
-        return []
-    if start <= node.start and node.stop <= stop:
-        return [node]
-    return [part for child in node.children for part in _inside(child, start, stop)]
+def _inside(tree: Constituent, start: int, stop: int) -> list[Constituent]:
+    """The largest constituents inside a stretch, in order."""
+    found, waiting = [], [tree]
+    while waiting:
+        node = waiting.pop()
+        if start <= node.start and node.stop <= stop:
+            found.append(node)
+        elif node.stop > start and node.start < stop:
+            waiting += node.children[::-1]
+    return found
 
 
 def _head(node: Constituent) -> int:
@@ -102,11 +123,15 @@ def _head(node: Constituent) -> int:
 
 def _head_child(node: Constituent) -> Constituent:
     label = _ALIKE.get(node.label, node.label)
+    children = [child for child in node.children if child.label not in _NEVER] or node.children
+    head = next(_candidates(label, children), children[-1 if label == "NP" else 0])
+    at = next(place for place, child in enumerate(children) if child is head)
+    return children[at - 2] if label == "NP" and at >= 2 and children[at - 1].label == "CC" else head
+
+
+def _candidates(label: str, children: list[Constituent]) -> Iterator[Constituent]:
+    """Children in the order in which the rules of a label prefer them."""
     for side, labels in HEAD_RULES.get(label, ()):
-        children = node.children if side == "first" else node.children[::-1]
         wanted = labels.split()
         for one in [[label] for label in wanted] if label in _IN_ORDER else [wanted]:
-            if found := next((child for child in children if child.label in one), None):
-                return found
-    nominal = [child for child in node.children if child.label != "POS"]
-    return (nominal or node.children)[-1 if label == "NP" else 0]
+            yield from (child for child in (children if side == "first" else children[::-1]) if child.label in one)

@@ -20,6 +20,11 @@ PRONOUNS: dict[str, tuple[str, str, str]] = {
     **dict.fromkeys(("these", "those"), ("Plur", "", "3")),
     **dict.fromkeys(("who", "whom", "whose", "which", "what", "there"), ("", "", "3")),
     **dict.fromkeys(("someone", "somebody", "anyone", "anybody", "everyone", "everybody"), ("Sing", "", "3")),
+    **dict.fromkeys(("thou", "thee", "thy", "thine", "thyself"), ("Sing", "", "2")),
+    **dict.fromkeys(("ye", "y'all"), ("Plur", "", "2")),
+    **dict.fromkeys(("hisself",), ("Sing", "Masc", "3")),
+    **dict.fromkeys(("'em", "both", "many", "several", "few", "others"), ("Plur", "", "3")),
+    **dict.fromkeys(("whoever", "whomever", "none", "another", "each", "either", "neither"), ("", "", "3")),
     **dict.fromkeys(("no-one", "nobody", "something", "anything", "everything", "nothing"), ("Sing", "", "3")),
 }
 """Number, gender and person of each; empty where it does not tell. ``'s`` is that of *let's*."""
@@ -35,11 +40,12 @@ TITLES = {
 """Gender that a title, or a noun for a person, tells, without its full stop."""
 
 PHRASE_ENDS = frozenset(
-    "about above across after against along among around as at because before behind below beneath beside "
-    "besides between beyond but by despite down during except for from if in inside into like near of off on "
-    "onto or out outside over past per since so than though through throughout till to toward towards under "
-    "underneath unlike until up upon when where whether which while who whom whose why with within without and "
-    "nor is are was were be been being has have had do does did can could will would shall should may might "
-    "must".split()
+    "i you he she it we they there about above across after against along among around as at because before "
+    "behind below beneath beside besides between beyond but by despite down during except for from if in "
+    "inside into like near of off on onto or out outside over past per since so than though through throughout "
+    "till to toward towards under underneath unlike until up upon when where whether which while who whom "
+    "whose why with within without and nor is are was were be been being has have had do does did can could "
+    "will would shall should may might must".split()
 )
-"""Prepositions, conjunctions, relative pronouns and auxiliaries: none of them stands inside a simple noun phrase."""
+"""Personal and relative pronouns, prepositions, conjunctions and auxiliaries: none of them stands inside a simple noun
+phrase, save as its first word."""

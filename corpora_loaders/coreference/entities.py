@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby
 from pathlib import Path
 
 from corpora_loaders.coreference.brackets import Brackets
@@ -21,7 +20,7 @@ from corpora_loaders.sentence import Sentence
 
 _HEADER = "global.Entity"
 _PIECE = re.compile(r"\([^()]*\)?|[^()]+\)")
-_PART = re.compile(r"(?P<entity>.*)\[(?P<number>\d+)/(?P<parts>\d+)\]")
+_PART = re.compile(r"(?P<entity>.*)\[(?P<number>[0-9]{1,4})/(?P<parts>[0-9]{1,4})\]")
 
 
 def read_entities(
@@ -35,8 +34,8 @@ def read_entities(
             that of the word.
     """
     fields: list[str] = []
-    for name, group in groupby(sentences, key=lambda sentence: sentence.document):
-        own = list(group)
+    for own in _by_document(sentences):
+        name = own[0].document
         brackets = Brackets(path, lenient=lenient)
         at = 0
         for sentence in own:
@@ -56,6 +55,19 @@ def read_entities(
         yield build_document(name or Path(path).name, own, marked, account)
 
 
+def _by_document(sentences: Iterable[Sentence]) -> Iterator[list[Sentence]]:
+    """Two documents of one name that follow each other are two."""
+    own: list[Sentence] = []
+    for sentence in sentences:
+        starts = any(key.startswith("newdoc") for key in sentence.comments)
+        if own and (starts or sentence.document != own[-1].document):
+            yield own
+            own = []
+        own.append(sentence)
+    if own:
+        yield own
+
+
 _Place = tuple[int, int]  # the next word, and the first word that is not before this place any more
 
 
@@ -65,7 +77,9 @@ def _places(sentence: Sentence, at: int) -> Iterator[tuple[_Place, str, int]]:
     for node, misc in zip(sentence.empty_nodes, sentence.empty_misc, strict=True):
         empty.setdefault(int(node.split(".")[0]), []).append(misc)
     for number in range(len(sentence) + 1):
-        line = sentence.lines[number - 1] if number and sentence.lines else sentence.line or 0
+        line = sentence.line or 0
+        if sentence.lines:  # nodes before the first word stand right above it
+            line = sentence.lines[number - 1] if number else sentence.lines[0] - len(empty.get(0, ())) - 1
         if number and sentence.misc:
             yield (at + number - 1, at + number), sentence.misc[number - 1], line
         for below, misc in enumerate(empty.get(number, ()), start=1):

@@ -27,6 +27,7 @@ COLUMNS = (
 HEADER = "\t".join(COLUMNS[:4])
 
 _WORD = re.compile(r"['’]\w+|\w+(?:[-.&]\w+)*|[^\w\s]")
+_OFFSET = re.compile(r"[0-9]{1,9}")
 _TRUE = {"true": True, "false": False}
 
 
@@ -59,7 +60,7 @@ def _document(path: Path, line: int, columns: list[str]) -> Document:
     places = {}
     for what in ("Pronoun", "A", "B"):
         given, offset = row[what], row[f"{what}-offset"]
-        if not offset.isdigit():
+        if not _OFFSET.fullmatch(offset):
             raise fail(f"{what}-offset is {offset!r}, not a number")
         start = int(offset)
         found = row["Text"][start : start + len(given)]

@@ -3,15 +3,17 @@
 1. **Dependency tree**: the word of the mention whose head lies outside it; of several, the one that stands highest in
    the tree, of those that stand equally high the first.
 2. **Constituents** (parse column of CoNLL-2012): head rules, see `corpora_loaders.coreference.constituents`.
-3. **Chunk**: the last word of the first simple noun phrase. With Penn Treebank or universal tags: the last of the
-   first nouns and pronouns in a row (numbers may stand between), after a possessive *'s* or a hyphen if there is one
-   (*Ann 's house* is a house); without nouns the last number; and where a preposition or a finite verb comes before
-   any noun, the word before it (*those in the room*). Without tags: the last word before the first punctuation mark
-   or English word that ends a noun phrase.
+3. **Chunk**: the last word of the first simple noun phrase. With Penn Treebank or universal tags: a pronoun that
+   comes first; else the last of the first nouns in a row (numbers may stand between), after a possessive *'s* or a
+   hyphen if there is one (*Ann 's house* is a house); without nouns the last number; and where a preposition, a
+   finite verb or a pronoun comes before any noun, the word before it (*those in the room*). Without tags: the last
+   word before the first punctuation mark or English word that ends a noun phrase. Punctuation is never a head if
+   there is anything else.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 
 from corpora_loaders.coreference.constituents import Constituent, head_word
@@ -23,10 +25,8 @@ from corpora_loaders.tree import depths
 HeadFinder = Callable[[Sequence[int]], int]
 """From the words of a mention, counted through the document, to its head word."""
 
-_NOUNS = {
-    "UPOS": frozenset("NOUN PROPN PRON X".split()),
-    "PTB": frozenset("NN NNS NNP NNPS PRP WP EX FW AFX GW XX ADD".split()),
-}
+_NOUNS = frozenset("NOUN PROPN X NN NNS NNP NNPS FW AFX GW XX ADD".split())
+_PRONOUNS = frozenset("PRON PRP WP EX".split())
 _NUMBERS = frozenset("NUM SYM CD $ #".split())
 _ENDS = frozenset("ADP SCONJ AUX IN TO WDT WP$ WRB MD VBZ VBP VBD".split())
 _HYPHENS = frozenset("-–‐‑")
@@ -48,14 +48,22 @@ def by_tree(sentences: Sequence[Sentence], starts: Sequence[int]) -> HeadFinder:
     return find
 
 
-def by_constituents(sentences: Sequence[Sentence], starts: Sequence[int], trees: Sequence[Constituent]) -> HeadFinder:
-    """Rule 2. A mention that goes beyond a sentence has the head of its part in the first."""
+def by_constituents(
+    sentences: Sequence[Sentence],
+    starts: Sequence[int],
+    trees: Sequence[Constituent | None],
+    otherwise: HeadFinder,
+) -> HeadFinder:
+    """Rule 2. A mention that goes beyond a sentence has the head of its part in the first; where that has no
+    constituents, ``otherwise`` finds it."""
 
     def find(words: Sequence[int]) -> int:
-        at = max(index for index, start in enumerate(starts) if start <= words[0])
-        end = starts[at] + len(sentences[at])
+        at = bisect_right(starts, words[0]) - 1
+        tree, end = trees[at], starts[at] + len(sentences[at])
+        if tree is None:
+            return otherwise(words)
         stop = max(word for word in words if word < end) + 1
-        return starts[at] + head_word(trees[at], words[0] - starts[at], stop - starts[at])
+        return starts[at] + head_word(tree, words[0] - starts[at], stop - starts[at])
 
     return find
 
@@ -63,32 +71,48 @@ def by_constituents(sentences: Sequence[Sentence], starts: Sequence[int], trees:
 def by_chunk(words: Sequence[str], tagged: Tagging) -> HeadFinder:
     """Rule 3."""
 
+    def is_word(word: int) -> bool:
+        return any(letter.isalnum() for letter in words[word])
+
     def with_tags(own: Sequence[int]) -> int:
-        noun = number = None
+        found = number = None
+        before: int | None = None  # the last word that is no punctuation
         for word in own:
-            tag = tagged.tags[word]
-            if words[word] in _HYPHENS or _is_possessive(words[word], tag):
-                if word != own[-1]:
-                    noun = number = None
-            elif tag in _NOUNS[tagged.kind]:
-                noun = word
+            form, tag = words[word], tagged.tags[word]
+            if tag == "HYPH" or (form in _HYPHENS and tag == "PUNCT") or _is_possessive(form, tag):
+                if any(is_word(later) for later in own if later > word):
+                    found = number = None
+                continue
+            if not is_word(word) and tag not in _NUMBERS:
+                if found is not None:
+                    break
+                continue
+            after_hyphen = word > own[0] and words[word - 1] in _HYPHENS
+            if (tag in _PRONOUNS and before is None) or tag in _NOUNS:
+                found = word
             elif tag in _NUMBERS:
                 number = word
-            elif noun is not None:
+            elif found is not None:
                 break
-            elif tag in _ENDS and word != own[0]:
-                return word - 1
-        return next((word for word in (noun, number) if word is not None), own[-1])
+            elif (tag in _ENDS or (tag in _PRONOUNS and tag != "PRON")) and before is not None and not after_hyphen:
+                return before
+            elif tag == "PRON":
+                found = word
+            before = word
+        last = before if before is not None else own[-1]
+        return next((word for word in (found, number) if word is not None), last)
 
     def without(own: Sequence[int]) -> int:
-        last = own[0]
-        for word in own[1:]:
-            ends = not any(letter.isalnum() for letter in words[word]) and words[word] not in _HYPHENS
-            if ends or words[word].casefold() in PHRASE_ENDS:
+        last: int | None = None
+        for word in own:
+            if not is_word(word) and words[word] not in _HYPHENS:
+                if last is not None:
+                    break
+            elif last is not None and words[word].casefold() in PHRASE_ENDS:
                 break
-            if word != own[-1] or words[word].casefold() not in _POSSESSIVES:
+            elif is_word(word) and (last is None or words[word].casefold() not in _POSSESSIVES or word != own[-1]):
                 last = word
-        return last
+        return own[-1] if last is None else last
 
     return with_tags if tagged.kind else without
 

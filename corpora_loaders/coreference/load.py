@@ -21,7 +21,7 @@ from corpora_loaders.lines import numbered_lines
 Format = Literal["conllu", "conll2012", "gap"]
 
 _FIRST_ID = re.compile(r"1|1-\d+|0\.1")
-_LAST_CELL = re.compile(r"[-_]|\(.*")
+_LAST_CELL = re.compile(r"[-_*]|\(.*|.*\)")
 
 FORMAT_NAMES = {"conllu": "CoNLL-U", "conll2012": "CoNLL-2012", "gap": "GAP"}
 
@@ -67,7 +67,7 @@ def load_documents(
 
     documents: list[Document] = []
     files: list[CorpusFile] = []
-    names = UniqueNames()
+    names, sentence_names = UniqueNames(), UniqueNames()
     for path, sha256, own in read_files(paths, read, limit):
         if not own:
             raise CorpusError("there is no document in it", file=path)
@@ -77,9 +77,7 @@ def load_documents(
                 file=path,
             )
         files.append(describe_file(path, sha256, [sentence for document in own for sentence in document.sentences]))
-        for document in own:
-            name = names(document.id)
-            documents.append(document if name == document.id else replace(document, id=name))
+        documents += [_named(document, names(document.id), sentence_names) for document in own]
     return Documents(
         sentences=tuple(sentence for document in documents for sentence in document.sentences),
         files=tuple(files),
@@ -88,6 +86,17 @@ def load_documents(
         account=account,
         renamed=names.renamed,
     )
+
+
+def _named(document: Document, name: str, sentence_names: UniqueNames) -> Document:
+    """The document under a unique name, its sentences too."""
+    ids = [sentence_names(sentence.id) for sentence in document.sentences]
+    if name == document.id and ids == [sentence.id for sentence in document.sentences]:
+        return document
+    sentences = [
+        replace(sentence, id=own, document=name) for sentence, own in zip(document.sentences, ids, strict=True)
+    ]
+    return replace(document, id=name, sentences=tuple(sentences))
 
 
 def _read(path: str | Path, form: Format, lenient: bool, account: Account) -> Iterator[Document]:

@@ -67,6 +67,8 @@ def test_gap_pronoun_of_neither(load):
     [
         (row().replace("\thttp://x", ""), "gap.tsv:2: sentence 'g-1': expected 11 tab-separated columns, found 10"),
         (row(pronoun=("he", "x")), "Pronoun-offset is 'x', not a number"),
+        (row(pronoun=("he", "²")), "Pronoun-offset is '²', not a number"),
+        (row(pronoun=("he", "9" * 5000)), "not a number"),
         (row(pronoun=("he", 41)), "Pronoun is 'he', but the text has 'e ' at 41"),
         (row(a=("Ann Lee", 900, "FALSE")), "A is 'Ann Lee', but the text has '' at 900"),
         (row(a=("", 0, "FALSE")), "A is ''"),

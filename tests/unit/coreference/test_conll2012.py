@@ -154,7 +154,9 @@ def test_malformed_brackets_are_errors_with_their_line_or_counted(load, cells, m
         ("#begin document (x);\n" + rows(["a -"]), "x.conll: there are no mentions"),
         ("#begin document (x);\nd 0 0 a NN (TOP(NP* - - - - - (1)\n", "x.conll:2: the parse leaves 2 brackets open"),
         ("#begin document (x);\nd 0 0 a NN (NP*)) - - - - - (1)\n", "x.conll:2: the parse closes more brackets"),
-        ("#begin document (x);\nd 0 0 a NN (NP - - - - - (1)\n", "x.conll:2: the parse of word 1 is '(NP'"),
+        ("#begin document (x);\nd 0 0 a NN (NP* - - - - - (1)\nd 0 1 b NN NP - - - - - (1)\n",
+         "x.conll:3: the parse of word 2 is 'NP'"),
+        ("#begin document (x);\nd\t0\t0\t\tNN\t(1)\n", "x.conll:2: the word (column 4) is empty"),
     ],
 )  # fmt: skip
 def test_faults_name_file_and_line(load, content, message):
@@ -194,3 +196,74 @@ def test_parse_gives_heads_and_tags_give_types(load):
     ]  # fmt: skip
     assert document.head_rule == "head rules on the constituents"
     assert document.type_rule == "by Penn Treebank tag of the head word"
+
+
+def test_an_empty_last_column_means_no_mention(load):
+    """As in the files of LitBank."""
+    filler = "\t".join("_" * 8)
+    content = f"#begin document (1_x_brat); part 0\nx\t0\t0\tThe\t{filler}\t(1\nx\t0\t1\tdog\t{filler}\t1)\n"
+    content += f"x\t0\t2\tate\t{filler}\t\nx\t0\t3\t.\t{filler}\t\n"
+    for start in (content, content.replace("(1\n", "\n").replace("1)\n", "(1)\n")):
+        document = load(start).documents[0]
+        assert document.words == ("The", "dog", "ate", ".")
+        assert len(document.mentions) == 1
+        assert document.type_rule.startswith("by form")
+
+
+def test_a_blank_behind_the_last_column_is_none(load):
+    content = "#begin document (d);\nd\t0\t0\ta\t(1)\nd\t0\t1\t.\t-\t\n"
+    assert shown(load(content).documents[0]) == [("a", "1", 0, 1)]
+
+
+@pytest.mark.parametrize(("row", "tags"), [("x 0 {0} {2}", ()), ("{0} {1} {2}", ("NNP", "VBD", "PRP"))])
+def test_columns_of_short_files(load, row, tags):
+    cells = [("John", "NNP", "(1)"), ("saw", "VBD", "-"), ("him", "PRP", "(1)")]
+    lines = "".join(row.format(*one) + "\n" for one in cells)
+    document = load("#begin document (x);\n" + lines).documents[0]
+    assert [s.words for s in document.sentences] == [("John", "saw", "him")]
+    assert document.sentences[0].xpos == tags
+
+
+def test_brackets_without_a_bar_between_them(load):
+    assert shown(load("#begin document (x);\n" + rows(["a (1(2", "b 1)2)"])).documents[0]) == [
+        ("a b", "1", 0, 2), ("a b", "2", 0, 2),
+    ]  # fmt: skip
+
+
+def test_comments_and_odd_blanks(load):
+    content = "# sent_id = 1\n#begin document part7_story\n# text = a b\nd 0 0 a\u3000b (1)\nd 0 1 c -\n"
+    document = load(content).documents[0]
+    assert document.id == "part7_story"
+    assert document.words == ("a\u3000b", "c")
+
+
+def test_a_column_without_stars_is_no_parse(load):
+    content = "#begin document (x);\nd 0 0 dogs NNS dog - (1)\nd 0 1 bark VBP bark - -\n"
+    assert load(content).documents[0].head_rule.startswith("the last word of the first")
+
+
+def test_sentences_without_a_parse_have_heads_by_chunk(load):
+    parsed = "d 0 0 the DT (NP* - (1\nd 0 1 dog NN * - -\nd 0 2 house NN *) - 1)\n"
+    document = load("#begin document (x);\n" + parsed + "\nd 0 0 the DT * - (1\nd 0 1 cat NN * - 1)\n").documents[0]
+    assert [document.words[m.head or 0] for m in document.mentions] == ["house", "cat"]
+    assert document.head_rule.startswith("head rules on the constituents; where there are none, the last word")
+
+
+def test_a_bad_parse_names_its_line_and_can_be_ignored(load):
+    content = "#begin document (x);\nd 0 0 the DT (NP* - (1\nd 0 1 cat NN *) - 1)\nd 0 2 ! . foo - -\n"
+    with pytest.raises(CorpusError, match=r"file.conll:4: the parse of word 3 is 'foo'"):
+        load(content)
+    corpus = load(content, lenient=True)
+    assert corpus.counts()["malformed_brackets"] == 1
+    assert corpus.documents[0].mentions[0].head == 1
+
+
+def test_renamed_documents_have_sentences_of_their_own(load):
+    once = "#begin document (x);\n" + rows(["a (1)"]) + "#end document\n"
+    corpus = load(once + once)
+    assert [(s.id, s.document) for s in corpus] == [("x:1", "x"), ("x:1#2", "x#2")]
+
+
+def test_deep_parses_and_long_documents_are_read(load):
+    deep = "(NP" * 3000 + "*" + ")" * 3000
+    assert load(f"#begin document (x);\nd 0 0 a NN {deep} - (1)\n").documents[0].mentions[0].head == 0

@@ -148,3 +148,50 @@ def test_malformed_entities_are_errors_with_their_line_or_counted(load, misc, me
 def test_entities_need_a_header(load):
     with pytest.raises(CorpusError, match=r"file.conllu:1: an entity without a comment '# global.Entity"):
         load(token(1, "a", misc="Entity=(e1--1-)") + "\n")
+
+
+def empty(number, misc):
+    return f"{number}\t_\t_\tPRON\t_\t_\t_\t_\t0:x\t{misc}\n"
+
+
+def test_mentions_on_empty_nodes_beside_each_other_are_two(load):
+    content = HEADER.format(doc="x") + token(1, "a") + empty("1.1", "Entity=(e6--1-)") + empty("1.2", "Entity=(e6--1-)")
+    corpus = load(content + "\n")
+    assert [m.line for m in corpus.documents[0].mentions] == [4, 5]
+    assert corpus.counts()["mentions_repeated"] == 0
+
+
+def test_parts_without_words_are_no_parts(load):
+    content = (
+        HEADER.format(doc="x")
+        + empty("0.1", "Entity=(e6[1/2]--1-)")
+        + token(1, "a", misc="Entity=(e7[1/2]--1-)")
+        + empty("1.1", "_")
+        + token(2, "b", 1, misc="Entity=(e6[2/2]--1-)(e7[2/2]--1-)")
+        + "\n"
+    )
+    corpus = load(content)
+    assert shown(corpus.documents[0]) == [("a b", "e7", ((0, 2),)), ("b", "e6", ((1, 2),))]
+    assert [m.line for m in corpus.documents[0].mentions] == [4, 3]
+    assert corpus.counts()["mentions_discontinuous"] == 0
+
+
+def test_the_header_may_stand_in_a_block_of_its_own(load):
+    content = (
+        "# global.Entity = eid-etype-head-other\n# newdoc id = x\n\n" + token(1, "a", misc="Entity=(e1--1-)") + "\n"
+    )
+    assert shown(load(content).documents[0]) == [("a", "e1", ((0, 1),))]
+
+
+def test_two_documents_of_one_name_are_two(load):
+    once = HEADER.format(doc="x") + token(1, "a", misc="Entity=(e1--1-)") + "\n"
+    corpus = load(once + once)
+    assert [d.id for d in corpus.documents] == ["x", "x#2"]
+    assert corpus.counts()["singletons"] == 2
+
+
+def test_odd_digits_are_no_numbers(load):
+    content = HEADER.format(doc="x").replace("head", "minspan") + token(1, "a", misc="Entity=(e1--²-)") + "\n"
+    assert load(content).documents[0].mentions[0].minspan == ()
+    with pytest.raises(CorpusError, match=r"is opened but not closed"):
+        load(content.replace("(e1--²-)", "(e1[" + "1" * 5000 + "/2]--1-"))

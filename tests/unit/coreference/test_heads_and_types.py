@@ -25,6 +25,13 @@ from corpora_loaders.coreference.types import PTB, Tagging, mention_type, taggin
         ("the/DT attorney/NN general/JJ", "attorney"),
         ("she/PRP", "she"),
         ("the/DT poor/JJ", "poor"),
+        ("the/DT man/NN who/WP left/VBD", "man"),
+        ("the/DT way/NN we/PRP live/VBP", "way"),
+        ("what/WP I/PRP saw/VBD", "what"),
+        ("those/DT who/WP left/VBD", "those"),
+        ("the/DT man/NN -/: in/IN the/DT house/NN", "man"),
+        ("``/`` In/IN Cold/NNP Blood/NNP ''/''", "Blood"),
+        ("sister/NN -/HYPH in/IN -/HYPH law/NN", "law"),
     ],
 )
 def test_chunk_by_penn_treebank_tags(text, head):
@@ -47,6 +54,8 @@ def test_chunk_by_universal_tags():
         ("the boy 's", "boy"),
         ("a native - born man who left", "man"),
         ("she", "she"),
+        ("the way we live", "way"),
+        ("she who must", "she"),
     ],
 )
 def test_chunk_by_form(text, head):
@@ -96,6 +105,11 @@ def parsed(text):
         ("(NP*/the/DT *)/poor/JJ", (0, 2), "poor"),
         ("(WHNP*/which/WDT *)/man/NN", (0, 2), "man"),
         ("(NP(NML*/New/NNP *)/York/NNP *)/office/NN", (0, 2), "York"),
+        ("(NP*/the/DT *)/accused/VBN", (0, 2), "accused"),
+        ("(NP*/our/PRP$ *)/being/VBG", (0, 2), "being"),
+        ("(NP*/``/`` (S*)/Meet/VB *)/''/''", (0, 3), "Meet"),
+        ("(NP*/John/NNP */and/CC *)/Mary/NNP", (0, 3), "John"),
+        ("(NP*/black/JJ */and/CC */white/JJ *)/dog/NN", (0, 4), "dog"),
         ("(NP(NP*)/Ann/NNP */,/, (NP*/a/DT *)/nurse/NN *)/,/,", (0, 5), "Ann"),
     ],
 )
@@ -108,9 +122,10 @@ def test_constituents_of_a_later_sentence_and_beyond():
     first, _ = parsed("(NP*)/Ann/NNP")
     second, _ = parsed("(NP*/her/PRP$ *)/dog/NN")
     sentences = (Sentence("a", ("Ann",)), Sentence("b", ("her", "dog")))
-    find = by_constituents(sentences, (0, 1), [first, second])
+    find = by_constituents(sentences, (0, 1), [first, second], otherwise=max)
     assert find([1, 2]) == 2
     assert find([0, 1, 2]) == 0
+    assert by_constituents(sentences, (0, 1), [None, second], otherwise=max)([0, 1]) == 1
 
 
 def test_a_column_without_constituents_is_no_parse():
