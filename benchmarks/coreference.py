@@ -23,7 +23,7 @@ from rich.console import Console
 from rich.table import Table
 
 from analyses.linguistic import CoreferenceAccuracy
-from analyses.linguistic.choices import choices
+from analyses.linguistic.coreference.choices import choices
 from benchmarks.dependency import DATA, forward_only
 from benchmarks.measuring import peak_memory, ratio, take_turns
 from corpora_loaders.coreference import Documents, load_documents

@@ -99,8 +99,9 @@ def make_windows(
     """
     most = encoder.max_length
     frame = sum(_aligned(encoder, [Sentence("", ("a",))])[0].special)
+    most_told = "" if most is None else f", at most {most}"
     if length is not None and (length <= frame or (most is not None and length > most)):
-        raise ValueError(f"windows must have from {frame + 1} to {most} pieces, not {length}")
+        raise ValueError(f"windows must have {frame + 1} pieces or more{most_told}, not {length}")
 
     def length_of(document: Document) -> int:
         usual = DOCUMENT_LENGTH if stride is None and document.questions is None else LONG_WINDOW

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from analyses.linguistic import BASELINES, CONTEXT, POLICIES, CoreferenceTables, Example
+from analyses.linguistic.coreference import BASELINES, POLICIES, REASONS, CoreferenceTables, Example
 from reports.coreference_figures import best_figure, distance_figure, heads_figure
 from reports.format import rows_of
 from reports.json_text import records
@@ -106,16 +106,14 @@ def write_coreference(folder: Path, results: CoreferenceResults, *, model: str =
             "singletons": results.singletons,
             "asked": results.asked,
             "has_control": "control_accuracy" in own,
-            "has_intervals": bool(own["accuracy_low"].notna().any()),
+            "has_intervals": bool((own["accuracy_low"] < own["accuracy_high"]).any()),
             "choices": 2 * int(found.cells["layer"].max()) * int(found.cells["head"].max()),
             "published": results.published,
             "contrasts": rows_of(contrasts),
-            "account": [
-                (CONTEXT[reason], results.account[reason]) for reason in CONTEXT if results.account.get(reason)
-            ],
-            "anaphors": results.account.get("anaphors", 0),
+            "account": [(why, results.account[name]) for name, why in REASONS.items() if results.account.get(name)],
             "scored": scored,
-            "forced": results.account.get("forced", 0),
+            "told": dict(results.account),
+            "best": rows_of(own)[0],
             "examples": {right: [row for row in examples if row["right"] == right] for right in (True, False)},
             "map_facts": list(results.map_facts),
             "notes": list(results.notes),
@@ -133,7 +131,7 @@ def write_coreference(folder: Path, results: CoreferenceResults, *, model: str =
 
 def candidates_in_words(results: CoreferenceResults) -> dict[str, str]:
     """What each policy's candidates are."""
-    given = "head words of the candidates that the corpus gives"
+    given = "head words of the two names or occupations asked about"
     return {**CANDIDATES, "preceding": given, "mentions": given} if results.asked else CANDIDATES
 
 
@@ -149,17 +147,21 @@ def example_row(example: Example, policy: str) -> dict[str, Any]:
     start = document.starts[document.sentence_of(mention.start)]
     stop = next((at for at in document.starts if at >= mention.stop), len(words))
     shown_by = {"preceding": choice.before, "mentions": document.mentions, "words": ()}[policy]
-    names = {one.head: document.text(one) for one in reversed(shown_by) if one.head is not None}
+    mates = {one.head for one in shown_by if one.entity == mention.entity}
+    # Of several mentions with one head word the first is shown, or the antecedent among them.
+    known = [one for one in shown_by if one.entity == mention.entity or one.head not in mates]
+    names = {one.head: document.text(one) for one in reversed(known) if one.head is not None}
     ranked = sorted(example.weights.items(), key=lambda item: (-item[1], item[0]))
     candidates = [
         {
+            "rank": place,
             "text": _short(names.get(word, words[word])),
             "head": words[word],
             "weight": weight,
             "antecedent": word in choice.gold,
         }
-        for place, (word, weight) in enumerate(ranked)
-        if place < _SHOWN_CANDIDATES or word in choice.gold
+        for place, (word, weight) in enumerate(ranked, start=1)
+        if place <= _SHOWN_CANDIDATES or word in choice.gold
     ]
     return {
         "right": example.right,
@@ -169,7 +171,7 @@ def example_row(example: Example, policy: str) -> dict[str, Any]:
         "after": _short(" ".join(words[mention.stop : stop])),
         "type": mention.type,
         "candidates": candidates,
-        "not_shown": len(ranked) - len(candidates),
+        "of": len(ranked),
     }
 
 
@@ -183,9 +185,10 @@ def _short(text: str, *, last: bool = False) -> str:
 
 def _examples_table(examples: Sequence[dict[str, Any]]) -> pd.DataFrame:
     """One row per example and candidate."""
-    columns = ["right", "document", "before", "mention", "after", "type", "candidate", "head", "weight", "antecedent"]
+    described = ["right", "document", "before", "mention", "after", "type", "of"]
+    columns = [*described, "rank", "candidate", "head", "weight", "antecedent"]
     rows = [
-        {**{name: row[name] for name in columns[:6]}, "candidate": one["text"], **one}
+        {**{name: row[name] for name in described}, "candidate": one["text"], **one}
         for row in examples
         for one in row["candidates"]
     ]

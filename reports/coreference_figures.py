@@ -10,8 +10,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from analyses.linguistic import BASELINES
-from analyses.linguistic.antecedents import DIRECTIONS as COREFERENCE_DIRECTIONS
+from analyses.linguistic.coreference import BASELINES, DIRECTIONS
 from reports.drawing import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, STYLE, finish, ticks
 from reports.format import ARROWS, best_head, rows_of
 
@@ -79,7 +78,7 @@ def heads_figure(cells: pd.DataFrame, best: pd.DataFrame, policy: str, *, title:
         figure = Figure(figsize=(6.4, 0.9 + 2.6 * min(n_layers / n_heads, 1.2)), layout="constrained")
         grid = figure.subplots(1, 2, squeeze=False, sharex=True, sharey=True)
         image = None
-        for axes, direction in zip(grid.flat, COREFERENCE_DIRECTIONS, strict=True):
+        for axes, direction in zip(grid.flat, DIRECTIONS, strict=True):
             table = own[own["direction"] == direction].pivot_table(index="layer", columns="head", values="accuracy")
             image = axes.imshow(table.to_numpy() * 100, vmin=0, vmax=100, cmap="cividis", origin="lower", aspect="auto")
             axes.set_title(ARROWS[direction])

@@ -170,12 +170,14 @@ def coreference_table(results: CoreferenceResults, *, width: int = WIDE) -> Tabl
     best = best_of(results.tables.best, results.candidates)
     rows = [row for row in rows_of(best) if row["total"]]
     wide = width >= WIDE
-    has_intervals = wide and bool(best["accuracy_low"].notna().any())
+    has_intervals = wide and bool((best["accuracy_low"] < best["accuracy_high"]).any())
     account = results.account
     lines = [
+        f"n in brackets: fewer than {results.min_count} mentions. "
         f"Candidates: {candidates_in_words(results)[results.candidates]}."
         + (" In square brackets: 95 % intervals." if has_intervals else ""),
-        f"Mentions that have an antecedent in the corpus: {account['anaphors']:,}; scored: {account['scored']:,}.",
+        f"Mentions that have an antecedent in the corpus: {account['anaphors']:,}; scored: {account['scored']:,}."
+        + (f" Asked for, but with no right candidate: {account['no answer']:,}." if account["no answer"] else ""),
         *results.notes,
         *(
             f"{row['first']} {percent(row['first_accuracy'])}, {row['second']} {percent(row['second_accuracy'])}: "
@@ -208,7 +210,8 @@ def coreference_table(results: CoreferenceResults, *, width: int = WIDE) -> Tabl
             accuracy += " " + interval(row["accuracy_low"], row["accuracy_high"])
             gain += " " + interval(row["gain_low"], row["gain_high"])
         values = [row[f"{name}_accuracy"] for name in ("nearest", "head_match", "rule_based")]
-        cells = [row["type"], f"{row['total']:,}", best_head(row), best_direction(row), accuracy.strip()]
+        n = f"{row['total']:,}" if row["total"] >= results.min_count else f"({row['total']:,})"
+        cells = [row["type"], n, best_head(row), best_direction(row), accuracy.strip()]
         cells += [*(percent(value) for value in values), gain.strip(), percent(row["heldout_accuracy"])]
         table.add_row(*cells, *([percent(row["control_accuracy"])] if has_control else []))
     return table

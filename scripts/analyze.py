@@ -45,6 +45,8 @@ _READ_BY = {
     "merge": _OF_MAPS,
     "normalize": _OF_MAPS,
     "controls": ("dependency", "coreference"),
+    "min_count": ("dependency", "coreference"),
+    "replicates": ("dependency", "coreference"),
     "dependency": ("dependency",),
     "reading": ("surface", "clusters"),
     "surface": ("surface",),
@@ -136,6 +138,9 @@ class Analyze:
     min_count: Annotated[int, arg(metavar="N")] = 50
     """Relations with fewer words, and types with fewer mentions, are greyed in the report; tables always hold all."""
 
+    lenient: bool = False
+    """Ignore malformed brackets of mentions and parses, and count them, instead of stopping."""
+
     replicates: Annotated[int, arg(metavar="N")] = 1000
     """Bootstrap replicates for the intervals; 0 for none."""
 
@@ -196,7 +201,10 @@ class Analyze:
             raise UsageError(
                 f"--{option.replace('_', '-')} is for {' or '.join(readers)}, not among --analyses {' '.join(chosen)}"
             )
-        if self.merge != "norm" and self.reading.level == "token" and "dependency" not in chosen:
+        if self.ff_bias != "input" and "norms" not in chosen and "atbff" not in self.map:
+            raise UsageError("--ff-bias is for maps that pass the feed-forward block (atbff…) and for norms")
+        by_word = {"dependency", "coreference"} & set(chosen)
+        if self.merge != "norm" and self.reading.level == "token" and not by_word:
             raise UsageError("--merge is for words; choose --level word")
         for name in ("segments", "limit", "max_length", "batch_cells", "min_count"):
             value = getattr(self, name)
@@ -227,8 +235,9 @@ class Analyze:
             with stages("cut the text"):
                 corpus = cut_text(self, corpus, encoder, folder)
         job = Job(self, encoder, corpus, folder, stages)
-        if "surface" in self.chosen():
-            surface.prepare(job)
+        for name, prepare in (("surface", surface.prepare), ("coreference", coreference.prepare)):
+            if name in self.chosen():
+                prepare(job)
         outcomes = [ANALYSES[name](job) for name in self.chosen()]
         corpus = outcomes[0].corpus or corpus
         reading = describe_reading(corpus, outcomes[0].log)
@@ -245,7 +254,11 @@ class Analyze:
             "model": describe_model(encoder),
             "corpus": describe_corpus(corpus),
             "sentences": reading,
-            "warnings": [*warnings_of(reading), *self._fewer_than_asked(corpus)],
+            "warnings": [
+                *warnings_of(reading),
+                *self._fewer_than_asked(corpus),
+                *(warning for outcome in outcomes for warning in outcome.warnings),
+            ],
         }
         for outcome in outcomes:
             run |= outcome.record
@@ -253,6 +266,9 @@ class Analyze:
         return run, outcomes
 
     def _fewer_than_asked(self, corpus: Corpus) -> list[str]:
+        unread = [*(self.text or corpus_files(self))][len(corpus.files) :]
+        if unread:
+            return [f"--limit was reached before these files were read: {', '.join(unread)}."]
         if self.segments is None or len(corpus) >= self.segments:
             return []
         return [f"{self.segments:,} segments were asked for; the text gives {len(corpus):,}."]

@@ -13,12 +13,13 @@ from scripts.options import OptionalNumber
 from scripts.progress import progress_bar
 
 if TYPE_CHECKING:
-    from analyses.linguistic import CoreferenceTables, Example
+    from analyses.linguistic.coreference import CoreferenceTables, Example
     from extractors import Encoder, ExtractionLog, Windows
 
 EXAMPLES = 5
 """Of right and of wrong decisions in the report."""
 
+_FEW_DOCUMENTS = 10
 _WINDOWS_AT_ONCE = 16
 _MOST_WINDOWS = 128  # that examples are looked for in
 
@@ -39,49 +40,63 @@ class CoreferenceOptions:
     start so many pieces after one another. Without it, their first 128 pieces are read (or --max-length), as in the
     paper; of GAP and WinoBias as many as the model takes."""
 
-    lenient: bool = False
-    """Ignore malformed brackets of mentions and count them, instead of stopping."""
-
     def check(self) -> None:
         """Refuse what is impossible."""
         if self.stride is not None and self.stride < 1:
             raise UsageError(f"--stride must be at least 1, not {self.stride}")
 
 
-def run(job: Job) -> Outcome:
-    """Antecedent selection accuracy of every head, of baselines, and of the control."""
-    from analyses.linguistic import account, published_coreference, with_control
+def prepare(job: Job) -> None:
+    """Cut the documents, before other analyses take their time: here options may turn out to be impossible."""
     from corpora_loaders.coreference import Documents
     from extractors import make_windows
+
+    options, own, corpus = job.options, job.options.coreference, job.corpus
+    assert isinstance(corpus, Documents)  # noqa: S101  # read_corpus() knows that coreference was asked for
+    if all(document.questions is not None for document in corpus.documents):
+        for name, usual in (("singletons", "drop"), ("candidates", "preceding")):
+            given = getattr(own, name)
+            if given not in (usual, "words"):
+                raise UsageError(f"--{name} {given} says nothing to GAP and WinoBias, which come with candidates")
+    with job.stages("cut documents"):
+        try:
+            job.found["windows"] = make_windows(job.encoder, corpus, length=options.max_length, stride=own.stride)
+        except ValueError as error:
+            raise UsageError(f"--max-length and --stride: {error}") from None
+
+
+def run(job: Job) -> Outcome:
+    """Antecedent selection accuracy of every head, of baselines, and of the control."""
+    from analyses.linguistic import with_control
+    from analyses.linguistic.coreference import account, published_coreference, source_of_agreement
     from reports import CoreferenceResults, coreference_table, write_coreference
 
     options, own = job.options, job.options.coreference
-    assert isinstance(job.corpus, Documents)  # noqa: S101  # read_corpus() knows that coreference was asked for
-    with job.stages("cut documents"):
-        try:
-            windows = make_windows(job.encoder, job.corpus, length=options.max_length, stride=own.stride)
-        except ValueError as error:
-            raise UsageError(str(error)) from None
+    windows: Windows = job.found["windows"]
+    documents = windows.corpus.documents
     with job.stages("coreference"):
         tables, log = _accuracy(job, job.encoder, windows, "coreference", options.replicates)
     controls = run_control(job, lambda twin, label: _accuracy(job, twin, windows, label, 0)[0].best)
     skipped = {one.sentence.id for one in log.skipped}
     read = [window for window in windows.sentences if window.id not in skipped]
     best = with_control(tables.best, controls, key=("candidates", "type"))
+    told = account(windows.corpus, read, singletons=own.singletons == "keep")
     with job.stages("examples"):
-        examples = _examples(job, windows, tables)
+        examples = _examples(job, windows, tables) if told["scored"] else []
     per_head = int(tables.cells["head"].max()) == job.encoder.n_heads
+    sources = sorted({source_of_agreement(document) for document in documents})
+    asked = all(document.questions is not None for document in documents)
     results = CoreferenceResults(
         tables=tables._replace(best=best),
         controls=tuple(controls),
         examples=tuple(examples),
-        account=account(job.corpus, read, singletons=own.singletons == "keep"),
+        account=told,
         candidates=own.candidates,
         singletons=own.singletons,
-        published=published_coreference(job.encoder.name),
+        published=None if asked else published_coreference(job.encoder.name),
         map_facts=tuple(job.map_facts(per_head=per_head)),
-        notes=(windows.remarks()[0],),
-        asked=all(document.questions is not None for document in job.corpus.documents),
+        notes=(windows.remarks()[0], f"Agreement, for the rules: {' or '.join(sources)}."),
+        asked=asked,
         min_count=options.min_count,
     )
     with job.stages("tables and figures"):
@@ -92,7 +107,21 @@ def run(job: Job) -> Outcome:
         show=lambda width: coreference_table(results, width=width),
         record={**control_record(job), "coreference": {"account": results.account, "notes": list(results.notes)}},
         corpus=windows,
+        warnings=_warnings(told),
     )
+
+
+def _warnings(told: dict[str, int]) -> list[str]:
+    """What a reader must be told before the numbers."""
+    if not told["scored"]:
+        more = " Read more of the documents with --max-length or --stride." if told["anaphors"] else ""
+        return [f"No mention could be scored; {told['anaphors']:,} have an antecedent in the corpus.{more}"]
+    if told["documents"] < _FEW_DOCUMENTS:
+        return [
+            f"Documents with mentions that were scored: {told['documents']}. Intervals and held-out accuracies of so "
+            "few mean little."
+        ]
+    return []
 
 
 def _accuracy(
@@ -120,7 +149,7 @@ def _accuracy(
 
 def _examples(job: Job, windows: Windows, tables: CoreferenceTables) -> list[Example]:
     """A few decisions of the best head, right ones and wrong ones, from as many documents as possible."""
-    from analyses.linguistic import examples_of
+    from analyses.linguistic.coreference import examples_of
     from extractors import ExtractionLog, extract
 
     own = job.options.coreference

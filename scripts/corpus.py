@@ -43,6 +43,8 @@ def check_corpus(options: Analyze) -> None:
             raise UsageError("--analyses coreference needs a --corpus with mentions, not --text")
         if options.tokens != "syntactic":
             raise UsageError("--tokens surface is not for coreference, whose mentions are made of syntactic words")
+    if options.lenient and not _has_mentions(options):
+        raise UsageError("--lenient is for coreference and for CoNLL-2012 files")
     if options.tokens != "syntactic" and not has_trees(options):
         raise UsageError("--tokens surface is for CoNLL-U, the one format with multiword tokens")
 
@@ -57,12 +59,19 @@ def has_trees(options: Analyze) -> bool:
     return all(detect_format(file) == "conllu" for file in corpus_files(options))
 
 
+def _has_mentions(options: Analyze) -> bool:
+    """Whether the corpus is read as documents with mentions."""
+    return not options.text and ("coreference" in options.chosen() or not has_trees(options))
+
+
 def read_corpus(options: Analyze) -> Corpus:
     """The text, the treebank, or the documents of a coreference corpus."""
     if options.text:
         return load_text(options.text, limit=options.limit)
-    if "coreference" in options.chosen() or not has_trees(options):
-        return load_documents(corpus_files(options), lenient=options.coreference.lenient, limit=options.limit)
+    if _has_mentions(options):
+        needed = "coreference" in options.chosen()
+        files = corpus_files(options)
+        return load_documents(files, lenient=options.lenient, limit=options.limit, mentions_needed=needed)
     return load_treebank(corpus_files(options), tokens=options.tokens, limit=options.limit)
 
 

@@ -106,6 +106,7 @@ class Outcome:
         show: for the terminal, given its width.
         record: what it adds to the run record.
         corpus: what it read, if that was cut in another way than the job's corpus.
+        warnings: what a reader must be told before the numbers.
     """
 
     section: Section
@@ -113,3 +114,4 @@ class Outcome:
     show: Callable[[int], RenderableType]
     record: dict[str, Any]
     corpus: Corpus | None = None
+    warnings: list[str] = field(default_factory=list)

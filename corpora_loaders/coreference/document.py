@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -65,6 +65,11 @@ class Question:
     anaphor: Mention
     candidates: tuple[Mention, ...]
 
+    @property
+    def has_answer(self) -> bool:
+        """Whether any candidate is right."""
+        return any(candidate.entity == self.anaphor.entity for candidate in self.candidates)
+
 
 @dataclass(frozen=True)
 class Document:
@@ -78,6 +83,8 @@ class Document:
         head_rule, type_rule: how heads and types of mentions were found, in words.
         questions: what a ready-made evaluation asks. None: every mention is to be resolved among those that precede it.
         labels: groups of documents to which it belongs, by what its evaluation compares.
+        family: documents of one family are near copies of each other, to be drawn and held out together; empty: it has
+            none.
         file, line: where it starts.
     """
 
@@ -88,6 +95,7 @@ class Document:
     type_rule: str = ""
     questions: tuple[Question, ...] | None = None
     labels: tuple[str, ...] = ()
+    family: str = ""
     file: str | None = None
     line: int | None = None
 
@@ -108,6 +116,16 @@ class Document:
         for index, mention in enumerate(self.mentions):
             found.setdefault(mention.entity, []).append(index)
         return {entity: tuple(indices) for entity, indices in found.items()}
+
+    @cached_property
+    def anaphors(self) -> frozenset[int]:
+        """Indices of the mentions that another mention of their entity precedes."""
+        return frozenset(index for chain in self.chains.values() for index in chain[1:])
+
+    def starting(self, start: int, stop: int) -> range:
+        """Indices of the mentions that start in this stretch of words."""
+        first = bisect_left(self.mentions, start, key=lambda mention: mention.start)
+        return range(first, bisect_left(self.mentions, stop, key=lambda mention: mention.start))
 
     def sentence_of(self, word: int) -> int:
         """Index of the sentence in which a word stands."""
@@ -211,6 +229,12 @@ class Documents(Corpus):
             *(f"Heads of mentions: {rule}." for rule in sorted({document.head_rule for document in self.documents})),
             *(f"Types of mentions: {rule}." for rule in sorted({document.type_rule for document in self.documents})),
         ]
+        found = sum(document.family.startswith("WinoBias") for document in self.documents)
+        if found:
+            remarks.append(
+                f"Of {found:,} documents of WinoBias only the right occupation is marked; the other was found by the "
+                "paper's list of forty."
+            )
         told = {
             "mentions_zero": "Mentions on empty nodes, without words: {}.",
             "mentions_discontinuous": "Mentions with gaps: {}.",

@@ -46,7 +46,11 @@ def detect_format(path: str | Path) -> Format:
 
 
 def load_documents(
-    paths: str | Path | Iterable[str | Path], *, lenient: bool = False, limit: int | None = None
+    paths: str | Path | Iterable[str | Path],
+    *,
+    lenient: bool = False,
+    limit: int | None = None,
+    mentions_needed: bool = True,
 ) -> Documents:
     """Read coreference corpora: CoNLL-2012 columns, CoNLL-U with ``Entity=``, GAP; the format of each file is detected.
 
@@ -54,6 +58,7 @@ def load_documents(
         paths: one file or several; ``.gz`` is read as it is.
         lenient: ignore malformed brackets and count them, instead of stopping.
         limit: take the first so many documents only.
+        mentions_needed: whether a file without any mention is an error.
 
     Raises:
         CorpusError: a file cannot be read, has no mention, or two files are the same; see the readers of each format.
@@ -71,7 +76,7 @@ def load_documents(
     for path, sha256, own in read_files(paths, read, limit):
         if not own:
             raise CorpusError("there is no document in it", file=path)
-        if not any(document.mentions for document in own):
+        if mentions_needed and not any(document.mentions for document in own):
             raise CorpusError(
                 "there are no mentions in it; expected are CoNLL-2012 columns, CoNLL-U with Entity= in MISC, or GAP",
                 file=path,

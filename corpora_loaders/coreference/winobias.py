@@ -37,7 +37,8 @@ def gender_label(pronoun: str) -> str | None:
 def winobias_document(document: Document) -> Document:
     """A document of WinoBias, told by its id, with questions and labels; any other document as it is.
 
-    Every pronoun is a question; candidates are the occupations that stand before it, marked or not.
+    Every pronoun is a question; candidates are the occupations that stand before it, marked or not. The same sentence
+    with a pronoun of the other gender is of the same family.
     """
     found = _ID.search(document.id)
     if not found:
@@ -53,8 +54,10 @@ def winobias_document(document: Document) -> Document:
     pronouns = [m for m in document.mentions if m.head is not None and gender_label(words[m.head])]
     questions = [Question(p, tuple(one for one in occupations if one.stop <= p.start)) for p in pronouns]
     genders = {str(gender_label(words[p.head])) for p in pronouns if p.head is not None}
+    neutral = " ".join("*" if gender_label(word) else word.casefold() for word in words)
     return replace(
         document,
+        family=f"WinoBias: {neutral}",
         questions=tuple(question for question in questions if len(question.candidates) > 1),
         labels=(stereotype, f"type {found['type']}, {stereotype}", *(genders if len(genders) == 1 else ())),
     )

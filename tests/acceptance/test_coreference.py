@@ -12,6 +12,7 @@ import pytest
 
 from corpora_loaders import CorpusError
 from corpora_loaders.coreference import ANTI, PRO, TYPES, load_documents
+from corpora_loaders.sample import SAMPLE_TREEBANK
 from scripts.cli import main
 from tests import tiny
 
@@ -220,10 +221,12 @@ CONLL = "#begin document (x); part 000\nd\t0\t0\tAnn\t(1)\nd\t0\t1\tsaw\t-\nd\t0
         ("(1)", ("--analyses", "dependency"), 1, "no word has a head"),
         ("(1)", ("--stride", "0"), 2, "--stride must be at least 1"),
         ("(1)", ("--stride", "900"), 2, "must start as many or fewer apart"),
-        ("(1)", ("--max-length", "900"), 2, "windows must have from 3 to 64 pieces, not 900"),
+        ("(1)", ("--max-length", "900"), 2, "windows must have 3 pieces or more, at most 64, not 900"),
         ("(1)", ("--analyses", "surface", "--stride", "3"), 2, "--stride is for coreference"),
         ("(1)", ("--analyses", "surface", "--singletons", "keep"), 2, "--singletons is for coreference"),
         ("(1)", ("--candidates", "all"), 2, "all"),
+        ("(1)", ("--analyses", "surface", "--replicates", "3"), 2, "--replicates is for dependency or coreference"),
+        ("(1)", ("--ff-bias", "fixed"), 2, "--ff-bias is for maps that pass the feed-forward block"),
         ("-", (), 0, ""),
         ("(1", ("--lenient",), 0, ""),
     ],
@@ -241,10 +244,52 @@ def test_nothing_to_score_is_said(model, tmp_path, capsys):
     assert run("--model", model, "--corpus", tmp_path / "x.conll", "--out", tmp_path / "run", "--json") == 0
     summary = json.loads(capsys.readouterr().out)
     assert summary["run"]["coreference"]["account"] == {
-        "anaphors": 0, "scored": 0, "forced": 0, "outside": 0, "no words": 0, "no antecedent": 0, "same head": 0,
+        "anaphors": 0, "scored": 0, "documents": 0, "forced": 0, "outside": 0, "no words": 0, "no antecedent": 0,
+        "same head": 0, "no answer": 0,
     }  # fmt: skip
-    assert {row["accuracy"] for row in summary["coreference_best"]} == {None}
-    assert "there is nothing to score" in (tmp_path / "run/report.html").read_text()
+    assert {(row["accuracy"], row["layer"], row["direction"]) for row in summary["coreference_best"]} == {
+        (None, None, None)
+    }
+    assert summary["run"]["warnings"] == ["No mention could be scored; 0 have an antecedent in the corpus."]
+    assert "No mention could be scored" in (tmp_path / "run/report.html").read_text()
+
+
+def test_all_antecedents_beyond_what_is_read(model, tmp_path, capsys):
+    far = "#begin document (x);\n" + "".join(f"d\t0\t{n}\tw\t{'(1)' if n in (0, 90) else '-'}\n" for n in range(91))
+    (tmp_path / "x.conll").write_text(far)
+    assert run("--model", model, "--corpus", tmp_path / "x.conll", "--out", tmp_path / "run") == 0
+    out = capsys.readouterr().out
+    assert "Careful: No mention could be scored; 1 have an antecedent in the corpus. Read more of the documents" in out
+
+
+def test_pronouns_of_neither_name_are_told(model, data_file, tmp_path, capsys):
+    path = data_file("coref/gap-development.tsv")
+    assert run("--model", model, "--corpus", path, "--limit", 20, "--out", tmp_path / "run") == 0
+    told = json.loads((tmp_path / "run/run.json").read_text())["coreference"]["account"]
+    assert told["no answer"] + told["anaphors"] == 20
+    assert f"with no right candidate: {told['no answer']}." in " ".join(capsys.readouterr().out.split())
+    assert run("--model", model, "--corpus", path, "--singletons", "keep", "--out", tmp_path / "two") == 2
+    assert "--singletons keep says nothing to GAP and WinoBias" in capsys.readouterr().err
+
+
+def test_vectors_are_merged_into_words(model, tmp_path):
+    options = ("--analyses", "coreference", "--limit", 2, "--max-length", 64, "--stride", 40, "--map", "norm")
+    for merge in ("norm", "vector"):
+        assert run("--model", model, *options, "--merge", merge, "--out", tmp_path / merge) == 0
+    one, two = (pd.read_csv(tmp_path / merge / "tables/coreference.csv") for merge in ("norm", "vector"))
+    assert one["correct"].tolist() != two["correct"].tolist()
+
+
+def test_other_analyses_read_coreference_corpora_too(model, tmp_path, capsys):
+    (tmp_path / "x.conll").write_text(CONLL.format("(1"))
+    files = ("--corpus", tmp_path / "x.conll", SAMPLE_TREEBANK)
+    arguments = ("--model", model, *files, "--analyses", "surface", "--out", tmp_path / "run")
+    assert run(*arguments) == 1
+    assert "x.conll:4: mention of entity '1'" in capsys.readouterr().err
+    assert run(*arguments, "--lenient", "--limit", 1) == 0
+    record = json.loads((tmp_path / "run/run.json").read_text())
+    assert record["sentences"]["read"] == 1
+    assert record["warnings"] == [f"--limit was reached before these files were read: {SAMPLE_TREEBANK}."]
 
 
 def test_text_has_no_mentions(model, tmp_path, capsys):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
-from analyses.linguistic import CoreferenceAccuracy, account
+from analyses.linguistic.coreference import CoreferenceAccuracy, account
 from analyses.linguistic.outcomes import SPLITS
 from analyses.resampling import halves, poisson_weights
 from corpora_loaders.coreference import load_documents
@@ -59,7 +60,7 @@ def test_counts_on_random_maps(seed, singletons, halved):
     told = account(corpus(*docs), windows, singletons=singletons)
     assert told["scored"] == total["all"]
     assert told["anaphors"] == sum(len(chain) - 1 for one in docs for chain in one.chains.values())
-    lost = sum(count for reason, count in told.items() if reason not in ("anaphors", "scored", "forced"))
+    lost = sum(count for reason, count in told.items() if reason not in ("anaphors", "scored", "documents", "forced"))
     assert lost == told["anaphors"] - told["scored"]
     by_unit = tables.distances.groupby(["candidates", "type", "unit", "direction", "layer", "head"], dropna=False)
     for row in by_unit[["correct", "total"]].sum().reset_index().to_dict("records"):
@@ -238,6 +239,23 @@ def test_counts_of_a_model_equal_the_naive_ones_however_batched(stride):
         tables = accuracy.compute()
         assert as_counter(tables.cells) == {cell: count for cell, count in right.items() if count}
     assert total["all"] > 5
+
+
+def test_documents_of_one_family_are_drawn_and_held_out_together():
+    docs, windows, maps = random_case(9, documents=12)
+    pairs = [dataclasses.replace(one, family=f"f{n // 2}") for n, one in enumerate(docs)]
+    windows = [window(one) for one in pairs]
+    accuracy = CoreferenceAccuracy(corpus(*pairs), 2, 3, replicates=40)
+    accuracy.update(batch_of(windows, maps))
+    by_document = {one.id: len(naive_coreference.to_resolve(w, False)) for one, w in zip(pairs, windows, strict=True)}
+    families = [one.family for one in pairs]
+    totals = accuracy.bootstrap[..., -1].sum(0).tolist()
+    drawn = poisson_weights(families, 40)
+    expected = [
+        sum(weight * by_document[one.id] for weight, one in zip(row, pairs, strict=True)) for row in drawn.tolist()
+    ]
+    assert totals == expected
+    assert poisson_weights([one.id for one in pairs], 40).tolist() != drawn.tolist()
 
 
 def test_maps_that_cannot_be_scored_are_refused():

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analyses.linguistic import account
+from analyses.linguistic.coreference import account
 from corpora_loaders.coreference import Documents, load_documents
 from corpora_loaders.sample import SAMPLE_TREEBANK
 from extractors import LONG_WINDOW, ExtractionLog, extract, make_windows
@@ -86,8 +86,8 @@ def vars_of(one):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"length": 65}, "windows must have from 3 to 64 pieces, not 65"),
-        ({"length": 2}, "windows must have from 3 to 64 pieces, not 2"),
+        ({"length": 65}, "windows must have 3 pieces or more, at most 64, not 65"),
+        ({"length": 2}, "windows must have 3 pieces or more, at most 64, not 2"),
         ({"stride": 0}, "must start as many or fewer apart, not 0"),
         ({"stride": 63}, "windows that hold 62 pieces must start as many or fewer apart, not 63"),
     ],

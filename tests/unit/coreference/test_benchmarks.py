@@ -115,6 +115,8 @@ def test_winobias_finds_the_other_occupation(load):
     assert [first.text(c) for c in question.candidates] == ["The construction worker", "the nurse"]
     assert [c.entity == question.anaphor.entity for c in question.candidates] == [True, False]
     assert first.labels == (PRO, f"type 1, {PRO}", MASCULINE)
+    assert first.family.endswith("because * liked * work .")
+    assert any("the other was found by the paper's list" in remark for remark in corpus.remarks())
     [question] = asked(second)
     assert [second.text(c) for c in question.candidates] == ["The CEO", "a tailor"]
     assert second.labels == (ANTI, f"type 2, {ANTI}", MASCULINE)

@@ -11,19 +11,20 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from corpora_loaders.coreference import Document, Documents, Mention
+from corpora_loaders.coreference import Documents, Mention
 from extractors import MapBatch, Window
 
 POLICIES = ("preceding", "mentions", "words")
 """Candidates: heads of the mentions that precede; heads of all other mentions; all other words."""
 
-CONTEXT = {
+REASONS = {
     "outside": "not in any stretch of text that was read",
     "no words": "without words",
     "no antecedent": "no antecedent with words in the stretch that was read",
     "same head": "all antecedents have the head word of the mention itself",
+    "no answer": "asked for, but none of the candidates is right",
 }
-"""Why a mention that has an antecedent in the corpus is not scored."""
+"""Why a mention is not scored; all but the last have an antecedent in the corpus."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ def choices(window: Window, *, singletons: bool = False, lost: Counter[str] | No
         singletons: whether mentions of entities that are mentioned only once are candidates. Candidates that a
             question gives always are.
         lost: counts mentions of the window that have an antecedent in the document and none here, by reasons in
-            `CONTEXT`.
+            `REASONS`.
     """
     document = window.source
     lost = Counter() if lost is None else lost
@@ -75,19 +76,21 @@ def choices(window: Window, *, singletons: bool = False, lost: Counter[str] | No
 
     if document.questions is not None:
         for question in document.questions:
-            if not inside(question.anaphor) or question.anaphor.stop <= window.seen:
-                continue
-            given = tuple(candidate for candidate in question.candidates if inside(candidate))
-            answers = any(candidate.entity == question.anaphor.entity for candidate in question.candidates)
-            yield from _choice(question.anaphor, given, given, lost, answers=answers)
+            if inside(question.anaphor) and question.anaphor.stop > window.seen and question.has_answer:
+                given = tuple(candidate for candidate in question.candidates if inside(candidate))
+                yield from _choice(question.anaphor, given, given, lost)
         return
-    shown = [mention for mention in document.mentions if inside(mention)]
-    candidates = [mention for mention in shown if singletons or not document.is_singleton(mention)]
-    anaphors = _anaphors(document)
-    for mention in shown:
-        if mention.stop > window.seen and mention in anaphors:
-            at = candidates.index(mention)
-            yield from _choice(mention, tuple(candidates[:at]), candidates, lost, answers=True)
+    candidates: list[Mention] = []
+    asked: list[tuple[Mention, int]] = []  # each with how many candidates precede it
+    for index in document.starting(window.start, window.stop):
+        mention = document.mentions[index]
+        if inside(mention):
+            if mention.stop > window.seen and index in document.anaphors:
+                asked.append((mention, len(candidates)))
+            if singletons or not document.is_singleton(mention):
+                candidates.append(mention)
+    for mention, preceding in asked:
+        yield from _choice(mention, tuple(candidates[:preceding]), candidates, lost)
 
 
 def choices_of(batch: MapBatch, *, singletons: bool = False) -> list[tuple[int, Choice]]:
@@ -101,9 +104,8 @@ def choices_of(batch: MapBatch, *, singletons: bool = False) -> list[tuple[int, 
 
 
 def _choice(
-    mention: Mention, before: tuple[Mention, ...], others: Iterable[Mention], lost: Counter[str], *, answers: bool
+    mention: Mention, before: tuple[Mention, ...], others: Iterable[Mention], lost: Counter[str]
 ) -> Iterator[Choice]:
-
     def heads(candidates: Iterable[Mention]) -> frozenset[int]:
         return frozenset(one.head for one in candidates if one.head is not None and one.head != mention.head)
 
@@ -111,33 +113,31 @@ def _choice(
     if gold := heads(right):
         free = tuple(candidate for candidate in before if candidate.head != mention.head)
         yield Choice(mention, free, heads(before), heads(others), gold)
-    elif answers:
+    else:
         lost["same head" if right else "no antecedent"] += 1
 
 
-def _anaphors(document: Document) -> set[Mention]:
-    """Mentions that another mention of their entity precedes."""
-    return {document.mentions[index] for chain in document.chains.values() for index in chain[1:]}
-
-
 def account(corpus: Documents, windows: Iterable[Window], *, singletons: bool = False) -> dict[str, int]:
-    """What became of the mentions that have an antecedent: ``anaphors`` in all, ``scored``, and by reason in `CONTEXT`.
+    """What became of the mentions that have an antecedent: ``anaphors`` in all, ``scored``, and by reason in `REASONS`.
 
-    ``forced`` are those scored that have no wrong candidate before them. Of questions those that have an answer count.
+    ``documents`` are those with a mention scored; ``forced``, mentions scored that have no wrong candidate before them.
     """
     lost: Counter[str] = Counter()
-    found = [choice for window in windows for choice in choices(window, singletons=singletons, lost=lost)]
-    scored, forced = len(found), sum(choice.heads == choice.gold for choice in found)
-    anaphors = 0
+    scored = forced = anaphors = 0
+    documents = set()
+    for window in windows:
+        for choice in choices(window, singletons=singletons, lost=lost):
+            scored += 1
+            forced += choice.heads == choice.gold
+            documents.add(window.source.id)
     for document in corpus.documents:
         if document.questions is None:
-            own = _anaphors(document)
-            anaphors += len(own)
-            lost["no words"] += sum(mention.head is None for mention in own)
+            anaphors += len(document.anaphors)
+            lost["no words"] += sum(document.mentions[index].head is None for index in document.anaphors)
         else:
-            anaphors += sum(
-                any(candidate.entity == question.anaphor.entity for candidate in question.candidates)
-                for question in document.questions
-            )
-    lost["outside"] = anaphors - scored - lost.total()
-    return {"anaphors": anaphors, "scored": scored, "forced": forced, **{reason: lost[reason] for reason in CONTEXT}}
+            answered = sum(question.has_answer for question in document.questions)
+            anaphors += answered
+            lost["no answer"] += len(document.questions) - answered
+    lost["outside"] = anaphors - scored - (lost.total() - lost["no answer"])
+    told = {"anaphors": anaphors, "scored": scored, "documents": len(documents), "forced": forced}
+    return {**told, **{reason: lost[reason] for reason in REASONS}}

@@ -1,7 +1,8 @@
 """Number, gender and person of mentions, for the rule-based baseline.
 
 From the features of the head word (UD ``Number``, ``Gender``, ``Person``) in documents that have features; else,
-which means English, from a lexicon of pronouns and titles (`corpora_loaders.coreference.english`) and from the Penn
+which means English, from a lexicon of pronouns and of titles before
+the head (`corpora_loaders.coreference.english`) and from the Penn
 Treebank tag (NNS, NNPS plural; NN, NNP singular). Mentions that are no pronouns are third person. What is unknown
 agrees with everything.
 """
@@ -21,7 +22,7 @@ def traits(document: Document) -> dict[Mention, Traits]:
     """Of each mention that has words."""
     feats = [feats for sentence in document.sentences for feats in sentence.feats]
     tags = [tag for sentence in document.sentences for tag in sentence.xpos]
-    has_features = any(one not in ("_", "") for one in feats)
+    has_features = _has_features(document)
     asked = [m for question in document.questions or () for m in (question.anaphor, *question.candidates)]
     found = {}
     for mention in (*document.mentions, *asked):
@@ -33,6 +34,15 @@ def traits(document: Document) -> dict[Mention, Traits]:
             number, gender, person = _from_lexicon(document, mention, tags[mention.head] if tags else "")
         found[mention] = (number, gender, person or ("" if mention.type == "pronoun" else "3"))
     return found
+
+
+def source_of_agreement(document: Document) -> str:
+    """Where number, gender and person come from, in words."""
+    return "UD features" if _has_features(document) else "a lexicon of English pronouns and titles, and tags"
+
+
+def _has_features(document: Document) -> bool:
+    return any(one not in ("_", "") for sentence in document.sentences for one in sentence.feats)
 
 
 def agree(one: Traits, other: Traits) -> bool:
@@ -55,6 +65,11 @@ def _from_lexicon(document: Document, mention: Mention, tag: str) -> Traits:
     assert mention.head is not None  # noqa: S101
     if mention.type == "pronoun":
         return PRONOUNS.get(document.words[mention.head].casefold(), ("", "", ""))
-    forms = [document.words[word].casefold().rstrip(".") for word in mention.words if word <= mention.head]
+    forms = []
+    for word in reversed([word for word in mention.words if word <= mention.head]):
+        form = document.words[word].casefold()
+        if not form.rstrip(".").isalnum():  # "the king 's castle" is no king
+            break
+        forms.append(form.rstrip("."))
     genders = {TITLES[form] for form in forms if form in TITLES}
     return _NUMBER_BY_TAG.get(tag, ""), genders.pop() if len(genders) == 1 else "", ""

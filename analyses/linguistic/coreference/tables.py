@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from analyses.linguistic.antecedents import DIRECTIONS
-from analyses.linguistic.baselines import BASELINES
 from analyses.linguistic.best_head import best_head, cells, drawn, heldout, interval, rate, rates
-from analyses.linguistic.choices import POLICIES
+from analyses.linguistic.coreference.antecedents import DIRECTIONS
+from analyses.linguistic.coreference.baselines import BASELINES
+from analyses.linguistic.coreference.choices import POLICIES
 from analyses.linguistic.outcomes import Counts
 from corpora_loaders.coreference import ANTI, FEMININE, MASCULINE, PRO, TYPES
 
@@ -46,7 +46,7 @@ class CoreferenceTables(NamedTuple):
         best: one row per policy and type. Its columns: ``candidates, type, total``; the best head ``layer, head,
             direction, tied, correct, accuracy`` with its 95 % bootstrap interval ``accuracy_low, accuracy_high``; for
             each baseline ``NAME_correct, NAME_accuracy``; ``gain`` over the rule-based one with ``gain_low,
-            gain_high``, and ``gain_nearest`` with its own; and ``heldout_…`` as in
+            gain_high``, and ``gain_nearest`` with its own (no head where nothing was scored); and ``heldout_…`` as in
             `analyses.linguistic.dependency_tables`.
         baselines: ``baseline, type, correct, total, accuracy, accuracy_low, accuracy_high``.
         distances: ``candidates, type, unit, distance, direction, layer, head, correct, total, accuracy``: by distance
@@ -118,7 +118,7 @@ def tables(
         cells=all_cells("type", list(types)),
         best=pd.DataFrame(
             _best(p, name, rows, subsets, replicates) for p in range(len(POLICIES)) for name, rows in types.items()
-        ),
+        ).astype({"layer": "Int64", "head": "Int64", "tied": "Int64"}),
         baselines=pd.DataFrame(
             _baseline(b, name, rows, subsets, replicates) for b in range(len(BASELINES)) for name, rows in types.items()
         ),
@@ -147,6 +147,8 @@ def _best(policy: int, name: str, rows: list[int], subsets: Counts, replicates: 
         drawn_gain = rates(drawn_right - drawn(replicates.baselines[rows, :, b]), drawn_total)
         gains[column] = rate(columns["correct"] - baselines[b], n)
         gains[f"{column}_low"], gains[f"{column}_high"] = interval(drawn_gain)
+    if not n:  # nothing to choose by
+        columns |= dict.fromkeys(("layer", "head", "direction", "tied"))
     return {
         "candidates": POLICIES[policy],
         "type": name,

@@ -7,11 +7,11 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from analyses.linguistic.agreement import Traits, traits
-from analyses.linguistic.antecedents import DIRECTIONS, antecedent_hits
-from analyses.linguistic.baselines import BASELINES, baseline_hits
-from analyses.linguistic.choices import POLICIES, Choice, choices_of
-from analyses.linguistic.coreference_tables import (
+from analyses.linguistic.coreference.agreement import Traits, traits
+from analyses.linguistic.coreference.antecedents import DIRECTIONS, antecedent_hits
+from analyses.linguistic.coreference.baselines import BASELINES, baseline_hits
+from analyses.linguistic.coreference.choices import POLICIES, Choice, choices_of
+from analyses.linguistic.coreference.tables import (
     ALL,
     SENTENCE_BINS,
     WORD_BINS,
@@ -29,9 +29,9 @@ class CoreferenceAccuracy(OutcomeCounts):
     """How often each attention head picks an antecedent, by type of mention and choice of candidates.
 
     A `torchmetrics.Metric`: `update` with word-level `MapBatch` es of `Window` s, `compute` the tables; parts of a
-    corpus can be added up, see `OutcomeCounts`. Documents are what is resampled. The bootstrap takes ``groups ×
-    replicates × (6 · layers · heads + 5) × 4`` bytes; groups are three, times the groups of documents that an
-    evaluation compares.
+    corpus can be added up, see `OutcomeCounts`. Documents, or families of them, are what is resampled. The bootstrap
+    takes ``groups × replicates × (6 · layers · heads + 5) × 4`` bytes; groups are three, times the groups of
+    documents that an evaluation compares.
 
     Args:
         corpus: the documents; told are the groups they belong to.
@@ -60,6 +60,7 @@ class CoreferenceAccuracy(OutcomeCounts):
             names, shape, len(BASELINES), replicates=replicates, seed=seed, configuration=("coreference", singletons)
         )
         self.singletons = singletons
+        self._traits: dict[str, dict[Mention, Traits]] = {}
         outcomes = self.counts.shape[-1]
         bins = torch.zeros(len(TYPES), len(SENTENCE_BINS), len(WORD_BINS), outcomes, dtype=torch.int64)
         self.add_state("distances", bins, "sum", persistent=True)
@@ -79,30 +80,24 @@ class CoreferenceAccuracy(OutcomeCounts):
         if len(windows) < len(batch):
             raise ValueError("coreference needs maps of windows of documents; see extractors.make_windows")
         if unknown := next((w.source for w in windows if w.source.labels not in self.labels), None):
-            raise ValueError(
-                f"document {unknown.id!r} belongs to {unknown.labels}, which no document of the corpus does"
-            )
+            raise ValueError(f"document {unknown.id!r} belongs to groups that no document of the corpus does")
         found = choices_of(batch, singletons=self.singletons)
         hits = antecedent_hits(batch, found)
-        known: dict[str, dict[Mention, Traits]] = {}
         baselines = np.zeros((len(found), len(BASELINES)), dtype=bool)
         groups = np.zeros(len(found), dtype=np.int64)
         for row, (at, choice) in enumerate(found):
             document = windows[at].source
-            if document.id not in known:
-                known[document.id] = traits(document)
-            baselines[row] = baseline_hits(document, choice, known[document.id], self.seed)
+            if document.id not in self._traits:
+                self._traits[document.id] = traits(document)
+            baselines[row] = baseline_hits(document, choice, self._traits[document.id], self.seed)
             kind = TYPES.index(choice.mention.type)
             groups[row] = self.labels.index(document.labels) * len(TYPES) + kind
             sentences, words = distance(document, choice)
-            outcomes = torch.cat(
-                [hits[row].flatten(), torch.from_numpy(baselines[row]), torch.ones(1, dtype=torch.bool)]
-            )
-            self.distances[kind, bin_of(sentences, SENTENCE_BINS), bin_of(words, WORD_BINS)] += outcomes.to(
-                self.distances
-            )
+            bins = bin_of(sentences, SENTENCE_BINS), bin_of(words, WORD_BINS)
+            outcomes = [hits[row].flatten(), torch.from_numpy(baselines[row]), torch.ones(1, dtype=torch.bool)]
+            self.distances[(kind, *bins)] += torch.cat(outcomes).to(self.distances)
         units = np.array([at for at, _ in found], dtype=np.int64)
-        self.add_outcomes(groups, units, [window.source.id for window in windows], hits, baselines)
+        self.add_outcomes(groups, units, [w.source.family or w.source.id for w in windows], hits, baselines)
 
     def compute(self) -> CoreferenceTables:
         """The tables, see `CoreferenceTables`.

@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from analyses.linguistic.choices import POLICIES, Choice
+from analyses.linguistic.coreference.choices import POLICIES, Choice
 from analyses.linguistic.decisions import word_positions
 from extractors import MapBatch, Window
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analyses.linguistic.antecedents import DIRECTIONS, antecedent_hits
-from analyses.linguistic.choices import POLICIES, Choice, choices_of
+from analyses.linguistic.coreference.antecedents import DIRECTIONS, antecedent_hits
+from analyses.linguistic.coreference.choices import POLICIES, Choice, choices_of
 from corpora_loaders.coreference import Document
 from extractors import MapBatch, Window
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import hashlib
 
-from analyses.linguistic.agreement import Traits, agree
-from analyses.linguistic.choices import Choice
+from analyses.linguistic.coreference.agreement import Traits, agree
+from analyses.linguistic.coreference.choices import Choice
 from corpora_loaders.coreference import Document, Mention
 
 BASELINES = ("nearest", "head match", "rule-based", "random")

@@ -10,9 +10,14 @@ COREFERENCE = {
 }
 """Antecedent selection accuracy in percent of BERT-base on CoNLL-2012 English (Clark et al. 2019, Table 2)."""
 
-_MODELS = frozenset(("bert-base-uncased", "bert-base-cased"))
+_MODELS = frozenset(
+    f"{owner}{name}" for owner in ("", "google-bert/") for name in ("bert-base-uncased", "bert-base-cased")
+)
 
 
 def published_coreference(model: str) -> dict[str, dict[str, int]] | None:
-    """The paper's Table 2 if the model of that name, with or without its owner's, is the paper's."""
-    return COREFERENCE if model.rstrip("/").rsplit("/", 1)[-1] in _MODELS else None
+    """The paper's Table 2 if the model of that name, as its owner published it, may be the paper's.
+
+    Whether that was the cased or the uncased one the paper does not say.
+    """
+    return COREFERENCE if model.rstrip("/") in _MODELS else None

@@ -1,0 +1,24 @@
+"""Which heads find antecedents (Clark et al. 2019, §4.3), against simple rules."""
+
+from analyses.linguistic.coreference.accuracy import CoreferenceAccuracy
+from analyses.linguistic.coreference.agreement import source_of_agreement
+from analyses.linguistic.coreference.antecedents import DIRECTIONS
+from analyses.linguistic.coreference.baselines import BASELINES
+from analyses.linguistic.coreference.choices import POLICIES, REASONS, account
+from analyses.linguistic.coreference.examples import Example, examples_of
+from analyses.linguistic.coreference.paper import published_coreference
+from analyses.linguistic.coreference.tables import CoreferenceTables
+
+__all__ = [
+    "BASELINES",
+    "DIRECTIONS",
+    "POLICIES",
+    "REASONS",
+    "CoreferenceAccuracy",
+    "CoreferenceTables",
+    "Example",
+    "account",
+    "examples_of",
+    "published_coreference",
+    "source_of_agreement",
+]
