@@ -31,10 +31,11 @@ from corpora_loaders.sample import SAMPLE_TREEBANK
 from extractors import Encoder, ExtractionLog, Windows, extract, make_windows
 from scripts.builtin import load_encoder
 
-SHAPES = {"128 pieces": (128, 126), "512 pieces": (512, 256)}
+SHAPES = {"128 pieces": (128, 126, None), "512 pieces": (512, 256, 8)}
+"""Length and stride of windows, and how many documents are read: all, or the first."""
 
 
-def corpus(files: list[str]) -> Documents:
+def corpus(files: list[str], limit: int | None) -> Documents:
     found = DATA.parent / "coref" / "ontogum_dev.v4_gold_conll"
     return load_documents(files or [str(found if found.exists() else SAMPLE_TREEBANK)])
 
@@ -83,9 +84,9 @@ CONTESTANTS: dict[str, Callable[[Encoder, Windows], None]] = {
 
 def measure(files: list[str], rounds: int) -> None:
     console = Console(width=110)
-    encoder, documents = load_encoder("demo"), corpus(files)
-    for name, (length, stride) in SHAPES.items():
-        windows = make_windows(encoder, documents, length=length, stride=stride)
+    encoder = load_encoder("demo")
+    for name, (length, stride, limit) in SHAPES.items():
+        windows = make_windows(encoder, corpus(files, limit), length=length, stride=stride)
         contestants = {label: partial(run, encoder, windows) for label, run in CONTESTANTS.items()}
         seconds = take_turns(contestants, rounds)
         base = seconds["forward pass, eager"]
@@ -110,8 +111,9 @@ def main() -> None:
     options = parser.parse_args()
     if options.child:
         encoder = load_encoder("demo")
-        length, stride = SHAPES[options.shape]
-        CONTESTANTS[options.child](encoder, make_windows(encoder, corpus(options.corpus), length=length, stride=stride))
+        length, stride, limit = SHAPES[options.shape]
+        documents = corpus(options.corpus, limit)
+        CONTESTANTS[options.child](encoder, make_windows(encoder, documents, length=length, stride=stride))
         print(peak_memory())
     else:
         measure(options.corpus, options.rounds)

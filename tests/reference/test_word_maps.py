@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 
 from corpora_loaders import Sentence, load_treebank
 from corpora_loaders.sample import SAMPLE_TREEBANK
 from extractors import Encoder, ExtractionLog, extract
+from extractors.merging import WordMerger
+from extractors.pieces import Pieces
 from tests import tiny
 from tests.reference import naive
 
@@ -42,3 +45,27 @@ def test_exact_word_maps_equal_the_naive_loop_in_float64():
     for sentence, exact in zip(batch.sentences, batch.exact(range(3)), strict=True):
         expected = naive.word_map(double.model, double.tokenizer, sentence.words)
         np.testing.assert_allclose(exact, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("n", [12, 47, 48, 49, 90])
+def test_merging_of_short_and_long_inputs_is_the_sum_over_to_and_the_mean_over_from(n):
+    """Inputs above and below the length from which pieces are gathered instead of multiplied, padded and not."""
+    rng = np.random.default_rng(n)
+    batch = []
+    for length in (n, n - 5):
+        positions = np.minimum(np.cumsum(rng.integers(0, 2, size=length)), length).tolist()
+        first = positions[0]
+        positions = [p - first for p in positions]
+        special = [False] * (positions[-1] + 1)
+        batch.append(Pieces([0] * length, ["x"] * length, positions, special, 0, 0))
+    merger = WordMerger(batch, n, dtype=torch.float64, device=torch.device("cpu"))
+    maps = torch.from_numpy(rng.random((2, 3, n, n)))
+    out = torch.full((2, 3, merger.k, merger.k), 7.0, dtype=torch.float64)
+    merger(maps, out)
+    for row, pieces in enumerate(batch):
+        expected = np.zeros((3, merger.k, merger.k))
+        sizes = np.bincount(pieces.positions)
+        for i, a in enumerate(pieces.positions):
+            for j, b in enumerate(pieces.positions):
+                expected[:, a, b] += maps[row, :, i, j].numpy() / sizes[a]
+        np.testing.assert_allclose(out[row].numpy(), expected, rtol=1e-12)
