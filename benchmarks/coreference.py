@@ -37,7 +37,7 @@ SHAPES = {"128 pieces": (128, 126, None), "512 pieces": (512, 256, 8)}
 
 def corpus(files: list[str], limit: int | None) -> Documents:
     found = DATA.parent / "coref" / "ontogum_dev.v4_gold_conll"
-    return load_documents(files or [str(found if found.exists() else SAMPLE_TREEBANK)])
+    return load_documents(files or [str(found if found.exists() else SAMPLE_TREEBANK)], limit=limit)
 
 
 def forward(encoder: Encoder, windows: Windows) -> None:
