@@ -40,8 +40,9 @@ class Job:
 
     @property
     def corpus_name(self) -> str:
-        """The corpus files' names."""
-        return ", ".join(Path(file.path).name for file in self.corpus.files)
+        """The corpus files' names, for a title: the first two."""
+        names = [Path(file.path).name for file in self.corpus.files]
+        return ", ".join(names[:2]) + (f" and {len(names) - 2} more" if len(names) > 2 else "")
 
     def map_options(self) -> dict[str, Any]:
         """What `extractors.extract` must know about the maps."""
