@@ -254,14 +254,11 @@ class Analyze:
             "model": describe_model(encoder),
             "corpus": describe_corpus(corpus),
             "sentences": reading,
-            "warnings": [
-                *warnings_of(reading),
-                *self._fewer_than_asked(corpus),
-                *(warning for outcome in outcomes for warning in outcome.warnings),
-            ],
+            "warnings": warnings_of(reading) + self._fewer_than_asked(corpus),
         }
         for outcome in outcomes:
             run |= outcome.record
+            run["warnings"] += outcome.warnings
         write_report(folder, run=run, sections=[outcome.section for outcome in outcomes])
         return run, outcomes
 

@@ -7,8 +7,7 @@ named entity, predicate arguments, coreference. With fewer columns the last one 
 * 5 or more: document, part, number, word, …; the tag is the next one if there are 6 or more, the parse the one after it
   if there are 7 or more;
 * 3 or 4: the word is what follows a column of word numbers from 0 or 1 on; if there is none, the column before the
-last, or
-  the one before that if it is followed by tags;
+  last, or the one before that if it is followed by tags;
 * 2: word, coreference.
 
 A sentence ends at a blank line, where the word numbers start again, or with its document. A document starts at

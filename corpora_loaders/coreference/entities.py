@@ -29,9 +29,8 @@ def read_entities(
     """Yield the documents of the sentences of one file; what stands before the first ``newdoc`` is one too.
 
     Raises:
-        CorpusError: brackets without a header that names their fields; or, unless ``lenient``, malformed ones. The
-        line is
-            that of the word.
+        CorpusError: with the line of the word: brackets without a header that names their fields; or, unless
+            ``lenient``, malformed ones.
     """
     fields: list[str] = []
     for own in _by_document(sentences):
