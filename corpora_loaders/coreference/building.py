@@ -43,8 +43,8 @@ def build_document(
     elif any(tree is not None for tree in trees):
         find = by_constituents(sentences, starts, trees, find)
         rule = "head rules on the constituents" + (f"; where there are none, {rule}" if None in trees else "")
-    # Mentions without words are told apart by where they are marked.
-    once = {(_spans(mark), mark.entity, mark.line if not _words(mark) else None): mark for mark in reversed(marked)}
+    # Mentions of the same words that are marked in different lines differ in the empty nodes that belong to them.
+    once = {(_spans(mark), mark.entity, mark.line): mark for mark in reversed(marked)}
     ordered = sorted(
         once.values(), key=lambda mark: (_spans(mark)[0][0], _spans(mark)[-1][1], mark.entity, mark.line or 0)
     )

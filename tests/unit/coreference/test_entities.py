@@ -161,6 +161,13 @@ def test_mentions_on_empty_nodes_beside_each_other_are_two(load):
     assert corpus.counts()["mentions_repeated"] == 0
 
 
+def test_mentions_that_differ_in_an_empty_node_are_two(load):
+    content = HEADER.format(doc="x") + empty("0.1", "Entity=(e6--1-") + token(1, "a", misc="Entity=(e6--1-)e6)(e6--1-)")
+    corpus = load(content + "\n")
+    assert [(m.line, m.spans) for m in corpus.documents[0].mentions] == [(3, ((0, 1),)), (4, ((0, 1),))]
+    assert corpus.counts()["mentions_repeated"] == 1  # the one that is marked on the word twice
+
+
 def test_parts_without_words_are_no_parts(load):
     content = (
         HEADER.format(doc="x")
