@@ -22,6 +22,9 @@ $ attentionology analyze
 On your own data:
 $ attentionology analyze --model google-bert/bert-base-uncased --corpus TREEBANK.conllu --out runs/mine
 
+On a coreference corpus (CoNLL-2012, CorefUD, GAP, WinoBias), to the ends of its documents:
+$ attentionology analyze --analyses coreference --corpus FILE --stride 256
+
 Before trusting a model that you have not used here:
 $ attentionology doctor --model MODEL
 

@@ -162,7 +162,7 @@ def _examples(job: Job, windows: Windows, tables: CoreferenceTables) -> list[Exa
         some = windows.sentences[at : at + _WINDOWS_AT_ONCE]
         for batch in extract(job.encoder, some, log=ExtractionLog(), **job.map_options(), **job.reading()):
             decided = examples_of(batch, place, own.candidates, singletons=own.singletons == "keep")
-            found += [example for example in decided if len(example.weights) > 1]
+            found += [example for example in decided if example.weights.keys() - example.choice.gold]
         chosen = [_spread([example for example in found if example.right == right]) for right in (True, False)]
         if all(len({example.document.id for example in some}) == EXAMPLES for some in chosen):
             break

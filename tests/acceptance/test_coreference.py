@@ -145,6 +145,7 @@ def test_tables_of_the_sample(model, tmp_path, capsys):
     assert (wide["all"] == wide[list(TYPES)].sum(axis=1)).all()
     examples = pd.read_csv(out / "tables/coreference_examples.csv")
     best = pd.read_csv(out / "tables/coreference_best.csv")
+    assert (examples.groupby(["document", "before", "mention"], dropna=False)["antecedent"].min() == 0).all()
     heaviest = examples.groupby(["right", "document", "before", "mention"], dropna=False)["weight"].idxmax()
     assert (examples.loc[heaviest, "antecedent"] == examples.loc[heaviest, "right"]).all()
     assert examples.groupby("right")["document"].nunique().max() == 5
