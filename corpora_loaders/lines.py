@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import re
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
 from corpora_loaders.errors import CorpusError
+
+WHOLE_NUMBER = re.compile(r"[0-9]{1,9}")
+"""What `int` takes, whatever a file holds: no digits of other scripts, and not thousands of them."""
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _BOM = b"\xef\xbb\xbf"

@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from analyses.linguistic.coreference import BASELINES, POLICIES, REASONS, CoreferenceTables, Example
+from analyses.linguistic.coreference import BASELINES, POLICIES, REASONS, CoreferenceTables, Example, column_name
 from reports.coreference_figures import best_figure, distance_figure, heads_figure
 from reports.format import rows_of
 from reports.json_text import records
 from reports.page import Section, save_figures
-from reports.tables import write_csv
+from reports.tables import write_controls, write_csv
 
 CANDIDATES = {
     "preceding": "head words of the mentions before it",
@@ -32,7 +32,7 @@ class CoreferenceResults(NamedTuple):
         tables: of the model, ``best`` perhaps with the control's columns.
         controls: the best-heads table of each randomly initialised copy.
         examples: decisions of the best head.
-        account: what became of the mentions that have an antecedent, see `analyses.linguistic.account`.
+        account: what became of the mentions that have an antecedent, see `analyses.linguistic.coreference.account`.
         candidates: the policy that the report is about.
         singletons: ``"drop"`` or ``"keep"``.
         published: the paper's accuracies in percent if the model is the paper's, by method and type.
@@ -74,10 +74,7 @@ def write_coreference(folder: Path, results: CoreferenceResults, *, model: str =
         write_csv(found.groups, tables / "coreference_groups.csv")
     if len(found.contrasts):
         write_csv(found.contrasts, tables / "coreference_contrasts.csv")
-    if results.controls:
-        numbered = [control.assign(copy=k) for k, control in enumerate(results.controls, start=1)]
-        columns = ["copy", "candidates", "type", "direction", "layer", "head", "correct", "total", "accuracy"]
-        write_csv(pd.concat(numbered)[columns], tables / "coreference_control.csv")
+    write_controls(results.controls, ("candidates", "type"), tables / "coreference_control.csv")
     title = f"{model} on {corpus}" if model else ""
     own = best_of(found.best, results.candidates)
     scored = int(own["total"].max())
@@ -198,7 +195,7 @@ def _examples_table(examples: Sequence[dict[str, Any]]) -> pd.DataFrame:
 def _beside_paper(best: pd.DataFrame, published: Mapping[str, Mapping[str, int]] | None) -> pd.DataFrame:
     """With columns ``paper_METHOD`` in percent where there are such numbers."""
     columns = {
-        f"paper_{method.replace(' ', '_').replace('-', '_')}": [by_type[kind] for kind in best["type"]]
+        f"paper_{column_name(method)}": [by_type[kind] for kind in best["type"]]
         for method, by_type in (published or {}).items()
     }
     return best.assign(**columns)
@@ -210,7 +207,7 @@ def _shown(best: pd.DataFrame, min_count: int) -> list[dict[str, Any]]:
         {
             **row,
             "frequent": row["total"] >= min_count,
-            "baselines": [row[f"{name.replace(' ', '_').replace('-', '_')}_accuracy"] for name in BASELINES],
+            "baselines": [row[f"{column_name(name)}_accuracy"] for name in BASELINES],
         }
         for row in sorted(rows_of(best), key=lambda row: POLICIES.index(row["candidates"]))
         if row["total"]

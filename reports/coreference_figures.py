@@ -10,8 +10,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from analyses.linguistic.coreference import BASELINES, DIRECTIONS
-from reports.drawing import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, STYLE, finish, ticks
+from analyses.linguistic.coreference import BASELINES, DIRECTIONS, column_name
+from reports.drawing import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, STYLE, finish, heads_map, name_rows
 from reports.format import ARROWS, best_head, rows_of
 
 _BASELINES = {
@@ -40,7 +40,7 @@ def best_figure(best: pd.DataFrame, published: Mapping[str, Mapping[str, int]] |
         )
         for name in BASELINES:
             colour, marker = _BASELINES[name]
-            values = [100 * row[f"{name.replace(' ', '_').replace('-', '_')}_accuracy"] for row in rows]
+            values = [100 * row[f"{column_name(name)}_accuracy"] for row in rows]
             axes.plot(values, y, marker, mfc="none", color=colour, ms=5, label=_baseline_label(name), zorder=3)
         if "control_accuracy" in best:
             control = [100 * row["control_accuracy"] for row in rows]
@@ -55,15 +55,9 @@ def best_figure(best: pd.DataFrame, published: Mapping[str, Mapping[str, int]] |
                 label="BERT’s head 5-4, CoNLL-2012 (paper)",
                 zorder=3,
             )
-        axes.set_yticks(y, [f"{row['type']} (n = {row['total']:,})" for row in rows])
-        axes.set_ylim(len(rows) - 0.5, -0.5)
         axes.set_xlim(-2, 102)
         axes.set_xlabel("mentions whose antecedent is found (%)")
-        axes.grid(axis="y", color="#eeeeee", zorder=0)
-        names = axes.secondary_yaxis("right")
-        names.set_yticks(y, [best_head(row) for row in rows])
-        names.tick_params(length=0)
-        names.spines["right"].set_visible(False)
+        name_rows(axes, [f"{row['type']} (n = {row['total']:,})" for row in rows], [best_head(row) for row in rows])
         figure.legend(loc="outside upper left", ncols=2, frameon=False, handletextpad=0.4)
         axes.set_title(title, loc="left")
     return figure
@@ -80,12 +74,10 @@ def heads_figure(cells: pd.DataFrame, best: pd.DataFrame, policy: str, *, title:
         image = None
         for axes, direction in zip(grid.flat, DIRECTIONS, strict=True):
             table = own[own["direction"] == direction].pivot_table(index="layer", columns="head", values="accuracy")
-            image = axes.imshow(table.to_numpy() * 100, vmin=0, vmax=100, cmap="cividis", origin="lower", aspect="auto")
+            image = heads_map(axes, table)
             axes.set_title(ARROWS[direction])
             if chosen["direction"] == direction and chosen["correct"]:
                 axes.plot(chosen["head"] - 1, chosen["layer"] - 1, "s", mfc="none", mec=ORANGE, ms=10, mew=1.6)
-            axes.set_xticks(ticks(n_heads), [str(i + 1) for i in ticks(n_heads)])
-            axes.set_yticks(ticks(n_layers), [str(i + 1) for i in ticks(n_layers)])
             axes.set_xlabel("head")
         grid[0, 0].set_ylabel("layer")
         figure.suptitle(title, fontsize=8, x=0.01, ha="left")

@@ -13,7 +13,7 @@ from reports.dependency_figures import best_heads_figure, heads_figure
 from reports.format import ARROWS, shown_rows
 from reports.json_text import records
 from reports.page import Section, save_figures
-from reports.tables import write_csv
+from reports.tables import write_controls, write_csv
 
 
 def write_dependency(
@@ -41,10 +41,7 @@ def write_dependency(
     title = f"{model} on {corpus}" if model else ""
     write_csv(cells, tables / "dependency.csv")
     write_csv(best, tables / "dependency_best.csv")
-    if controls:
-        numbered = [control.assign(copy=k) for k, control in enumerate(controls, start=1)]
-        columns = ["copy", "relation", "direction", "layer", "head", "correct", "total", "accuracy"]
-        write_csv(pd.concat(numbered)[columns], tables / "dependency_control.csv")
+    write_controls(controls, ("relation",), tables / "dependency_control.csv")
     svgs = save_figures(
         folder,
         {

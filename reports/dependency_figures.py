@@ -10,7 +10,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from analyses.linguistic import TOTALS
-from reports.drawing import BLACK, BLUE, GREY, ORANGE, STYLE, ticks
+from reports.drawing import BLACK, BLUE, GREY, ORANGE, STYLE, heads_map, name_rows
 from reports.format import best_head, shown_rows
 
 
@@ -51,15 +51,9 @@ def best_heads_figure(best: pd.DataFrame, *, min_count: int, title: str = "") ->
         if "control_accuracy" in best:
             control = [100 * row["control_accuracy"] for row in rows]
             axes.plot(control, y, "x", color=GREY, ms=4.5, label="best head, random weights", zorder=3)
-        axes.set_yticks(y, [f"{row['relation']} (n = {row['total']:,})" for row in rows])
-        axes.set_ylim(len(rows) - 0.5, -0.5)
         axes.set_xlim(0, 100)
         axes.set_xlabel("words whose head is found (%)")
-        axes.grid(axis="y", color="#eeeeee", zorder=0)
-        names = axes.secondary_yaxis("right")
-        names.set_yticks(y, [best_head(row) for row in rows])
-        names.tick_params(length=0)
-        names.spines["right"].set_visible(False)
+        name_rows(axes, [f"{row['relation']} (n = {row['total']:,})" for row in rows], [best_head(row) for row in rows])
         if any(row["relation"] in TOTALS for row in rows):
             axes.axhline(sum(row["relation"] in TOTALS for row in rows) - 0.5, color=GREY, lw=0.6)
         figure.legend(
@@ -87,15 +81,12 @@ def heads_figure(cells: pd.DataFrame, best: pd.DataFrame, *, most: int = 12, tit
         image = None
         for axes, row in zip(grid.flat, rows, strict=False):
             own = cells[cells["relation"] == row["relation"]]
-            table = own.pivot_table(index="layer", columns="head", values="accuracy", aggfunc="max").to_numpy()
-            image = axes.imshow(table * 100, vmin=0, vmax=100, cmap="cividis", origin="lower", aspect="auto")
+            table = own.pivot_table(index="layer", columns="head", values="accuracy", aggfunc="max")
+            image = heads_map(axes, table)
             axes.plot(row["head"] - 1, row["layer"] - 1, "s", mfc="none", mec=ORANGE, ms=6, mew=1.4)
             axes.set_title(f"{row['relation']}: {best_head(row)}, {100 * row['accuracy']:.0f} %")
         for axes in grid.flat[len(rows) :]:
             axes.set_visible(False)
-        for axes in grid.flat:
-            axes.set_xticks(ticks(n_heads), [str(i + 1) for i in ticks(n_heads)])
-            axes.set_yticks(ticks(n_layers), [str(i + 1) for i in ticks(n_layers)])
         figure.supxlabel("head", fontsize=8)
         figure.supylabel("layer", fontsize=8)
         figure.suptitle(title, fontsize=8, x=0.01, ha="left")

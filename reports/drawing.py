@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.image import AxesImage
 
 # Okabe & Ito's palette, distinguishable with any colour vision.
 BLUE, ORANGE, GREY, BLACK = "#0072B2", "#D55E00", "#999999", "#000000"
@@ -65,3 +67,23 @@ def finish(figure: Figure, axes: Axes, title: str) -> None:
     handles, labels = axes.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
     figure.suptitle(title, fontsize=8, x=0.01, ha="left")
+
+
+def name_rows(axes: Axes, left: Sequence[str], right: Sequence[str]) -> None:
+    """Rows from the top down at 0, 1, …, named on both sides."""
+    places = range(len(left))
+    axes.set_yticks(places, left)
+    axes.set_ylim(len(left) - 0.5, -0.5)
+    axes.grid(axis="y", color="#eeeeee", zorder=0)
+    names = axes.secondary_yaxis("right")
+    names.set_yticks(places, right)
+    names.tick_params(length=0)
+    names.spines["right"].set_visible(False)
+
+
+def heads_map(axes: Axes, rates: pd.DataFrame) -> AxesImage:
+    """Rates of all heads as a heatmap from 0 to 100 %; layers are rows, heads columns, both named from 1."""
+    n_layers, n_heads = rates.shape
+    axes.set_xticks(ticks(n_heads), [str(i + 1) for i in ticks(n_heads)])
+    axes.set_yticks(ticks(n_layers), [str(i + 1) for i in ticks(n_layers)])
+    return axes.imshow(rates.to_numpy() * 100, vmin=0, vmax=100, cmap="cividis", origin="lower", aspect="auto")

@@ -10,7 +10,6 @@ from scripts.control import control_record, run_control
 from scripts.errors import UsageError
 from scripts.job import Job, Outcome
 from scripts.options import OptionalNumber
-from scripts.progress import progress_bar
 
 if TYPE_CHECKING:
     from analyses.linguistic.coreference import CoreferenceTables, Example
@@ -128,22 +127,15 @@ def _accuracy(
     job: Job, encoder: Encoder, windows: Windows, label: str, replicates: int
 ) -> tuple[CoreferenceTables, ExtractionLog]:
     from analyses.linguistic import CoreferenceAccuracy
-    from extractors import ExtractionLog, extract
 
-    options, log = job.options, ExtractionLog()
-    batches = extract(encoder, windows, log=log, **job.map_options(), **job.reading())
-    with progress_bar(label, len(windows), unit=windows.unit) as advance:
-        first, batches = job.peek(batches, log, windows)
-        accuracy = CoreferenceAccuracy(
-            windows.corpus,
-            *first.maps.shape[1:3],
-            singletons=options.coreference.singletons == "keep",
-            replicates=replicates,
-            seed=options.seed,
+    singletons, seed = job.options.coreference.singletons == "keep", job.options.seed
+
+    def metric(n_layers: int, n_heads: int) -> CoreferenceAccuracy:
+        return CoreferenceAccuracy(
+            windows.corpus, n_layers, n_heads, singletons=singletons, replicates=replicates, seed=seed
         )
-        for batch in batches:
-            accuracy.update(batch)
-            advance(len(batch))
+
+    accuracy, log = job.measure(encoder, windows, label, metric)
     return accuracy.compute(), log
 
 

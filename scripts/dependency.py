@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from corpora_loaders import CorpusError
 from scripts.control import control_record, run_control
 from scripts.job import Job, Outcome
-from scripts.progress import progress_bar
 
 if TYPE_CHECKING:
     from analyses.linguistic import DependencyTables
@@ -62,23 +61,21 @@ def run(job: Job) -> Outcome:
 
 def _accuracy(job: Job, encoder: Encoder, label: str, replicates: int) -> tuple[DependencyTables, ExtractionLog]:
     from analyses.linguistic import DependencyAccuracy
-    from extractors import ExtractionLog, extract
 
-    options, corpus, log = job.options, job.corpus, ExtractionLog()
-    batches = extract(encoder, corpus, log=log, **job.map_options(), **job.reading())
-    with progress_bar(label, len(corpus)) as advance:
-        first, batches = job.peek(batches, log)
+    options, corpus = job.options, job.corpus
+
+    def metric(n_layers: int, n_heads: int) -> DependencyAccuracy:
         try:
-            accuracy = DependencyAccuracy(
+            return DependencyAccuracy(
                 list(corpus.relations),
-                *first.maps.shape[1:3],
+                n_layers,
+                n_heads,
                 coarse=options.dependency.coarse,
                 replicates=replicates,
                 seed=options.seed,
             )
         except ValueError as error:
             raise CorpusError(str(error), file=corpus.files[0].path) from None
-        for batch in batches:
-            accuracy.update(batch)
-            advance(len(batch))
+
+    accuracy, log = job.measure(encoder, corpus, label, metric)
     return accuracy.compute(), log

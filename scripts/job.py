@@ -6,16 +6,21 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from scripts.progress import progress_bar
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+    from torchmetrics import Metric
 
     from corpora_loaders import Corpus
     from extractors import Encoder, ExtractionError, ExtractionLog, MapBatch
     from reports import Section
     from scripts.analyze import Analyze
     from scripts.progress import Stages
+
+Counted = TypeVar("Counted", bound="Metric")
 
 
 @dataclass(frozen=True)
@@ -75,6 +80,29 @@ class Job:
             "too_long": self.options.too_long,
             "max_length": self.options.max_length,
         }
+
+    def measure(
+        self, encoder: Encoder, corpus: Corpus, label: str, metric: Callable[[int, int], Counted]
+    ) -> tuple[Counted, ExtractionLog]:
+        """Word maps of a corpus, counted.
+
+        Args:
+            encoder: the model, or its control.
+            corpus: what to read.
+            label: for the progress bar.
+            metric: makes the metric, given the layers and heads of the maps.
+        """
+        from extractors import ExtractionLog, extract
+
+        log = ExtractionLog()
+        batches = extract(encoder, corpus, log=log, **self.map_options(), **self.reading())
+        with progress_bar(label, len(corpus), unit=corpus.unit) as advance:
+            first, batches = self.peek(batches, log, corpus)
+            counted = metric(first.maps.shape[1], first.maps.shape[2])
+            for batch in batches:
+                counted.update(batch)
+                advance(len(batch))
+        return counted, log
 
     def peek(
         self, batches: Iterator[MapBatch], log: ExtractionLog, corpus: Corpus | None = None

@@ -108,8 +108,8 @@ class OutcomeCounts(Metric):
         ids: Sequence[str],
         hits: Bool[Tensor, "decisions ..."],
         baselines: Bool[np.ndarray, "decisions baselines"],
-    ) -> None:
-        """Count decisions.
+    ) -> Float[Tensor, "decisions outcomes"]:
+        """Count decisions; returns their outcomes as they stand in the counts.
 
         Args:
             group: index of the group of each.
@@ -135,6 +135,7 @@ class OutcomeCounts(Metric):
             self.bootstrap[g].addmm_(drawn[:, own].float(), right)
         if self.replicates and int(self.counts[:, 0, -1].max()) > _MOST_DECISIONS:
             raise OverflowError(f"more than {_MOST_DECISIONS:,} words of one kind; count without replicates")
+        return outcomes
 
     def split_counts(self) -> tuple[Counts, Counts]:
         """Counts over the corpus and its halves, and over the replicates.

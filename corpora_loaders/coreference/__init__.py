@@ -2,13 +2,12 @@
 
 from corpora_loaders.coreference.document import TYPES, ZERO, Document, Documents, Mention, Question
 from corpora_loaders.coreference.english import PRONOUNS, TITLES
-from corpora_loaders.coreference.load import FORMAT_NAMES, detect_format, load_documents
+from corpora_loaders.coreference.load import detect_format, load_documents
 from corpora_loaders.coreference.winobias import ANTI, FEMININE, MASCULINE, PRO
 
 __all__ = [
     "ANTI",
     "FEMININE",
-    "FORMAT_NAMES",
     "MASCULINE",
     "PRO",
     "PRONOUNS",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from corpora_loaders.coreference.brackets import Marked
@@ -10,9 +9,8 @@ from corpora_loaders.coreference.constituents import Constituent
 from corpora_loaders.coreference.document import ZERO, Account, Document, Mention, sentence_starts
 from corpora_loaders.coreference.heads import HeadFinder, by_chunk, by_constituents, by_tree
 from corpora_loaders.coreference.types import mention_type, tagging
+from corpora_loaders.lines import WHOLE_NUMBER
 from corpora_loaders.sentence import Sentence
-
-_NUMBER = re.compile(r"[0-9]{1,9}")
 
 
 def build_document(
@@ -44,25 +42,24 @@ def build_document(
         find = by_constituents(sentences, starts, trees, find)
         rule = "head rules on the constituents" + (f"; where there are none, {rule}" if None in trees else "")
     # Mentions of the same words that are marked in different lines differ in the empty nodes that belong to them.
-    once = {(_spans(mark), mark.entity, mark.line): mark for mark in reversed(marked)}
-    ordered = sorted(
-        once.values(), key=lambda mark: (_spans(mark)[0][0], _spans(mark)[-1][1], mark.entity, mark.line or 0)
-    )
+    once = {(_joined(mark.spans), mark.entity, mark.line): mark for mark in reversed(marked)}
 
-    def mention(mark: Marked) -> Mention:
-        own = _words(mark)
+    def mention(spans: tuple[tuple[int, int], ...], mark: Marked) -> Mention:
+        own = [word for start, stop in spans for word in range(start, stop)]
         if not own:
-            return Mention(_spans(mark), mark.entity, None, ZERO, line=mark.line)
+            return Mention(spans, mark.entity, None, ZERO, line=mark.line)
         head = find(own)
-        minspan = _minspan(mark, own)
-        return Mention(_spans(mark), mark.entity, head, mention_type(words, head, own, tagged), minspan, mark.line)
+        return Mention(spans, mark.entity, head, mention_type(words, head, own, tagged), _minspan(mark, own), mark.line)
+
+    mentions = [mention(spans, mark) for (spans, *_), mark in once.items()]
+    mentions.sort(key=lambda one: (one.start, one.stop, one.entity, one.line or 0))
 
     if account:
         account.repeated += len(marked) - len(once)
     return Document(
         id=name,
         sentences=tuple(sentences),
-        mentions=tuple(map(mention, ordered)),
+        mentions=tuple(mentions),
         head_rule=rule,
         type_rule=tagged.rule,
         file=sentences[0].file,
@@ -70,23 +67,19 @@ def build_document(
     )
 
 
-def _words(mark: Marked) -> list[int]:
-    return [word for start, stop in mark.spans for word in range(start, stop)]
-
-
-def _spans(mark: Marked) -> tuple[tuple[int, int], ...]:
+def _joined(spans: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...]:
     """Without parts that have no words, and with parts joined between which there is none; if all are empty, the
     first."""
     joined: list[tuple[int, int]] = []
-    for start, stop in mark.spans:
+    for start, stop in spans:
         if joined and joined[-1][1] == start:
             joined[-1] = joined[-1][0], stop
         elif start < stop:
             joined.append((start, stop))
-    return tuple(joined) or mark.spans[:1]
+    return tuple(joined) or spans[:1]
 
 
 def _minspan(mark: Marked, own: Sequence[int]) -> tuple[int, ...]:
     """Words numbered within the mention, from 1; what is not there is left out."""
-    numbers = [int(number) for number in mark.fields.get("minspan", "").split(",") if _NUMBER.fullmatch(number)]
+    numbers = [int(number) for number in mark.fields.get("minspan", "").split(",") if WHOLE_NUMBER.fullmatch(number)]
     return tuple(own[number - 1] for number in numbers if 0 < number <= len(own))

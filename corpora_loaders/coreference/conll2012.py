@@ -30,14 +30,13 @@ from corpora_loaders.coreference.document import Account, Document
 from corpora_loaders.coreference.types import PTB, UPOS
 from corpora_loaders.coreference.winobias import winobias_document
 from corpora_loaders.errors import CorpusError
-from corpora_loaders.lines import numbered_lines
+from corpora_loaders.lines import WHOLE_NUMBER, numbered_lines
 from corpora_loaders.sentence import Sentence
 
 BEGIN = re.compile(r"#\s*begin document\b\s*(?:\((?P<name>.*)\))?(?P<rest>.*)$")
 _PART = re.compile(r"(?:^|[;\s])part\s*([0-9]{1,9})(?!\w)")
 _END = re.compile(r"#\s*end document\b")
 _PIECE = re.compile(r"\([^()|]+\)?|[^()|]+\)")
-_NUMBER = re.compile(r"[0-9]{1,9}")
 _BLANKS = re.compile(r"[ \t]+")
 _EMPTY = ("-", "_", "*", "")
 _SAMPLE = 20  # rows by which the columns of a short file are told
@@ -85,7 +84,7 @@ class _Layout:
 
 def _counts(column: list[str]) -> bool:
     """Whether these are word numbers: from 0 or 1 on, one more each time or from the start again."""
-    if not all(map(_NUMBER.fullmatch, column)):
+    if not all(map(WHOLE_NUMBER.fullmatch, column)):
         return False
     numbers = [int(one) for one in column]
     steps = all(b in (a + 1, numbers[0]) for a, b in pairwise(numbers))
@@ -178,7 +177,7 @@ def _starts_again(layout: _Layout, before: _Row, row: _Row) -> bool:
     if layout.number is None:
         return False
     last, number = before.columns[layout.number], row.columns[layout.number]
-    return bool(_NUMBER.fullmatch(last) and _NUMBER.fullmatch(number)) and int(number) <= int(last)
+    return bool(WHOLE_NUMBER.fullmatch(last) and WHOLE_NUMBER.fullmatch(number)) and int(number) <= int(last)
 
 
 def _document(path: Path, unit: _Unit, layout: _Layout, account: Account, lenient: bool) -> Document:

@@ -180,7 +180,6 @@ class Documents(Corpus):
 
     Attributes:
         documents: in file order.
-        formats: of each file, in its order.
         account: what was met on the way and not used.
         renamed: documents whose id had occurred before; they got ``#2``, ``#3``, … appended.
     """
@@ -189,7 +188,6 @@ class Documents(Corpus):
     tokens: ClassVar[str] = "syntactic"
 
     documents: tuple[Document, ...] = ()
-    formats: tuple[str, ...] = ()
     account: Account = field(default_factory=Account)
     renamed: int = 0
 

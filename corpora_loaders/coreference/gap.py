@@ -18,7 +18,7 @@ from corpora_loaders.coreference.building import build_document
 from corpora_loaders.coreference.document import Document, Question
 from corpora_loaders.coreference.winobias import gender_label
 from corpora_loaders.errors import CorpusError
-from corpora_loaders.lines import numbered_lines
+from corpora_loaders.lines import WHOLE_NUMBER, numbered_lines
 from corpora_loaders.sentence import Sentence
 
 COLUMNS = (
@@ -27,7 +27,6 @@ COLUMNS = (
 HEADER = "\t".join(COLUMNS[:4])
 
 _WORD = re.compile(r"['’]\w+|\w+(?:[-.&]\w+)*|[^\w\s]")
-_OFFSET = re.compile(r"[0-9]{1,9}")
 _TRUE = {"true": True, "false": False}
 
 
@@ -60,7 +59,7 @@ def _document(path: Path, line: int, columns: list[str]) -> Document:
     places = {}
     for what in ("Pronoun", "A", "B"):
         given, offset = row[what], row[f"{what}-offset"]
-        if not _OFFSET.fullmatch(offset):
+        if not WHOLE_NUMBER.fullmatch(offset):
             raise fail(f"{what}-offset is {offset!r}, not a number")
         start = int(offset)
         found = row["Text"][start : start + len(given)]

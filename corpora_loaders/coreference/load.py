@@ -23,8 +23,6 @@ Format = Literal["conllu", "conll2012", "gap"]
 _FIRST_ID = re.compile(r"1|1-\d+|0\.1")
 _LAST_CELL = re.compile(r"[-_*]|\(.*|.*\)")
 
-FORMAT_NAMES = {"conllu": "CoNLL-U", "conll2012": "CoNLL-2012", "gap": "GAP"}
-
 
 def detect_format(path: str | Path) -> Format:
     """Tell the format of a corpus by its first lines; ``"conllu"`` if it is none of the others.
@@ -64,11 +62,9 @@ def load_documents(
         CorpusError: a file cannot be read, has no mention, or two files are the same; see the readers of each format.
     """
     account = Account()
-    formats: list[Format] = []
 
     def read(path: str | Path) -> Iterator[Document]:
-        formats.append(detect_format(path))
-        return _read(path, formats[-1], lenient, account)
+        return _read(path, lenient, account)
 
     documents: list[Document] = []
     files: list[CorpusFile] = []
@@ -87,7 +83,6 @@ def load_documents(
         sentences=tuple(sentence for document in documents for sentence in document.sentences),
         files=tuple(files),
         documents=tuple(documents),
-        formats=tuple(formats),
         account=account,
         renamed=names.renamed,
     )
@@ -104,7 +99,8 @@ def _named(document: Document, name: str, sentence_names: UniqueNames) -> Docume
     return replace(document, id=name, sentences=tuple(sentences))
 
 
-def _read(path: str | Path, form: Format, lenient: bool, account: Account) -> Iterator[Document]:
+def _read(path: str | Path, lenient: bool, account: Account) -> Iterator[Document]:
+    form = detect_format(path)
     if form == "gap":
         return read_gap(path)
     if form == "conllu":

@@ -3,7 +3,7 @@
 from analyses.linguistic.coreference.accuracy import CoreferenceAccuracy
 from analyses.linguistic.coreference.agreement import source_of_agreement
 from analyses.linguistic.coreference.antecedents import DIRECTIONS
-from analyses.linguistic.coreference.baselines import BASELINES
+from analyses.linguistic.coreference.baselines import BASELINES, column_name
 from analyses.linguistic.coreference.choices import POLICIES, REASONS, account
 from analyses.linguistic.coreference.examples import Example, examples_of
 from analyses.linguistic.coreference.paper import published_coreference
@@ -18,6 +18,7 @@ __all__ = [
     "CoreferenceTables",
     "Example",
     "account",
+    "column_name",
     "examples_of",
     "published_coreference",
     "source_of_agreement",

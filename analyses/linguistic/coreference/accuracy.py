@@ -85,6 +85,7 @@ class CoreferenceAccuracy(OutcomeCounts):
         hits = antecedent_hits(batch, found)
         baselines = np.zeros((len(found), len(BASELINES)), dtype=bool)
         groups = np.zeros(len(found), dtype=np.int64)
+        bins = np.zeros((len(found), 3), dtype=np.int64)
         for row, (at, choice) in enumerate(found):
             document = windows[at].source
             if document.id not in self._traits:
@@ -93,11 +94,11 @@ class CoreferenceAccuracy(OutcomeCounts):
             kind = TYPES.index(choice.mention.type)
             groups[row] = self.labels.index(document.labels) * len(TYPES) + kind
             sentences, words = distance(document, choice)
-            bins = bin_of(sentences, SENTENCE_BINS), bin_of(words, WORD_BINS)
-            outcomes = [hits[row].flatten(), torch.from_numpy(baselines[row]), torch.ones(1, dtype=torch.bool)]
-            self.distances[(kind, *bins)] += torch.cat(outcomes).to(self.distances)
+            bins[row] = kind, bin_of(sentences, SENTENCE_BINS), bin_of(words, WORD_BINS)
         units = np.array([at for at, _ in found], dtype=np.int64)
-        self.add_outcomes(groups, units, [w.source.family or w.source.id for w in windows], hits, baselines)
+        families = [window.source.family or window.source.id for window in windows]
+        outcomes = self.add_outcomes(groups, units, families, hits, baselines)
+        self.distances.index_put_(tuple(torch.from_numpy(bins.T)), outcomes.to(self.distances), accumulate=True)
 
     def compute(self) -> CoreferenceTables:
         """The tables, see `CoreferenceTables`.

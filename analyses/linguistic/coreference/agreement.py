@@ -1,10 +1,9 @@
 """Number, gender and person of mentions, for the rule-based baseline.
 
 From the features of the head word (UD ``Number``, ``Gender``, ``Person``) in documents that have features; else,
-which means English, from a lexicon of pronouns and of titles before
-the head (`corpora_loaders.coreference.english`) and from the Penn
-Treebank tag (NNS, NNPS plural; NN, NNP singular). Mentions that are no pronouns are third person. What is unknown
-agrees with everything.
+which means English, from a lexicon of pronouns and of titles before the head (`corpora_loaders.coreference.english`)
+and from the Penn Treebank tag (NNS, NNPS plural; NN, NNP singular). Mentions that are no pronouns are third person.
+What is unknown agrees with everything.
 """
 
 from __future__ import annotations

@@ -19,6 +19,11 @@ baseline is wrong. rule-based: the nearest of the first of four sieves that lets
 head word; agreement in number, gender and person; all. random: any, by a hash of document, mention and seed."""
 
 
+def column_name(method: str) -> str:
+    """What a baseline is called at the head of a column."""
+    return method.replace(" ", "_").replace("-", "_")
+
+
 def baseline_hits(document: Document, choice: Choice, traits: dict[Mention, Traits], seed: int) -> list[bool]:
     """Whether each of `BASELINES` picks an antecedent."""
     ordered = _nearest_first(document, choice)

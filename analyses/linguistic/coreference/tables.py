@@ -11,7 +11,7 @@ import pandas as pd
 
 from analyses.linguistic.best_head import best_head, cells, drawn, heldout, interval, rate, rates
 from analyses.linguistic.coreference.antecedents import DIRECTIONS
-from analyses.linguistic.coreference.baselines import BASELINES
+from analyses.linguistic.coreference.baselines import BASELINES, column_name
 from analyses.linguistic.coreference.choices import POLICIES
 from analyses.linguistic.outcomes import Counts
 from corpora_loaders.coreference import ANTI, FEMININE, MASCULINE, PRO, TYPES
@@ -157,7 +157,7 @@ def _best(policy: int, name: str, rows: list[int], subsets: Counts, replicates: 
         "accuracy_low": low,
         "accuracy_high": high,
         **{
-            f"{baseline.replace(' ', '_').replace('-', '_')}_{what}": value
+            f"{column_name(baseline)}_{what}": value
             for baseline, right in zip(BASELINES, baselines, strict=True)
             for what, value in (("correct", right), ("accuracy", rate(right, n)))
         },
