@@ -5,9 +5,12 @@ from __future__ import annotations
 import gzip
 import hashlib
 import re
+import zipfile
 import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import IO, Any
 
 from corpora_loaders.errors import CorpusError
 
@@ -15,28 +18,26 @@ WHOLE_NUMBER = re.compile(r"[0-9]{1,9}")
 """What `int` takes, whatever a file holds: no digits of other scripts, and not thousands of them."""
 
 _GZIP_MAGIC = b"\x1f\x8b"
+_ZIP_MAGIC = b"PK\x03\x04"
 _BOM = b"\xef\xbb\xbf"
 
 
 def numbered_lines(path: str | Path) -> Iterator[tuple[int, str]]:
-    """Yield ``(line number, line)`` of a UTF-8 file, plain or gzip-compressed (told by content, not by name).
+    """Yield ``(line number, line)`` of a UTF-8 file: plain, or in a gzip or zip file (told by content, not by name).
+
+    Of a zip file with several files in it one is named like a file in a folder: ``glove.zip/glove.50d.txt``.
 
     A byte-order mark is dropped, line ends are ``\\n`` or ``\\r\\n`` and nothing else, so that the Unicode
     line separators which occur inside corpora stay where they are.
 
     Raises:
         CorpusError: no such file, a folder or pipe (a corpus is read more than once), not UTF-8 (with the
-            line), or a broken gzip stream.
+            line), a broken gzip or zip file, or a zip file in which no single file is meant.
     """
     path = Path(path)
     number = 0
     try:
-        if path.exists() and not path.is_file():
-            what = "a folder; name the files in it" if path.is_dir() else "not a regular file"
-            raise CorpusError(f"this is {what}", file=path)
-        with path.open("rb") as file:
-            compressed = file.read(2) == _GZIP_MAGIC
-        with gzip.open(path) if compressed else path.open("rb") as stream:
+        with _opened(path) as stream:
             for number, raw in enumerate(stream, start=1):
                 if number == 1:
                     raw = raw.removeprefix(_BOM)
@@ -45,11 +46,49 @@ def numbered_lines(path: str | Path) -> Iterator[tuple[int, str]]:
         raise CorpusError(f"not UTF-8 ({error.reason}); convert the file first", file=path, line=number) from error
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise CorpusError(f"broken gzip file: {error}", file=path, line=number + 1) from error
+    except zipfile.BadZipFile as error:
+        raise CorpusError(f"broken zip file: {error}", file=path, line=number + 1) from error
     except OSError as error:
         raise CorpusError(f"cannot read the file: {error.strerror or error}", file=path) from error
 
 
+@contextmanager
+def _opened(path: Path) -> Iterator[IO[bytes]]:
+    """The bytes of a file, decompressed."""
+    archive = archive_of(path)
+    if archive.exists() and not archive.is_file():
+        what = "a folder; name the files in it" if archive.is_dir() else "not a regular file"
+        raise CorpusError(f"this is {what}", file=path)
+    with archive.open("rb") as file:
+        magic = file.read(4)
+    if magic == _ZIP_MAGIC:
+        with zipfile.ZipFile(archive) as zipped, zipped.open(_member(zipped, archive, path)) as stream:
+            yield stream
+    else:
+        opened: Any = gzip.open(archive) if magic.startswith(_GZIP_MAGIC) else archive.open("rb")
+        with opened as stream:
+            yield stream
+
+
+def archive_of(path: str | Path) -> Path:
+    """The file on disk: the path itself, or the zip file that it points into."""
+    path = Path(path)
+    return next((parent for parent in path.parents if zipfile.is_zipfile(parent)), path) if not path.exists() else path
+
+
+def _member(zipped: zipfile.ZipFile, archive: Path, path: Path) -> str:
+    members = [info.filename for info in zipped.infolist() if not info.is_dir()]
+    wanted = path.relative_to(archive).as_posix() if path != archive else None
+    if wanted is None and len(members) == 1:
+        return members[0]
+    if wanted in members:
+        return wanted
+    listed = ", ".join(members[:6]) + (", …" if len(members) > 6 else "")
+    example = f"{archive}/{members[0]}" if members else ""
+    raise CorpusError(f"a zip file of {listed or 'nothing'}; name one of them, as in {example}", file=path)
+
+
 def file_sha256(path: str | Path) -> str:
-    """Hexadecimal SHA-256 of the file's bytes as they lie on disk."""
-    with Path(path).open("rb") as file:
+    """Hexadecimal SHA-256 of the file's bytes as they lie on disk (of a file in a zip file: of the zip file)."""
+    with archive_of(path).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,8 +1,18 @@
-"""The shape of a dependency tree given as a sequence of heads (1-based, 0 = root, None = unknown)."""
+"""Dependency trees: their shape, given as a sequence of heads (1-based, 0 = root, None = unknown), and relations."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+
+
+def coarse_relation(relation: str) -> str:
+    """The universal part of a relation: ``nsubj`` of ``nsubj:pass``."""
+    return relation.split(":", 1)[0]
+
+
+def is_punct(relation: str) -> bool:
+    """Whether a relation is that of punctuation, which scores of trees leave out."""
+    return coarse_relation(relation).lower() == "punct"
 
 
 def depths(heads: Sequence[int | None]) -> list[int]:

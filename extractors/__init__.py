@@ -11,6 +11,7 @@ from extractors.layers import Architecture, FFBias, Layer, register_architecture
 from extractors.loading import load_masked_lm
 from extractors.making import MapMaker, Merge, Normalize
 from extractors.map_batch import FLOAT32_NOISE, Level, MapBatch
+from extractors.map_store import StoredMaps, StoreType, store_maps
 from extractors.norm_batch import NormBatch, StageBatch, extract_norms, extract_stages
 from extractors.pieces import Segment
 from extractors.segments import SEGMENT_LENGTH, Segments, make_segments
@@ -46,6 +47,8 @@ __all__ = [
     "Segments",
     "Skipped",
     "StageBatch",
+    "StoreType",
+    "StoredMaps",
     "Window",
     "Windows",
     "extract",
@@ -60,4 +63,5 @@ __all__ = [
     "make_windows",
     "register_architecture",
     "register_kind",
+    "store_maps",
 ]

@@ -4,7 +4,7 @@ from analyses.linguistic.best_head import with_control
 from analyses.linguistic.coreference import CoreferenceAccuracy, CoreferenceTables
 from analyses.linguistic.decisions import DIRECTIONS
 from analyses.linguistic.dependency import OFFSETS, DependencyAccuracy
-from analyses.linguistic.dependency_tables import TOTALS, DependencyTables, coarse_relation
+from analyses.linguistic.dependency_tables import TOTALS, DependencyTables
 
 __all__ = [
     "DIRECTIONS",
@@ -14,6 +14,5 @@ __all__ = [
     "CoreferenceTables",
     "DependencyAccuracy",
     "DependencyTables",
-    "coarse_relation",
     "with_control",
 ]

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from analyses.linguistic.decisions import DIRECTIONS, ScoredWords, head_hits
-from analyses.linguistic.dependency_tables import TOTALS, DependencyTables, coarse_relation, tables
+from analyses.linguistic.dependency_tables import TOTALS, DependencyTables, tables
 from analyses.linguistic.outcomes import OutcomeCounts
+from corpora_loaders import coarse_relation
 from extractors import MapBatch
 
 OFFSETS = tuple(o for o in range(-5, 6) if o != 0)

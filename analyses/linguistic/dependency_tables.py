@@ -10,6 +10,7 @@ import pandas as pd
 from analyses.linguistic.best_head import best_head, cells, drawn, heldout, interval, rate, rates
 from analyses.linguistic.decisions import DIRECTIONS
 from analyses.linguistic.outcomes import Counts
+from corpora_loaders import coarse_relation, is_punct
 
 ALL = "all"
 ALL_NO_PUNCT = "all-nopunct"
@@ -55,8 +56,10 @@ def tables(relations: Sequence[str], subsets: Counts, replicates: Counts, offset
     by_frequency = sorted(range(len(relations)), key=lambda r: (-subsets.total[r, 0], relations[r]))
     members: dict[str, list[int]] = {
         ALL: by_frequency,
-        ALL_NO_PUNCT: [r for r in by_frequency if coarse_relation(relations[r]).lower() != "punct"],
-        ALL_NO_PUNCT_ROOT: [r for r in by_frequency if coarse_relation(relations[r]).lower() not in ("punct", "root")],
+        ALL_NO_PUNCT: [r for r in by_frequency if not is_punct(relations[r])],
+        ALL_NO_PUNCT_ROOT: [
+            r for r in by_frequency if not is_punct(relations[r]) and coarse_relation(relations[r]).lower() != "root"
+        ],
         **{relations[r]: [r] for r in by_frequency},
     }
     rows_of_cells = [
@@ -65,11 +68,6 @@ def tables(relations: Sequence[str], subsets: Counts, replicates: Counts, offset
     ]
     best = [_best(name, rows, subsets, replicates, offsets) for name, rows in members.items()]
     return DependencyTables(pd.concat(rows_of_cells, ignore_index=True), pd.DataFrame(best))
-
-
-def coarse_relation(relation: str) -> str:
-    """The universal part of a relation: ``nsubj`` of ``nsubj:pass``."""
-    return relation.split(":", 1)[0]
 
 
 def _best(name: str, rows: list[int], subsets: Counts, replicates: Counts, offsets: Sequence[int]) -> dict[str, Any]:

@@ -1,0 +1,151 @@
+"""Word vectors in the text format of GloVe, word2vec and fastText: a word and its numbers per line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from corpora_loaders.errors import CorpusError
+from corpora_loaders.lines import WHOLE_NUMBER, file_sha256, numbered_lines
+
+Vectors = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class WordVectors:
+    """Vectors of some words.
+
+    A word is looked up as it is written, then in lower case. With vectors of lower-cased words (GloVe 6B) that is the
+    lower-cased lookup of Clark et al. (2019); with others *Apple* and *apple* stay two.
+
+    Attributes:
+        array: one row per word, float32; shape (words, dimensions).
+        index: row of each word.
+        path, sha256: where they come from; of a zip file the SHA-256 of the archive.
+        in_file: how many vectors the file has.
+        repeated: how many lines repeat a word that is kept; the first counts.
+        announced: how many vectors the file's header announces, None without a header.
+    """
+
+    array: Vectors
+    index: Mapping[str, int]
+    path: str = ""
+    sha256: str = ""
+    in_file: int = 0
+    repeated: int = 0
+    announced: int | None = None
+    _padded: Vectors = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        padded = np.concatenate([self.array, np.zeros((1, self.dimensions), dtype=np.float32)])
+        object.__setattr__(self, "_padded", padded)
+
+    @property
+    def dimensions(self) -> int:
+        """Length of a vector."""
+        return int(self.array.shape[1])
+
+    def rows(self, words: Sequence[str]) -> npt.NDArray[np.int64]:
+        """Row of each word in `array`, −1 of a word without a vector."""
+        index = self.index
+        return np.array([index.get(w, index.get(w.lower(), -1)) for w in words], dtype=np.int64)
+
+    def __call__(self, words: Sequence[str]) -> Vectors:
+        """The vectors of words, zeros where there is none; shape (words, dimensions)."""
+        return self._padded[self.rows(words)]
+
+    def remarks(self) -> list[str]:
+        """What a reader should know about the file, a sentence each."""
+        remarks = []
+        if self.repeated:
+            remarks.append(
+                f"{self.repeated:,} lines of the vectors repeat a word of the corpora; the first of them counts."
+            )
+        if self.announced not in (None, self.in_file):
+            remarks.append(f"The header of the vectors announces {self.announced:,} lines, there are {self.in_file:,}.")
+        return remarks
+
+
+def load_vectors(path: str | Path, words: Iterable[str] | None = None) -> WordVectors:
+    """Read a file of word vectors, plain or in a gzip or zip file, with or without a header ``count dimensions``.
+
+    Fields are separated by blanks or tabs. A word may contain blanks, as some of GloVe 840B do. The number of fields is
+    checked in every line, the numbers themselves where a word is kept.
+
+    Args:
+        path: the file; one of several in a zip file is named like a file in a folder.
+        words: keep only what looks up these; default all.
+
+    Raises:
+        CorpusError: a line has another number of dimensions than the first, a field that is no finite number, or there
+            is no vector in the file at all.
+    """
+    wanted = None if words is None else {form for word in words for form in (word, word.lower())}
+    index: dict[str, int] = {}
+    kept: list[Vectors] = []
+    announced = dimensions = None
+    first = in_file = repeated = 0
+    for number, text in numbered_lines(path):
+        line = text.replace("\t", " ").rstrip(" ")
+        if not line:
+            continue
+        fields = line.split(" ")
+        if number == 1 and len(fields) == 2 and all(map(WHOLE_NUMBER.fullmatch, fields)):
+            announced, dimensions, first = int(fields[0]), int(fields[1]), 1
+            continue
+        if dimensions is None:
+            dimensions, first = len([value for value in fields[1:] if value]), number
+        word, values = _parted(fields, dimensions, first, path, number)
+        in_file += 1
+        if word in index:
+            repeated += 1
+        elif wanted is None or word in wanted:
+            index[word] = len(kept)
+            kept.append(_numbers(values, path, number))
+    if not in_file or not dimensions:
+        raise CorpusError("there is no vector in it; expected lines of a word and its numbers", file=path)
+    array = np.stack(kept) if kept else np.zeros((0, dimensions), dtype=np.float32)
+    return WordVectors(array, index, str(path), file_sha256(path), in_file, repeated, announced)
+
+
+def _parted(fields: list[str], dimensions: int, first: int, path: str | Path, number: int) -> tuple[str, list[str]]:
+    """The word and its values; a word with blanks in it is told from too many numbers by not being all numbers."""
+    if len(fields) == dimensions + 1:
+        return fields[0], fields[1:]
+    fields = [fields[0], *(value for value in fields[1:] if value)]
+    values = len(fields) - 1
+    inner = fields[1 : values - dimensions + 1]
+    if values < dimensions or any(map(_is_number, inner)) or not dimensions:
+        found = values if values < dimensions else sum(map(_is_number, fields[1:]))
+        raise CorpusError(
+            f"the vector of {fields[0][:40]!r} has {found} numbers, that of line {first} {dimensions}"
+            if number != first
+            else f"expected a word and its numbers, found {' '.join(fields)[:60]!r}",
+            file=path,
+            line=number,
+        )
+    return " ".join([fields[0], *inner]), fields[1 + len(inner) :]
+
+
+def _is_number(value: str) -> bool:
+    try:
+        float(value)
+    except ValueError:
+        return False
+    return True
+
+
+def _numbers(values: list[str], path: str | Path, line: int) -> Vectors:
+    try:
+        vector = np.array(values, dtype=np.float32)
+    except ValueError:
+        wrong = next(value for value in values if not _is_number(value))
+        raise CorpusError(f"{wrong[:40]!r} is not a number", file=path, line=line) from None
+    if not np.isfinite(vector).all():
+        wrong = values[int(np.flatnonzero(~np.isfinite(vector))[0])]
+        raise CorpusError(f"{wrong[:40]!r} is not a finite number", file=path, line=line)
+    return vector

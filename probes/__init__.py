@@ -1,0 +1,47 @@
+"""What is trained on maps or text, and the baselines and controls beside it (Clark et al. 2019, §5)."""
+
+from probes.baselines import DIRECTIONS, OFFSETS, FixedOffset, RelationOffset, SingleHead, count_heads
+from probes.control_task import control_task
+from probes.decoding import Decoding, DecodingError, decode
+from probes.examples import gold_heads, scored, uas
+from probes.predictor import HeadPredictor
+from probes.probe import (
+    PROBES,
+    AttentionProbe,
+    AttentionWordsProbe,
+    Probe,
+    WordsDistancesProbe,
+    load_probe,
+    make_probe,
+)
+from probes.training import PAPER, TUNED, Checkpoint, Recipe, State, TrainingError
+
+__all__ = [
+    "DIRECTIONS",
+    "OFFSETS",
+    "PAPER",
+    "PROBES",
+    "TUNED",
+    "AttentionProbe",
+    "AttentionWordsProbe",
+    "Checkpoint",
+    "Decoding",
+    "DecodingError",
+    "FixedOffset",
+    "HeadPredictor",
+    "Probe",
+    "Recipe",
+    "RelationOffset",
+    "SingleHead",
+    "State",
+    "TrainingError",
+    "WordsDistancesProbe",
+    "control_task",
+    "count_heads",
+    "decode",
+    "gold_heads",
+    "load_probe",
+    "make_probe",
+    "scored",
+    "uas",
+]

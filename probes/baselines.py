@@ -1,0 +1,168 @@
+"""What is known without training a probe: always the same distance, or a single attention head."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Self
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+from numpy import ndarray
+
+from corpora_loaders import Sentence
+from extractors import MapBatch
+from probes.examples import Example, examples, gold_heads, scored
+from probes.predictor import HeadPredictor
+
+OFFSETS = tuple(o for o in range(-5, 6) if o != 0)
+"""The fixed offsets that are tried: so many words to the right (+) or left (−), clipped to the first and last word."""
+
+DIRECTIONS = ("dep->head", "head->dep")
+"""Row and column of a map: the dependent attends to its head, or the head to its dependent."""
+
+
+class FixedOffset(HeadPredictor):
+    """The head is always so many words to the right (+) or left (−) of the word, or the first or last word.
+
+    Args:
+        offset: the distance; 1 is the right-branching baseline of Clark et al. (2019). None: the best of `OFFSETS` on
+            the training sentences, of equals the larger.
+
+    Attributes:
+        offset_: the distance used.
+    """
+
+    offset_: int
+
+    def __init__(self, offset: int | None = None) -> None:
+        self.offset = offset
+
+    def fit(self, batches: Iterable[MapBatch]) -> Self:
+        """Choose the offset, if none was given."""
+        if self.offset is not None:
+            self.offset_ = self.offset
+            return self
+        right = sum((_right_by_offset(s)[scored(s)].sum(0) for s in _sentences(batches)), np.zeros(len(OFFSETS)))
+        self.offset_ = _best(right)
+        return self
+
+    def predict(self, batches: Iterable[MapBatch]) -> list[Int[ndarray, " words"]]:
+        """The head of every word, sentence by sentence."""
+        return [_by_offset(np.full(len(s), self.offset_)) for s in _sentences(batches)]
+
+
+class RelationOffset(HeadPredictor):
+    """The best fixed offset of every relation on the training sentences. It is told the gold relation of each word.
+
+    So it is no parser but a ceiling of what position can give: a probe that beats it knows more than how far apart
+    the two words of a relation usually are. Relations that training does not have get the best offset of all words.
+
+    Attributes:
+        offsets_: by relation; the empty string for all others.
+    """
+
+    offsets_: dict[str, int]
+
+    def fit(self, batches: Iterable[MapBatch]) -> Self:
+        """Choose the offsets."""
+        right: defaultdict[str, ndarray] = defaultdict(lambda: np.zeros(len(OFFSETS)))
+        for sentence in _sentences(batches):
+            hits, known = _right_by_offset(sentence), scored(sentence)
+            for word in np.flatnonzero(known):
+                right[sentence.relations[word]] += hits[word]
+                right[""] += hits[word]
+        self.offsets_ = {relation: _best(counts) for relation, counts in right.items()} or {"": 1}
+        return self
+
+    def predict(self, batches: Iterable[MapBatch]) -> list[Int[ndarray, " words"]]:
+        """The head of every word, sentence by sentence."""
+        usual = self.offsets_[""]
+        return [
+            _by_offset(np.array([self.offsets_.get(relation, usual) for relation in s.relations], dtype=np.int64))
+            for s in _sentences(batches)
+        ]
+
+
+class SingleHead(HeadPredictor):
+    """The word that one attention head points to most, its head and direction chosen on the training sentences.
+
+    Special tokens and the word itself are left out, and the root is never predicted, as in the analysis of single heads
+    (Clark et al. 2019, §4.2). In a sentence of one word the word itself is predicted, which is wrong.
+
+    Attributes:
+        correct_: how often each head is right on the training sentences; shape (2, layers, heads), see `DIRECTIONS`.
+        total_: of how many words.
+        best_: direction, layer and head of the largest of them, 0-based; of equals the last.
+    """
+
+    correct_: Int[ndarray, "2 layers heads"]
+    total_: int
+    best_: tuple[int, int, int]
+
+    def fit(self, batches: Iterable[MapBatch]) -> Self:
+        """Count, and choose."""
+        correct, total = count_heads(batches)
+        self.correct_, self.total_ = correct, total
+        last = correct.size - 1 - int(correct.ravel()[::-1].argmax())
+        direction, layer, head = np.unravel_index(last, correct.shape)
+        self.best_ = int(direction), int(layer), int(head)
+        return self
+
+    def predict(self, batches: Iterable[MapBatch]) -> list[Int[ndarray, " words"]]:
+        """The head of every word, sentence by sentence."""
+        direction, layer, head = self.best_
+        predicted = []
+        for batch in batches:
+            heads = batch.maps.shape[2]
+            one = (slice(layer * heads + head, layer * heads + head + 1), direction)
+            predicted += [_most_attended(example, one[0])[one[1], 0] for example in examples([batch])]
+        return predicted
+
+
+def count_heads(batches: Iterable[MapBatch]) -> tuple[Int[ndarray, "2 layers heads"], int]:
+    """How often each head points to the syntactic head in both `DIRECTIONS`, and of how many words.
+
+    Words count as in a probe's score. These counts are plain float32 comparisons; `analyses.linguistic` decides near
+    ties in float64, so a few in 100,000 may differ.
+    """
+    correct, total, shape = np.zeros(0, dtype=np.int64), 0, (0, 0)
+    for batch in batches:
+        if not total and not correct.size:
+            shape = (batch.maps.shape[1], batch.maps.shape[2])
+            correct = np.zeros((2, shape[0] * shape[1]), dtype=np.int64)
+        for example in examples([batch]):
+            known = scored(example.sentence)
+            hits = _most_attended(example, slice(None)) == gold_heads(example.sentence)
+            correct += hits[..., known].sum(-1)
+            total += int(known.sum())
+    return correct.reshape(2, *shape), total
+
+
+def _most_attended(example: Example, heads: slice) -> Int[ndarray, "2 heads words"]:
+    """Number of the word that each word attends to most, and of the word that attends most to it."""
+    maps = example.maps[heads, example.words, example.words].numpy().copy()
+    n = maps.shape[-1]
+    maps[:, range(n), range(n)] = -np.inf
+    return np.stack([maps.argmax(-1), maps.argmax(-2)]) + 1
+
+
+def _sentences(batches: Iterable[MapBatch]) -> Iterable[Sentence]:
+    return (sentence for batch in batches for sentence in batch.sentences)
+
+
+def _by_offset(offsets: Int[ndarray, " words"]) -> Int[ndarray, " words"]:
+    n = len(offsets)
+    heads: Int[ndarray, " words"] = np.clip(np.arange(1, n + 1) + offsets, 1, n)
+    return heads
+
+
+def _right_by_offset(sentence: Sentence) -> Bool[ndarray, "words offsets"]:
+    n = len(sentence)
+    predicted = np.clip(np.arange(1, n + 1)[:, None] + np.array(OFFSETS), 1, n)
+    right: Bool[ndarray, "words offsets"] = predicted == gold_heads(sentence)[:, None]
+    return right
+
+
+def _best(right: Float[ndarray, " offsets"]) -> int:
+    return max(zip(right.tolist(), OFFSETS, strict=True))[1]

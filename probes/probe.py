@@ -1,0 +1,243 @@
+"""Trained probes with the manners of scikit-learn."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from itertools import chain
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import torch
+from jaxtyping import Float, Int
+from numpy import ndarray
+from safetensors.torch import load_file, save_file
+from torch import Generator
+
+from corpora_loaders import WordVectors
+from extractors import MapBatch
+from probes.decoding import Decoding, decode
+from probes.examples import examples
+from probes.predictor import HeadPredictor
+from probes.scorers import AttentionScorer, AttentionWordsScorer, DistanceScorer, Scorer
+from probes.training import PAPER, Checkpoint, Recipe, Report, TrainingError, one_thread, train
+
+_WEIGHTS, _DESCRIPTION = "probe.safetensors", "probe.json"
+
+
+class Probe(HeadPredictor):
+    """What all trained probes have in common.
+
+    Args:
+        recipe: how to train, see `probes.training.Recipe`.
+        random_state: seed of the initial weights and of the order of sentences.
+
+    Attributes:
+        scorer_: the trained `torch.nn.Module`.
+        shape_: layers and heads of the maps it was trained on.
+        kind_: kind of these maps.
+        history_: one row per epoch: ``epoch``, ``loss`` per word, ``train_uas`` (every sentence before the step on it),
+            ``dev_uas``.
+    """
+
+    name: ClassVar[str]
+    vectors: WordVectors | None = None
+    scorer_: Scorer
+    shape_: tuple[int, int]
+    kind_: str
+    history_: list[dict[str, Any]]
+
+    def __init__(self, *, recipe: Recipe = PAPER, random_state: int = 0) -> None:
+        self.recipe, self.random_state = recipe, random_state
+
+    def fit(
+        self,
+        batches: Iterable[MapBatch],
+        dev: Iterable[MapBatch] | None = None,
+        *,
+        report: Report = lambda _: None,
+        checkpoint: Checkpoint | None = None,
+    ) -> Self:
+        """Train on word maps and the heads of their sentences.
+
+        Args:
+            batches: read once per epoch, so a stream will do for one epoch only.
+            dev: to stop early by, if the recipe has patience, and to report.
+            report: told about the `probes.training.State` after every sentence.
+            checkpoint: go on from this file if it is there, and keep it.
+
+        Raises:
+            ValueError: token-level maps, a stream where the recipe reads more than once.
+            TrainingError: there is nothing to learn from, or the loss is no longer finite.
+        """
+        stream = iter(batches)
+        first = next(stream, None)
+        if first is None:
+            raise TrainingError("there is no sentence to learn from")
+        if stream is batches:
+            if self.recipe.epochs > 1:
+                raise ValueError(f"{self.recipe.epochs} epochs take batches that can be read again, not a stream")
+            batches = chain([first], stream)
+        shape = (first.maps.shape[1], first.maps.shape[2])
+        scorer = self._scorer(shape)
+        seed = self.random_state
+        history = train(scorer, batches, self.recipe, seed=seed, dev=dev, report=report, checkpoint=checkpoint)
+        self.scorer_, self.history_, self.shape_, self.kind_ = scorer, history, shape, first.kind
+        return self
+
+    def scores(self, batches: Iterable[MapBatch]) -> Iterator[Float[ndarray, "words candidates"]]:
+        """Score of every candidate for every word, sentence by sentence; candidate 0 is the root.
+
+        Raises:
+            ValueError: maps of another kind or shape than those it was trained on.
+        """
+        with torch.inference_mode(), one_thread():
+            for example in examples(map(self._checked, batches)):
+                yield self.scorer_(example).numpy()
+
+    def predict(self, batches: Iterable[MapBatch], decoding: Decoding = "argmax") -> list[Int[ndarray, " words"]]:
+        """The head of every word, sentence by sentence in the order of the batches: 1-based, 0 for the root.
+
+        Args:
+            batches: word maps of the kind and shape that the probe was trained on.
+            decoding: ``"argmax"`` word by word, as the paper does; ``"tree"``: the best tree, see `decode`.
+        """
+        return [decode(scores, decoding) for scores in self.scores(batches)]
+
+    def save(self, folder: str | Path) -> None:
+        """Write ``probe.safetensors`` and ``probe.json``; word vectors are named by their SHA-256, not copied."""
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        save_file({name: p.detach() for name, p in self.scorer_.named_parameters()}, folder / _WEIGHTS)
+        vectors = self.vectors
+        described = {
+            "probe": self.name,
+            "layers": self.shape_[0],
+            "heads": self.shape_[1],
+            "kind": self.kind_,
+            "parameters": self.n_parameters,
+            "recipe": asdict(self.recipe),
+            "random_state": self.random_state,
+            "options": self._options(),
+            "vectors": vectors and {"dimensions": vectors.dimensions, "sha256": vectors.sha256},
+            "history": self.history_,
+        }
+        text = json.dumps(described, indent=2, ensure_ascii=False) + "\n"
+        (folder / _DESCRIPTION).write_text(text, encoding="utf-8")
+
+    @property
+    def n_parameters(self) -> int:
+        """How many numbers were learned."""
+        return sum(p.numel() for p in self.scorer_.parameters())
+
+    def _scorer(self, shape: tuple[int, int]) -> Scorer:
+        """A scorer with initial weights."""
+        raise NotImplementedError
+
+    def _options(self) -> dict[str, Any]:
+        """Arguments of its own, other than vectors."""
+        return {}
+
+    def _generator(self) -> Generator:
+        return Generator().manual_seed(self.random_state)
+
+    def _checked(self, batch: MapBatch) -> MapBatch:
+        found = (batch.kind, (batch.maps.shape[1], batch.maps.shape[2]))
+        if found != (self.kind_, self.shape_):
+            raise ValueError(f"trained on maps {self.kind_!r} of {self.shape_} layers and heads, these are {found}")
+        return batch
+
+
+class AttentionProbe(Probe):
+    """p(c | i) ∝ exp Σ_k w_k A^k[i, c] + u_k A^k[c, i]: one weight per head and direction (Clark et al. 2019, §5)."""
+
+    name = "attention"
+
+    @property
+    def coef_(self) -> Float[ndarray, "2 layers heads"]:
+        """The learned weights; direction 0 is ``dep->head`` (w), 1 ``head->dep`` (u)."""
+        return self.scorer_.get_parameter("weight").detach().view(2, *self.shape_).numpy()
+
+    def _scorer(self, shape: tuple[int, int]) -> Scorer:
+        return AttentionScorer(shape[0] * shape[1], self._generator())
+
+
+class AttentionWordsProbe(Probe):
+    """The same with weights that depend on the vectors of the two words (Clark et al. 2019, §5)."""
+
+    name = "attention+words"
+
+    def __init__(self, vectors: WordVectors, *, recipe: Recipe = PAPER, random_state: int = 0) -> None:
+        super().__init__(recipe=recipe, random_state=random_state)
+        self.vectors: WordVectors = vectors
+
+    def _scorer(self, shape: tuple[int, int]) -> Scorer:
+        return AttentionWordsScorer(shape[0] * shape[1], self.vectors, self._generator())
+
+
+class WordsDistancesProbe(Probe):
+    """No attention: a network of one hidden layer sees the two words and their distance (the paper's baseline)."""
+
+    name = "words+distances"
+
+    def __init__(
+        self, vectors: WordVectors, *, hidden: int = 256, recipe: Recipe = PAPER, random_state: int = 0
+    ) -> None:
+        super().__init__(recipe=recipe, random_state=random_state)
+        self.vectors: WordVectors = vectors
+        self.hidden = hidden
+
+    def _scorer(self, shape: tuple[int, int]) -> Scorer:
+        del shape
+        return DistanceScorer(self.vectors, self.hidden, self._generator())
+
+    def _options(self) -> dict[str, Any]:
+        return {"hidden": self.hidden}
+
+
+PROBES = ("attention", "attention+words", "words+distances")
+"""Names of all trained probes."""
+
+
+def make_probe(name: str, vectors: WordVectors | None = None, **arguments: Any) -> Probe:
+    """A probe by its name, with vectors if it reads words.
+
+    Raises:
+        ValueError: an unknown name, or vectors are missing.
+    """
+    if name not in PROBES:
+        raise ValueError(f"unknown probe {name!r}; choose from: {', '.join(PROBES)}")
+    if name == AttentionProbe.name:
+        return AttentionProbe(**arguments)
+    if vectors is None:
+        raise ValueError(f"the probe {name!r} takes word vectors")
+    return (AttentionWordsProbe if name == AttentionWordsProbe.name else WordsDistancesProbe)(vectors, **arguments)
+
+
+def load_probe(folder: str | Path, vectors: WordVectors | None = None) -> Probe:
+    """A probe that `Probe.save` wrote.
+
+    Args:
+        folder: where it is.
+        vectors: of the same file as in training, if the probe reads words.
+
+    Raises:
+        ValueError: other vectors than in training, or weights that do not fit.
+    """
+    described = json.loads((Path(folder) / _DESCRIPTION).read_text(encoding="utf-8"))
+    expected = described["vectors"]
+    if expected and vectors and expected != {"dimensions": vectors.dimensions, "sha256": vectors.sha256}:
+        raise ValueError(f"the probe was trained with other vectors: sha256 {expected['sha256']}")
+    probe = make_probe(
+        described["probe"],
+        vectors,
+        recipe=Recipe(**described["recipe"]),
+        random_state=described["random_state"],
+        **described["options"],
+    )
+    probe.shape_ = (described["layers"], described["heads"])
+    probe.kind_, probe.history_ = described["kind"], described["history"]
+    probe.scorer_ = probe._scorer(probe.shape_)
+    probe.scorer_.load_state_dict(load_file(Path(folder) / _WEIGHTS))
+    return probe

@@ -1,0 +1,154 @@
+"""What probes compute: a score of every candidate head for every word of a sentence.
+
+Candidates are ROOT (index 0) and the words (index = number), the word itself among them, as in the published code of
+Clark et al. (2019, §5). ROOT comes first in attention, in word vectors and in distances alike; that code put it first
+in the one and last in the others, so that every word was paired with its neighbour's vector.
+
+Notation: i the dependent, c the candidate, A^k the word map of attention head k with rows from and columns to. Every
+head gives two features, A^k[i, c] (``dep->head``: the dependent attends to the candidate) and A^k[c, i]
+(``head->dep``). ROOT has no place in the map; its feature is s · A^k[i, CLS] + e · A^k[i, SEP], in the other direction
+s · A^k[CLS, i] + e · A^k[SEP, i], with s and e learned and the same for all heads.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from jaxtyping import Float
+from torch import Generator, Tensor, nn
+
+from corpora_loaders import WordVectors
+from probes.examples import Example
+
+Scores = Float[Tensor, "words candidates"]
+
+DISTANCES = 8
+"""Planes of `DistanceScorer`."""
+
+
+def glorot(*shape: int, fan: tuple[int, int], generator: Generator) -> nn.Parameter:
+    """Uniform within ±√(6 / (fan in + fan out)) (Glorot & Bengio 2010), as TensorFlow 1 draws by default."""
+    bound = math.sqrt(6 / sum(fan))
+    return nn.Parameter((2 * torch.rand(shape, generator=generator) - 1) * bound)
+
+
+class Scorer(nn.Module):
+    """Scores of all candidates for all words of one sentence; subclasses say how."""
+
+    def forward(self, example: Example) -> Scores:
+        """Shape (words, words + 1)."""
+        raise NotImplementedError
+
+
+class AttentionScorer(Scorer):
+    """Σ_k w_k A^k[i, c] + u_k A^k[c, i] (Clark et al. 2019, §5, attention-only).
+
+    Args:
+        n_maps: layers × heads.
+        generator: for the initial weights.
+
+    Attributes:
+        weight: w (``dep->head``) and u (``head->dep``), shape (2, n_maps).
+        root: s and e, shape (2,).
+    """
+
+    def __init__(self, n_maps: int, generator: Generator) -> None:
+        super().__init__()
+        self.weight = glorot(2, n_maps, fan=(2 * n_maps, 2 * n_maps), generator=generator)
+        self.root = glorot(2, fan=(1, 1), generator=generator)
+
+    def forward(self, example: Example) -> Scores:
+        """Shape (words, words + 1)."""
+        n = example.maps.shape[-1]
+        mixed = (self.weight @ example.maps.flatten(1)).view(2, n, n)
+        words = (mixed[0] + mixed[1].T)[example.words]  # [dependent, any position]
+        root = words @ (example.ends.to(words) @ self.root)
+        return torch.cat([root[:, None], words[:, example.words]], dim=1)
+
+
+class AttentionWordsScorer(Scorer):
+    """The same with weights that depend on the two words: W (v_i ⊕ v_c) + b in the place of w and u (§5).
+
+    ROOT and words without a vector have zeros for v.
+
+    Args:
+        n_maps: layers × heads.
+        vectors: of the words; they are not trained.
+        generator: for the initial weights.
+
+    Attributes:
+        dependent, candidate: the two halves of W, shape (2 · n_maps, dimensions); ``dep->head`` first.
+        bias: b, shape (2 · n_maps,).
+        root: s and e, shape (2,).
+    """
+
+    def __init__(self, n_maps: int, vectors: WordVectors, generator: Generator) -> None:
+        super().__init__()
+        self.vectors = vectors
+        d = vectors.dimensions
+        self.dependent = glorot(2 * n_maps, d, fan=(2 * d, 2 * n_maps), generator=generator)
+        self.candidate = glorot(2 * n_maps, d, fan=(2 * d, 2 * n_maps), generator=generator)
+        self.bias = nn.Parameter(torch.zeros(2 * n_maps))
+        self.root = glorot(2, fan=(1, 1), generator=generator)
+
+    def parts(self, example: Example) -> tuple[Float[Tensor, "words features"], Float[Tensor, "words features"]]:
+        """The weights of the heads as what the dependent gives, b included, and what the candidate adds to it."""
+        v = torch.from_numpy(self.vectors(example.sentence.words)).to(self.bias)
+        return torch.addmm(self.bias, v, self.dependent.T), v @ self.candidate.T
+
+    def forward(self, example: Example) -> Scores:
+        """Shape (words, words + 1)."""
+        maps = example.maps
+        of_dependent, of_candidate = self.parts(example)
+        both = torch.cat([maps, maps.transpose(-1, -2)])[:, example.words]  # [feature, dependent, any position]
+        pairs = both[:, :, example.words]
+        words = torch.einsum("if,fic->ic", of_dependent, pairs) + torch.einsum("cf,fic->ic", of_candidate, pairs)
+        to_ends = both @ (example.ends.to(both) @ self.root)  # [feature, dependent]
+        root = torch.einsum("if,fi->i", of_dependent, to_ends)
+        return torch.cat([root[:, None], words], dim=1)
+
+
+class DistanceScorer(Scorer):
+    """A network of one hidden layer that sees the two words and how far apart they are, and no map.
+
+    It sees v_i ⊕ v_c and eight planes: (c − i)/n to the right and (i − c)/n to the left, whether c − i is 0, −1, 1, −2,
+    2, and whether c is ROOT; then tanh and one output (published code of Clark et al. 2019; the constant plane of
+    zeros there is left out).
+
+    Args:
+        vectors: of the words; they are not trained.
+        hidden: size of the hidden layer.
+        generator: for the initial weights.
+    """
+
+    def __init__(self, vectors: WordVectors, hidden: int, generator: Generator) -> None:
+        super().__init__()
+        self.vectors = vectors
+        d, fan = vectors.dimensions, (2 * vectors.dimensions + DISTANCES, hidden)
+        self.dependent = glorot(hidden, d, fan=fan, generator=generator)
+        self.candidate = glorot(hidden, d, fan=fan, generator=generator)
+        self.distance = glorot(hidden, DISTANCES, fan=fan, generator=generator)
+        self.bias = nn.Parameter(torch.zeros(hidden))
+        self.output = glorot(hidden, fan=(hidden, 1), generator=generator)
+        self.output_bias = nn.Parameter(torch.zeros(()))
+
+    def forward(self, example: Example) -> Scores:
+        """Shape (words, words + 1)."""
+        v = torch.from_numpy(self.vectors(example.sentence.words)).to(self.bias)
+        of_dependent = torch.addmm(self.bias, v, self.dependent.T)
+        of_candidate = nn.functional.pad(v @ self.candidate.T, (0, 0, 1, 0))  # ROOT has zeros
+        hidden = distances(len(v)).to(self.bias) @ self.distance.T
+        hidden = hidden + of_dependent[:, None] + of_candidate[None]
+        # The output's bias is the same for all candidates; it is there because the published network has it.
+        return torch.tanh(hidden) @ self.output + self.output_bias
+
+
+def distances(n: int) -> Float[Tensor, "n candidates planes"]:
+    """The planes of `DistanceScorer` for a sentence of n words; ROOT has the last one only."""
+    number = torch.arange(1, n + 1)
+    apart = number[None] - number[:, None]  # c − i
+    planes = [apart.clamp(min=0) / n, (-apart).clamp(min=0) / n, *((apart == k).float() for k in (0, -1, 1, -2, 2))]
+    words = nn.functional.pad(torch.stack(planes, dim=-1), (0, 1))
+    root = torch.eye(DISTANCES)[-1].expand(n, 1, DISTANCES)
+    return torch.cat([root, words], dim=1)
