@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from corpora_loaders.errors import CorpusError
 
@@ -53,7 +53,7 @@ def numbered_lines(path: str | Path) -> Iterator[tuple[int, str]]:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[IO[bytes]]:
+def _opened(path: Path) -> Iterator[IO[bytes] | gzip.GzipFile]:
     """The bytes of a file, decompressed."""
     archive = archive_of(path)
     if archive.exists() and not archive.is_file():
@@ -65,9 +65,8 @@ def _opened(path: Path) -> Iterator[IO[bytes]]:
         with zipfile.ZipFile(archive) as zipped, zipped.open(_member(zipped, archive, path)) as stream:
             yield stream
     else:
-        opened: Any = gzip.open(archive) if magic.startswith(_GZIP_MAGIC) else archive.open("rb")
-        with opened as stream:
-            yield stream
+        with archive.open("rb") as file:
+            yield gzip.GzipFile(fileobj=file) if magic.startswith(_GZIP_MAGIC) else file
 
 
 def archive_of(path: str | Path) -> Path:
