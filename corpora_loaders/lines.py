@@ -18,7 +18,8 @@ WHOLE_NUMBER = re.compile(r"[0-9]{1,9}")
 """What `int` takes, whatever a file holds: no digits of other scripts, and not thousands of them."""
 
 _GZIP_MAGIC = b"\x1f\x8b"
-_ZIP_MAGIC = b"PK\x03\x04"
+_ZIP_MAGICS = (b"PK\x03\x04", b"PK\x05\x06")  # the second of an empty one
+_MACOS = "__MACOSX/"  # where the Finder puts its own notes on the files
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -32,7 +33,8 @@ def numbered_lines(path: str | Path) -> Iterator[tuple[int, str]]:
 
     Raises:
         CorpusError: no such file, a folder or pipe (a corpus is read more than once), not UTF-8 (with the
-            line), a broken gzip or zip file, or a zip file in which no single file is meant.
+            line), a broken gzip or zip file, a zip file that is encrypted or compressed in a way that Python does not
+            know, or one in which no single file is meant.
     """
     path = Path(path)
     number = 0
@@ -44,10 +46,12 @@ def numbered_lines(path: str | Path) -> Iterator[tuple[int, str]]:
                 yield number, raw.rstrip(b"\r\n").decode("utf-8")
     except UnicodeDecodeError as error:
         raise CorpusError(f"not UTF-8 ({error.reason}); convert the file first", file=path, line=number) from error
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise CorpusError(f"broken gzip file: {error}", file=path, line=number + 1) from error
-    except zipfile.BadZipFile as error:
-        raise CorpusError(f"broken zip file: {error}", file=path, line=number + 1) from error
+    except (EOFError, gzip.BadGzipFile, zipfile.BadZipFile, zlib.error) as error:
+        what = "zip" if isinstance(error, zipfile.BadZipFile) or zipfile.is_zipfile(archive_of(path)) else "gzip"
+        message = f"broken {what} file: {str(error) or 'it ends too early'}"
+        raise CorpusError(message, file=path, line=number + 1) from error
+    except RuntimeError as error:  # encrypted, or an unknown compression
+        raise CorpusError(f"cannot read the zip file: {error}; unpack it first", file=path) from error
     except OSError as error:
         raise CorpusError(f"cannot read the file: {error.strerror or error}", file=path) from error
 
@@ -61,30 +65,31 @@ def _opened(path: Path) -> Iterator[IO[bytes] | gzip.GzipFile]:
         raise CorpusError(f"this is {what}", file=path)
     with archive.open("rb") as file:
         magic = file.read(4)
-    if magic == _ZIP_MAGIC:
+    if magic in _ZIP_MAGICS:
         with zipfile.ZipFile(archive) as zipped, zipped.open(_member(zipped, archive, path)) as stream:
             yield stream
     else:
-        with archive.open("rb") as file:
+        with path.open("rb") as file:
             yield gzip.GzipFile(fileobj=file) if magic.startswith(_GZIP_MAGIC) else file
 
 
 def archive_of(path: str | Path) -> Path:
-    """The file on disk: the path itself, or the zip file that it points into."""
+    """The file on disk: the path itself, or the zip file that it points into as if that were a folder."""
     path = Path(path)
-    return next((parent for parent in path.parents if zipfile.is_zipfile(parent)), path) if not path.exists() else path
+    return path if path.exists() else next((parent for parent in path.parents if parent.is_file()), path)
 
 
 def _member(zipped: zipfile.ZipFile, archive: Path, path: Path) -> str:
-    members = [info.filename for info in zipped.infolist() if not info.is_dir()]
+    members = [info.filename for info in zipped.infolist() if not info.is_dir() and _MACOS not in info.filename]
     wanted = path.relative_to(archive).as_posix() if path != archive else None
     if wanted is None and len(members) == 1:
         return members[0]
     if wanted in members:
         return wanted
+    if not members:
+        raise CorpusError("a zip file with nothing in it", file=path)
     listed = ", ".join(members[:6]) + (", …" if len(members) > 6 else "")
-    example = f"{archive}/{members[0]}" if members else ""
-    raise CorpusError(f"a zip file of {listed or 'nothing'}; name one of them, as in {example}", file=path)
+    raise CorpusError(f"a zip file of {listed}; name one of them, as in {archive}/{members[0]}", file=path)
 
 
 def file_sha256(path: str | Path) -> str:

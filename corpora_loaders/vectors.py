@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import dropwhile
 from pathlib import Path
 
 import numpy as np
@@ -74,7 +75,7 @@ def load_vectors(path: str | Path, words: Iterable[str] | None = None) -> WordVe
     """Read a file of word vectors, plain or in a gzip or zip file, with or without a header ``count dimensions``.
 
     Fields are separated by blanks or tabs. A word may contain blanks, as some of GloVe 840B do. The number of fields is
-    checked in every line, the numbers themselves where a word is kept.
+    checked in every line, the numbers themselves in the first and where a word is kept.
 
     Args:
         path: the file; one of several in a zip file is named like a file in a folder.
@@ -95,10 +96,10 @@ def load_vectors(path: str | Path, words: Iterable[str] | None = None) -> WordVe
             continue
         fields = line.split(" ")
         if number == 1 and len(fields) == 2 and all(map(WHOLE_NUMBER.fullmatch, fields)):
-            announced, dimensions, first = int(fields[0]), int(fields[1]), 1
+            announced, dimensions = int(fields[0]), int(fields[1])
             continue
         if dimensions is None:
-            dimensions, first = len([value for value in fields[1:] if value]), number
+            dimensions, first = len(_after_word(fields)), number
         word, values = _parted(fields, dimensions, first, path, number)
         in_file += 1
         if word in index:
@@ -106,6 +107,8 @@ def load_vectors(path: str | Path, words: Iterable[str] | None = None) -> WordVe
         elif wanted is None or word in wanted:
             index[word] = len(kept)
             kept.append(_numbers(values, path, number))
+        elif in_file == 1:
+            _numbers(values, path, number)
     if not in_file or not dimensions:
         raise CorpusError("there is no vector in it; expected lines of a word and its numbers", file=path)
     array = np.stack(kept) if kept else np.zeros((0, dimensions), dtype=np.float32)
@@ -113,22 +116,25 @@ def load_vectors(path: str | Path, words: Iterable[str] | None = None) -> WordVe
 
 
 def _parted(fields: list[str], dimensions: int, first: int, path: str | Path, number: int) -> tuple[str, list[str]]:
-    """The word and its values; a word with blanks in it is told from too many numbers by not being all numbers."""
-    if len(fields) == dimensions + 1:
+    """The word and its values; ``first`` is the line that told how many they are, 0 for the header."""
+    if len(fields) == dimensions + 1 and dimensions:
         return fields[0], fields[1:]
-    fields = [fields[0], *(value for value in fields[1:] if value)]
-    values = len(fields) - 1
-    inner = fields[1 : values - dimensions + 1]
-    if values < dimensions or any(map(_is_number, inner)) or not dimensions:
-        found = values if values < dimensions else sum(map(_is_number, fields[1:]))
+    values = _after_word(fields)
+    if len(values) != dimensions or not dimensions:
+        expected = f"that of line {first} {dimensions}" if first else f"the header announces {dimensions}"
         raise CorpusError(
-            f"the vector of {fields[0][:40]!r} has {found} numbers, that of line {first} {dimensions}"
+            f"the vector of {fields[0][:40]!r} has {len(values)} numbers, {expected}"
             if number != first
             else f"expected a word and its numbers, found {' '.join(fields)[:60]!r}",
             file=path,
             line=number,
         )
-    return " ".join([fields[0], *inner]), fields[1 + len(inner) :]
+    return " ".join([value for value in fields if value][:-dimensions]), values
+
+
+def _after_word(fields: list[str]) -> list[str]:
+    """The values of a line whose word may have blanks in it: all from the first number after its beginning on."""
+    return list(dropwhile(lambda value: not _is_number(value), filter(None, fields[1:])))
 
 
 def _is_number(value: str) -> bool:
@@ -141,7 +147,8 @@ def _is_number(value: str) -> bool:
 
 def _numbers(values: list[str], path: str | Path, line: int) -> Vectors:
     try:
-        vector = np.array(values, dtype=np.float32)
+        with np.errstate(over="ignore"):  # infinite is said below
+            vector = np.array(values, dtype=np.float32)
     except ValueError:
         wrong = next(value for value in values if not _is_number(value))
         raise CorpusError(f"{wrong[:40]!r} is not a number", file=path, line=line) from None

@@ -29,6 +29,7 @@ from extractors.kinds import get_kind
 from extractors.layers import FFBias
 from extractors.making import Merge, Normalize
 from extractors.map_batch import MapBatch
+from extractors.pieces import Segment
 from extractors.replacing import replacing
 
 StoreType = Literal["float32", "float16"]
@@ -88,7 +89,7 @@ class StoredMaps(Sequence[MapBatch]):
             sentences=(sentence,),
             kind=self.kind,
             noise=get_kind(self.kind).noise,
-            recompute=None if exact is None else lambda _: [exact(sentence)],
+            recompute=None if exact is None else lambda indices: [exact(sentence) for _ in indices],
         )
 
     def __iter__(self) -> Iterator[MapBatch]:
@@ -148,7 +149,7 @@ def store_maps(
 
     Raises:
         ValueError: as `extract`, or an unknown ``dtype``.
-        ExtractionError: the disk is too small, or no sentence could be read.
+        ExtractionError: the disk is too small, a value is too large for float16, or no sentence could be read.
         ModelError: as `extract`.
     """
     if dtype not in _TYPES:
@@ -180,7 +181,7 @@ def store_maps(
     places.sort(key=lambda place: place[2])
 
     def exact(sentence: Sentence) -> Tensor:
-        return next(extract(encoder.double, [sentence], **options, log=ExtractionLog())).maps[0]
+        return next(extract(encoder.double, [sentence], **options, log=ExtractionLog())).maps[0].cpu()
 
     return StoredMaps(
         folder=own,
@@ -211,12 +212,9 @@ class _Maker:
         """What is in a part, after making it if need be."""
         first = number * WINDOW
         own = self.sentences[first : first + WINDOW]
-        record = self.folder / f"{number:04d}.json"
-        if record.exists():
-            found: dict[str, Any] = json.loads(record.read_text(encoding="utf-8"))
-            if all(self._size(number, shard) == size for shard, size in enumerate(found["bytes"])):
-                self.advance(len(own))
-                return found
+        if (there := self._there(number)) is not None:
+            self.advance(len(own))
+            return there
         log = ExtractionLog()
         numbers: dict[int, list[int]] = {}  # a sentence may be there twice
         for at, sentence in enumerate(own, start=first):
@@ -228,10 +226,12 @@ class _Maker:
         for batch in extract(self.encoder, own, log=log, **self.options):
             if not shape:
                 shape = tuple(batch.maps.shape[1:3])
-                self._check_space(first, shape)
+                self._check_space(number, shape)
             for row, (sentence, length) in enumerate(zip(batch.sentences, batch.lengths.tolist(), strict=True)):
                 at = numbers[id(sentence)].pop()
                 cut = batch.maps[row, ..., :length, :length].to("cpu", _TYPES[self.dtype], copy=True)
+                if self.dtype == "float16" and not cut.isfinite().all():
+                    raise ExtractionError(f"sentence {sentence.id!r}: a map is too large for float16; use float32")
                 waiting[str(at)] = cut.contiguous()
                 maps.append((at, len(shards), batch.special[row].nonzero().flatten().tolist()))
             if sum(cut.nbytes for cut in waiting.values()) > _SHARD_BYTES:
@@ -251,9 +251,21 @@ class _Maker:
             "skipped": [(numbers[id(one.sentence)].pop(), one.reason) for one in log.skipped],
             "bytes": shards,
         }
-        with replacing(record) as partial:
+        with replacing(self._record(number)) as partial:
             partial.write_text(json.dumps(found), encoding="utf-8")
         return found
+
+    def _record(self, number: int) -> Path:
+        return self.folder / f"{number:04d}.json"
+
+    def _there(self, number: int) -> dict[str, Any] | None:
+        """What is in a part; None if it has to be made."""
+        try:
+            found: dict[str, Any] = json.loads(self._record(number).read_text(encoding="utf-8"))
+        except (FileNotFoundError, ValueError):
+            return None
+        whole = all(self._size(number, shard) == size for shard, size in enumerate(found["bytes"]))
+        return found if whole else None
 
     def _size(self, part: int, shard: int) -> int | None:
         path = self.folder / _shard_name(part, shard)
@@ -261,13 +273,21 @@ class _Maker:
 
     def _write(self, part: int, shard: int, maps: dict[str, Tensor]) -> int:
         path = self.folder / _shard_name(part, shard)
-        with replacing(path) as partial:
-            save_file(maps, partial)
+        try:
+            with replacing(path) as partial:
+                save_file(maps, partial)
+        except SafetensorError as error:
+            raise ExtractionError(f"{path}: maps cannot be written: {error}") from error
         return path.stat().st_size
 
-    def _check_space(self, first: int, shape: Sequence[int]) -> None:
-        """What is still to come must fit on the disk."""
-        cells = sum((len(sentence) + 2) ** 2 for sentence in self.sentences[first:])
+    def _check_space(self, number: int, shape: Sequence[int]) -> None:
+        """What is still to come from a part on must fit on the disk."""
+        limits = [limit for limit in (self.encoder.max_length, self.options["max_length"]) if limit is not None]
+        cells = 0
+        for first in range(number * WINDOW, len(self.sentences), WINDOW):
+            if first == number * WINDOW or self._there(first // WINDOW) is None:
+                lengths = map(len, self.sentences[first : first + WINDOW])
+                cells += sum((n + 2) ** 2 for n in lengths if all(n <= limit for limit in limits))
         needed = cells * shape[0] * shape[1] * torch.finfo(_TYPES[self.dtype]).bits // 8
         free = shutil.disk_usage(self.folder).free
         if needed > free:
@@ -282,12 +302,17 @@ def _key(encoder: Encoder, sentences: Sequence[Sentence], options: dict[str, Any
     words = hashlib.sha256()
     for sentence in sentences:
         words.update(json.dumps(sentence.words, ensure_ascii=False).encode())
+        if isinstance(sentence, Segment):
+            words.update(json.dumps([sentence.pieces.ids, sentence.pieces.segment_ids]).encode())
     config = encoder.model.config.to_dict()
+    tokenizer = json.loads(encoder.tokenizer.backend_tokenizer.to_str())
+    tokenizer |= {"padding": None, "truncation": None}  # as the last call left them; sentences are read without
     made_of = {
         "format": _FORMAT,
+        "window": WINDOW,
         "weights": encoder.weights_sha256(),
         "config": {name: value for name, value in config.items() if name not in _NOT_CONFIGURATION},
-        "tokenizer": hashlib.sha256(encoder.tokenizer.backend_tokenizer.to_str().encode()).hexdigest(),
+        "tokenizer": hashlib.sha256(json.dumps(tokenizer).encode()).hexdigest(),
         "sentences": len(sentences),
         "words": words.hexdigest(),
         **options,

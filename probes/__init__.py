@@ -15,6 +15,7 @@ from probes.probe import (
     make_probe,
 )
 from probes.training import PAPER, TUNED, Checkpoint, Recipe, State, TrainingError
+from probes.weights import ArcWeights, added_up, arc_weights
 
 __all__ = [
     "DIRECTIONS",
@@ -22,6 +23,7 @@ __all__ = [
     "PAPER",
     "PROBES",
     "TUNED",
+    "ArcWeights",
     "AttentionProbe",
     "AttentionWordsProbe",
     "Checkpoint",
@@ -36,6 +38,8 @@ __all__ = [
     "State",
     "TrainingError",
     "WordsDistancesProbe",
+    "added_up",
+    "arc_weights",
     "control_task",
     "count_heads",
     "decode",

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Generator, Tensor, nn
 
 from corpora_loaders import WordVectors
@@ -58,6 +58,11 @@ class AttentionScorer(Scorer):
         self.weight = glorot(2, n_maps, fan=(2 * n_maps, 2 * n_maps), generator=generator)
         self.root = glorot(2, fan=(1, 1), generator=generator)
 
+    def weights(self, example: Example, candidate: Int[Tensor, " words"]) -> Float[Tensor, "words features"]:
+        """The weight of every head in both directions for each word and one candidate word of it (0-based)."""
+        del example
+        return self.weight.flatten().expand(len(candidate), -1)
+
     def forward(self, example: Example) -> Scores:
         """Shape (words, words + 1)."""
         n = example.maps.shape[-1]
@@ -91,6 +96,11 @@ class AttentionWordsScorer(Scorer):
         self.candidate = glorot(2 * n_maps, d, fan=(2 * d, 2 * n_maps), generator=generator)
         self.bias = nn.Parameter(torch.zeros(2 * n_maps))
         self.root = glorot(2, fan=(1, 1), generator=generator)
+
+    def weights(self, example: Example, candidate: Int[Tensor, " words"]) -> Float[Tensor, "words features"]:
+        """The weight of every head in both directions for each word and one candidate word of it (0-based)."""
+        of_dependent, of_candidate = self.parts(example)
+        return of_dependent + of_candidate[candidate]
 
     def parts(self, example: Example) -> tuple[Float[Tensor, "words features"], Float[Tensor, "words features"]]:
         """The weights of the heads as what the dependent gives, b included, and what the candidate adds to it."""

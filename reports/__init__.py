@@ -5,6 +5,8 @@ from reports.dependency import write_dependency
 from reports.json_text import records, to_json
 from reports.norms import NormResults, write_norms
 from reports.page import Section, write_report
+from reports.probe import ProbeResults, write_probe
+from reports.probe_terminal import probe_table
 from reports.provenance import git_commit, versions
 from reports.run_folder import RunFolder, RunFolderError
 from reports.surface import ClusterResults, SurfaceResults, write_clusters, write_surface
@@ -16,6 +18,7 @@ __all__ = [
     "ClusterResults",
     "CoreferenceResults",
     "NormResults",
+    "ProbeResults",
     "RunFolder",
     "RunFolderError",
     "Section",
@@ -25,6 +28,7 @@ __all__ = [
     "coreference_table",
     "git_commit",
     "norms_table",
+    "probe_table",
     "records",
     "surface_table",
     "to_json",
@@ -34,6 +38,7 @@ __all__ = [
     "write_csv",
     "write_dependency",
     "write_norms",
+    "write_probe",
     "write_report",
     "write_surface",
 ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
@@ -23,9 +22,16 @@ from scripts.dependency import DependencyOptions
 from scripts.errors import UsageError
 from scripts.job import Job, Outcome
 from scripts.norms import NormsOptions
-from scripts.options import OptionalNumber
+from scripts.options import OptionalNumber, check_seed, default_folder
 from scripts.progress import Stages
-from scripts.record import describe_command, describe_corpus, describe_model, describe_reading, warnings_of
+from scripts.record import (
+    closing_lines,
+    describe_command,
+    describe_corpus,
+    describe_model,
+    describe_reading,
+    warnings_of,
+)
 from scripts.surface import ReadingOptions, SurfaceOptions
 
 ANALYSES = {
@@ -167,7 +173,7 @@ class Analyze:
     def run(self, arguments: Sequence[str] = ()) -> int:
         """Do it; returns the exit status."""
         self._check()
-        out = self.out or Path("runs") / _slug(self.model, self.text or self.corpus or (SAMPLE,))
+        out = self.out or default_folder(self.model, self.text or self.corpus or (SAMPLE,))
         from reports import RunFolder
 
         with RunFolder(out, overwrite=self.overwrite) as folder:
@@ -212,8 +218,7 @@ class Analyze:
                 raise UsageError(f"--{name.replace('_', '-')} must be at least 1, not {value}")
         if self.replicates < 0:
             raise UsageError(f"--replicates must not be negative, not {self.replicates}")
-        if not 0 <= self.seed < 2**32:
-            raise UsageError(f"--seed must be from 0 to {2**32 - 1}, not {self.seed}")
+        check_seed(self.seed)
         for name in ("controls", "reading", "surface", "clusters", "norms", "coreference"):
             getattr(self, name).check()
 
@@ -280,20 +285,4 @@ class Analyze:
         console = Console(width=None if sys.stdout.isatty() else WIDE, highlight=False, markup=False, soft_wrap=False)
         for place, outcome in enumerate(outcomes):
             console.print(*([""] if place else []), outcome.show(console.width), sep="\n")
-        model, corpus, sentences = run["model"], run["corpus"], run["sentences"]
-        lines = ["", f"{model['name']}, {model['layers']} layers × {model['heads']} heads"]
-        if self.model == DEMO:
-            lines.append("The demo model's weights were verified by sha256.")
-        skipped = len(sentences["skipped"])
-        lines.append(
-            f"{corpus['unit'].capitalize()} read: {sentences['read']:,}, skipped: {skipped:,}"
-            + (" (see the report)" if skipped else "")
-        )
-        lines += [f"Careful: {warning}" for warning in run["warnings"]]
-        lines += [f"Report: {out / 'report.html'}", f"Tables: {out / 'tables'}"]
-        console.print("\n".join(lines), soft_wrap=True)
-
-
-def _slug(model: str, corpus: Sequence[str]) -> str:
-    names = [model.rstrip("/").rsplit("/", 1)[-1], *(Path(c).name.split(".", 1)[0] for c in corpus[:1])]
-    return re.sub(r"[^\w.-]+", "_", "-".join(names))
+        console.print("\n".join(closing_lines(run, out)), soft_wrap=True)

@@ -13,6 +13,7 @@ from corpora_loaders import AttentionologyError
 from scripts.analyze import Analyze
 from scripts.doctor import Doctor
 from scripts.errors import UsageError
+from scripts.probe import Probe
 
 DESCRIPTION = """What do the attention heads of a transformer encoder know about language?
 
@@ -25,6 +26,9 @@ $ attentionology analyze --model google-bert/bert-base-uncased --corpus TREEBANK
 On a coreference corpus (CoNLL-2012, CorefUD, GAP, WinoBias), to the ends of its documents:
 $ attentionology analyze --analyses coreference --corpus FILE --stride 256
 
+Train probes on the attention of all heads together:
+$ attentionology probe --train TRAIN.conllu --test DEV.conllu --vectors glove.6B.zip/glove.6B.100d.txt
+
 Before trusting a model that you have not used here:
 $ attentionology doctor --model MODEL
 
@@ -32,9 +36,13 @@ Which version this is:
 $ attentionology --version
 
 Exit status: 0 done; 1 the input or the model cannot be used (the message says why); 2 wrong options; \
-130 interrupted. Nothing half-finished is left behind in any of these."""
+130 interrupted. Nothing half-finished is left behind in any of these, but for the cache of probe."""
 
-Command = Annotated[Analyze, tyro.conf.subcommand("analyze")] | Annotated[Doctor, tyro.conf.subcommand("doctor")]
+Command = (
+    Annotated[Analyze, tyro.conf.subcommand("analyze")]
+    | Annotated[Probe, tyro.conf.subcommand("probe")]
+    | Annotated[Doctor, tyro.conf.subcommand("doctor")]
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -66,7 +74,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (AttentionologyError, OSError) as error:
         return _fail(error, 1)
     except KeyboardInterrupt:
-        return _fail("interrupted; no results were written", 130)
+        again = "; the same command goes on where it stopped" if isinstance(command, Probe) else ""
+        return _fail(f"interrupted; no results were written{again}", 130)
 
 
 def _fail(message: object, status: int) -> int:

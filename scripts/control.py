@@ -30,13 +30,24 @@ class ControlOptions:
 
     def check(self) -> None:
         """Refuse what is impossible."""
-        if self.control and self.copies() < 1:
-            raise UsageError(f"unknown control {self.control!r}; choose random-init or random-init:K, K at least 1")
+        self.copies()
 
     def copies(self) -> int:
         """How many randomly initialised copies of the model to run."""
-        match = _CONTROL.fullmatch(self.control or "")
-        return int(match["copies"] or 1) if match else 0
+        return copies_of(self.control) if self.control else 0
+
+
+def copies_of(control: str) -> int:
+    """K of ``random-init:K``, 1 of ``random-init``.
+
+    Raises:
+        UsageError: it is neither.
+    """
+    match = _CONTROL.fullmatch(control)
+    copies = int(match["copies"] or 1) if match else 0
+    if not copies:
+        raise UsageError(f"unknown control {control!r}; choose random-init or random-init:K, K at least 1")
+    return copies
 
 
 def run_control(job: Job, measure: Callable[[Encoder, str], Found]) -> list[Found]:

@@ -66,8 +66,8 @@ def prepare(job: Job) -> None:
 
 def run(job: Job) -> Outcome:
     """Antecedent selection accuracy of every head, of baselines, and of the control."""
-    from analyses.linguistic import with_control
-    from analyses.linguistic.coreference import account, published_coreference, source_of_agreement
+    from analyses.linguistic import published_coreference, with_control
+    from analyses.linguistic.coreference import account, source_of_agreement
     from reports import CoreferenceResults, coreference_table, write_coreference
 
     options, own = job.options, job.options.coreference

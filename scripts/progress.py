@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from typing import Protocol
 
 from rich.console import Console
 from rich.progress import (
@@ -21,14 +22,21 @@ from rich.progress import (
 from rich.text import Text
 
 
+class Advance(Protocol):
+    """Moves a bar on."""
+
+    def __call__(self, done: int, remark: str = "") -> None:
+        """So many more are done."""
+
+
 class _Rate(ProgressColumn):
     def render(self, task: Task) -> Text:
         return Text(f"{task.speed or 0:,.0f}/s")
 
 
 @contextmanager
-def progress_bar(description: str, total: int, *, unit: str = "sentences") -> Iterator[Callable[[int], None]]:
-    """A bar on standard error, with rate and time left; yields the function that moves it on.
+def progress_bar(description: str, total: int, *, unit: str = "sentences") -> Iterator[Advance]:
+    """A bar on standard error, with rate and time left; yields the function that moves it on, perhaps with a remark.
 
     Nothing is shown where standard error is not a terminal.
     """
@@ -37,13 +45,14 @@ def progress_bar(description: str, total: int, *, unit: str = "sentences") -> It
         BarColumn(),
         MofNCompleteColumn(),
         TextColumn(unit),
+        TextColumn("{task.fields[remark]}"),
         _Rate(),
         TimeRemainingColumn(),
     )
     console = Console(stderr=True)
     with Progress(*columns, console=console, disable=not sys.stderr.isatty(), transient=True) as bar:
-        task = bar.add_task(description, total=total)
-        yield lambda done: bar.advance(task, done)
+        task = bar.add_task(description, total=total, remark="")
+        yield lambda done, remark="": bar.update(task, advance=done, remark=remark)
 
 
 class Stages:

@@ -9,16 +9,17 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from scripts.builtin import DEMO
+
 if TYPE_CHECKING:
     from corpora_loaders import Corpus
     from extractors import Encoder, ExtractionLog
-    from scripts.analyze import Analyze
     from scripts.progress import Stages
 
 _MANY_UNKNOWN = 0.05
 
 
-def describe_command(command: Analyze, arguments: Sequence[str], stages: Stages, **resolved: Any) -> dict[str, Any]:
+def describe_command(command: Any, arguments: Sequence[str], stages: Stages, **resolved: Any) -> dict[str, Any]:
     """The command line, its options as resolved, versions, and seconds per stage."""
     from reports import git_commit, versions
 
@@ -70,6 +71,22 @@ def describe_corpus(corpus: Corpus) -> dict[str, Any]:
         "remarks": corpus.remarks(),
         "relations": dict(corpus.relations),
     }
+
+
+def closing_lines(run: dict[str, Any], out: Path) -> list[str]:
+    """What a command says at its end: the model, what was read and what not, and where the results are."""
+    model, sentences = run["model"], run["sentences"]
+    skipped = len(sentences["skipped"])
+    return [
+        "",
+        f"{model['name']}, {model['layers']} layers × {model['heads']} heads",
+        *(["The demo model's weights were verified by sha256."] if run["options"]["model"] == DEMO else []),
+        f"{run['corpus']['unit'].capitalize()} read: {sentences['read']:,}, skipped: {skipped:,}"
+        + (" (see the report)" if skipped else ""),
+        *(f"Careful: {warning}" for warning in run["warnings"]),
+        f"Report: {out / 'report.html'}",
+        f"Tables: {out / 'tables'}",
+    ]
 
 
 def warnings_of(reading: dict[str, Any]) -> list[str]:

@@ -6,7 +6,6 @@ from analyses.linguistic.coreference.antecedents import DIRECTIONS
 from analyses.linguistic.coreference.baselines import BASELINES, column_name
 from analyses.linguistic.coreference.choices import POLICIES, REASONS, account
 from analyses.linguistic.coreference.examples import Example, examples_of
-from analyses.linguistic.coreference.paper import published_coreference
 from analyses.linguistic.coreference.tables import CoreferenceTables
 
 __all__ = [
@@ -20,6 +19,5 @@ __all__ = [
     "account",
     "column_name",
     "examples_of",
-    "published_coreference",
     "source_of_agreement",
 ]

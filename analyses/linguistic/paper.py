@@ -10,6 +10,16 @@ COREFERENCE = {
 }
 """Antecedent selection accuracy in percent of BERT-base on CoNLL-2012 English (Clark et al. 2019, Table 2)."""
 
+PROBES = {
+    "right-branching": 26,
+    "words+distances": 58,
+    "attention+words, random weights": 30,
+    "attention": 61,
+    "attention+words": 77,
+}
+"""Unlabelled attachment score in percent of probes of BERT-base on the dev part of the Penn Treebank with Stanford
+dependencies and GloVe vectors (Clark et al. 2019, Table 3; there the words are called GloVe)."""
+
 _MODELS = frozenset(
     f"{owner}{name}" for owner in ("", "google-bert/") for name in ("bert-base-uncased", "bert-base-cased")
 )
@@ -21,3 +31,8 @@ def published_coreference(model: str) -> dict[str, dict[str, int]] | None:
     Whether that was the cased or the uncased one the paper does not say.
     """
     return COREFERENCE if model.rstrip("/") in _MODELS else None
+
+
+def published_probes(model: str) -> dict[str, int] | None:
+    """The paper's Table 3, likewise."""
+    return PROBES if model.rstrip("/") in _MODELS else None

@@ -1,0 +1,252 @@
+"""How many words get the right syntactic head: tables of what trained probes and baselines predict."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Bool, Float, Int
+from numpy import ndarray
+
+from analyses.linguistic.best_head import interval, rate
+from analyses.resampling import poisson_weights
+from corpora_loaders import Sentence, is_punct
+
+Task = Literal["dependencies", "control"]
+
+ROOT_LENGTH = 0
+"""The dependency length of root words in tables."""
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """What one method got right in one run.
+
+    Attributes:
+        method: its name.
+        task: the treebank's heads, or those of the control task.
+        decoding: ``"argmax"`` or ``"tree"``.
+        run: 1-based; a method without seeds has one.
+        right: for every word of all sentences, in their order, whether its head was found.
+    """
+
+    method: str
+    task: Task
+    decoding: str
+    run: int
+    right: Bool[ndarray, " words"]
+
+
+class AttachmentTables(NamedTuple):
+    """Unlabelled attachment scores. They count words with a head; without punctuation, where nothing else is said.
+
+    Attributes:
+        methods: one row per method and decoding: ``method, decoding, runs, correct`` (of all runs together), ``total``
+            (words), ``uas`` (mean over runs), ``uas_sd`` (standard deviation over runs; none for one run),
+            ``uas_low, uas_high`` (95 % bootstrap interval of the mean over sentences), ``uas_all`` (with punctuation),
+            ``uas_noroot`` (without punctuation and roots), ``control_accuracy, control_sd`` (on the control task, the
+            same words) and ``selectivity`` = uas − control_accuracy.
+        runs: one row per method, task, decoding and run: ``correct, total, uas`` and the counts with punctuation and
+            without roots, ``correct_all, total_all, correct_noroot, total_noroot``.
+        relations: one row per method, decoding and relation, punctuation included: ``runs, correct, total, uas``.
+        lengths: the same by dependency length, the distance between word and head in words; 0 for roots.
+        contrasts: differences of methods on the same words: ``first, second, difference, low, high``.
+    """
+
+    methods: pd.DataFrame
+    runs: pd.DataFrame
+    relations: pd.DataFrame
+    lengths: pd.DataFrame
+    contrasts: pd.DataFrame
+
+
+@dataclass(frozen=True)
+class _Words:
+    """All words of the sentences, one entry each."""
+
+    sentence: Int[ndarray, " words"]
+    relation: ndarray
+    length: Int[ndarray, " words"]
+    known: Bool[ndarray, " words"]
+    scored: Bool[ndarray, " words"]
+    noroot: Bool[ndarray, " words"]
+
+    @classmethod
+    def of(cls, sentences: Sequence[Sentence]) -> _Words:
+        rows = [
+            (s, relation, ROOT_LENGTH if not head else abs(head - number), head is not None, is_punct(relation))
+            for s, sentence in enumerate(sentences)
+            for number, (head, relation) in enumerate(zip(sentence.heads, sentence.relations, strict=True), start=1)
+        ]
+        sentence, relation, length, known, punct = (
+            np.array(column, dtype=object) for column in zip(*rows, strict=True)
+        )
+        scored = known.astype(bool) & ~punct.astype(bool)
+        lengths = length.astype(np.int64)
+        return cls(
+            sentence.astype(np.int64), relation, lengths, known.astype(bool), scored, scored & (lengths != ROOT_LENGTH)
+        )
+
+
+def attachment(
+    sentences: Sequence[Sentence],
+    attempts: Sequence[Attempt],
+    *,
+    contrasts: Sequence[tuple[str, str]] = (),
+    replicates: int = 1000,
+    seed: int = 0,
+) -> AttachmentTables:
+    """Count.
+
+    Args:
+        sentences: with trees; what all attempts are about.
+        attempts: methods come out in the order in which they first occur here.
+        contrasts: pairs of methods to compare.
+        replicates: number of bootstrap replicates over sentences; 0 for no intervals.
+        seed: of the bootstrap.
+
+    Raises:
+        ValueError: an attempt is not about all words of the sentences.
+    """
+    words = _Words.of(sentences)
+    for attempt in attempts:
+        if attempt.right.shape != words.known.shape:
+            raise ValueError(f"{attempt.method}: {len(attempt.right)} predictions for {len(words.known)} words")
+    drawn = poisson_weights([sentence.id for sentence in sentences], replicates, seed).astype(np.float64)
+    groups: dict[tuple[str, str], list[Attempt]] = {}
+    control: dict[str, list[Attempt]] = {}
+    for attempt in attempts:
+        if attempt.task == "dependencies":
+            groups.setdefault((attempt.method, attempt.decoding), []).append(attempt)
+        elif attempt.decoding == "argmax":
+            control.setdefault(attempt.method, []).append(attempt)
+    replicated = {key: _replicated(words, own, drawn) for key, own in groups.items()}
+    methods = [
+        _method(words, key, own, replicated[key], control.get(key[0], []) if key[1] == "argmax" else [])
+        for key, own in groups.items()
+    ]
+    return AttachmentTables(
+        methods=pd.DataFrame(methods),
+        runs=pd.DataFrame([_run(words, attempt) for attempt in attempts]),
+        relations=pd.DataFrame(_by(words, groups, "relation", words.relation, words.known)),
+        lengths=pd.DataFrame(_by(words, groups, "length", words.length, words.scored)),
+        contrasts=pd.DataFrame(
+            [_contrast(words, groups, replicated, pair) for pair in contrasts],
+            columns=["first", "second", "difference", "low", "high"],
+        ),
+    )
+
+
+def _replicated(
+    words: _Words, attempts: Sequence[Attempt], drawn: Float[ndarray, "replicates sentences"]
+) -> Float[ndarray, " replicates"]:
+    """Mean score of the attempts in each replicate."""
+    n = drawn.shape[1]
+    right = np.mean([attempt.right & words.scored for attempt in attempts], axis=0)
+    correct = drawn @ np.bincount(words.sentence, weights=right, minlength=n)
+    total = drawn @ np.bincount(words.sentence, weights=words.scored, minlength=n)
+    scores: Float[ndarray, " replicates"] = np.divide(correct, total, out=np.full(len(drawn), np.nan), where=total > 0)
+    return scores
+
+
+def _method(
+    words: _Words,
+    key: tuple[str, str],
+    attempts: Sequence[Attempt],
+    replicated: Float[ndarray, " replicates"],
+    control: Sequence[Attempt],
+) -> dict[str, Any]:
+    scores, on_control = _scores(words.scored, attempts), _scores(words.scored, control)
+    low, high = interval(replicated)
+    return {
+        "method": key[0],
+        "decoding": key[1],
+        "runs": len(attempts),
+        "correct": sum(int((attempt.right & words.scored).sum()) for attempt in attempts),
+        "total": int(words.scored.sum()),
+        "uas": _mean(scores),
+        "uas_sd": _sd(scores),
+        "uas_low": low,
+        "uas_high": high,
+        "uas_all": _mean(_scores(words.known, attempts)),
+        "uas_noroot": _mean(_scores(words.noroot, attempts)),
+        "control_accuracy": _mean(on_control),
+        "control_sd": _sd(on_control),
+        "selectivity": _mean(scores) - _mean(on_control),
+    }
+
+
+def _run(words: _Words, attempt: Attempt) -> dict[str, Any]:
+    correct, total = int(attempt.right[words.scored].sum()), int(words.scored.sum())
+    return {
+        "method": attempt.method,
+        "task": attempt.task,
+        "decoding": attempt.decoding,
+        "run": attempt.run,
+        "correct": correct,
+        "total": total,
+        "uas": rate(correct, total),
+        "correct_all": int(attempt.right[words.known].sum()),
+        "total_all": int(words.known.sum()),
+        "correct_noroot": int(attempt.right[words.noroot].sum()),
+        "total_noroot": int(words.noroot.sum()),
+    }
+
+
+def _by(
+    words: _Words,
+    groups: dict[tuple[str, str], list[Attempt]],
+    name: str,
+    values: ndarray,
+    counted: Bool[ndarray, " words"],
+) -> list[dict[str, Any]]:
+    """Scores by some property of words; frequent relations and short lengths first."""
+    found, code, totals = np.unique(
+        values[counted].astype(str if name == "relation" else int), return_inverse=True, return_counts=True
+    )
+    order = np.lexsort((found, -totals)) if name == "relation" else np.arange(len(found))
+    rows = []
+    for (method, decoding), attempts in groups.items():
+        right = np.sum([attempt.right[counted] for attempt in attempts], axis=0)
+        correct = np.bincount(code, weights=right, minlength=len(found))
+        rows += [
+            {
+                "method": method,
+                "decoding": decoding,
+                name: found[k].item(),
+                "runs": len(attempts),
+                "correct": int(correct[k]),
+                "total": int(totals[k]),
+                "uas": rate(int(correct[k]), int(totals[k]) * len(attempts)),
+            }
+            for k in order
+        ]
+    return rows
+
+
+def _contrast(
+    words: _Words,
+    groups: dict[tuple[str, str], list[Attempt]],
+    replicated: dict[tuple[str, str], Float[ndarray, " replicates"]],
+    pair: tuple[str, str],
+) -> dict[str, Any]:
+    first, second = [(name, "argmax") for name in pair]
+    low, high = interval(replicated[first] - replicated[second])
+    means = [_mean(_scores(words.scored, groups[key])) for key in (first, second)]
+    return {"first": pair[0], "second": pair[1], "difference": means[0] - means[1], "low": low, "high": high}
+
+
+def _scores(counted: Bool[ndarray, " words"], attempts: Sequence[Attempt]) -> list[float]:
+    total = int(counted.sum())
+    return [rate(int(attempt.right[counted].sum()), total) for attempt in attempts]
+
+
+def _mean(scores: Sequence[float]) -> float:
+    return float(np.mean(scores)) if scores else float("nan")
+
+
+def _sd(scores: Sequence[float]) -> float:
+    return float(np.std(scores, ddof=1)) if len(scores) > 1 else float("nan")

@@ -1,0 +1,109 @@
+"""Which attention heads a trained probe uses, and whether they are the ones that know most by themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from jaxtyping import Float, Int
+from numpy import ndarray
+from scipy import stats
+
+from analyses.linguistic.decisions import DIRECTIONS
+
+MOST_WEIGHTED = ("weight", "contribution")
+"""What the most important head of a relation is chosen by."""
+
+_FEWEST = 3  # heads that a correlation takes
+
+
+class HeadWeights(NamedTuple):
+    """Layers and heads are 1-based.
+
+    Attributes:
+        heads: one row per direction, layer and head: ``weight`` (mean over runs and arcs), ``weight_sd`` (over runs),
+            ``contribution`` (weight times attention, mean over runs and arcs), and how often the head alone is right on
+            the training sentences, ``correct, total, accuracy``.
+        relations: one row per relation, frequent ones first: ``relation, arcs``, and the head with the largest mean
+            weight and the one with the largest mean contribution: ``weight_direction, weight_layer, weight_head,
+            weight`` and the same for ``contribution``.
+        correlations: of weight and of contribution with accuracy over all heads and directions: ``of, heads, spearman,
+            pearson``.
+    """
+
+    heads: pd.DataFrame
+    relations: pd.DataFrame
+    correlations: pd.DataFrame
+
+
+def head_weights(
+    runs: Sequence[Mapping[str, tuple[int, ndarray, ndarray]]],
+    correct: Int[ndarray, "2 layers heads"],
+    total: int,
+) -> HeadWeights:
+    """Tables.
+
+    Args:
+        runs: of each run, by relation, the number of arcs and the sums over them of weight and contribution, both of
+            shape (2, layers, heads), ``dep->head`` first.
+        correct: how often each head alone is right on the training sentences.
+        total: of how many words.
+    """
+    means = [[_mean(list(run.values()), which) for run in runs] for which in (1, 2)]
+    weight, contribution = (np.mean(of_runs, axis=0) for of_runs in means)
+    spread = np.std(means[0], axis=0, ddof=1) if len(runs) > 1 else np.full(weight.shape, np.nan)
+    direction, layer, head = np.indices(correct.shape).reshape(3, -1)
+    heads = pd.DataFrame(
+        {
+            "direction": np.array(DIRECTIONS, dtype=object)[direction],
+            "layer": layer + 1,
+            "head": head + 1,
+            "weight": weight.ravel(),
+            "weight_sd": spread.ravel(),
+            "contribution": contribution.ravel(),
+            "correct": correct.ravel(),
+            "total": total,
+            "accuracy": correct.ravel() / total if total else np.nan,
+        }
+    )
+    return HeadWeights(heads, _relations(runs), _correlations(heads))
+
+
+def _mean(parts: Sequence[tuple[int, ndarray, ndarray]], which: int) -> Float[ndarray, "2 layers heads"]:
+    arcs = sum(part[0] for part in parts)
+    return np.asarray(sum(part[which] for part in parts)) / arcs
+
+
+def _relations(runs: Sequence[Mapping[str, tuple[int, ndarray, ndarray]]]) -> pd.DataFrame:
+    rows: list[dict[str, Any]] = []
+    for relation in sorted(runs[0], key=lambda r: (-runs[0][r][0], r)):
+        row: dict[str, Any] = {"relation": relation, "arcs": runs[0][relation][0]}
+        for which, name in enumerate(MOST_WEIGHTED, start=1):
+            mean = _mean([run[relation] for run in runs], which)
+            direction, layer, head = np.unravel_index(int(mean.argmax()), mean.shape)
+            row |= {
+                f"{name}_direction": DIRECTIONS[int(direction)],
+                f"{name}_layer": int(layer) + 1,
+                f"{name}_head": int(head) + 1,
+                name: float(mean.max()),
+            }
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def _correlations(heads: pd.DataFrame) -> pd.DataFrame:
+    rows = []
+    for name in MOST_WEIGHTED:
+        own, accuracy = heads[name].to_numpy(float), heads["accuracy"].to_numpy(float)
+        enough = len(heads) >= _FEWEST and np.ptp(own) > 0 and np.ptp(accuracy) > 0
+        rows.append(
+            {
+                "of": name,
+                "heads": len(heads),
+                "spearman": float(stats.spearmanr(own, accuracy).statistic) if enough else float("nan"),
+                "pearson": float(stats.pearsonr(own, accuracy).statistic) if enough else float("nan"),
+            }
+        )
+    return pd.DataFrame(rows)

@@ -1,0 +1,145 @@
+"""Trained probes on disk and in the report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from analyses.linguistic import AttachmentTables, HeadWeights
+from reports.format import rows_of
+from reports.json_text import records
+from reports.page import Section, save_figures
+from reports.probe_figures import lengths_figure, methods_figure, training_figure, weights_figure
+from reports.tables import write_csv
+
+MEANINGS = {
+    "right-branching": "always the next word",
+    "best offset": "always so many words to one side; how many is chosen on the training sentences",
+    "best offset of the gold relation": "the same, chosen for each relation; it is told the relation of every word, so "
+    "it is a ceiling for what distance can give and no parser",
+    "best single head": "the word that one attention head points to most; head and direction chosen on the training "
+    "sentences",
+    "attention": "one learned weight per attention head and direction",
+    "attention+words": "weights of the heads that depend on the vectors of the two words",
+    "words+distances": "a network that sees the vectors and the distance of two words, and no attention",
+    "attention, random weights": "the same on a network with random weights and the trained embeddings",
+    "attention+words, random weights": "the same on a network with random weights and the trained embeddings",
+}
+"""What each method is, for a reader."""
+
+
+class ProbeResults(NamedTuple):
+    """What was found.
+
+    Attributes:
+        tables: scores of all methods.
+        weights: which heads each attention probe uses.
+        history: of every training, epoch by epoch.
+        published: the paper's scores in percent if the model is the paper's, by method.
+        min_count: relations with fewer words are greyed.
+        facts: what was trained on what, a phrase each.
+        notes: how the numbers came about, a sentence each.
+    """
+
+    tables: AttachmentTables
+    weights: Mapping[str, HeadWeights]
+    history: pd.DataFrame
+    published: Mapping[str, int] | None = None
+    min_count: int = 50
+    facts: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def write_probe(folder: Path, results: ProbeResults, *, title: str = "") -> Section:
+    """Write tables and figures; returns the section of the report.
+
+    Args:
+        folder: an existing folder.
+        results: what was found.
+        title: of the figures: the model and the treebank.
+    """
+    found, tables = results.tables, folder / "tables"
+    methods = beside_paper(results)
+    write_csv(methods, tables / "probe.csv")
+    write_csv(found.runs, tables / "probe_runs.csv")
+    write_csv(found.relations, tables / "probe_by_relation.csv")
+    write_csv(found.lengths, tables / "probe_by_length.csv")
+    write_csv(found.contrasts, tables / "probe_contrasts.csv")
+    write_csv(results.history, tables / "probe_training.csv")
+    figures = {
+        "probe": methods_figure(methods, title=title),
+        "probe_lengths": lengths_figure(found.lengths, title=title),
+        "probe_training": training_figure(results.history, title=title),
+    }
+    if results.weights:
+        figures["probe_weights"] = weights_figure({n: w.heads for n, w in results.weights.items()}, title=title)
+        for part in ("heads", "relations", "correlations"):
+            together = pd.concat([getattr(w, part).assign(probe=name) for name, w in results.weights.items()])
+            own = "probe_weights" + {"heads": "", "relations": "_by_relation", "correlations": "_correlation"}[part]
+            write_csv(together[["probe", *together.columns.drop("probe")]], tables / f"{own}.csv")
+    svgs = save_figures(folder, figures)
+    argmax = methods[methods["decoding"] == "argmax"]
+    tree = methods[methods["decoding"] == "tree"].set_index("method")
+    return Section(
+        title="What all heads together know of syntax",
+        template="probe.html.j2",
+        context={
+            "rows": rows_of(argmax),
+            "tree": {str(name): row for name, row in tree.to_dict("index").items()},
+            "meanings": {name: MEANINGS[name] for name in argmax["method"]},
+            "contrasts": rows_of(found.contrasts),
+            "relations": _relation_rows(found.relations, results.min_count),
+            "columns": list(argmax["method"]),
+            "weights": {
+                name: {"relations": rows_of(w.relations), "correlations": rows_of(w.correlations), "top": _top(w.heads)}
+                for name, w in results.weights.items()
+            },
+            "published": results.published,
+            "has_control": bool(argmax["control_accuracy"].notna().any()),
+            "has_intervals": bool((argmax["uas_low"] < argmax["uas_high"]).any()),
+            "runs": int(found.runs[found.runs["method"].isin(results.history["method"])]["run"].max()),
+            "facts": list(results.facts),
+            "notes": list(results.notes),
+            "min_count": results.min_count,
+            "svgs": svgs,
+        },
+        summary={
+            "probe": records(methods),
+            "probe_contrasts": records(found.contrasts),
+            "probe_weights": {name: records(w.correlations) for name, w in results.weights.items()},
+            "probe_notes": list(results.notes),
+        },
+    )
+
+
+def beside_paper(results: ProbeResults) -> pd.DataFrame:
+    """The methods, with the paper's scores as a rate in ``paper_uas`` if the model is the paper's."""
+    methods = results.tables.methods
+    if results.published is None:
+        return methods
+    percent = methods["method"].map(dict(results.published))
+    return methods.assign(paper_uas=percent.where(methods["decoding"] == "argmax") / 100)
+
+
+def _relation_rows(relations: pd.DataFrame, min_count: int) -> list[dict[str, Any]]:
+    """One row per relation, a score per method."""
+    argmax = relations[relations["decoding"] == "argmax"]
+    wide = argmax.pivot_table(index=["relation", "total"], columns="method", values="uas", sort=False)
+    return [
+        {
+            "relation": name,
+            "total": total,
+            "frequent": total >= min_count,
+            "scores": dict(row),
+            "best": max(row.values()),
+        }
+        for (name, total), row in zip(wide.index, wide.to_dict("records"), strict=True)
+    ]
+
+
+def _top(heads: pd.DataFrame, n: int = 10) -> list[dict[str, Any]]:
+    """The heads with the largest weights."""
+    return rows_of(heads.sort_values("weight", ascending=False, kind="stable").head(n))

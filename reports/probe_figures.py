@@ -1,0 +1,163 @@
+"""Figures of trained probes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from analyses.linguistic import DIRECTIONS, ROOT_LENGTH
+from reports.drawing import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, STYLE, YELLOW, finish, name_rows, ticks
+from reports.format import ARROWS, percent
+
+_COLOURS = {
+    "right-branching": GREY,
+    "best offset": GREY,
+    "best offset of the gold relation": YELLOW,
+    "best single head": GREEN,
+    "attention": BLUE,
+    "attention+words": ORANGE,
+    "words+distances": PURPLE,
+    "attention, random weights": SKY,
+    "attention+words, random weights": SKY,
+}
+_LONGEST = 8
+_BINS = ((1, 1), (2, 2), (3, 4), (5, _LONGEST), (_LONGEST + 1, 10**9))
+_BY_LENGTH = ("best offset", "best single head", "attention", "attention+words", "words+distances")
+
+
+def methods_figure(methods: pd.DataFrame, *, title: str) -> Figure:
+    """Scores of all methods as bars with intervals; the control task as a hollow mark, trees as a filled one."""
+    rows = methods[methods["decoding"] == "argmax"].to_dict("records")
+    tree = _by_method(methods[methods["decoding"] == "tree"].to_dict("records"), "uas")
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(6.3, 0.9 + 0.28 * len(rows)), layout="constrained")
+        axes = figure.subplots()
+        for place, row in enumerate(rows):
+            score = 100 * row["uas"]
+            axes.barh(place, score, height=0.62, color=_COLOURS.get(row["method"], BLACK), zorder=2)
+            if row["uas_low"] < row["uas_high"]:
+                low, high = 100 * row["uas_low"], 100 * row["uas_high"]
+                axes.plot([low, high], [place, place], color=BLACK, linewidth=1, zorder=3)
+        marks: list[tuple[str, str, Any, dict[str, float]]] = [
+            ("control task", "D", {"facecolor": "white", "edgecolor": BLACK}, _by_method(rows, "control_accuracy")),
+            ("as a tree", "^", {"color": BLACK}, tree),
+            ("paper, on the Penn Treebank", "|", {"color": BLACK, "linewidth": 2}, _by_method(rows, "paper_uas")),
+        ]
+        for label, marker, style, of_method in marks:
+            places = [place for place, row in enumerate(rows) if row["method"] in of_method]
+            values = [100 * of_method[row["method"]] for row in rows if row["method"] in of_method]
+            if places:
+                axes.scatter(values, places, s=18, marker=marker, zorder=4, label=label, **style)
+        name_rows(axes, [row["method"] for row in rows], [percent(row["uas"]) for row in rows])
+        axes.grid(visible=False, axis="y")
+        axes.grid(axis="x", color="#eeeeee", zorder=0)
+        axes.set_xlim(0, 100)
+        axes.set_xlabel("unlabelled attachment score without punctuation (%)")
+        if axes.get_legend_handles_labels()[0]:
+            finish(figure, axes, title)
+        else:
+            figure.suptitle(title, fontsize=8, x=0.01, ha="left")
+    return figure
+
+
+def _by_method(rows: Sequence[dict[Any, Any]], column: str) -> dict[str, float]:
+    """Values of a column where there is one."""
+    found = {row["method"]: float(row.get(column, np.nan)) for row in rows}
+    return {method: value for method, value in found.items() if not np.isnan(value)}
+
+
+def lengths_figure(lengths: pd.DataFrame, *, title: str) -> Figure:
+    """Scores by the distance between word and head."""
+    own = lengths[(lengths["decoding"] == "argmax") & lengths["method"].isin(_BY_LENGTH)]
+    table = by_bin(own)
+    names = list(dict.fromkeys(table["bin"]))
+    totals = table.groupby("bin", sort=False)["total"].first()
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(6.3, 3.0), layout="constrained")
+        axes = figure.subplots()
+        for method, rows in table.groupby("method", sort=False):
+            places = [names.index(name) for name in rows["bin"]]
+            axes.plot(
+                places, 100 * rows["uas"], marker="o", markersize=3, color=_COLOURS[str(method)], label=str(method)
+            )
+        axes.set_xticks(range(len(names)), [f"{name}\nn = {totals[name]:,}" for name in names])
+        axes.set_xlabel("distance between word and head, in words")
+        axes.set_ylabel("UAS (%)")
+        axes.set_ylim(0, 100)
+        axes.grid(axis="y", color="#eeeeee", zorder=0)
+        finish(figure, axes, title)
+    return figure
+
+
+def by_bin(lengths: pd.DataFrame) -> pd.DataFrame:
+    """Scores by stretches of lengths, roots first: ``method, bin, total, uas``."""
+    rows = []
+    for method, own in lengths.groupby("method", sort=False):
+        for low, high in ((ROOT_LENGTH, ROOT_LENGTH), *_BINS):
+            part = own[own["length"].between(low, high)]
+            if part["total"].sum():
+                name = (
+                    "root" if low == ROOT_LENGTH else str(low) if single else f"{low}+" if open_end else f"{low}–{high}"
+                )
+                correct = (part["correct"] / part["runs"]).sum()
+                total = int(part["total"].sum())
+                rows.append({"method": method, "bin": name, "total": total, "uas": correct / total})
+    return pd.DataFrame(rows)
+
+
+def training_figure(history: pd.DataFrame, *, title: str) -> Figure:
+    """Loss and scores by epoch, a line for each run; dots where there is one epoch."""
+    own = history[(history["task"] == "dependencies") & (history["fold"] == 1)]
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(6.3, 2.8), layout="constrained")
+        for axes, column, label, factor in zip(
+            figure.subplots(1, 3),
+            ("loss", "train_uas", "dev_uas"),
+            ("loss per word (nats)", "UAS in training (%)", "dev UAS (%)"),
+            (1, 100, 100),
+            strict=True,
+        ):
+            for (method, run), rows in own.groupby(["method", "run"], sort=False):
+                label_of_line = str(method) if run == 1 else None
+                values = factor * rows[column].astype(float)
+                colour = _COLOURS.get(str(method), BLACK)
+                axes.plot(
+                    rows["epoch"], values, marker="o", markersize=3, linewidth=0.8, color=colour, label=label_of_line
+                )
+            axes.set_xlabel("epoch")
+            axes.set_ylabel(label)
+            axes.xaxis.get_major_locator().set_params(integer=True)
+            if not own[column].notna().any():
+                axes.text(0.5, 0.5, "no dev sentences", transform=axes.transAxes, ha="center", color=GREY)
+                axes.set_yticks([])
+        finish(figure, figure.axes[0], title)
+    return figure
+
+
+def weights_figure(heads: Mapping[str, pd.DataFrame], *, title: str) -> Figure:
+    """The learned weight of every head in both directions, a row of heatmaps per probe."""
+    n_layers, n_heads = (int(next(iter(heads.values()))[name].max()) for name in ("layer", "head"))
+    with mpl.rc_context(STYLE):
+        width = max(5.2, 1.6 + 2 * 0.18 * n_heads)
+        figure = Figure(figsize=(width, 0.5 + len(heads) * max(1.7, 0.6 + 0.14 * n_layers)), layout="constrained")
+        grid = figure.subplots(len(heads), 2, squeeze=False)
+        for row, (name, table) in zip(grid, heads.items(), strict=True):
+            limit = float(table["weight"].abs().max()) or 1.0
+            for axes, direction in zip(row, DIRECTIONS, strict=True):
+                own = table[table["direction"] == direction].pivot_table(index="layer", columns="head", values="weight")
+                image = axes.imshow(
+                    own.to_numpy(), vmin=-limit, vmax=limit, cmap="PuOr_r", origin="lower", aspect="auto"
+                )
+                axes.set_xticks(ticks(n_heads), [str(i + 1) for i in ticks(n_heads)])
+                axes.set_yticks(ticks(n_layers), [str(i + 1) for i in ticks(n_layers)])
+                axes.set_title(f"{name}: {ARROWS[direction]}", loc="left")
+                axes.set_xlabel("head")
+            row[0].set_ylabel("layer")
+            figure.colorbar(image, ax=list(row), label="weight")
+        figure.suptitle(title, fontsize=8, x=0.01, ha="left")
+    return figure

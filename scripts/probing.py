@@ -1,0 +1,330 @@
+"""The work of ``attentionology probe``: maps, training, scoring."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from analyses.linguistic import Attempt, Task, attachment, head_weights, published_probes
+from corpora_loaders import CorpusError, Sentence, Treebank, WordVectors, load_treebank, load_vectors
+from extractors import DEFAULT_BATCH_CELLS, Encoder, MapMaker, StoredMaps, get_kind, store_maps
+from probes import (
+    PAPER,
+    TUNED,
+    ArcWeights,
+    AttentionProbe,
+    AttentionWordsProbe,
+    Checkpoint,
+    Decoding,
+    FixedOffset,
+    HeadPredictor,
+    Probe,
+    Recipe,
+    RelationOffset,
+    SingleHead,
+    State,
+    added_up,
+    arc_weights,
+    control_task,
+    decode,
+    gold_heads,
+    make_probe,
+    scored,
+)
+from reports import ProbeResults, Section, probe_table, write_probe
+from scripts.builtin import load_encoder
+from scripts.errors import UsageError
+from scripts.probe_record import describe, facts, notes
+from scripts.progress import Stages, progress_bar
+from scripts.splits import Split, make_splits
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from scripts.probe import Probe as Options
+
+BASELINES: dict[str, Callable[[], HeadPredictor]] = {
+    "right-branching": lambda: FixedOffset(1),
+    "best offset": FixedOffset,
+    "best offset of the gold relation": RelationOffset,
+    "best single head": SingleHead,
+}
+RANDOM = ", random weights"
+CONTRASTS = (
+    ("attention", "best offset"),
+    ("attention", "best single head"),
+    ("attention", f"attention{RANDOM}"),
+    ("attention+words", "attention"),
+    ("attention+words", "words+distances"),
+    ("attention+words", f"attention+words{RANDOM}"),
+)
+"""Differences worth an interval: what a probe adds to what is simpler."""
+
+
+@dataclass
+class Probing:
+    """One run.
+
+    Args:
+        options: the command.
+        folder: where tables, figures and trained probes go.
+        cache: where word maps and checkpoints are kept.
+        stages: the stopwatch.
+
+    Attributes:
+        treebanks, stores: by role, train, dev, test.
+        splits: what is trained and tested on what.
+        attempts: what every method got right in every run.
+        history: of every training, see `probes.Probe.history_`.
+        weights: of every attention probe, run by run.
+        single: how often single heads are right on the training sentences, split by split.
+        resumed: trainings that an interrupted run had begun.
+    """
+
+    options: Options
+    folder: Path
+    cache: Path
+    stages: Stages
+    attempts: list[Attempt] = field(default_factory=list)
+    history: list[dict[str, Any]] = field(default_factory=list)
+    weights: dict[str, list[dict[str, ArcWeights]]] = field(default_factory=dict)
+    single: list[SingleHead] = field(default_factory=list)
+    checkpoints: list[Path] = field(default_factory=list)
+    resumed: int = 0
+
+    def __call__(
+        self, arguments: Sequence[str], out: Path
+    ) -> tuple[dict[str, Any], Section, Callable[[int], RenderableType]]:
+        """Do it; returns the run record, the section of the report, and what to show in a terminal of some width."""
+        own, stages = self.options, self.stages
+        with stages("read the treebanks"):
+            self.treebanks = {role: self._treebank(role, files) for role, files in own.treebanks().items()}
+            self.vectors = self._vectors()
+        with stages("load the model"):
+            try:
+                MapMaker(get_kind(own.map), "word", own.merge, own.normalize, own.ff_bias)
+            except ValueError as error:
+                raise UsageError(str(error)) from None
+            self.encoder = load_encoder(own.model, revision=own.revision, device=own.device)
+        self.stores = self._stores(self.encoder, "maps")
+        self.sentences = self.stores["test"].sentences
+        self.splits = splits = self._splits(self.stores)
+        self._baselines(splits)
+        for name in own.chosen():
+            for seed in self.seeds:
+                self._train(name, name, splits, seed, run=1 + seed - own.seed, keep=True)
+        if own.control_task():
+            for name in own.chosen():
+                for seed in self.seeds:
+                    controlled = [_controlled(split, seed) for split in splits]
+                    self._train(name, name, controlled, seed, run=1 + seed - own.seed, task="control")
+        for copy in range(own.copies()):
+            twin = self._stores(self.encoder.random_init(own.seed + copy), f"maps of random weights {copy + 1}")
+            for name in own.chosen():
+                for seed in self.seeds if name.startswith("attention") else ():
+                    run = 1 + copy * own.seeds + seed - own.seed
+                    self._train(name + RANDOM, name, self._splits(twin), seed, run=run)
+        with stages("tables and figures"):
+            results = self.results()
+            title = f"{self.encoder.name} on {', '.join(Path(f.path).name for f in self.treebanks['test'].files)}"
+            section = write_probe(self.folder, results, title=title)
+        return describe(self, arguments, out), section, lambda width: probe_table(results, width=width)
+
+    @property
+    def seeds(self) -> range:
+        """Of the probes."""
+        return range(self.options.seed, self.options.seed + self.options.seeds)
+
+    @cached_property
+    def recipe(self) -> Recipe:
+        """How to train."""
+        own = self.options
+        given: dict[str, Any] = {
+            "epochs": own.epochs,
+            "learning_rate": own.learning_rate,
+            "weight_decay": own.weight_decay,
+        }
+        return replace(PAPER if own.recipe == "paper" else TUNED, **{k: v for k, v in given.items() if v is not None})
+
+    def forget_checkpoints(self) -> None:
+        """They are of no use once the results are in place."""
+        for path in self.checkpoints:
+            path.unlink(missing_ok=True)
+
+    def _treebank(self, role: str, files: list[str]) -> Treebank:
+        treebank = load_treebank(files, tokens=self.options.tokens, limit=self.options.limit)
+        if not treebank.relations:
+            raise CorpusError("no word has a head, and probes need trees", file=treebank.files[0].path)
+        return treebank
+
+    def _vectors(self) -> WordVectors | None:
+        if self.options.vectors is None:
+            return None
+        words = {word for treebank in self.treebanks.values() for sentence in treebank for word in sentence.words}
+        vectors = load_vectors(self.options.vectors, words)
+        if not len(vectors.array):
+            raise CorpusError("not one word of the treebanks has a vector in it", file=self.options.vectors)
+        return vectors
+
+    def _stores(self, encoder: Encoder, label: str) -> dict[str, StoredMaps]:
+        """Word maps of all treebanks."""
+        own, stores = self.options, {}
+        for role, treebank in self.treebanks.items():
+            with self.stages(f"{label}: {role}"), progress_bar(f"{label}: {role}", len(treebank)) as advance:
+                stores[role] = store_maps(
+                    encoder,
+                    treebank.sentences,
+                    self.cache,
+                    own.map,
+                    merge=own.merge,
+                    normalize=own.normalize,
+                    ff_bias=own.ff_bias,
+                    dtype=own.cache_type,
+                    batch_cells=own.batch_cells or DEFAULT_BATCH_CELLS,
+                    max_length=own.max_length,
+                    advance=advance,
+                )
+        return stores
+
+    def _splits(self, stores: dict[str, StoredMaps]) -> list[Split]:
+        own, hold_out = self.options, self.recipe.patience is not None
+        train, dev, test = (stores.get(role) for role in ("train", "dev", "test"))
+        assert test is not None  # noqa: S101 there is always one
+        splits = list(make_splits(train, dev, test, folds=own.folds, hold_out=hold_out, seed=own.seed))
+        if not splits or any(hold_out and split.dev is None for split in splits):
+            raise CorpusError("too few sentences to train on some and test on others", file=own.treebanks()["test"][0])
+        if not any(scored(sentence).any() for sentence in stores["test"].sentences):
+            raise CorpusError("no word but punctuation has a head", file=own.treebanks()["test"][0])
+        return splits
+
+    def _baselines(self, splits: Sequence[Split]) -> None:
+        for name, make in BASELINES.items():
+            right = _Right(self.sentences)
+            with self.stages("baselines"), progress_bar(name, len(splits), unit="folds") as advance:
+                for split in splits:
+                    baseline = make().fit(split.train)
+                    right.add(split, baseline.predict(split.test))
+                    self.single += [baseline] if isinstance(baseline, SingleHead) else []
+                    advance(1)
+            self.attempts.append(Attempt(name, "dependencies", "argmax", 1, right.words))
+
+    def _train(
+        self,
+        method: str,
+        name: str,
+        splits: Sequence[Split],
+        seed: int,
+        *,
+        run: int,
+        task: Task = "dependencies",
+        keep: bool = False,
+    ) -> None:
+        """Train one probe per split with one seed, and score them."""
+        decodings: tuple[Decoding, ...] = ("argmax", "tree") if self.options.tree else ("argmax",)
+        right = {decoding: _Right(self.sentences) for decoding in decodings}
+        arcs = []
+        for fold, split in enumerate(splits, start=1):
+            probe = make_probe(name, self.vectors, recipe=self.recipe, random_state=seed)
+            what = f"{method}{' on the control task' if task == 'control' else ''}, {run}/{self.options.seeds}"
+            with self.stages(f"train {method}{' (control task)' if task == 'control' else ''}"):
+                self._fit(probe, split, what + (f", fold {fold}/{len(splits)}" if len(splits) > 1 else ""))
+            self.history += [
+                {"method": method, "task": task, "run": run, "fold": fold, **row} for row in probe.history_
+            ]
+            with self.stages("score"):
+                scores = list(probe.scores(split.test))
+                for decoding, own in right.items():
+                    own.add(split, [decode(of_sentence, decoding) for of_sentence in scores])
+                if keep:
+                    folder = f"{name}-seed{seed}" + (f"-fold{fold}" if len(splits) > 1 else "")
+                    probe.save(self.folder / "probes" / folder)
+                if keep and isinstance(probe, AttentionProbe | AttentionWordsProbe):
+                    arcs.append(arc_weights(probe, split.test))
+        if arcs:
+            self.weights.setdefault(name, []).append(added_up(arcs))
+        self.attempts += [Attempt(method, task, decoding, run, own.words) for decoding, own in right.items()]
+
+    def _fit(self, probe: Probe, split: Split, label: str) -> None:
+        checkpoint = Checkpoint(self.cache / "training" / f"{_key(probe, split)}.safetensors")
+        self.resumed += checkpoint.path.exists()
+        self.checkpoints.append(checkpoint.path)
+        shown = 0
+        with progress_bar(label, len(split.train) * self.recipe.epochs) as advance:
+
+            def report(state: State) -> None:
+                nonlocal shown
+                done = state.epoch * len(split.train) + state.sentences
+                loss, uas = state.loss / max(state.words, 1), state.correct / max(state.counted, 1)
+                dev = "" if state.dev_uas is None else f", dev UAS {100 * state.dev_uas:.1f}"
+                advance(done - shown, f"loss {loss:.3f}, UAS {100 * uas:.1f}{dev}")
+                shown = done
+
+            probe.fit(split.train, split.dev, report=report, checkpoint=checkpoint)
+
+    def results(self) -> ProbeResults:
+        """Tables of all that was tried."""
+        own = self.options
+        names = {attempt.method for attempt in self.attempts}
+        contrasts = [pair for pair in CONTRASTS if set(pair) <= names]
+        tables = attachment(
+            self.sentences, self.attempts, contrasts=contrasts, replicates=own.replicates, seed=own.seed
+        )
+        correct, total = sum(one.correct_ for one in self.single), sum(one.total_ for one in self.single)
+        return ProbeResults(
+            tables=tables,
+            weights={name: head_weights(runs, np.asarray(correct), total) for name, runs in self.weights.items()},
+            history=pd.DataFrame(self.history),
+            published=published_probes(self.encoder.name),
+            min_count=own.min_count,
+            facts=tuple(facts(self)),
+            notes=tuple(notes(self)),
+        )
+
+
+class _Right:
+    """Which words of all tested sentences got the right head."""
+
+    def __init__(self, sentences: Sequence[Sentence]) -> None:
+        self.starts = np.concatenate([[0], np.cumsum([len(sentence) for sentence in sentences])])
+        self.words = np.zeros(self.starts[-1], dtype=bool)
+
+    def add(self, split: Split, predicted: Iterable[np.ndarray]) -> None:
+        for place, sentence, heads in zip(split.tested, split.test.sentences, predicted, strict=True):
+            self.words[self.starts[place] : self.starts[place + 1]] = heads == gold_heads(sentence)
+
+
+def _controlled(split: Split, seed: int) -> Split:
+    """The same maps with the heads of the control task."""
+    train, dev, test = (
+        maps and maps.relabelled(control_task(maps.sentences, seed)) for maps in (split.train, split.dev, split.test)
+    )
+    assert train is not None  # noqa: S101 there was one
+    assert test is not None  # noqa: S101
+    return replace(split, train=train, dev=dev, test=test)
+
+
+def _key(probe: Probe, split: Split) -> str:
+    """Names all that the weights of a trained probe depend on."""
+    described = {
+        "probe": probe.name,
+        "recipe": asdict(probe.recipe),
+        "seed": probe.random_state,
+        "vectors": probe.vectors and probe.vectors.sha256,
+        "maps": [maps and (maps.folder.name, _annotation(maps.sentences)) for maps in (split.train, split.dev)],
+    }
+    return hashlib.sha256(json.dumps(described).encode()).hexdigest()[:24]
+
+
+def _annotation(sentences: Iterable[Sentence]) -> str:
+    digest = hashlib.sha256()
+    for sentence in sentences:
+        digest.update(json.dumps([sentence.words, sentence.heads, sentence.relations]).encode())
+    return digest.hexdigest()

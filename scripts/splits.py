@@ -1,0 +1,90 @@
+"""Which sentences probes are trained, stopped and tested on."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from corpora_loaders import Sentence
+    from extractors import StoredMaps
+
+_HELD_OUT = 10  # one in so many documents or sentences
+
+
+@dataclass(frozen=True)
+class Split:
+    """Maps to train on, to stop by (None: the recipe does not ask), and to test on.
+
+    Attributes:
+        tested: places of the tested sentences among all tested ones.
+    """
+
+    train: StoredMaps
+    dev: StoredMaps | None
+    test: StoredMaps
+    tested: Sequence[int]
+
+
+def make_splits(
+    train: StoredMaps | None, dev: StoredMaps | None, test: StoredMaps, *, folds: int, hold_out: bool, seed: int
+) -> Iterator[Split]:
+    """One split, or, without training sentences, one for each fold of the test sentences.
+
+    Args:
+        train, dev, test: what there is.
+        folds: how many.
+        hold_out: take dev sentences from the training sentences if there are none.
+        seed: of what is held out.
+    """
+    if train is not None:
+        yield _with_dev(train, dev, test, range(len(test)), hold_out, seed)
+        return
+    fold = folds_of(test.sentences, folds)
+    for k in range(folds):
+        rest = [i for i, own in enumerate(fold) if own != k]
+        tested = [i for i, own in enumerate(fold) if own == k]
+        if rest and tested:
+            yield _with_dev(test.subset(rest), dev, test.subset(tested), tested, hold_out, seed)
+
+
+def _with_dev(
+    train: StoredMaps, dev: StoredMaps | None, test: StoredMaps, tested: Sequence[int], hold_out: bool, seed: int
+) -> Split:
+    if dev is None and hold_out:
+        unit = _units(train.sentences, 2 * _HELD_OUT)
+        held = [i for i, name in enumerate(unit) if _draw(name, seed) % _HELD_OUT == 0] or [len(train) - 1]
+        kept = sorted(set(range(len(train))) - set(held))
+        if kept:
+            dev, train = train.subset(held), train.subset(kept)
+    return Split(train, dev, test, tested)
+
+
+def folds_of(sentences: Sequence[Sentence], folds: int) -> list[int]:
+    """The fold of every sentence; documents stay whole, each goes to the fold with the fewest words so far."""
+    unit = _units(sentences, folds)
+    words: defaultdict[str, int] = defaultdict(int)
+    for name, sentence in zip(unit, sentences, strict=True):
+        words[name] += len(sentence)
+    sizes = [0] * folds
+    of: dict[str, int] = {}
+    for name, size in words.items():
+        of[name] = sizes.index(min(sizes))
+        sizes[of[name]] += size
+    return [of[name] for name in unit]
+
+
+def _units(sentences: Sequence[Sentence], fewest: int) -> list[str]:
+    """What must stay together: the sentences of a document, or, with fewer documents than that, nothing."""
+    documents = {s.document for s in sentences}
+    if None not in documents and len(documents) >= fewest:
+        return [str(s.document) for s in sentences]
+    return [s.id for s in sentences]
+
+
+def _draw(name: str, seed: int) -> int:
+    digest = hashlib.blake2b(name.encode(), digest_size=8, key=seed.to_bytes(8, "little")).digest()
+    return int.from_bytes(digest, "little")

@@ -1,0 +1,345 @@
+"""Word maps on disk: the same maps as without a disk, made once, and made again where they would be others."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import shutil
+from collections import namedtuple
+
+import pytest
+import torch
+from safetensors import SafetensorError
+
+from corpora_loaders import Sentence
+from extractors import ExtractionError, ExtractionLog, extract, register_kind, store_maps
+from extractors import map_store as module
+from extractors.kinds import registry
+from extractors.pieces import Pieces, Segment
+from extractors.replacing import replacing
+from tests import tiny
+
+WORDS = ("the", "unbelievable", "man", "\u200b", "saw", "her", "¿")
+
+
+def sentence(n: int, name: str = "") -> Sentence:
+    return Sentence(name or f"of {n}", tuple(WORDS[(n + i) % len(WORDS)] for i in range(n)))
+
+
+SENTENCES = [sentence(n) for n in (3, 1, 9, 4, 12, 2, 7, 5, 6, 8)]  # pieces beyond words: too many for 64 are below
+
+
+@pytest.fixture(autouse=True)
+def small_parts(monkeypatch):
+    monkeypatch.setattr(module, "WINDOW", 4)
+    monkeypatch.setattr(module, "_SHARD_BYTES", 3000)
+
+
+def store(folder, encoder=None, sentences=SENTENCES, **options):
+    return store_maps(encoder or tiny.encoder(), sentences, folder, **options)
+
+
+def extracted(sentences, **options):
+    """Each sentence's map and special positions as `extract` gives them for it alone."""
+    for one in sentences:
+        (batch,) = extract(tiny.encoder(), [one], log=ExtractionLog(), **options)
+        yield batch
+
+
+def tensors(stored):
+    return [batch.maps for batch in stored]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"kind": "norm", "merge": "vector"}, {"kind": "rollout", "normalize": "row", "batch_cells": 100}],
+    ids=["weight", "vectors", "rollout"],
+)
+def test_stored_maps_are_the_maps_in_the_order_of_the_corpus(tmp_path, options):
+    stored = store(tmp_path, **options)
+    assert (len(stored), stored.made, stored.shape, stored.kind) == (10, 10, (3, 4), options.get("kind", "weight"))
+    assert stored.sentences == tuple(SENTENCES)
+    for batch, alone, own in zip(stored, extracted(SENTENCES, **options), SENTENCES, strict=True):
+        assert batch.sentences == (own,)
+        assert (batch.kind, batch.level, batch.noise) == (alone.kind, "word", alone.noise)
+        torch.testing.assert_close(batch.maps, alone.maps, atol=1e-6, rtol=1e-5)
+        assert batch.special.tolist() == alone.special.tolist()
+        assert batch.lengths.tolist() == alone.lengths.tolist() == [len(own) + 2]
+    shards = list(stored.folder.glob("*.safetensors"))
+    assert len(shards) > 3  # parts of 4 sentences, cut into shards
+    assert stored.bytes == sum(shard.stat().st_size for shard in shards)
+
+
+def test_sentences_that_cannot_be_read_are_left_out_and_told(tmp_path):
+    twice = sentence(70)
+    told: list[int] = []
+    given = [twice, *SENTENCES[:5], twice, *SENTENCES[5:]]
+    log = ExtractionLog()
+    list(extract(tiny.encoder(), given, max_length=30, log=log))
+    stored = store(tmp_path, sentences=given, max_length=30, advance=told.append)
+    again = store(tmp_path, sentences=given, max_length=30)
+    assert {len(one.sentence) for one in log.skipped} == {70, 12}  # 12 words of more than 28 pieces
+    for found in (stored, again):
+        assert dataclasses.asdict(found.log) == dataclasses.asdict(log)
+        assert [len(s) for s in found.sentences] == [3, 1, 9, 4, 2, 7, 5, 6, 8]
+        assert [b.maps.shape[-1] - 2 for b in found] == [3, 1, 9, 4, 2, 7, 5, 6, 8]
+    assert (sum(told), stored.made, again.made) == (12, 12, 0)
+
+
+def test_no_sentence_can_be_read(tmp_path):
+    with pytest.raises(ExtractionError, match=r"none of the 2 sentences could be read: of 70: too long: \d+ pieces"):
+        store(tmp_path, sentences=[sentence(70), sentence(80)])
+
+
+def test_half_precision(tmp_path):
+    whole, half = store(tmp_path), store(tmp_path, dtype="float16")
+    assert half.made == 10
+    assert half.bytes < whole.bytes
+    for a, b in zip(whole, half, strict=True):
+        assert b.maps.dtype == torch.float32
+        assert torch.equal(b.maps, a.maps.half().float())
+        assert not torch.equal(b.maps, a.maps)
+    assert torch.equal(half[2].exact([0])[0], half[2].maps[0])
+
+
+def test_values_beyond_half_precision_are_refused(tmp_path):
+    try:
+        register_kind("test-huge", "α · 10⁶, for this test")(lambda layer: layer.alpha * 1e6)
+        assert store(tmp_path, kind="test-huge")[0].maps.max() > 1e5
+        with pytest.raises(ExtractionError, match=r"sentence 'of 9': a map is too large for float16; use float32"):
+            store(tmp_path, kind="test-huge", dtype="float16")
+    finally:
+        registry._KINDS.pop("test-huge", None)
+
+
+def test_unknown_type(tmp_path, monkeypatch):
+    with pytest.raises(Exception, match="bfloat16"):  # the type checker of the tests comes first
+        store(tmp_path, dtype="bfloat16")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_store_is_made_once(tmp_path):
+    first, told = store(tmp_path), []
+    used = tiny.encoder()
+    used.tokenizer(["the", "the man"], padding=True, truncation=True, max_length=9)  # leaves its traces
+    relabelled = [dataclasses.replace(s, id=s.id + "'", relations=("dep",) * len(s)) for s in SENTENCES]
+    again = store(tmp_path, used, relabelled, batch_cells=1, advance=told.append)
+    assert (again.made, sum(told), again.folder, again.bytes) == (0, 10, first.folder, first.bytes)
+    assert again.sentences == tuple(relabelled)
+    assert again.log == first.log
+    assert all(map(torch.equal, tensors(again), tensors(first)))
+
+
+def other_tokenizer():
+    encoder = tiny.encoder()
+    encoder.tokenizer.backend_tokenizer.normalizer = None
+    return encoder
+
+
+def written_to():
+    encoder = tiny.encoder()
+    with torch.no_grad():
+        encoder.model.encoder.layer[0].output.dense.bias[0] += 1e-3
+    return encoder
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"sentences": SENTENCES[:9]},
+        {"sentences": [*SENTENCES[:9], sentence(8, "x").__class__("of 8", ("the",) * 8)]},
+        {"sentences": SENTENCES[::-1]},
+        {"kind": "rollout"},
+        {"kind": "norm", "merge": "vector"},
+        {"normalize": "row"},
+        {"max_length": 60},
+        {"ff_bias": "fixed"},
+        {"encoder": tiny.encoder(seed=1)},
+        {"encoder": tiny.encoder(layer_norm_eps=1e-5)},
+        {"encoder": written_to()},
+        {"encoder": other_tokenizer()},
+    ],
+    ids=lambda changed: " ".join(changed),
+)
+def test_another_store_is_another_folder(tmp_path, changed):
+    base = {"kind": "norm"} if "merge" in changed else {}
+    first = store(tmp_path, **base)
+    other = store(tmp_path, **changed)
+    assert other.made == len(other) > 0
+    assert other.folder != first.folder
+    assert store(tmp_path, **base).made == 0
+    made_of = [json.loads((s.folder / "made_of.json").read_text(encoding="utf-8")) for s in (first, other)]
+    assert made_of[0] != made_of[1]
+
+
+def test_the_words_of_one_sentence_do_not_run_into_the_next(tmp_path):
+    a, b = Sentence("a", ("the", "man")), Sentence("b", ("her",))
+    first = store(tmp_path, sentences=[a, b])
+    other = store(tmp_path, sentences=[Sentence("a", ("the",)), Sentence("b", ("man", "her"))])
+    assert other.folder != first.folder
+
+
+def test_segments_of_other_pieces_are_not_the_same(tmp_path):
+    def segment(ids, types=None):
+        pieces = Pieces(ids, ["?"] * 4, [0, 1, 2, 3], [True, False, False, True], 0, 0, types)
+        return Segment(id="s", words=("a", "b"), pieces=pieces)
+
+    stored = [store(tmp_path, sentences=[s]) for s in
+              (segment([1, 20, 30, 2]), segment([1, 20, 31, 2]), segment([1, 20, 30, 2], [0, 0, 1, 1]))]  # fmt: skip
+    assert [s.made for s in stored] == [1, 1, 1]
+    assert not torch.equal(stored[0][0].maps, stored[1][0].maps)
+    assert not torch.equal(stored[0][0].maps, stored[2][0].maps)
+
+
+@pytest.mark.parametrize("after", [1, 4, 5, 7, 10])
+def test_interrupted_making_loses_the_part_it_was_in(tmp_path, after):
+    whole = store(tmp_path / "whole", batch_cells=200)
+    done = 0
+
+    def interrupt(n):
+        nonlocal done
+        done += n
+        if done >= after:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        store(tmp_path / "cut", batch_cells=200, advance=interrupt)
+    resumed = store(tmp_path / "cut", batch_cells=200)
+    finished = (done - 1) // 4 * 4 if done < 10 else 8
+    assert resumed.made == 10 - finished
+    assert resumed.log == whole.log
+    assert [len(b.maps) for b in resumed] == [1] * 10
+    assert all(map(torch.equal, tensors(resumed), tensors(whole)))
+    names = [sorted(path.name for path in s.folder.iterdir()) for s in (whole, resumed)]
+    assert names[0] == names[1]  # nothing half written is left
+
+
+@pytest.mark.parametrize("damage", ["missing", "truncated", "no record", "half a record"])
+def test_a_part_that_is_not_whole_is_made_again(tmp_path, damage):
+    first = store(tmp_path)
+    maps = [m.clone() for m in tensors(first)]
+    shard, record = first.folder / "0001-000.safetensors", first.folder / "0001.json"
+    if damage in ("missing", "no record"):
+        (shard if damage == "missing" else record).unlink()
+    else:
+        victim = shard if damage == "truncated" else record
+        victim.write_bytes(victim.read_bytes()[:-9])
+    again = store(tmp_path)
+    assert again.made == 4
+    assert all(map(torch.equal, tensors(again), maps))
+    assert store(tmp_path).made == 0
+
+
+def test_a_shard_that_cannot_be_read_is_named(tmp_path):
+    stored = store(tmp_path)
+    shard = stored.folder / "0000-000.safetensors"
+    shard.write_bytes(b"\xff" * shard.stat().st_size)
+    with pytest.raises(ExtractionError, match=r"0000-000\.safetensors: stored maps cannot be read .*delete the folder"):
+        list(stored)
+
+
+def test_a_sentence_that_is_there_twice(tmp_path):
+    a, b, c = sentence(5), sentence(3), sentence(6)
+    stored = store(tmp_path, sentences=[a, b, a, c, b, a])
+    assert [s.id for s in stored.sentences] == ["of 5", "of 3", "of 5", "of 6", "of 3", "of 5"]
+    for batch, alone in zip(stored, extracted([a, b, a, c, b, a]), strict=True):
+        torch.testing.assert_close(batch.maps, alone.maps, atol=1e-6, rtol=1e-5)
+
+
+def test_subsets_and_slices(tmp_path):
+    stored = store(tmp_path)
+    maps = tensors(stored)
+    for part, chosen in [
+        (stored.subset([7, 0, 7]), [7, 0, 7]),
+        (stored[2:9:3], [2, 5, 8]),
+        (stored[::-1], list(range(9, -1, -1))),
+        (stored[1:][3:5], [4, 5]),
+        (stored[4:4], []),
+    ]:
+        assert part.sentences == tuple(SENTENCES[i] for i in chosen)
+        assert [b.sentences[0] for b in part] == [SENTENCES[i] for i in chosen]
+        assert len(part) == len(chosen)
+        assert all(torch.equal(b.maps, maps[i]) for b, i in zip(part, chosen, strict=True))
+    assert torch.equal(stored[-1].maps, maps[9])
+    with pytest.raises(IndexError):
+        stored[10]
+
+
+def test_relabelled(tmp_path):
+    stored = store(tmp_path)[3:6]
+    new = [dataclasses.replace(s, heads=(0,) * len(s)) for s in SENTENCES[3:6]]
+    relabelled = stored.relabelled(new)
+    assert [b.sentences[0].heads for b in relabelled] == [s.heads for s in new]
+    assert all(map(torch.equal, tensors(relabelled), tensors(stored)))
+    for wrong in (new[::-1], new[:2], [*new[:2], Sentence("of 2", ("the", "men"))]):
+        with pytest.raises(ValueError, match="not the sentences whose maps are stored"):
+            stored.relabelled(wrong)
+
+
+def test_exact_maps(tmp_path):
+    options = {"kind": "norm", "merge": "vector", "normalize": "row"}
+    stored = store(tmp_path, **options)[::-1]
+    for index in (0, 3):
+        batch = stored[index]
+        exact, same = batch.exact([0, 0])
+        (alone,) = extract(tiny.encoder(), [batch.sentences[0]], **options)
+        assert exact.dtype == torch.float64
+        assert torch.equal(exact, alone.exact([0])[0])
+        assert torch.equal(exact, same)
+        assert not torch.equal(exact.float(), exact)
+        assert batch.exact([]) == []
+
+
+Usage = namedtuple("Usage", "free")
+
+
+def needed(sentences, bytes_per_cell=4):
+    return sum((len(s) + 2) ** 2 for s in sentences) * 3 * 4 * bytes_per_cell
+
+
+def test_the_disk_is_too_small(tmp_path, monkeypatch):
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: Usage(needed(SENTENCES) - 1))
+    with pytest.raises(ExtractionError, match=r"the word maps need 0\.0 GB, and 0\.0 GB are free in .*or float16"):
+        store(tmp_path)
+    assert not list(tmp_path.rglob("*.safetensors"))
+    assert store(tmp_path, dtype="float16").made == 10
+
+
+def test_only_what_is_still_to_be_made_needs_space(tmp_path, monkeypatch):
+    # The sentence of 70 words has no map, and the parts that are there have their space.
+    sentences = [*SENTENCES, sentence(70)]
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: Usage(needed(SENTENCES)))
+    stored = store(tmp_path, sentences=sentences)
+    assert stored.made == 11
+    next(stored.folder.glob("0001-*.safetensors")).unlink()
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: Usage(needed(SENTENCES[4:8]) - 1))
+    with pytest.raises(ExtractionError, match="need"):
+        store(tmp_path, sentences=sentences)
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: Usage(needed(SENTENCES[4:8])))
+    assert store(tmp_path, sentences=sentences).made == 4
+
+
+def test_a_disk_that_is_full_half_way(tmp_path, monkeypatch):
+    def full(maps, path):
+        path.write_bytes(b"half")
+        raise SafetensorError("No space left on device")
+
+    monkeypatch.setattr(module, "save_file", full)
+    with pytest.raises(ExtractionError, match=r"0000-000\.safetensors: maps cannot be written: No space left"):
+        store(tmp_path)
+    assert [path.name for path in tmp_path.glob("*/*") if path.name != "made_of.json"] == []
+    monkeypatch.undo()
+    assert store(tmp_path).made == 10
+
+
+def test_replacing(tmp_path):
+    path = tmp_path / "a"
+    path.write_text("old")
+    with pytest.raises(KeyboardInterrupt), replacing(path) as partial:
+        partial.write_text("new")
+        raise KeyboardInterrupt
+    assert [(p.name, p.read_text()) for p in tmp_path.iterdir()] == [("a", "old")]
+    with replacing(path) as partial:
+        partial.write_text("new")
+        assert path.read_text() == "old"
+    assert [(p.name, p.read_text()) for p in tmp_path.iterdir()] == [("a", "new")]
