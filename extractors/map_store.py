@@ -18,7 +18,7 @@ from typing import Any, Literal, overload
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
+from safetensors.torch import save
 from torch import Tensor
 
 from corpora_loaders import Sentence
@@ -275,9 +275,9 @@ class _Maker:
         path = self.folder / _shard_name(part, shard)
         try:
             with replacing(path) as partial:
-                save_file(maps, partial)
-        except SafetensorError as error:
-            raise ExtractionError(f"{path}: maps cannot be written: {error}") from error
+                partial.write_bytes(save(maps))  # save_file would make it private
+        except OSError as error:
+            raise ExtractionError(f"{path}: maps cannot be written: {error.strerror or error}") from error
         return path.stat().st_size
 
     def _check_space(self, number: int, shape: Sequence[int]) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from typing import Self
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -12,8 +11,9 @@ from numpy import ndarray
 
 from corpora_loaders import Sentence
 from extractors import MapBatch
-from probes.examples import Example, examples, gold_heads, scored
+from probes.examples import Example, annotated, examples, gold_heads, scored
 from probes.predictor import HeadPredictor
+from probes.training import TrainingError
 
 OFFSETS = tuple(o for o in range(-5, 6) if o != 0)
 """The fixed offsets that are tried: so many words to the right (+) or left (−), clipped to the first and last word."""
@@ -38,7 +38,7 @@ class FixedOffset(HeadPredictor):
     def __init__(self, offset: int | None = None) -> None:
         self.offset = offset
 
-    def fit(self, batches: Iterable[MapBatch]) -> Self:
+    def fit(self, batches: Iterable[MapBatch]) -> FixedOffset:
         """Choose the offset, if none was given."""
         if self.offset is not None:
             self.offset_ = self.offset
@@ -47,7 +47,7 @@ class FixedOffset(HeadPredictor):
         self.offset_ = _best(right)
         return self
 
-    def predict(self, batches: Iterable[MapBatch]) -> list[Int[ndarray, " words"]]:
+    def predict(self, batches: Iterable[MapBatch]) -> list[Int[ndarray, " _"]]:
         """The head of every word, sentence by sentence."""
         return [_by_offset(np.full(len(s), self.offset_)) for s in _sentences(batches)]
 
@@ -64,7 +64,7 @@ class RelationOffset(HeadPredictor):
 
     offsets_: dict[str, int]
 
-    def fit(self, batches: Iterable[MapBatch]) -> Self:
+    def fit(self, batches: Iterable[MapBatch]) -> RelationOffset:
         """Choose the offsets."""
         right: defaultdict[str, ndarray] = defaultdict(lambda: np.zeros(len(OFFSETS)))
         for sentence in _sentences(batches):
@@ -75,7 +75,7 @@ class RelationOffset(HeadPredictor):
         self.offsets_ = {relation: _best(counts) for relation, counts in right.items()} or {"": 1}
         return self
 
-    def predict(self, batches: Iterable[MapBatch]) -> list[Int[ndarray, " words"]]:
+    def predict(self, batches: Iterable[MapBatch]) -> list[Int[ndarray, " _"]]:
         """The head of every word, sentence by sentence."""
         usual = self.offsets_[""]
         return [
@@ -100,16 +100,22 @@ class SingleHead(HeadPredictor):
     total_: int
     best_: tuple[int, int, int]
 
-    def fit(self, batches: Iterable[MapBatch]) -> Self:
-        """Count, and choose."""
+    def fit(self, batches: Iterable[MapBatch]) -> SingleHead:
+        """Count, and choose.
+
+        Raises:
+            TrainingError: there is no sentence to choose by.
+        """
         correct, total = count_heads(batches)
+        if not correct.size:
+            raise TrainingError("there is no sentence to learn from")
         self.correct_, self.total_ = correct, total
         last = correct.size - 1 - int(correct.ravel()[::-1].argmax())
         direction, layer, head = np.unravel_index(last, correct.shape)
         self.best_ = int(direction), int(layer), int(head)
         return self
 
-    def predict(self, batches: Iterable[MapBatch]) -> list[Int[ndarray, " words"]]:
+    def predict(self, batches: Iterable[MapBatch]) -> list[Int[ndarray, " _"]]:
         """The head of every word, sentence by sentence."""
         direction, layer, head = self.best_
         predicted = []
@@ -148,7 +154,7 @@ def _most_attended(example: Example, heads: slice) -> Int[ndarray, "2 heads word
 
 
 def _sentences(batches: Iterable[MapBatch]) -> Iterable[Sentence]:
-    return (sentence for batch in batches for sentence in batch.sentences)
+    return (annotated(sentence) for batch in batches for sentence in batch.sentences)
 
 
 def _by_offset(offsets: Int[ndarray, " words"]) -> Int[ndarray, " words"]:

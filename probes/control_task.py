@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from corpora_loaders import Sentence
+from probes.examples import annotated
 
 _BEHAVIOURS = 3
 
@@ -24,7 +25,7 @@ def control_task(sentences: Iterable[Sentence], seed: int = 0) -> list[Sentence]
         seed: of the behaviours; a word behaves alike wherever it occurs, in training and test.
     """
     controlled = []
-    for sentence in sentences:
+    for sentence in map(annotated, sentences):
         heads = tuple(
             None if head is None else (number, 1, len(sentence))[_behaviour(word, seed)]
             for number, (word, head) in enumerate(zip(sentence.words, sentence.heads, strict=True), start=1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -54,8 +54,16 @@ class Example:
         return torch.tensor([UNKNOWN if head is None else head for head in self.sentence.heads])
 
 
+def annotated(sentence: Sentence) -> Sentence:
+    """With a head and a relation for every word: None and "" where the corpus does not have them at all."""
+    if sentence.heads and sentence.relations:
+        return sentence
+    n = len(sentence)
+    return replace(sentence, heads=sentence.heads or (None,) * n, relations=sentence.relations or ("",) * n)
+
+
 def examples(batches: Iterable[MapBatch]) -> Iterator[Example]:
-    """The sentences of batches, one by one, in their order.
+    """The sentences of batches, one by one, in their order; maps on the CPU, in float32.
 
     Raises:
         ValueError: token-level maps, or a sentence that does not fit its map.
@@ -71,8 +79,8 @@ def examples(batches: Iterable[MapBatch]) -> Iterator[Example]:
             if n != len(sentence) or any(inside[first : first + n]):
                 raise ValueError(f"the map of sentence {sentence.id!r} has {n} words, the sentence {len(sentence)}")
             yield Example(
-                sentence=sentence,
-                maps=maps[..., :length, :length].flatten(0, 1),
+                sentence=annotated(sentence),
+                maps=maps[..., :length, :length].flatten(0, 1).to("cpu", torch.float32),
                 words=slice(first, first + n),
                 start=0 if inside[0] else None,
                 end=length - 1 if inside[-1] else None,
@@ -81,6 +89,7 @@ def examples(batches: Iterable[MapBatch]) -> Iterator[Example]:
 
 def scored(sentence: Sentence) -> Bool[np.ndarray, " words"]:
     """Which words an unlabelled attachment score is about: all with a head but punctuation (as in the paper)."""
+    sentence = annotated(sentence)
     return np.array(
         [
             head is not None and not is_punct(relation)
@@ -92,10 +101,11 @@ def scored(sentence: Sentence) -> Bool[np.ndarray, " words"]:
 
 def gold_heads(sentence: Sentence) -> Int[np.ndarray, " words"]:
     """Head of every word: 1-based, `ROOT` or `UNKNOWN`."""
-    return np.array([UNKNOWN if head is None else head for head in sentence.heads], dtype=np.int64)
+    heads = annotated(sentence).heads
+    return np.array([UNKNOWN if head is None else head for head in heads], dtype=np.int64)
 
 
-def uas(batches: Iterable[MapBatch], predicted: Iterable[Int[np.ndarray, " words"]]) -> float:
+def uas(batches: Iterable[MapBatch], predicted: Iterable[Int[np.ndarray, " _"]]) -> float:
     """Unlabelled attachment score without punctuation; NaN if no word counts."""
     correct = total = 0
     sentences = (sentence for batch in batches for sentence in batch.sentences)

@@ -7,12 +7,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from itertools import chain
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, TypeVar
 
 import torch
 from jaxtyping import Float, Int
 from numpy import ndarray
-from safetensors.torch import load_file, save_file
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save
 from torch import Generator
 
 from corpora_loaders import WordVectors
@@ -22,6 +23,8 @@ from probes.examples import examples
 from probes.predictor import HeadPredictor
 from probes.scorers import AttentionScorer, AttentionWordsScorer, DistanceScorer, Scorer
 from probes.training import PAPER, Checkpoint, Recipe, Report, TrainingError, one_thread, train
+
+Trained = TypeVar("Trained", bound="Probe")
 
 _WEIGHTS, _DESCRIPTION = "probe.safetensors", "probe.json"
 
@@ -52,13 +55,13 @@ class Probe(HeadPredictor):
         self.recipe, self.random_state = recipe, random_state
 
     def fit(
-        self,
+        self: Trained,
         batches: Iterable[MapBatch],
         dev: Iterable[MapBatch] | None = None,
         *,
         report: Report = lambda _: None,
         checkpoint: Checkpoint | None = None,
-    ) -> Self:
+    ) -> Trained:
         """Train on word maps and the heads of their sentences.
 
         Args:
@@ -79,6 +82,8 @@ class Probe(HeadPredictor):
             if self.recipe.epochs > 1:
                 raise ValueError(f"{self.recipe.epochs} epochs take batches that can be read again, not a stream")
             batches = chain([first], stream)
+        if dev is not None and iter(dev) is dev:
+            dev = list(dev)
         shape = (first.maps.shape[1], first.maps.shape[2])
         scorer = self._scorer(shape)
         seed = self.random_state
@@ -92,11 +97,12 @@ class Probe(HeadPredictor):
         Raises:
             ValueError: maps of another kind or shape than those it was trained on.
         """
-        with torch.inference_mode(), one_thread():
-            for example in examples(map(self._checked, batches)):
-                yield self.scorer_(example).numpy()
+        for example in examples(map(self._checked, batches)):
+            with torch.inference_mode(), one_thread():  # not around the yield, where the caller would be in it too
+                scores = self.scorer_(example).numpy()
+            yield scores
 
-    def predict(self, batches: Iterable[MapBatch], decoding: Decoding = "argmax") -> list[Int[ndarray, " words"]]:
+    def predict(self, batches: Iterable[MapBatch], decoding: Decoding = "argmax") -> list[Int[ndarray, " _"]]:
         """The head of every word, sentence by sentence in the order of the batches: 1-based, 0 for the root.
 
         Args:
@@ -109,7 +115,8 @@ class Probe(HeadPredictor):
         """Write ``probe.safetensors`` and ``probe.json``; word vectors are named by their SHA-256, not copied."""
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        save_file({name: p.detach() for name, p in self.scorer_.named_parameters()}, folder / _WEIGHTS)
+        weights = {name: p.detach() for name, p in self.scorer_.named_parameters()}
+        (folder / _WEIGHTS).write_bytes(save(weights))
         vectors = self.vectors
         described = {
             "probe": self.name,
@@ -223,21 +230,26 @@ def load_probe(folder: str | Path, vectors: WordVectors | None = None) -> Probe:
         vectors: of the same file as in training, if the probe reads words.
 
     Raises:
-        ValueError: other vectors than in training, or weights that do not fit.
+        ValueError: other vectors than in training, files that are broken, or weights that do not fit.
+        OSError: there is nothing to read.
     """
-    described = json.loads((Path(folder) / _DESCRIPTION).read_text(encoding="utf-8"))
-    expected = described["vectors"]
+    folder = Path(folder)
+    try:
+        described = json.loads((folder / _DESCRIPTION).read_text(encoding="utf-8"))
+        weights = load_file(folder / _WEIGHTS)
+        expected, options = described["vectors"], described["options"]
+        options |= {"recipe": Recipe(**described["recipe"]), "random_state": described["random_state"]}
+        shape, kind, history = (described["layers"], described["heads"]), described["kind"], described["history"]
+        name = described["probe"]
+    except (KeyError, TypeError, ValueError, SafetensorError) as error:
+        raise ValueError(f"{folder} is no saved probe, or broken: {error!r}") from error
     if expected and vectors and expected != {"dimensions": vectors.dimensions, "sha256": vectors.sha256}:
         raise ValueError(f"the probe was trained with other vectors: sha256 {expected['sha256']}")
-    probe = make_probe(
-        described["probe"],
-        vectors,
-        recipe=Recipe(**described["recipe"]),
-        random_state=described["random_state"],
-        **described["options"],
-    )
-    probe.shape_ = (described["layers"], described["heads"])
-    probe.kind_, probe.history_ = described["kind"], described["history"]
-    probe.scorer_ = probe._scorer(probe.shape_)
-    probe.scorer_.load_state_dict(load_file(Path(folder) / _WEIGHTS))
+    probe = make_probe(name, vectors, **options)
+    probe.shape_, probe.kind_, probe.history_ = shape, kind, history
+    probe.scorer_ = probe._scorer(shape)
+    try:
+        probe.scorer_.load_state_dict(weights)
+    except RuntimeError as error:
+        raise ValueError(f"{folder}: the weights do not fit the description: {error}") from error
     return probe

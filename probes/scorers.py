@@ -148,17 +148,17 @@ class DistanceScorer(Scorer):
         v = torch.from_numpy(self.vectors(example.sentence.words)).to(self.bias)
         of_dependent = torch.addmm(self.bias, v, self.dependent.T)
         of_candidate = nn.functional.pad(v @ self.candidate.T, (0, 0, 1, 0))  # ROOT has zeros
-        hidden = distances(len(v)).to(self.bias) @ self.distance.T
+        hidden = distances(len(v), v.dtype) @ self.distance.T
         hidden = hidden + of_dependent[:, None] + of_candidate[None]
         # The output's bias is the same for all candidates; it is there because the published network has it.
         return torch.tanh(hidden) @ self.output + self.output_bias
 
 
-def distances(n: int) -> Float[Tensor, "n candidates planes"]:
+def distances(n: int, dtype: torch.dtype = torch.float32) -> Float[Tensor, "n candidates planes"]:
     """The planes of `DistanceScorer` for a sentence of n words; ROOT has the last one only."""
-    number = torch.arange(1, n + 1)
+    number = torch.arange(1, n + 1, dtype=dtype)
     apart = number[None] - number[:, None]  # c − i
-    planes = [apart.clamp(min=0) / n, (-apart).clamp(min=0) / n, *((apart == k).float() for k in (0, -1, 1, -2, 2))]
+    planes = [apart.clamp(min=0) / n, (-apart).clamp(min=0) / n, *((apart == k).to(dtype) for k in (0, -1, 1, -2, 2))]
     words = nn.functional.pad(torch.stack(planes, dim=-1), (0, 1))
-    root = torch.eye(DISTANCES)[-1].expand(n, 1, DISTANCES)
+    root = torch.eye(DISTANCES, dtype=dtype)[-1].expand(n, 1, DISTANCES)
     return torch.cat([root, words], dim=1)

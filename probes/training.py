@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
+from safetensors.torch import save
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
@@ -123,7 +123,7 @@ class Checkpoint:
         """Save."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with replacing(self.path) as partial:
-            save_file(tensors, partial, {"state": json.dumps(vars(state))})
+            partial.write_bytes(save(tensors, {"state": json.dumps(vars(state))}))
         self._last = time.monotonic()
 
 

@@ -52,12 +52,15 @@ def arc_weights(probe: AttentionProbe | AttentionWordsProbe, batches: Iterable[M
     Args:
         probe: fitted.
         batches: word maps with the heads of their sentences.
+
+    Raises:
+        ValueError: maps of another kind or shape than those it was trained on.
     """
     scorer = probe.scorer_
     assert isinstance(scorer, AttentionScorer | AttentionWordsScorer)  # noqa: S101 what these two probes train
     shape = (2, *probe.shape_)
     sums: dict[str, ArcWeights] = {}
-    for example in examples(batches):
+    for example in examples(map(probe._checked, batches)):
         heads = example.heads.numpy()
         dependent = np.flatnonzero(scored(example.sentence) & (heads > 0))
         if not len(dependent):
@@ -70,7 +73,7 @@ def arc_weights(probe: AttentionProbe | AttentionWordsProbe, batches: Iterable[M
         both = torch.stack([weight, weight * attention]).double().numpy()
         relations = np.array(example.sentence.relations, dtype=object)[dependent]
         found = {}
-        for relation in set(relations):
+        for relation in sorted(set(relations)):  # in the same order in every process: sums depend on it
             own = relations == relation
             weights, contributions = both[:, own].sum(1)
             found[relation] = ArcWeights(int(own.sum()), weights.reshape(shape), contributions.reshape(shape))

@@ -74,10 +74,11 @@ def write_probe(folder: Path, results: ProbeResults, *, title: str = "") -> Sect
         "probe_lengths": lengths_figure(found.lengths, title=title),
         "probe_training": training_figure(results.history, title=title),
     }
-    if results.weights:
-        figures["probe_weights"] = weights_figure({n: w.heads for n, w in results.weights.items()}, title=title)
+    used = {name: w for name, w in results.weights.items() if len(w.relations)}  # no arc, no weights
+    if used:
+        figures["probe_weights"] = weights_figure({name: w.heads for name, w in used.items()}, title=title)
         for part in ("heads", "relations", "correlations"):
-            together = pd.concat([getattr(w, part).assign(probe=name) for name, w in results.weights.items()])
+            together = pd.concat([getattr(w, part).assign(probe=name) for name, w in used.items()])
             own = "probe_weights" + {"heads": "", "relations": "_by_relation", "correlations": "_correlation"}[part]
             write_csv(together[["probe", *together.columns.drop("probe")]], tables / f"{own}.csv")
     svgs = save_figures(folder, figures)
@@ -89,18 +90,20 @@ def write_probe(folder: Path, results: ProbeResults, *, title: str = "") -> Sect
         context={
             "rows": rows_of(argmax),
             "tree": {str(name): row for name, row in tree.to_dict("index").items()},
-            "meanings": {name: MEANINGS[name] for name in argmax["method"]},
+            "meanings": {name: MEANINGS.get(name, "") for name in argmax["method"]},
             "contrasts": rows_of(found.contrasts),
             "relations": _relation_rows(found.relations, results.min_count),
             "columns": list(argmax["method"]),
             "weights": {
                 name: {"relations": rows_of(w.relations), "correlations": rows_of(w.correlations), "top": _top(w.heads)}
-                for name, w in results.weights.items()
+                for name, w in used.items()
             },
             "published": results.published,
             "has_control": bool(argmax["control_accuracy"].notna().any()),
+            "has_sd": bool(argmax["uas_sd"].notna().any()),
             "has_intervals": bool((argmax["uas_low"] < argmax["uas_high"]).any()),
-            "runs": int(found.runs[found.runs["method"].isin(results.history["method"])]["run"].max()),
+            # Where they differ, those on random weights are more: so many for each copy of the network.
+            "runs": int(argmax.loc[argmax["method"].isin(results.history["method"]), "runs"].min()),
             "facts": list(results.facts),
             "notes": list(results.notes),
             "min_count": results.min_count,
@@ -109,7 +112,7 @@ def write_probe(folder: Path, results: ProbeResults, *, title: str = "") -> Sect
         summary={
             "probe": records(methods),
             "probe_contrasts": records(found.contrasts),
-            "probe_weights": {name: records(w.correlations) for name, w in results.weights.items()},
+            "probe_weights": {name: records(w.correlations) for name, w in used.items()},
             "probe_notes": list(results.notes),
         },
     )

@@ -101,9 +101,8 @@ def by_bin(lengths: pd.DataFrame) -> pd.DataFrame:
         for low, high in ((ROOT_LENGTH, ROOT_LENGTH), *_BINS):
             part = own[own["length"].between(low, high)]
             if part["total"].sum():
-                name = (
-                    "root" if low == ROOT_LENGTH else str(low) if single else f"{low}+" if open_end else f"{low}–{high}"
-                )
+                name = str(low) if low == high else f"{low}+" if high > _LONGEST else f"{low}–{high}"
+                name = "root" if low == ROOT_LENGTH else name
                 correct = (part["correct"] / part["runs"]).sum()
                 total = int(part["total"].sum())
                 rows.append({"method": method, "bin": name, "total": total, "uas": correct / total})

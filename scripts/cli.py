@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+import threading
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Annotated
@@ -67,6 +69,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         )
     except SystemExit as stop:  # --help, or options that do not parse
         return stop.code if isinstance(stop.code, int) else 2
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # a cluster's time limit is an interruption too
     try:
         return command.run(arguments)
     except UsageError as error:

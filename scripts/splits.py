@@ -56,7 +56,10 @@ def _with_dev(
 ) -> Split:
     if dev is None and hold_out:
         unit = _units(train.sentences, 2 * _HELD_OUT)
-        held = [i for i, name in enumerate(unit) if _draw(name, seed) % _HELD_OUT == 0] or [len(train) - 1]
+        drawn = [_draw(name, seed) for name in unit]
+        held = [i for i, number in enumerate(drawn) if number % _HELD_OUT == 0]
+        if len(held) in (0, len(train)):  # then one document or sentence
+            held = [i for i, number in enumerate(drawn) if number == min(drawn)]
         kept = sorted(set(range(len(train))) - set(held))
         if kept:
             dev, train = train.subset(held), train.subset(kept)

@@ -11,7 +11,7 @@ import pandas as pd
 from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 
-from analyses.linguistic.best_head import interval, rate
+from analyses.linguistic.best_head import interval, rate, rates
 from analyses.resampling import poisson_weights
 from corpora_loaders import Sentence, is_punct
 
@@ -81,9 +81,7 @@ class _Words:
             for s, sentence in enumerate(sentences)
             for number, (head, relation) in enumerate(zip(sentence.heads, sentence.relations, strict=True), start=1)
         ]
-        sentence, relation, length, known, punct = (
-            np.array(column, dtype=object) for column in zip(*rows, strict=True)
-        )
+        sentence, relation, length, known, punct = np.array(rows, dtype=object).reshape(-1, 5).T
         scored = known.astype(bool) & ~punct.astype(bool)
         lengths = length.astype(np.int64)
         return cls(
@@ -142,14 +140,13 @@ def attachment(
 
 def _replicated(
     words: _Words, attempts: Sequence[Attempt], drawn: Float[ndarray, "replicates sentences"]
-) -> Float[ndarray, " replicates"]:
-    """Mean score of the attempts in each replicate."""
+) -> Float[ndarray, " with_words"]:
+    """Mean score of the attempts in each replicate with a word to score, the same replicates for all methods."""
     n = drawn.shape[1]
     right = np.mean([attempt.right & words.scored for attempt in attempts], axis=0)
     correct = drawn @ np.bincount(words.sentence, weights=right, minlength=n)
     total = drawn @ np.bincount(words.sentence, weights=words.scored, minlength=n)
-    scores: Float[ndarray, " replicates"] = np.divide(correct, total, out=np.full(len(drawn), np.nan), where=total > 0)
-    return scores
+    return rates(correct, total)
 
 
 def _method(

@@ -43,7 +43,7 @@ def head_weights(
     correct: Int[ndarray, "2 layers heads"],
     total: int,
 ) -> HeadWeights:
-    """Tables.
+    """Tables. Without any arc there are no weights, and no row in the table of relations.
 
     Args:
         runs: of each run, by relation, the number of arcs and the sums over them of weight and contribution, both of
@@ -51,7 +51,8 @@ def head_weights(
         correct: how often each head alone is right on the training sentences.
         total: of how many words.
     """
-    means = [[_mean(list(run.values()), which) for run in runs] for which in (1, 2)]
+    nothing = 0, np.zeros(correct.shape), np.zeros(correct.shape)
+    means = [[_mean([nothing, *run.values()], which) for run in runs] for which in (1, 2)]
     weight, contribution = (np.mean(of_runs, axis=0) for of_runs in means)
     spread = np.std(means[0], axis=0, ddof=1) if len(runs) > 1 else np.full(weight.shape, np.nan)
     direction, layer, head = np.indices(correct.shape).reshape(3, -1)
@@ -73,7 +74,7 @@ def head_weights(
 
 def _mean(parts: Sequence[tuple[int, ndarray, ndarray]], which: int) -> Float[ndarray, "2 layers heads"]:
     arcs = sum(part[0] for part in parts)
-    return np.asarray(sum(part[which] for part in parts)) / arcs
+    return np.asarray(sum(part[which] for part in parts)) / (arcs or np.nan)
 
 
 def _relations(runs: Sequence[Mapping[str, tuple[int, ndarray, ndarray]]]) -> pd.DataFrame:
@@ -90,7 +91,8 @@ def _relations(runs: Sequence[Mapping[str, tuple[int, ndarray, ndarray]]]) -> pd
                 name: float(mean.max()),
             }
         rows.append(row)
-    return pd.DataFrame(rows)
+    columns = [f"{name}{of}" for name in MOST_WEIGHTED for of in ("_direction", "_layer", "_head", "")]
+    return pd.DataFrame(rows, columns=["relation", "arcs", *columns])
 
 
 def _correlations(heads: pd.DataFrame) -> pd.DataFrame:

@@ -1,0 +1,227 @@
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from corpora_loaders import Sentence, WordVectors
+from probes import (
+    PAPER,
+    TUNED,
+    AttentionProbe,
+    AttentionWordsProbe,
+    Checkpoint,
+    Recipe,
+    State,
+    TrainingError,
+    WordsDistancesProbe,
+    load_probe,
+    make_probe,
+)
+from probes.training import shuffled
+from tests.maps import batch_of, random_corpus
+
+VECTORS = WordVectors(
+    np.random.default_rng(0).normal(size=(12, 5)).astype(np.float32), {f"w{i}": i for i in range(12)}, sha256="abc"
+)
+TUNED_SHORT = replace(TUNED, epochs=6)
+
+
+def told_by_one_head(seed=0, sentences=60, layers=2, heads=2):
+    """Maps in which head 2 of layer 2 points from dependents to heads, and its [CLS] gets what points to the root."""
+    texts, maps = random_corpus(seed, sentences, layers, heads)
+    for sentence, array in zip(texts, maps, strict=True):
+        array *= 0.3
+        for i, head in enumerate(sentence.heads, start=1):
+            array[1, 1, i, head or 0] = 1.0
+    return [batch_of([text], [array]) for text, array in zip(texts, maps, strict=True)]
+
+
+@pytest.fixture(scope="module")
+def batches():
+    return told_by_one_head()
+
+
+def probes(recipe):
+    return [
+        AttentionProbe(recipe=recipe),
+        AttentionWordsProbe(VECTORS, recipe=recipe),
+        WordsDistancesProbe(VECTORS, hidden=8, recipe=recipe),
+    ]
+
+
+def weights(probe):
+    return {name: parameter.detach().numpy() for name, parameter in probe.scorer_.named_parameters()}
+
+
+class TestLearning:
+    def test_finds_the_head_that_knows(self, batches):
+        probe = AttentionProbe(recipe=Recipe(epochs=10, learning_rate=0.1)).fit(batches[:40])
+        assert probe.score(batches[40:]) > 0.95
+        assert np.unravel_index(probe.coef_.argmax(), probe.coef_.shape) == (0, 1, 1)
+        assert probe.history_[-1]["loss"] < probe.history_[0]["loss"] / 2
+
+    def test_direction_is_told_apart(self, batches):
+        turned = [replace(batch, maps=batch.maps.transpose(-1, -2).contiguous()) for batch in batches]
+        probe = AttentionProbe(recipe=Recipe(epochs=10, learning_rate=0.1)).fit(turned)
+        assert np.unravel_index(probe.coef_.argmax(), probe.coef_.shape) == (1, 1, 1)
+
+    def test_seed_decides(self, batches):
+        one, same, other = (AttentionProbe(random_state=seed).fit(batches) for seed in (1, 1, 2))
+        assert (one.coef_ == same.coef_).all()
+        assert not (one.coef_ == other.coef_).any()
+
+    def test_number_of_threads_does_not_matter(self, batches):
+        threads = torch.get_num_threads()
+        found = []
+        for n in (1, 2):
+            torch.set_num_threads(n)
+            found.append(AttentionWordsProbe(VECTORS).fit(batches))
+            assert torch.get_num_threads() == n
+        torch.set_num_threads(threads)
+        assert all((a == b).all() for a, b in zip(*(weights(probe).values() for probe in found), strict=True))
+
+    def test_a_stream_does_for_one_epoch(self, batches):
+        assert (AttentionProbe().fit(iter(batches)).coef_ == AttentionProbe().fit(batches).coef_).all()
+
+    def test_weight_decay_shrinks(self, batches):
+        recipes = [Recipe(epochs=5, weight_decay=decay) for decay in (0.0, 50.0)]
+        free, decayed = (np.abs(AttentionProbe(recipe=recipe).fit(batches).coef_).sum() for recipe in recipes)
+        assert decayed < free / 5
+
+    def test_words_without_a_head_teach_nothing(self):
+        sentence = Sentence("s", ("a", "b"), (None, None), ("x", "y"))
+        silent = batch_of([sentence], [np.ones((2, 2, 4, 4), dtype=np.float32)])
+        known = told_by_one_head(sentences=3)
+        assert (AttentionProbe().fit([*known, silent]).coef_ == AttentionProbe().fit(known).coef_).all()
+        with pytest.raises(TrainingError, match="no word with a head"):
+            AttentionProbe().fit([silent])
+
+
+class TestEarlyStopping:
+    def test_takes_the_best_epoch(self, batches):
+        recipe = Recipe(epochs=30, learning_rate=0.3, shuffle=True, patience=2)
+        probe = AttentionProbe(recipe=recipe).fit(batches[:20], batches[20:])
+        scores = [row["dev_uas"] for row in probe.history_]
+        best = scores.index(max(scores))
+        assert len(scores) == min(30, best + 1 + 3)  # the third epoch without a better score is the last
+        assert probe.score(batches[20:]) == max(scores)
+
+    def test_order_is_new_in_every_epoch_and_complete(self):
+        items = list(range(2500))
+        first, second = (list(shuffled(items, (0, epoch))) for epoch in (0, 1))
+        assert sorted(first) == items
+        assert first != second
+        assert first == list(shuffled(items, (0, 0)))
+        stretches = [item // 1024 for item in first]
+        assert sum(a != b for a, b in zip(stretches, stretches[1:], strict=False)) == 2  # one stretch after the other
+
+    def test_patience_takes_dev_sentences_and_order_a_list(self, batches):
+        with pytest.raises(ValueError, match="dev"):
+            AttentionProbe(recipe=TUNED).fit(batches)
+        with pytest.raises(ValueError, match="sequence"):
+            AttentionProbe(recipe=Recipe(shuffle=True)).fit(iter(batches))
+        with pytest.raises(ValueError, match="read again"):
+            AttentionProbe(recipe=Recipe(epochs=2)).fit(iter(batches))
+
+
+class TestInterruption:
+    @pytest.mark.parametrize("recipe", [PAPER, Recipe(epochs=3, weight_decay=0.01), TUNED_SHORT])
+    @pytest.mark.parametrize("kind", range(3))
+    def test_goes_on_to_the_same_weights(self, batches, tmp_path, recipe, kind):
+        def fit(probe, **options):
+            return probe.fit(batches[:40], batches[40:], **options)
+
+        straight = fit(probes(recipe)[kind])
+        saved = Checkpoint(tmp_path / "training" / "one.safetensors", every=0.0)
+        steps = 0
+        for stop in (17, 40, 71, 10**9):  # in the first epoch, at its end, in the second, never
+
+            def report(state, stop=stop):
+                nonlocal steps
+                steps += 1
+                if steps > stop:
+                    raise KeyboardInterrupt
+
+            resumed = probes(recipe)[kind]
+            try:
+                fit(resumed, report=report, checkpoint=saved)
+            except KeyboardInterrupt:
+                assert stop < 10**9
+                with pytest.raises(AttributeError):
+                    _ = resumed.scorer_
+        assert resumed.history_ == straight.history_
+        for name, value in weights(straight).items():
+            assert (weights(resumed)[name] == value).all(), name
+        again = fit(probes(recipe)[kind], checkpoint=saved, report=lambda _: pytest.fail("nothing is left to do"))
+        assert all((weights(again)[name] == value).all() for name, value in weights(straight).items())
+
+    def test_work_is_not_repeated(self, batches, tmp_path):
+        saved, told = Checkpoint(tmp_path / "one.safetensors", every=0.0), []
+
+        def stop(state):
+            if state.sentences == 30:
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            AttentionProbe().fit(batches, report=stop, checkpoint=saved)
+        AttentionProbe().fit(batches, report=lambda state: told.append(state.sentences), checkpoint=saved)
+        assert told[0] == 30  # sentence 30 had not been saved when the run stopped
+        assert told[-1] == 60
+
+    def test_broken_checkpoint_is_not_used(self, batches, tmp_path):
+        path = tmp_path / "one.safetensors"
+        path.write_bytes(b"half of it")
+        assert (
+            AttentionProbe().fit(batches, checkpoint=Checkpoint(path)).coef_ == AttentionProbe().fit(batches).coef_
+        ).all()
+
+    def test_saves_only_when_it_is_time_and_at_the_end(self, batches, tmp_path, monkeypatch):
+        saved: list[State] = []
+        monkeypatch.setattr(Checkpoint, "save", lambda _, state, __: saved.append(replace(state)))
+        AttentionProbe().fit(batches, checkpoint=Checkpoint(tmp_path / "one.safetensors", every=1e9))
+        assert [state.done for state in saved] == [True]
+
+
+class TestSaving:
+    @pytest.mark.parametrize("kind", range(3))
+    def test_comes_back_the_same(self, batches, tmp_path, kind):
+        probe = probes(PAPER)[kind].fit(batches[:40])
+        probe.save(tmp_path / "probe")
+        loaded = load_probe(tmp_path / "probe", probe.vectors)
+        assert type(loaded) is type(probe)
+        assert loaded.history_ == probe.history_
+        assert loaded.recipe == probe.recipe
+        for own, other in zip(probe.scores(batches[40:]), loaded.scores(batches[40:]), strict=True):
+            assert (own == other).all()
+        described = json.loads((tmp_path / "probe" / "probe.json").read_text())
+        assert described["parameters"] == sum(value.size for value in weights(probe).values())
+
+    def test_other_vectors_are_refused(self, batches, tmp_path):
+        AttentionWordsProbe(VECTORS).fit(batches[:5]).save(tmp_path)
+        with pytest.raises(ValueError, match="other vectors"):
+            load_probe(tmp_path, replace(VECTORS, sha256="def"))
+        with pytest.raises(ValueError, match="takes word vectors"):
+            load_probe(tmp_path)
+
+    def test_other_maps_are_refused(self, batches):
+        probe = AttentionProbe().fit(batches[:5])
+        with pytest.raises(ValueError, match="trained on maps 'weight'"):
+            probe.score([replace(batches[0], kind="norm")])
+        with pytest.raises(ValueError, match=r"\(2, 2\) layers and heads"):
+            probe.score(told_by_one_head(sentences=2, heads=3))
+
+    def test_unknown_probe(self):
+        with pytest.raises(ValueError, match="choose from: attention, attention"):
+            make_probe("mlp")
+
+
+def test_a_loss_that_explodes_is_an_error(batches):
+    huge = [replace(batch, maps=batch.maps * 1e38) for batch in batches]
+    with pytest.raises(TrainingError, match="lower learning rate"):
+        AttentionProbe(recipe=Recipe(epochs=5, learning_rate=100.0)).fit(huge)
+
+
+def test_default_recipe_is_that_of_the_paper():
+    assert Recipe(epochs=1, learning_rate=0.002, weight_decay=0.0, shuffle=False, patience=None) == PAPER

@@ -1,0 +1,176 @@
+"""Which sentences are trained, stopped and tested on."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from corpora_loaders import Sentence
+from extractors import ExtractionLog, StoredMaps
+from scripts.splits import folds_of, make_splits
+
+
+def sentences_of(lengths: Iterable[int], documents: Iterable[str | None] | None = None, name: str = "s"):
+    lengths = list(lengths)
+    documents = [None] * len(lengths) if documents is None else list(documents)
+    return tuple(
+        Sentence(f"{name}{i}", ("w",) * n, document=document)
+        for i, (n, document) in enumerate(zip(lengths, documents, strict=True))
+    )
+
+
+def store(sentences: tuple[Sentence, ...]) -> StoredMaps:
+    """A store of which nothing is read."""
+    places = tuple((0, 0, i, ()) for i in range(len(sentences)))
+    return StoredMaps(Path(), sentences, "weight", (1, 1), 0, 0, ExtractionLog(), places, None)
+
+
+def ids(maps: StoredMaps | None) -> list[str]:
+    assert maps is not None
+    assert len(maps) == len(maps._places)
+    assert [f"{s.id[0]}{number}" for s, (*_, number, _) in zip(maps.sentences, maps._places, strict=True)] == [
+        s.id for s in maps.sentences
+    ]  # every sentence with its own map
+    return [s.id for s in maps.sentences]
+
+
+def random_lengths(seed: int, n: int) -> list[int]:
+    return np.random.default_rng(seed).integers(1, 40, n).tolist()
+
+
+class TestFolds:
+    @pytest.mark.parametrize("folds", [2, 5, 7])
+    def test_are_balanced_in_words(self, folds):
+        sentences = sentences_of(random_lengths(folds, 200))
+        found = folds_of(sentences, folds)
+        words = Counter[int]()
+        for fold, sentence in zip(found, sentences, strict=True):
+            words[fold] += len(sentence)
+        assert sorted(words) == list(range(folds))
+        assert max(words.values()) - min(words.values()) <= max(map(len, sentences))
+
+    def test_by_hand(self):
+        # words so far: 5 0 | 5 1 | 5 3 | 5 7 | 9 7
+        assert folds_of(sentences_of([5, 1, 2, 4, 4]), 2) == [0, 1, 1, 1, 0]
+
+    def test_documents_stay_whole_and_are_balanced_by_all_their_words(self):
+        documents = [f"d{i % 13}" for i in range(130)]
+        sentences = sentences_of(random_lengths(1, 130), documents)
+        found = folds_of(sentences, 5)
+        of_document, words, size = defaultdict(set), Counter[int](), Counter[str]()
+        for fold, sentence in zip(found, sentences, strict=True):
+            of_document[sentence.document].add(fold)
+            words[fold] += len(sentence)
+            size[str(sentence.document)] += len(sentence)
+        assert {len(folds) for folds in of_document.values()} == {1}
+        assert max(words.values()) - min(words.values()) <= max(size.values())
+
+    @pytest.mark.parametrize(
+        "documents",
+        [["a", "b", "c", "d"] * 5, ["a", "b", "c", "d", "e"] * 3 + ["f", "g", "h", "i", None]],
+        ids=["fewer documents than folds", "a sentence in no document"],
+    )
+    def test_otherwise_sentences_go_alone(self, documents):
+        assert sorted(Counter(folds_of(sentences_of([3] * 20, documents), 5)).values()) == [4] * 5
+
+    def test_as_many_documents_as_folds_stay_whole(self):
+        assert folds_of(sentences_of([9, 1, 1, 1, 1, 1], "abcdea"), 5) == [0, 1, 2, 3, 4, 0]
+
+
+class TestSplits:
+    @pytest.mark.parametrize("hold_out", [False, True])
+    def test_folds_partition_the_tested_sentences(self, hold_out):
+        test = store(sentences_of(random_lengths(2, 103)))
+        splits = list(make_splits(None, None, test, folds=4, hold_out=hold_out, seed=0))
+        assert len(splits) == 4
+        assert sorted(place for split in splits for place in split.tested) == list(range(103))
+        for split in splits:
+            tested = [f"s{place}" for place in split.tested]
+            assert ids(split.test) == tested
+            known = ids(split.train) + (ids(split.dev) if hold_out else [])
+            assert sorted(known + tested) == sorted(ids(test))  # nothing twice, nothing lost
+            assert (split.dev is None) == (not hold_out)
+
+    def test_with_training_sentences_there_is_one_split(self):
+        train, test = store(sentences_of([3] * 8)), store(sentences_of([2] * 5, name="t"))
+        (split,) = make_splits(train, None, test, folds=4, hold_out=False, seed=0)
+        assert split.train is train
+        assert split.dev is None
+        assert split.test is test
+        assert list(split.tested) == [0, 1, 2, 3, 4]
+
+    @pytest.mark.parametrize("hold_out", [False, True])
+    def test_dev_sentences_that_are_there_are_used_and_none_is_held_out(self, hold_out):
+        train, dev, test = (store(sentences_of([3] * 30, name=name)) for name in "sdt")
+        (split,) = make_splits(train, dev, test, folds=5, hold_out=hold_out, seed=0)
+        assert split.dev is dev
+        assert split.train is train
+        for split in make_splits(None, dev, test, folds=5, hold_out=hold_out, seed=0):
+            assert split.dev is dev
+            assert len(split.train) == 24
+
+    def test_a_tenth_is_held_out(self):
+        train, test = store(sentences_of([3] * 3000)), store(sentences_of([2], name="t"))
+        (split,) = make_splits(train, None, test, folds=5, hold_out=True, seed=0)
+        assert abs(len(ids(split.dev)) - 300) < 4 * (3000 * 0.1 * 0.9) ** 0.5
+        assert sorted(ids(split.dev) + ids(split.train)) == sorted(ids(train))
+        assert ids(split.train) == sorted(ids(split.train), key=lambda name: int(name[1:]))  # in the old order
+
+    @pytest.mark.parametrize("seed", range(60))
+    def test_documents_are_held_out_whole(self, seed):
+        """Of twenty, a tenth may be none at all; then it is one."""
+        documents = [f"d{i // 5}" for i in range(100)]
+        train, test = store(sentences_of([3] * 100, documents)), store(sentences_of([2], name="t"))
+        (split,) = make_splits(train, None, test, folds=5, hold_out=True, seed=seed)
+        assert split.dev is not None
+        dev, rest = ({s.document for s in maps.sentences} for maps in (split.dev, split.train))
+        assert dev
+        assert not dev & rest
+        assert len(split.dev) == 5 * len(dev)
+        assert len(split.dev) + len(split.train) == 100
+
+    def test_with_few_documents_sentences_are_held_out(self):
+        documents = [f"d{i % 19}" for i in range(400)]
+        train, test = store(sentences_of([3] * 400, documents)), store(sentences_of([2], name="t"))
+        (split,) = make_splits(train, None, test, folds=5, hold_out=True, seed=0)
+        assert split.dev is not None
+        assert {s.document for s in split.dev.sentences} & {s.document for s in split.train.sentences}
+
+    def test_seed_decides_what_is_held_out(self):
+        train, test = store(sentences_of([3] * 200)), store(sentences_of([2], name="t"))
+
+        def held(seed: int) -> list[str]:
+            (split,) = make_splits(train, None, test, folds=5, hold_out=True, seed=seed)
+            return ids(split.dev)
+
+        assert held(3) == held(3)
+        assert len({tuple(held(seed)) for seed in range(8)}) == 8
+
+    def test_a_sentence_is_held_out_in_any_company(self):
+        """What is drawn depends on the id, so a few sentences more do not turn all over."""
+        few, many = store(sentences_of([3] * 200)), store(sentences_of([3] * 230))
+        test = store(sentences_of([2], name="t"))
+        (one,), (other,) = (make_splits(m, None, test, folds=5, hold_out=True, seed=0) for m in (few, many))
+        assert set(ids(one.dev)) == set(ids(other.dev)) & set(ids(few))
+
+    @pytest.mark.parametrize("n", [2, 3])
+    def test_few_sentences(self, n):
+        train, test = store(sentences_of([3] * n)), store(sentences_of([2], name="t"))
+        for seed in range(300):
+            (split,) = make_splits(train, None, test, folds=5, hold_out=True, seed=seed)
+            assert sorted(ids(split.dev) + ids(split.train)) == ids(train)
+            assert len(split.train) >= 1
+            assert len(ids(split.dev)) >= 1
+        # one sentence cannot be both
+        (split,) = make_splits(store(sentences_of([3])), None, test, folds=5, hold_out=True, seed=0)
+        assert (split.dev, len(split.train)) == (None, 1)
+
+    def test_fewer_sentences_than_folds(self):
+        splits = list(make_splits(None, None, store(sentences_of([1, 2, 3])), folds=5, hold_out=False, seed=0))
+        assert sorted(place for split in splits for place in split.tested) == [0, 1, 2]
+        assert all(len(split.train) == 2 for split in splits)
+        assert not list(make_splits(None, None, store(sentences_of([7])), folds=5, hold_out=False, seed=0))
