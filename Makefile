@@ -35,6 +35,7 @@ bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks.norms
 	$(BIN)/python -m benchmarks.surface
 	$(BIN)/python -m benchmarks.coreference
+	$(BIN)/python -m benchmarks.probes
 
 clean:
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis

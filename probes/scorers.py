@@ -13,7 +13,9 @@ s · A^k[CLS, i] + e · A^k[SEP, i], with s and e learned and the same for all h
 from __future__ import annotations
 
 import math
+from typing import Any
 
+import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Generator, Tensor, nn
@@ -65,11 +67,37 @@ class AttentionScorer(Scorer):
 
     def forward(self, example: Example) -> Scores:
         """Shape (words, words + 1)."""
-        n = example.maps.shape[-1]
-        mixed = (self.weight @ example.maps.flatten(1)).view(2, n, n)
-        words = (mixed[0] + mixed[1].T)[example.words]  # [dependent, any position]
-        root = words @ (example.ends.to(words) @ self.root)
-        return torch.cat([root[:, None], words[:, example.words]], dim=1)
+        scores: Scores = _Mixture.apply(self.weight, self.root, example)  # type: ignore[no-untyped-call]
+        return scores
+
+
+class _Mixture(torch.autograd.Function):
+    """What `AttentionScorer` computes, and its gradient, by hand: autograd's bookkeeping would cost more than that."""
+
+    @staticmethod
+    def forward(ctx: Any, weight: Tensor, root: Tensor, example: Example) -> Tensor:
+        """Scores; everything the gradient needs is kept."""
+        maps, ends = example.maps.to(weight).numpy(), example.ends.to(root).numpy()
+        words = example.words
+        n = maps.shape[-1]
+        mixed = (weight.detach().numpy() @ maps.reshape(-1, n * n)).reshape(2, n, n)
+        by_dependent = (mixed[0] + mixed[1].T)[words]  # [dependent, any position]
+        to_ends = by_dependent @ ends
+        ctx.kept = maps, words, to_ends, ends @ root.detach().numpy()
+        scores = np.concatenate([(to_ends @ root.detach().numpy())[:, None], by_dependent[:, words]], axis=1)
+        return torch.from_numpy(scores)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, None]:
+        """Gradients of both parameters."""
+        maps, words, to_ends, at_ends = ctx.kept
+        gradient, n = gradients[0].numpy(), maps.shape[-1]
+        cells = np.zeros((n, n), dtype=maps.dtype)
+        cells[words] = gradient[:, :1] * at_ends
+        cells[words, words] += gradient[:, 1:]
+        both = np.stack([cells.ravel(), cells.T.ravel()])
+        of_weight, of_root = both @ maps.reshape(-1, n * n).T, gradient[:, 0] @ to_ends
+        return torch.from_numpy(of_weight), torch.from_numpy(of_root), None
 
 
 class AttentionWordsScorer(Scorer):
@@ -109,7 +137,7 @@ class AttentionWordsScorer(Scorer):
 
     def forward(self, example: Example) -> Scores:
         """Shape (words, words + 1)."""
-        maps = example.maps
+        maps = example.maps.to(self.bias)
         of_dependent, of_candidate = self.parts(example)
         both = torch.cat([maps, maps.transpose(-1, -2)])[:, example.words]  # [feature, dependent, any position]
         pairs = both[:, :, example.words]

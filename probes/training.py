@@ -22,7 +22,7 @@ from torch.nn.functional import cross_entropy
 from corpora_loaders import AttentionologyError
 from extractors import MapBatch
 from extractors.replacing import replacing
-from probes.examples import UNKNOWN, Example, examples, scored, uas
+from probes.examples import UNKNOWN, Example, examples, gold_heads, scored, uas
 from probes.scorers import Scorer
 
 Item = TypeVar("Item")
@@ -221,14 +221,14 @@ def _epoch(
 def _step(scorer: Scorer, adam: torch.optim.Optimizer, example: Example, state: State) -> None:
     """One sentence: loss, gradient, step; a sentence without any head is left out."""
     state.sentences += 1
-    heads = example.heads
-    known = len(heads) - example.sentence.heads.count(None)
+    gold = gold_heads(example.sentence)
+    known = len(gold) - example.sentence.heads.count(None)
     if not known:
         return
     for parameter in scorer.parameters():
         parameter.grad = None
     scores = scorer(example)
-    loss = cross_entropy(scores, heads, ignore_index=UNKNOWN, reduction="sum")
+    loss = cross_entropy(scores, torch.from_numpy(gold), ignore_index=UNKNOWN, reduction="sum")
     loss.backward()  # type: ignore[no-untyped-call]
     adam.step()
     value = loss.item()
@@ -238,7 +238,7 @@ def _step(scorer: Scorer, adam: torch.optim.Optimizer, example: Example, state: 
     state.words += known
     state.loss += value
     state.counted += int(counts.sum())
-    state.correct += int((scores.argmax(1) == heads).numpy()[counts].sum())
+    state.correct += int((scores.detach().numpy().argmax(1) == gold)[counts].sum())
 
 
 def _close_epoch(state: State, recipe: Recipe) -> None:

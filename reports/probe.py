@@ -53,15 +53,16 @@ class ProbeResults(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def write_probe(folder: Path, results: ProbeResults, *, title: str = "") -> Section:
+def write_probe(folder: Path, results: ProbeResults, *, model: str = "", corpus: str = "") -> Section:
     """Write tables and figures; returns the section of the report.
 
     Args:
         folder: an existing folder.
         results: what was found.
-        title: of the figures: the model and the treebank.
+        model, corpus: names for the titles.
     """
     found, tables = results.tables, folder / "tables"
+    title = f"{model} on {corpus}" if model else ""
     methods = beside_paper(results)
     write_csv(methods, tables / "probe.csv")
     write_csv(found.runs, tables / "probe_runs.csv")
@@ -85,7 +86,7 @@ def write_probe(folder: Path, results: ProbeResults, *, title: str = "") -> Sect
     argmax = methods[methods["decoding"] == "argmax"]
     tree = methods[methods["decoding"] == "tree"].set_index("method")
     return Section(
-        title="What all heads together know of syntax",
+        title=f"What the attention heads of {model} together know of syntax",
         template="probe.html.j2",
         context={
             "rows": rows_of(argmax),

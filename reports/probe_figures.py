@@ -112,6 +112,7 @@ def by_bin(lengths: pd.DataFrame) -> pd.DataFrame:
 def training_figure(history: pd.DataFrame, *, title: str) -> Figure:
     """Loss and scores by epoch, a line for each run; dots where there is one epoch."""
     own = history[(history["task"] == "dependencies") & (history["fold"] == 1)]
+    last = int(own["epoch"].max())
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(6.3, 2.8), layout="constrained")
         for axes, column, label, factor in zip(
@@ -130,7 +131,8 @@ def training_figure(history: pd.DataFrame, *, title: str) -> Figure:
                 )
             axes.set_xlabel("epoch")
             axes.set_ylabel(label)
-            axes.xaxis.get_major_locator().set_params(integer=True)
+            axes.set_xticks([place + 1 for place in ticks(last)])
+            axes.set_xlim(0.5, last + 0.5)
             if not own[column].notna().any():
                 axes.text(0.5, 0.5, "no dev sentences", transform=axes.transAxes, ha="center", color=GREY)
                 axes.set_yticks([])

@@ -91,6 +91,15 @@ def facts(probing: Probing) -> Iterator[str]:
 
 def notes(probing: Probing) -> Iterator[str]:
     """How the numbers came about, a sentence each."""
+    store = probing.stores["test"]
+    made = sum(own.made for own in probing.stores.values())
+    size = sum(own.bytes for own in {own.folder: own for own in probing.stores.values()}.values())
+    yield (
+        f"Word maps of the model: {size / 1e6:,.0f} MB in {store.folder.parent}, "
+        f"{f'made of {made:,} sentences now' if made else 'all there from an earlier run'}."
+    )
+    if probing.resumed:
+        yield f"Trainings that went on from an interrupted run: {probing.resumed}."
     if probing.vectors is not None:
         for role in probing.treebanks:
             unknown, words, _ = unknown_words(probing.vectors, probing.stores[role].sentences)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from analyses.linguistic import Attempt, Task, attachment, head_weights, published_probes
-from corpora_loaders import CorpusError, Sentence, Treebank, WordVectors, load_treebank, load_vectors
+from corpora_loaders import CorpusError, Treebank, WordVectors, load_treebank, load_vectors
 from extractors import DEFAULT_BATCH_CELLS, Encoder, MapMaker, StoredMaps, get_kind, store_maps
 from probes import (
     PAPER,
@@ -33,9 +33,7 @@ from probes import (
     State,
     added_up,
     arc_weights,
-    control_task,
     decode,
-    gold_heads,
     make_probe,
     scored,
 )
@@ -44,7 +42,7 @@ from scripts.builtin import load_encoder
 from scripts.errors import UsageError
 from scripts.probe_record import describe, facts, notes
 from scripts.progress import Stages, progress_bar
-from scripts.splits import Split, make_splits
+from scripts.splits import RightWords, Split, controlled, make_splits
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -124,7 +122,7 @@ class Probing:
         if own.control_task():
             for name in own.chosen():
                 for seed in self.seeds:
-                    controlled = [_controlled(split, seed) for split in splits]
+                    controlled = [controlled(split, seed) for split in splits]
                     self._train(name, name, controlled, seed, run=1 + seed - own.seed, task="control")
         for copy in range(own.copies()):
             twin = self._stores(self.encoder.random_init(own.seed + copy), f"maps of random weights {copy + 1}")
@@ -134,8 +132,8 @@ class Probing:
                     self._train(name + RANDOM, name, self._splits(twin), seed, run=run)
         with stages("tables and figures"):
             results = self.results()
-            title = f"{self.encoder.name} on {', '.join(Path(f.path).name for f in self.treebanks['test'].files)}"
-            section = write_probe(self.folder, results, title=title)
+            names = ", ".join(Path(file.path).name for file in self.treebanks["test"].files)
+            section = write_probe(self.folder, results, model=self.encoder.name, corpus=names)
         return describe(self, arguments, out), section, lambda width: probe_table(results, width=width)
 
     @property
@@ -207,7 +205,7 @@ class Probing:
 
     def _baselines(self, splits: Sequence[Split]) -> None:
         for name, make in BASELINES.items():
-            right = _Right(self.sentences)
+            right = RightWords(self.sentences)
             with self.stages("baselines"), progress_bar(name, len(splits), unit="folds") as advance:
                 for split in splits:
                     baseline = make().fit(split.train)
@@ -229,7 +227,7 @@ class Probing:
     ) -> None:
         """Train one probe per split with one seed, and score them."""
         decodings: tuple[Decoding, ...] = ("argmax", "tree") if self.options.tree else ("argmax",)
-        right = {decoding: _Right(self.sentences) for decoding in decodings}
+        right = {decoding: RightWords(self.sentences) for decoding in decodings}
         arcs = []
         for fold, split in enumerate(splits, start=1):
             probe = make_probe(name, self.vectors, recipe=self.recipe, random_state=seed)
@@ -289,28 +287,6 @@ class Probing:
         )
 
 
-class _Right:
-    """Which words of all tested sentences got the right head."""
-
-    def __init__(self, sentences: Sequence[Sentence]) -> None:
-        self.starts = np.concatenate([[0], np.cumsum([len(sentence) for sentence in sentences])])
-        self.words = np.zeros(self.starts[-1], dtype=bool)
-
-    def add(self, split: Split, predicted: Iterable[np.ndarray]) -> None:
-        for place, sentence, heads in zip(split.tested, split.test.sentences, predicted, strict=True):
-            self.words[self.starts[place] : self.starts[place + 1]] = heads == gold_heads(sentence)
-
-
-def _controlled(split: Split, seed: int) -> Split:
-    """The same maps with the heads of the control task."""
-    train, dev, test = (
-        maps and maps.relabelled(control_task(maps.sentences, seed)) for maps in (split.train, split.dev, split.test)
-    )
-    assert train is not None  # noqa: S101 there was one
-    assert test is not None  # noqa: S101
-    return replace(split, train=train, dev=dev, test=test)
-
-
 def _key(probe: Probe, split: Split) -> str:
     """Names all that the weights of a trained probe depend on."""
     described = {
@@ -318,13 +294,6 @@ def _key(probe: Probe, split: Split) -> str:
         "recipe": asdict(probe.recipe),
         "seed": probe.random_state,
         "vectors": probe.vectors and probe.vectors.sha256,
-        "maps": [maps and (maps.folder.name, _annotation(maps.sentences)) for maps in (split.train, split.dev)],
+        "learned_from": split.learned_from(),
     }
     return hashlib.sha256(json.dumps(described).encode()).hexdigest()[:24]
-
-
-def _annotation(sentences: Iterable[Sentence]) -> str:
-    digest = hashlib.sha256()
-    for sentence in sentences:
-        digest.update(json.dumps([sentence.words, sentence.heads, sentence.relations]).encode())
-    return digest.hexdigest()

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+import numpy as np
+
+from probes import control_task, gold_heads
 
 if TYPE_CHECKING:
     from corpora_loaders import Sentence
@@ -27,6 +32,11 @@ class Split:
     dev: StoredMaps | None
     test: StoredMaps
     tested: Sequence[int]
+
+    def learned_from(self) -> list[tuple[str, str] | None]:
+        """Names the maps and the annotation that training depends on, and nothing else does."""
+        both = (self.train, self.dev)
+        return [None if maps is None else (maps.folder.name, _annotation(maps.sentences)) for maps in both]
 
 
 def make_splits(
@@ -59,7 +69,8 @@ def _with_dev(
         drawn = [_draw(name, seed) for name in unit]
         held = [i for i, number in enumerate(drawn) if number % _HELD_OUT == 0]
         if len(held) in (0, len(train)):  # then one document or sentence
-            held = [i for i, number in enumerate(drawn) if number == min(drawn)]
+            least = min(drawn)
+            held = [i for i, number in enumerate(drawn) if number == least]
         kept = sorted(set(range(len(train))) - set(held))
         if kept:
             dev, train = train.subset(held), train.subset(kept)
@@ -91,3 +102,37 @@ def _units(sentences: Sequence[Sentence], fewest: int) -> list[str]:
 def _draw(name: str, seed: int) -> int:
     digest = hashlib.blake2b(name.encode(), digest_size=8, key=seed.to_bytes(8, "little")).digest()
     return int.from_bytes(digest, "little")
+
+
+def controlled(split: Split, seed: int) -> Split:
+    """The same maps with the heads of the control task."""
+
+    def relabelled(maps: StoredMaps) -> StoredMaps:
+        return maps.relabelled(control_task(maps.sentences, seed))
+
+    dev = split.dev and relabelled(split.dev)
+    return replace(split, train=relabelled(split.train), dev=dev, test=relabelled(split.test))
+
+
+class RightWords:
+    """Which words of all tested sentences got the right head, split by split.
+
+    Attributes:
+        words: one entry per word.
+    """
+
+    def __init__(self, sentences: Sequence[Sentence]) -> None:
+        self._starts = np.concatenate([[0], np.cumsum([len(sentence) for sentence in sentences])])
+        self.words = np.zeros(self._starts[-1], dtype=bool)
+
+    def add(self, split: Split, predicted: Iterable[np.ndarray]) -> None:
+        """Compare with the heads of the tested sentences of a split."""
+        for place, sentence, heads in zip(split.tested, split.test.sentences, predicted, strict=True):
+            self.words[self._starts[place] : self._starts[place + 1]] = heads == gold_heads(sentence)
+
+
+def _annotation(sentences: Iterable[Sentence]) -> str:
+    digest = hashlib.sha256()
+    for sentence in sentences:
+        digest.update(json.dumps([sentence.words, sentence.heads, sentence.relations]).encode())
+    return digest.hexdigest()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,17 +24,21 @@ SECOND = (*(0, 0, 1, 0, 1), *(0, 1, 0, 1))
 
 
 def attempt(
-    right: Sequence[Any], method: str = "a", run: int = 1, task: Task = "dependencies", decoding: str = "argmax"
+    right: Sequence[int] | np.ndarray,
+    method: str = "a",
+    run: int = 1,
+    task: Task = "dependencies",
+    decoding: str = "argmax",
 ):
     return Attempt(method, task, decoding, run, np.array(right, dtype=bool))
 
 
-def only(table: pd.DataFrame, **values: Any) -> dict[str, Any]:
+def only(table: pd.DataFrame, **values: Any) -> dict[Hashable, Any]:
     """The one row with these values."""
     for column, value in values.items():
         table = table[table[column] == value]
     assert len(table) == 1
-    return dict(table.iloc[0])
+    return table.to_dict("records")[0]
 
 
 @pytest.fixture

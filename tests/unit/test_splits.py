@@ -39,7 +39,7 @@ def ids(maps: StoredMaps | None) -> list[str]:
 
 
 def random_lengths(seed: int, n: int) -> list[int]:
-    return np.random.default_rng(seed).integers(1, 40, n).tolist()
+    return [int(length) for length in np.random.default_rng(seed).integers(1, 40, n)]
 
 
 class TestFolds:

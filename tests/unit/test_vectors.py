@@ -85,7 +85,7 @@ def test_lists_of_many_members_are_cut(load):
 
 def damaged(text: bytes = TEXT.encode() * 99) -> bytes:
     packed = bytearray(zipped(("v", text.decode())))
-    packed[60:70] = b"\xff" * 10
+    packed[31:41] = b"\xff" * 10
     return bytes(packed)
 
 
