@@ -11,10 +11,11 @@ from extractors.layers import Architecture, FFBias, Layer, register_architecture
 from extractors.loading import load_masked_lm
 from extractors.making import MapMaker, Merge, Normalize
 from extractors.map_batch import FLOAT32_NOISE, Level, MapBatch
-from extractors.map_store import StoredMaps, StoreType, store_maps
+from extractors.map_store import StoreType, store_maps
 from extractors.norm_batch import NormBatch, StageBatch, extract_norms, extract_stages
 from extractors.pieces import Segment
 from extractors.segments import SEGMENT_LENGTH, Segments, make_segments
+from extractors.stored_maps import StoredMaps
 from extractors.token_classes import TOKEN_CLASSES, is_punctuation
 from extractors.windows import DOCUMENT_LENGTH, LONG_WINDOW, Window, Windows, make_windows
 

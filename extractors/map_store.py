@@ -11,13 +11,12 @@ import hashlib
 import json
 import re
 import shutil
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, overload
+from typing import Any, Literal
 
 import torch
-from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor
 
@@ -25,12 +24,11 @@ from corpora_loaders import Sentence
 from extractors.encoder import Encoder
 from extractors.errors import ExtractionError
 from extractors.extraction import DEFAULT_BATCH_CELLS, WINDOW, ExtractionLog, Skipped, extract
-from extractors.kinds import get_kind
 from extractors.layers import FFBias
 from extractors.making import Merge, Normalize
-from extractors.map_batch import MapBatch
 from extractors.pieces import Segment
 from extractors.replacing import replacing
+from extractors.stored_maps import StoredMaps, shard_name
 
 StoreType = Literal["float32", "float16"]
 
@@ -38,91 +36,6 @@ _FORMAT = 1
 _SHARD_BYTES = 2**26
 _NOT_CONFIGURATION = ("_name_or_path", "transformers_version")
 _TYPES = {"float32": torch.float32, "float16": torch.float16}
-
-
-@dataclass(frozen=True)
-class StoredMaps(Sequence[MapBatch]):
-    """Word maps of a corpus, one sentence per batch, in the order of the corpus; sentences without a map left out.
-
-    Reading in order, or shuffled within stretches, keeps the maps of one part of `WINDOW` sentences in memory.
-
-    Attributes:
-        folder: where they lie.
-        sentences: what they are maps of.
-        kind, shape: of the maps; shape is (layers, heads).
-        bytes: size on disk of the whole store.
-        made: how many sentences the model had to read for it now; the others were there.
-        log: what was read and what was not, of the whole store.
-    """
-
-    folder: Path
-    sentences: tuple[Sentence, ...]
-    kind: str
-    shape: tuple[int, int]
-    bytes: int
-    made: int
-    log: ExtractionLog
-    _places: tuple[tuple[int, int, int, tuple[int, ...]], ...]  # part, shard, number in the corpus, special positions
-    _exact: Callable[[Sentence], Tensor] | None
-    _open: dict[tuple[int, int], Any] = field(default_factory=dict, repr=False)
-
-    def __len__(self) -> int:
-        return len(self.sentences)
-
-    @overload
-    def __getitem__(self, index: int) -> MapBatch: ...
-    @overload
-    def __getitem__(self, index: slice) -> StoredMaps: ...
-    def __getitem__(self, index: int | slice) -> MapBatch | StoredMaps:
-        if isinstance(index, slice):
-            return self.subset(range(len(self))[index])
-        part, shard, number, special = self._places[index]
-        maps = self._shard(part, shard).get_tensor(str(number)).float()
-        n = maps.shape[-1]
-        mask = torch.zeros(1, n, dtype=torch.bool)
-        mask[0, list(special)] = True
-        sentence, exact = self.sentences[index], self._exact
-        return MapBatch(
-            maps=maps[None],
-            lengths=torch.tensor([n]),
-            special=mask,
-            sentences=(sentence,),
-            kind=self.kind,
-            noise=get_kind(self.kind).noise,
-            recompute=None if exact is None else lambda indices: [exact(sentence) for _ in indices],
-        )
-
-    def __iter__(self) -> Iterator[MapBatch]:
-        return (self[i] for i in range(len(self)))
-
-    def subset(self, indices: Sequence[int]) -> StoredMaps:
-        """Some of the sentences."""
-        return replace(
-            self,
-            sentences=tuple(self.sentences[i] for i in indices),
-            _places=tuple(self._places[i] for i in indices),
-        )
-
-    def relabelled(self, sentences: Sequence[Sentence]) -> StoredMaps:
-        """The same maps with other annotation: of sentences with the same words, in the same order.
-
-        Raises:
-            ValueError: their words differ.
-        """
-        if [s.words for s in sentences] != [s.words for s in self.sentences]:
-            raise ValueError("these are not the sentences whose maps are stored")
-        return replace(self, sentences=tuple(sentences))
-
-    def _shard(self, part: int, shard: int) -> Any:
-        if (part, shard) not in self._open:
-            if any(other != part for other, _ in self._open):
-                self._open.clear()
-            path = self.folder / _shard_name(part, shard)
-            try:
-                self._open[part, shard] = safe_open(path, "pt")
-            except (OSError, SafetensorError) as error:
-                raise ExtractionError(f"{path}: stored maps cannot be read ({error}); delete the folder") from error
-        return self._open[part, shard]
 
 
 def store_maps(
@@ -268,11 +181,11 @@ class _Maker:
         return found if whole else None
 
     def _size(self, part: int, shard: int) -> int | None:
-        path = self.folder / _shard_name(part, shard)
+        path = self.folder / shard_name(part, shard)
         return path.stat().st_size if path.exists() else None
 
     def _write(self, part: int, shard: int, maps: dict[str, Tensor]) -> int:
-        path = self.folder / _shard_name(part, shard)
+        path = self.folder / shard_name(part, shard)
         try:
             with replacing(path) as partial:
                 partial.write_bytes(save(maps))  # save_file would make it private
@@ -321,7 +234,3 @@ def _key(encoder: Encoder, sentences: Sequence[Sentence], options: dict[str, Any
     model = re.sub(r"[^\w.-]+", "_", encoder.name.rsplit("/", 1)[-1])
     kind = re.sub(r"[^\w.-]+", "_", options["kind"])
     return f"{model}-{kind}-{hashlib.sha256(described.encode()).hexdigest()[:16]}", json.loads(described)
-
-
-def _shard_name(part: int, shard: int) -> str:
-    return f"{part:04d}-{shard:03d}.safetensors"

@@ -288,8 +288,8 @@ def sums(arcs: int, weight: list[float], contribution: list[float]) -> tuple[int
 
 
 RUNS: list[Arcs] = [
-    {"obj": sums(1, [0, 5, 1, 1], [1, 0, 0, 0]), "nsubj": sums(3, [4, -1, 3, 3], [0, 0, 1, 2])},
-    {"obj": sums(1, [0, 1, 9, 1], [1, 0, 0, 0]), "nsubj": sums(3, [8, -5, 3, 3], [0, 0, 9, 2])},
+    {"aux": sums(1, [0, 5, 1, 1], [1, 0, 0, 0]), "nsubj": sums(3, [4, -1, 3, 3], [0, 0, 1, 2])},
+    {"aux": sums(1, [0, 1, 9, 1], [1, 0, 0, 0]), "nsubj": sums(3, [8, -5, 3, 3], [0, 0, 9, 2])},
 ]
 CORRECT = np.array([40, 10, 30, 20]).reshape(2, 1, 2)
 
@@ -315,13 +315,13 @@ def test_weights_are_means_over_arcs_and_runs(used):
 
 def test_most_important_head_of_every_relation(used):
     # nsubj: weights (4 + 8, −1 − 5, 3 + 3, 3 + 3) / 6, contributions (0, 0, 10, 4) / 6
-    # obj: weights (0, 6, 10, 2) / 2, contributions (2, 0, 0, 0) / 2
+    # aux: weights (0, 6, 10, 2) / 2, contributions (2, 0, 0, 0) / 2
     assert used.relations.to_dict("records") == [
         {"relation": "nsubj", "arcs": 3,
          "weight_direction": "dep->head", "weight_layer": 1, "weight_head": 1, "weight": 2.0,
          "contribution_direction": "head->dep", "contribution_layer": 1, "contribution_head": 1,
          "contribution": pytest.approx(10 / 6)},
-        {"relation": "obj", "arcs": 1,
+        {"relation": "aux", "arcs": 1,
          "weight_direction": "head->dep", "weight_layer": 1, "weight_head": 1, "weight": 5.0,
          "contribution_direction": "dep->head", "contribution_layer": 1, "contribution_head": 1, "contribution": 1.0},
     ]  # fmt: skip

@@ -77,12 +77,13 @@ def test_parts_are_cut_into_shards(tmp_path):
     assert len(list(stored.folder.glob("*.json"))) == 3 + 1
     assert len(list(stored.folder.glob("*.safetensors"))) == 2 + 3 + 2
     assert [b.maps.shape[-1] - 2 for b in stored] == [3, 1, 9, 4, 12, 2, 7, 5, 6, 8]
+    assert set(stored._open) == {(2, 0), (2, 1)}  # of one part at a time
 
 
 def test_sentences_that_cannot_be_read_are_left_out_and_told(tmp_path):
     twice = sentence(70)
     told: list[int] = []
-    given = [twice, *SENTENCES[:5], twice, *SENTENCES[5:]]
+    given = [twice, SENTENCES[0], twice, *SENTENCES[1:]]
     log = ExtractionLog()
     list(extract(tiny.encoder(), given, max_length=35, log=log))
     stored = store(tmp_path, sentences=given, max_length=35, advance=told.append)

@@ -71,7 +71,7 @@ class TestFolds:
 
     @pytest.mark.parametrize(
         "documents",
-        [["a", "b", "c", "d"] * 5, ["a", "b", "c", "d", "e"] * 3 + ["f", "g", "h", "i", None]],
+        [["a", "b", "c", "d"] * 5, ["a"] * 12 + ["b", "c", "d", "e", "f", "g", "h", None]],
         ids=["fewer documents than folds", "a sentence in no document"],
     )
     def test_otherwise_sentences_go_alone(self, documents):
@@ -160,11 +160,14 @@ class TestSplits:
     @pytest.mark.parametrize("n", [2, 3])
     def test_few_sentences(self, n):
         train, test = store(sentences_of([3] * n)), store(sentences_of([2], name="t"))
+        first = 0
         for seed in range(300):
             (split,) = make_splits(train, None, test, folds=5, hold_out=True, seed=seed)
             assert sorted(ids(split.dev) + ids(split.train)) == ids(train)
             assert len(split.train) >= 1
             assert len(ids(split.dev)) >= 1
+            first += "s0" in ids(split.dev)
+        assert abs(first - 300 / n) < 4 * (300 / n * (1 - 1 / n)) ** 0.5 + 15  # drawn, not always the same
         # one sentence cannot be both
         (split,) = make_splits(store(sentences_of([3])), None, test, folds=5, hold_out=True, seed=0)
         assert (split.dev, len(split.train)) == (None, 1)

@@ -1,0 +1,108 @@
+"""Reading word maps from disk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, overload
+
+import torch
+from safetensors import SafetensorError, safe_open
+from torch import Tensor
+
+from corpora_loaders import Sentence
+from extractors.errors import ExtractionError
+from extractors.extraction import ExtractionLog
+from extractors.kinds import get_kind
+from extractors.map_batch import MapBatch
+
+
+@dataclass(frozen=True)
+class StoredMaps(Sequence[MapBatch]):
+    """Word maps of a corpus, one sentence per batch, in the order of the corpus; sentences without a map left out.
+
+    Reading in order, or shuffled within stretches, keeps the maps of one part of the store (1,024 sentences) in memory.
+
+    Attributes:
+        folder: where they lie.
+        sentences: what they are maps of.
+        kind, shape: of the maps; shape is (layers, heads).
+        bytes: size on disk of the whole store.
+        made: how many sentences the model had to read for it now; the others were there.
+        log: what was read and what was not, of the whole store.
+    """
+
+    folder: Path
+    sentences: tuple[Sentence, ...]
+    kind: str
+    shape: tuple[int, int]
+    bytes: int
+    made: int
+    log: ExtractionLog
+    _places: tuple[tuple[int, int, int, tuple[int, ...]], ...]  # part, shard, number in the corpus, special positions
+    _exact: Callable[[Sentence], Tensor] | None
+    _open: dict[tuple[int, int], Any] = field(default_factory=dict, repr=False)
+
+    def __len__(self) -> int:
+        return len(self.sentences)
+
+    @overload
+    def __getitem__(self, index: int) -> MapBatch: ...
+    @overload
+    def __getitem__(self, index: slice) -> StoredMaps: ...
+    def __getitem__(self, index: int | slice) -> MapBatch | StoredMaps:
+        if isinstance(index, slice):
+            return self.subset(range(len(self))[index])
+        part, shard, number, special = self._places[index]
+        maps = self._shard(part, shard).get_tensor(str(number)).float()
+        n = maps.shape[-1]
+        mask = torch.zeros(1, n, dtype=torch.bool)
+        mask[0, list(special)] = True
+        sentence, exact = self.sentences[index], self._exact
+        return MapBatch(
+            maps=maps[None],
+            lengths=torch.tensor([n]),
+            special=mask,
+            sentences=(sentence,),
+            kind=self.kind,
+            noise=get_kind(self.kind).noise,
+            recompute=None if exact is None else lambda indices: [exact(sentence) for _ in indices],
+        )
+
+    def __iter__(self) -> Iterator[MapBatch]:
+        return (self[i] for i in range(len(self)))
+
+    def subset(self, indices: Sequence[int]) -> StoredMaps:
+        """Some of the sentences."""
+        return replace(
+            self,
+            sentences=tuple(self.sentences[i] for i in indices),
+            _places=tuple(self._places[i] for i in indices),
+        )
+
+    def relabelled(self, sentences: Sequence[Sentence]) -> StoredMaps:
+        """The same maps with other annotation: of sentences with the same words, in the same order.
+
+        Raises:
+            ValueError: their words differ.
+        """
+        if [s.words for s in sentences] != [s.words for s in self.sentences]:
+            raise ValueError("these are not the sentences whose maps are stored")
+        return replace(self, sentences=tuple(sentences))
+
+    def _shard(self, part: int, shard: int) -> Any:
+        if (part, shard) not in self._open:
+            if any(other != part for other, _ in self._open):
+                self._open.clear()
+            path = self.folder / shard_name(part, shard)
+            try:
+                self._open[part, shard] = safe_open(path, "pt")
+            except (OSError, SafetensorError) as error:
+                raise ExtractionError(f"{path}: stored maps cannot be read ({error}); delete the folder") from error
+        return self._open[part, shard]
+
+
+def shard_name(part: int, shard: int) -> str:
+    """File name of a shard of a part."""
+    return f"{part:04d}-{shard:03d}.safetensors"
