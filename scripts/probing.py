@@ -122,8 +122,8 @@ class Probing:
         if own.control_task():
             for name in own.chosen():
                 for seed in self.seeds:
-                    controlled = [controlled(split, seed) for split in splits]
-                    self._train(name, name, controlled, seed, run=1 + seed - own.seed, task="control")
+                    senseless = [controlled(split, seed) for split in splits]
+                    self._train(name, name, senseless, seed, run=1 + seed - own.seed, task="control")
         for copy in range(own.copies()):
             twin = self._stores(self.encoder.random_init(own.seed + copy), f"maps of random weights {copy + 1}")
             for name in own.chosen():

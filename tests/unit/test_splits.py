@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,8 @@ import pytest
 
 from corpora_loaders import Sentence
 from extractors import ExtractionLog, StoredMaps
-from scripts.splits import folds_of, make_splits
+from probes import control_task
+from scripts.splits import RightWords, Split, controlled, folds_of, make_splits
 
 
 def sentences_of(lengths: Iterable[int], documents: Iterable[str | None] | None = None, name: str = "s"):
@@ -177,3 +179,88 @@ class TestSplits:
         assert sorted(place for split in splits for place in split.tested) == [0, 1, 2]
         assert all(len(split.train) == 2 for split in splits)
         assert not list(make_splits(None, None, store(sentences_of([7])), folds=5, hold_out=False, seed=0))
+
+
+def annotated(n: int, name: str = "s") -> tuple[Sentence, ...]:
+    """Sentences of one to three words; in the last a word has no head."""
+    made = []
+    for i in range(n):
+        k = 1 + i % 3
+        made.append(
+            Sentence(f"{name}{i}", tuple(f"w{i}-{j}" for j in range(k)), (0, 1, None)[:k], ("root", "x", "y")[:k])
+        )
+    return tuple(made)
+
+
+class TestRightWords:
+    def test_are_put_where_they_belong(self):
+        test = store(annotated(7))
+        right = RightWords(test.sentences)
+        for split in make_splits(None, None, test, folds=3, hold_out=False, seed=0):
+            # the first word of every sentence right, the second wrong, the third nothing known about
+            right.add(split, [np.array([0, 2, 1])[: len(s)] for s in split.test.sentences])
+        expected = [[True], [True, False], [True, False, False]]
+        assert right.words.tolist() == [word for i in range(7) for word in expected[i % 3]]
+
+    def test_splits_do_not_touch_each_other(self):
+        test = store(annotated(6))
+        right = RightWords(test.sentences)
+        first, second = make_splits(None, None, test, folds=2, hold_out=False, seed=0)
+        right.add(first, [np.array([0, 1, 1])[: len(s)] for s in first.test.sentences])
+        of_first = [i in first.tested for i, s in enumerate(test.sentences) for _ in s.words]
+        known = [head is not None for s in test.sentences for head in s.heads]
+        assert right.words.tolist() == [own and has for own, has in zip(of_first, known, strict=True)]
+        before = right.words.copy()
+        right.add(second, [np.full(len(s), -2) for s in second.test.sentences])
+        assert (right.words == before).all()
+
+    def test_too_few_predictions_are_an_error(self):
+        test = store(annotated(3))
+        (split, *_) = make_splits(None, None, test, folds=2, hold_out=False, seed=0)
+        with pytest.raises(ValueError, match="zip"):
+            RightWords(test.sentences).add(split, [])
+
+
+class TestControlled:
+    def test_all_parts_get_the_same_behaviours_and_keep_their_maps(self):
+        parts = [store(annotated(9, name)) for name in "sdt"]
+        before = Split(parts[0], parts[1], parts[2], range(9))
+        after = controlled(before, 3)
+        assert after.dev is not None
+        for old, new in zip(parts, (after.train, after.dev, after.test), strict=True):
+            assert new.sentences == tuple(control_task(old.sentences, 3))
+            assert new.sentences != tuple(control_task(old.sentences, 4))
+            assert new._places == old._places
+        assert after.tested == before.tested
+        # the same words in all three: sdt differ in the names of sentences only
+        assert [s.heads for s in after.train.sentences] == [s.heads for s in after.test.sentences]
+
+    def test_no_dev_sentences_stay_none(self):
+        split = Split(store(annotated(3)), None, store(annotated(3)), range(3))
+        assert controlled(split, 0).dev is None
+
+
+class TestLearnedFrom:
+    """The name that a checkpoint goes by must change with all that training depends on."""
+
+    def split(self, **changes: StoredMaps | None) -> Split:
+        parts = {"train": store(annotated(9)), "dev": None, "test": store(annotated(4, "t")), **changes}
+        return Split(**parts, tested=range(4))  # type: ignore[arg-type]
+
+    def test_training_and_dev_sentences_matter_and_tested_ones_do_not(self):
+        usual = self.split().learned_from()
+        train = store(annotated(9))
+        assert self.split(test=store(annotated(2, "u"))).learned_from() == usual
+        others = [
+            self.split(train=train.subset(range(8))),
+            self.split(train=train.subset([1, 0, *range(2, 9)])),
+            self.split(train=replace(train, folder=Path("elsewhere"))),
+            self.split(train=train.relabelled([replace(s, heads=(0,) * len(s)) for s in train.sentences])),
+            self.split(train=train.relabelled([replace(s, relations=("punct",) * len(s)) for s in train.sentences])),
+            self.split(dev=train.subset(range(4))),
+            self.split(dev=train.subset(range(5))),
+            controlled(self.split(), 0),
+            controlled(self.split(), 1),
+        ]
+        names = [str(usual), *(str(other.learned_from()) for other in others)]
+        assert len(set(names)) == len(names)
