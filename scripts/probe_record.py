@@ -93,9 +93,8 @@ def notes(probing: Probing) -> Iterator[str]:
     """How the numbers came about, a sentence each."""
     store = probing.stores["test"]
     made = sum(own.made for own in probing.stores.values())
-    size = sum(own.bytes for own in {own.folder: own for own in probing.stores.values()}.values())
     yield (
-        f"Word maps of the model: {size / 1e6:,.0f} MB in {store.folder.parent}, "
+        f"Word maps: {sum(probing.cached.values()) / 1e6:,.0f} MB in {store.folder.parent}, "
         f"{f'made of {made:,} sentences now' if made else 'all there from an earlier run'}."
     )
     if probing.resumed:

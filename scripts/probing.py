@@ -85,6 +85,7 @@ class Probing:
         weights: of every attention probe, run by run.
         single: how often single heads are right on the training sentences, split by split.
         resumed: trainings that an interrupted run had begun.
+        cached: folder and size of all word maps, those of networks with random weights too.
     """
 
     options: Options
@@ -97,6 +98,7 @@ class Probing:
     single: list[SingleHead] = field(default_factory=list)
     checkpoints: list[Path] = field(default_factory=list)
     resumed: int = 0
+    cached: dict[Path, int] = field(default_factory=dict)
 
     def __call__(
         self, arguments: Sequence[str], out: Path
@@ -104,7 +106,8 @@ class Probing:
         """Do it; returns the run record, the section of the report, and what to show in a terminal of some width."""
         own, stages = self.options, self.stages
         with stages("read the treebanks"):
-            self.treebanks = {role: self._treebank(role, files) for role, files in own.treebanks().items()}
+            self.treebanks = {role: self._treebank(files) for role, files in own.treebanks().items()}
+            self._check_apart()
             self.vectors = self._vectors()
         with stages("load the model"):
             try:
@@ -157,7 +160,15 @@ class Probing:
         for path in self.checkpoints:
             path.unlink(missing_ok=True)
 
-    def _treebank(self, role: str, files: list[str]) -> Treebank:
+    def _check_apart(self) -> None:
+        """What is tested on must not be trained on."""
+        seen: dict[str, str] = {}
+        for role, treebank in self.treebanks.items():
+            for file in treebank.files:
+                if (other := seen.setdefault(file.sha256, role)) != role:
+                    raise CorpusError(f"--{other} and --{role} both have this file", file=file.path)
+
+    def _treebank(self, files: list[str]) -> Treebank:
         treebank = load_treebank(files, tokens=self.options.tokens, limit=self.options.limit)
         if not treebank.relations:
             raise CorpusError("no word has a head, and probes need trees", file=treebank.files[0].path)
@@ -190,6 +201,7 @@ class Probing:
                     max_length=own.max_length,
                     advance=advance,
                 )
+            self.cached[stores[role].folder] = stores[role].bytes
         return stores
 
     def _splits(self, stores: dict[str, StoredMaps]) -> list[Split]:
@@ -226,12 +238,13 @@ class Probing:
         keep: bool = False,
     ) -> None:
         """Train one probe per split with one seed, and score them."""
-        decodings: tuple[Decoding, ...] = ("argmax", "tree") if self.options.tree else ("argmax",)
+        trees = self.options.tree and task == "dependencies"
+        decodings: tuple[Decoding, ...] = ("argmax", "tree") if trees else ("argmax",)
         right = {decoding: RightWords(self.sentences) for decoding in decodings}
         arcs = []
         for fold, split in enumerate(splits, start=1):
             probe = make_probe(name, self.vectors, recipe=self.recipe, random_state=seed)
-            what = f"{method}{' on the control task' if task == 'control' else ''}, {run}/{self.options.seeds}"
+            what = f"{method}{' on the control task' if task == 'control' else ''}, seed {seed}"
             with self.stages(f"train {method}{' (control task)' if task == 'control' else ''}"):
                 self._fit(probe, split, what + (f", fold {fold}/{len(splits)}" if len(splits) > 1 else ""))
             self.history += [
@@ -255,14 +268,14 @@ class Probing:
         self.resumed += checkpoint.path.exists()
         self.checkpoints.append(checkpoint.path)
         shown = 0
-        with progress_bar(label, len(split.train) * self.recipe.epochs) as advance:
+        with progress_bar(label, len(split.train) * self.recipe.epochs, remarks=True) as advance:
 
             def report(state: State) -> None:
                 nonlocal shown
                 done = state.epoch * len(split.train) + state.sentences
                 loss, uas = state.loss / max(state.words, 1), state.correct / max(state.counted, 1)
-                dev = "" if state.dev_uas is None else f", dev UAS {100 * state.dev_uas:.1f}"
-                advance(done - shown, f"loss {loss:.3f}, UAS {100 * uas:.1f}{dev}")
+                dev = "" if state.dev_uas is None else f" dev {100 * state.dev_uas:.1f}"
+                advance(done - shown, f"loss {loss:.2f} UAS {100 * uas:.1f}{dev}")
                 shown = done
 
             probe.fit(split.train, split.dev, report=report, checkpoint=checkpoint)

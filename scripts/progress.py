@@ -35,18 +35,16 @@ class _Rate(ProgressColumn):
 
 
 @contextmanager
-def progress_bar(description: str, total: int, *, unit: str = "sentences") -> Iterator[Advance]:
-    """A bar on standard error, with rate and time left; yields the function that moves it on, perhaps with a remark.
+def progress_bar(description: str, total: int, *, unit: str = "sentences", remarks: bool = False) -> Iterator[Advance]:
+    """A bar on standard error, with rate (or remarks) and time left; yields the function that moves it on.
 
     Nothing is shown where standard error is not a terminal.
     """
     columns = (
         TextColumn("{task.description}"),
-        BarColumn(),
+        BarColumn(8 if remarks else 40),
         MofNCompleteColumn(),
-        TextColumn(unit),
-        TextColumn("{task.fields[remark]}"),
-        _Rate(),
+        *((TextColumn("{task.fields[remark]}"),) if remarks else (TextColumn(unit), _Rate())),
         TimeRemainingColumn(),
     )
     console = Console(stderr=True)

@@ -242,6 +242,7 @@ def test_other_maps(model, tmp_path, kind):
         (["--controls", "random-init:0"], 2, "K at least 1"),
         (["--train", "SAMPLE"], 2, "--train needs --test"),
         (["--train", "SAMPLE", "--test", "SAMPLE", "--folds", "3"], 2, "--folds is for one treebank"),
+        (["--train", "SAMPLE", "--test", "SAMPLE"], 1, "--train and --test both have this file"),
         (["--folds", "1"], 2, "--folds must be at least 2"),
         (["--seeds", "0"], 2, "--seeds must be at least 1"),
         (["--learning-rate", "0"], 2, "--learning-rate must be above 0"),
