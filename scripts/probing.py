@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -42,7 +40,7 @@ from scripts.builtin import load_encoder
 from scripts.errors import UsageError
 from scripts.probe_record import describe, facts, notes
 from scripts.progress import Stages, progress_bar
-from scripts.splits import RightWords, Split, controlled, make_splits
+from scripts.splits import RightWords, Split, controlled, make_splits, training_key
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -264,7 +262,7 @@ class Probing:
         self.attempts += [Attempt(method, task, decoding, run, own.words) for decoding, own in right.items()]
 
     def _fit(self, probe: Probe, split: Split, label: str) -> None:
-        checkpoint = Checkpoint(self.cache / "training" / f"{_key(probe, split)}.safetensors")
+        checkpoint = Checkpoint(self.cache / "training" / f"{training_key(probe, split)}.safetensors")
         self.resumed += checkpoint.path.exists()
         self.checkpoints.append(checkpoint.path)
         shown = 0
@@ -298,15 +296,3 @@ class Probing:
             facts=tuple(facts(self)),
             notes=tuple(notes(self)),
         )
-
-
-def _key(probe: Probe, split: Split) -> str:
-    """Names all that the weights of a trained probe depend on."""
-    described = {
-        "probe": probe.name,
-        "recipe": asdict(probe.recipe),
-        "seed": probe.random_state,
-        "vectors": probe.vectors and probe.vectors.sha256,
-        "learned_from": split.learned_from(),
-    }
-    return hashlib.sha256(json.dumps(described).encode()).hexdigest()[:24]

@@ -6,12 +6,12 @@ import hashlib
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from probes import control_task, gold_heads
+from probes import Probe, control_task, gold_heads
 
 if TYPE_CHECKING:
     from corpora_loaders import Sentence
@@ -32,11 +32,6 @@ class Split:
     dev: StoredMaps | None
     test: StoredMaps
     tested: Sequence[int]
-
-    def learned_from(self) -> list[tuple[str, str] | None]:
-        """Names the maps and the annotation that training depends on, and nothing else does."""
-        both = (self.train, self.dev)
-        return [None if maps is None else (maps.folder.name, _annotation(maps.sentences)) for maps in both]
 
 
 def make_splits(
@@ -129,6 +124,18 @@ class RightWords:
         """Compare with the heads of the tested sentences of a split."""
         for place, sentence, heads in zip(split.tested, split.test.sentences, predicted, strict=True):
             self.words[self._starts[place] : self._starts[place + 1]] = heads == gold_heads(sentence)
+
+
+def training_key(probe: Probe, split: Split) -> str:
+    """Names all that the weights of a trained probe depend on."""
+    described = {
+        "probe": probe.name,
+        "recipe": asdict(probe.recipe),
+        "seed": probe.random_state,
+        "vectors": probe.vectors and probe.vectors.sha256,
+        "maps": [maps and (maps.folder.name, _annotation(maps.sentences)) for maps in (split.train, split.dev)],
+    }
+    return hashlib.sha256(json.dumps(described).encode()).hexdigest()[:24]
 
 
 def _annotation(sentences: Iterable[Sentence]) -> str:
