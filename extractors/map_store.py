@@ -175,9 +175,9 @@ class _Maker:
         """What is in a part; None if it has to be made."""
         try:
             found: dict[str, Any] = json.loads(self._record(number).read_text(encoding="utf-8"))
-        except (FileNotFoundError, ValueError):
+            whole = all(self._size(number, shard) == size for shard, size in enumerate(found["bytes"]))
+        except (FileNotFoundError, ValueError, KeyError, TypeError):
             return None
-        whole = all(self._size(number, shard) == size for shard, size in enumerate(found["bytes"]))
         return found if whole else None
 
     def _size(self, part: int, shard: int) -> int | None:

@@ -39,8 +39,11 @@ class Recipe:
         learning_rate: of Adam.
         weight_decay: decoupled from the gradient (AdamW).
         shuffle: whether to draw a new order for every epoch (which takes a sequence of batches, not a stream).
-        patience: stop after so many epochs without a better score on the dev sentences, and take the best; None:
-            never, and take the last.
+        patience: how many epochs in a row may bring no better score on the dev sentences; the next such epoch is the
+            last, and the best is taken. None: train to the end, and take that.
+
+    Raises:
+        ValueError: less than one epoch.
     """
 
     epochs: int = 1
@@ -48,6 +51,10 @@ class Recipe:
     weight_decay: float = 0.0
     shuffle: bool = False
     patience: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.epochs < 1:
+            raise ValueError(f"epochs must be at least 1, not {self.epochs}")
 
 
 PAPER = Recipe()
@@ -112,7 +119,7 @@ class Checkpoint:
             with safe_open(self.path, "pt") as file:
                 tensors = {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118 no mapping
                 return State(**json.loads(file.metadata()["state"])), tensors
-        except (OSError, SafetensorError):
+        except (OSError, SafetensorError, ValueError, KeyError, TypeError):
             return None
 
     def due(self) -> bool:
@@ -165,25 +172,26 @@ def train(
         state, tensors = found
         _restore(scorer, adam, tensors)
         best = {name.removeprefix("best."): t for name, t in tensors.items() if name.startswith("best.")}
-    with one_thread():
-        while not state.done:
-            order: Iterable[MapBatch] = batches
-            if recipe.shuffle and isinstance(batches, Sequence):
-                order = shuffled(batches, (seed, state.epoch))
-            _epoch(scorer, adam, order, state, report, checkpoint, best)
-            if dev is not None:
-                state.dev_uas = uas(dev, predict(scorer, dev))
-                if state.best is None or state.dev_uas > state.best:
-                    state.best, state.waited = state.dev_uas, 0
-                    best = {name: p.detach().clone() for name, p in scorer.named_parameters()}
-                else:
-                    state.waited += 1
-            report(state)
-            _close_epoch(state, recipe)
-            if state.done and recipe.patience is not None:
-                _assign(scorer, best)
-            if checkpoint and (state.done or checkpoint.due()):
-                checkpoint.save(state, _tensors(scorer, adam, best))
+    while not state.done:
+        order: Iterable[MapBatch] = batches
+        if recipe.shuffle and isinstance(batches, Sequence):
+            order = shuffled(batches, (seed, state.epoch))
+        _epoch(scorer, adam, order, state, report, checkpoint, best)
+        if dev is not None:
+            state.dev_uas = uas(dev, predict(scorer, dev))
+            if math.isnan(state.dev_uas):
+                raise TrainingError("the dev sentences have no word with a head but punctuation")
+            if state.best is None or state.dev_uas > state.best:
+                state.best, state.waited = state.dev_uas, 0
+                best = {name: p.detach().clone() for name, p in scorer.named_parameters()}
+            else:
+                state.waited += 1
+        report(state)
+        _close_epoch(state, recipe)
+        if state.done and recipe.patience is not None:
+            _assign(scorer, best)
+        if checkpoint and (state.done or checkpoint.due()):
+            checkpoint.save(state, _tensors(scorer, adam, best))
     return state.history
 
 
@@ -210,7 +218,8 @@ def _epoch(
     """What is left of an epoch."""
     skip = state.sentences
     for example in islice(examples(batches), skip, None):
-        _step(scorer, adam, example, state)
+        with one_thread():
+            _step(scorer, adam, example, state)
         report(state)
         if checkpoint and checkpoint.due():
             checkpoint.save(state, _tensors(scorer, adam, best))
@@ -296,4 +305,8 @@ def shuffled(items: Sequence[Item], seed: tuple[int, int]) -> Iterator[Item]:
 @torch.inference_mode()
 def predict(scorer: Scorer, batches: Iterable[MapBatch]) -> list[np.ndarray]:
     """The best candidate of every word, sentence by sentence; 0 is ROOT."""
-    return [scorer(example).argmax(1).numpy() for example in examples(batches)]
+    predicted = []
+    for example in examples(batches):
+        with one_thread():
+            predicted.append(scorer(example).argmax(1).numpy())
+    return predicted

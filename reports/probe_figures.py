@@ -123,11 +123,17 @@ def training_figure(history: pd.DataFrame, *, title: str) -> Figure:
             strict=True,
         ):
             for (method, run), rows in own.groupby(["method", "run"], sort=False):
-                label_of_line = str(method) if run == 1 else None
-                values = factor * rows[column].astype(float)
-                colour = _COLOURS.get(str(method), BLACK)
+                trained, _, random = str(method).partition(",")
                 axes.plot(
-                    rows["epoch"], values, marker="o", markersize=3, linewidth=0.8, color=colour, label=label_of_line
+                    rows["epoch"],
+                    factor * rows[column].astype(float),
+                    marker="o",
+                    markersize=3,
+                    linewidth=0.8,
+                    linestyle=":" if random else "-",
+                    markerfacecolor="white" if random else None,
+                    color=_COLOURS.get(trained, BLACK),
+                    label=str(method) if run == 1 else None,
                 )
             axes.set_xlabel("epoch")
             axes.set_ylabel(label)

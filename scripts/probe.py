@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -72,7 +73,8 @@ class Probe:
 
     recipe: Literal["paper", "tuned"] = "paper"
     """paper: one epoch in the order of the file, Adam with learning rate 0.002, one sentence at a time. tuned: up to 20
-    epochs in random order with weight decay, until the score on the dev sentences has not risen for two epochs."""
+    epochs in random order with weight decay, until the score on the dev sentences has not risen for more than two
+    epochs."""
 
     epochs: OptionalNumber = None
     """Another number of epochs (with --recipe tuned: at most)."""
@@ -148,11 +150,16 @@ class Probe:
         tested = self.test or (SAMPLE,)
         named = default_folder(self.model, tested)
         out = self.out or named.with_name(f"probe-{named.name}")
+        cache = self.cache or out.parent / "cache"
+        if cache.resolve().is_relative_to(out.resolve()):
+            raise UsageError(f"the cache {cache} would be in the results folder {out}; choose another --cache or --out")
+        if cache.exists() and not cache.is_dir():
+            raise UsageError(f"the cache {cache} is not a folder; choose another --cache")
         from reports import RunFolder, write_report
         from scripts.probing import Probing
 
         with RunFolder(out, overwrite=self.overwrite) as folder:
-            probing = Probing(self, folder.path, self.cache or out.parent / "cache", Stages())
+            probing = Probing(self, folder.path, cache, Stages())
             run, section, show = probing(arguments, out)
             write_report(folder.path, run=run, sections=[section])
         probing.forget_checkpoints()
@@ -177,8 +184,9 @@ class Probe:
         return "task" in _names(self.controls)
 
     def copies(self) -> int:
-        """How many copies of the model with random weights to probe."""
-        return sum(copies_of(name) for name in _names(self.controls) if name not in ("task", "none"))
+        """How many copies of the model with random weights to probe; none if no probe reads attention."""
+        copies = sum(copies_of(name) for name in _names(self.controls) if name not in ("task", "none"))
+        return copies if any(name.startswith("attention") for name in self.chosen()) else 0
 
     def treebanks(self) -> dict[str, list[str]]:
         """Files of each treebank, by role."""
@@ -196,7 +204,8 @@ class Probe:
         if self.vectors and chosen == ["attention"]:
             raise UsageError("--vectors is for the probes attention+words and words+distances, which are not asked for")
         controls = _names(self.controls)
-        if not controls or len(set(controls)) < len(controls) or ("none" in controls and len(controls) > 1):
+        kinds = [name.split(":", 1)[0] for name in controls]
+        if not controls or len(set(kinds)) < len(kinds) or ("none" in kinds and len(kinds) > 1):
             raise UsageError("--controls takes task, random-init[:K], both, or none")
         self.copies()
         if not self.train and self.folds < 2:
@@ -211,12 +220,11 @@ class Probe:
                 raise UsageError(f"--{name.replace('_', '-')} must be at least 1, not {value}")
         for name, lowest in (("learning_rate", "above 0"), ("weight_decay", "at least 0")):
             value = getattr(self, name)
-            if value is not None and not (value > 0 or (value == 0 and lowest == "at least 0")):
-                raise UsageError(f"--{name.replace('_', '-')} must be {lowest}, not {value}")
+            if value is not None and not (0 < value < math.inf or (value == 0 and lowest == "at least 0")):
+                raise UsageError(f"--{name.replace('_', '-')} must be finite and {lowest}, not {value}")
         if self.replicates < 0:
             raise UsageError(f"--replicates must not be negative, not {self.replicates}")
         check_seed(self.seed)
-        check_seed(self.seed + self.seeds)
         vectors = [] if self.vectors is None else [self.vectors]
         from corpora_loaders.lines import archive_of
 

@@ -81,6 +81,9 @@ def facts(probing: Probing) -> Iterator[str]:
     epochs = f"{recipe.epochs} epoch{'s' if recipe.epochs > 1 else ''}{' at most' if recipe.patience else ''}"
     decay = f", weight decay {recipe.weight_decay:g}" if recipe.weight_decay else ""
     yield f"{epochs}, learning rate {recipe.learning_rate:g}{decay}"
+    if recipe.patience is not None:
+        held = sum(len(split.dev or ()) for split in splits) // len(splits)
+        yield f"stopped by {held:,} dev sentences" + ("" if own.dev else ", held out of the training sentences")
     yield f"seeds: {own.seeds}"
     yield f"map “{own.map}”: {get_kind(own.map).description}"
     if probing.stores["test"].shape[1] != probing.encoder.n_heads:
@@ -92,10 +95,11 @@ def facts(probing: Probing) -> Iterator[str]:
 def notes(probing: Probing) -> Iterator[str]:
     """How the numbers came about, a sentence each."""
     store = probing.stores["test"]
-    made = sum(own.made for own in probing.stores.values())
+    size, made = (sum(column) for column in zip(*probing.cached.values(), strict=True))
+    of = " (each network counted)" if probing.options.copies() else ""
     yield (
-        f"Word maps: {sum(probing.cached.values()) / 1e6:,.0f} MB in {store.folder.parent}, "
-        f"{f'made of {made:,} sentences now' if made else 'all there from an earlier run'}."
+        f"Word maps: {size / 1e6:,.0f} MB in {store.folder.parent}, "
+        f"{f'made of {made:,} sentences now{of}' if made else 'all there from an earlier run'}."
     )
     if probing.resumed:
         yield f"Trainings that went on from an interrupted run: {probing.resumed}."
@@ -106,17 +110,21 @@ def notes(probing: Probing) -> Iterator[str]:
         yield from probing.vectors.remarks()
     repeated, tested = overlap(probing)
     if repeated:
-        yield f"Tested sentences that also occur word for word in training: {repeated:,} of {tested:,}."
+        yield (
+            "Tested sentences of more than three words that also occur word for word in training: "
+            f"{repeated:,} of {tested:,}."
+        )
     batch = probing.stores["test"][0]
     if not batch.special[0, [0, -1]].any():
         yield "The model has no special tokens, so ROOT has no feature and always the score 0."
 
 
-def overlap(probing: Probing) -> tuple[int, int]:
-    """How many tested sentences of more than three words are in the training sentences too, and of how many."""
+def overlap(probing: Probing, *, dev: bool = False) -> tuple[int, int]:
+    """How many tested sentences of more than three words are in the training (or dev) sentences too, of how many."""
     repeated = tested = 0
     for split in probing.splits:
-        seen = {s.words for s in split.train.sentences}
+        maps = split.dev if dev else split.train
+        seen = set() if maps is None else {s.words for s in maps.sentences}
         longer = [s.words for s in split.test.sentences if len(s) > 3]
         tested += len(longer)
         repeated += sum(words in seen for words in longer)
@@ -156,7 +164,8 @@ def _describe_vectors(probing: Probing) -> dict[str, Any]:
 def _warnings(probing: Probing) -> Iterator[str]:
     steps = min(len(split.train) for split in probing.splits) * probing.recipe.epochs
     if steps < _FEW_STEPS and probing.recipe.patience is None:
-        yield f"Trained in {steps:,} steps, which is few; --recipe tuned goes on until it no longer helps."
+        took = f"{steps:,} step{'s' if steps > 1 else ''}"
+        yield f"Trained in {took}, which is few; --recipe tuned goes on until it no longer helps."
     if probing.vectors is not None:
         unknown, words, _ = unknown_words(probing.vectors, probing.stores["test"].sentences)
         if unknown > _MANY_UNKNOWN * words:
@@ -165,6 +174,9 @@ def _warnings(probing: Probing) -> Iterator[str]:
     repeated, tested = overlap(probing)
     if repeated > _MUCH_OVERLAP * tested:
         yield f"{repeated / tested:.0%} of the tested sentences also occur word for word in training."
+    repeated, tested = overlap(probing, dev=True) if probing.recipe.patience is not None else (0, 0)
+    if repeated > _MUCH_OVERLAP * tested:
+        yield f"{repeated / tested:.0%} of the tested sentences also occur word for word among those to stop by."
     if "train" not in probing.treebanks and len(probing.splits) < probing.options.folds:
         yield f"The treebank gives only {len(probing.splits)} folds."
     if probing.options.limit is not None:

@@ -29,6 +29,7 @@ from probes import (
     RelationOffset,
     SingleHead,
     State,
+    TrainingError,
     added_up,
     arc_weights,
     decode,
@@ -83,7 +84,7 @@ class Probing:
         weights: of every attention probe, run by run.
         single: how often single heads are right on the training sentences, split by split.
         resumed: trainings that an interrupted run had begun.
-        cached: folder and size of all word maps, those of networks with random weights too.
+        cached: folder of all word maps, of random weights too, with their size and how many were made now.
     """
 
     options: Options
@@ -96,7 +97,7 @@ class Probing:
     single: list[SingleHead] = field(default_factory=list)
     checkpoints: list[Path] = field(default_factory=list)
     resumed: int = 0
-    cached: dict[Path, int] = field(default_factory=dict)
+    cached: dict[Path, tuple[int, int]] = field(default_factory=dict)
 
     def __call__(
         self, arguments: Sequence[str], out: Path
@@ -199,7 +200,7 @@ class Probing:
                     max_length=own.max_length,
                     advance=advance,
                 )
-            self.cached[stores[role].folder] = stores[role].bytes
+            self.cached.setdefault(stores[role].folder, (stores[role].bytes, stores[role].made))
         return stores
 
     def _splits(self, stores: dict[str, StoredMaps]) -> list[Split]:
@@ -209,8 +210,9 @@ class Probing:
         splits = list(make_splits(train, dev, test, folds=own.folds, hold_out=hold_out, seed=own.seed))
         if not splits or any(hold_out and split.dev is None for split in splits):
             raise CorpusError("too few sentences to train on some and test on others", file=own.treebanks()["test"][0])
-        if not any(scored(sentence).any() for sentence in stores["test"].sentences):
-            raise CorpusError("no word but punctuation has a head", file=own.treebanks()["test"][0])
+        for role, maps in (("test", test), *(("dev", split.dev) for split in splits if split.dev)):
+            if not any(scored(sentence).any() for sentence in maps.sentences):
+                raise CorpusError(f"no {role} word but punctuation has a head", file=maps.sentences[0].file)
         return splits
 
     def _baselines(self, splits: Sequence[Split]) -> None:
@@ -276,7 +278,10 @@ class Probing:
                 advance(done - shown, f"loss {loss:.2f} UAS {100 * uas:.1f}{dev}")
                 shown = done
 
-            probe.fit(split.train, split.dev, report=report, checkpoint=checkpoint)
+            try:
+                probe.fit(split.train, split.dev, report=report, checkpoint=checkpoint)
+            except TrainingError as error:
+                raise TrainingError(f"{label}: {error}") from None
 
     def results(self) -> ProbeResults:
         """Tables of all that was tried."""

@@ -129,6 +129,7 @@ class RightWords:
 def training_key(probe: Probe, split: Split) -> str:
     """Names all that the weights of a trained probe depend on."""
     described = {
+        "format": 1,
         "probe": probe.name,
         "recipe": asdict(probe.recipe),
         "seed": probe.random_state,

@@ -25,7 +25,7 @@ class HeadWeights(NamedTuple):
     Attributes:
         heads: one row per direction, layer and head: ``weight`` (mean over runs and arcs), ``weight_sd`` (over runs),
             ``contribution`` (weight times attention, mean over runs and arcs), and how often the head alone is right on
-            the training sentences, ``correct, total, accuracy``.
+            the training sentences (of all folds together), ``correct, total, accuracy``.
         relations: one row per relation, frequent ones first: ``relation, arcs``, and the head with the largest mean
             weight and the one with the largest mean contribution: ``weight_direction, weight_layer, weight_head,
             weight`` and the same for ``contribution``.

@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from corpora_loaders import Sentence
+from corpora_loaders import Sentence, WordVectors
 from extractors import ExtractionLog, StoredMaps
-from probes import control_task
-from scripts.splits import RightWords, Split, controlled, folds_of, make_splits
+from probes import TUNED, AttentionProbe, control_task, make_probe
+from scripts.splits import RightWords, Split, controlled, folds_of, make_splits, training_key
 
 
 def sentences_of(lengths: Iterable[int], documents: Iterable[str | None] | None = None, name: str = "s"):
@@ -240,7 +240,11 @@ class TestControlled:
         assert controlled(split, 0).dev is None
 
 
-class TestLearnedFrom:
+def key(split: Split) -> str:
+    return training_key(AttentionProbe(), split)
+
+
+class TestTrainingKey:
     """The name that a checkpoint goes by must change with all that training depends on."""
 
     def split(self, **changes: StoredMaps | None) -> Split:
@@ -248,9 +252,9 @@ class TestLearnedFrom:
         return Split(**parts, tested=range(4))  # type: ignore[arg-type]
 
     def test_training_and_dev_sentences_matter_and_tested_ones_do_not(self):
-        usual = self.split().learned_from()
+        usual = key(self.split())
         train = store(annotated(9))
-        assert self.split(test=store(annotated(2, "u"))).learned_from() == usual
+        assert key(self.split(test=store(annotated(2, "u")))) == usual
         others = [
             self.split(train=train.subset(range(8))),
             self.split(train=train.subset([1, 0, *range(2, 9)])),
@@ -262,5 +266,15 @@ class TestLearnedFrom:
             controlled(self.split(), 0),
             controlled(self.split(), 1),
         ]
-        names = [str(usual), *(str(other.learned_from()) for other in others)]
+        names = [usual, *(key(other) for other in others)]
         assert len(set(names)) == len(names)
+
+    def test_the_probe_matters(self):
+        vectors = [WordVectors(np.zeros((0, 2), dtype=np.float32), {}, sha256=sha) for sha in "ab"]
+        probes = [
+            AttentionProbe(),
+            AttentionProbe(random_state=1),
+            AttentionProbe(recipe=TUNED),
+            *(make_probe(name, own) for name in ("attention+words", "words+distances") for own in vectors),
+        ]
+        assert len({training_key(probe, self.split()) for probe in probes}) == len(probes)
