@@ -31,7 +31,7 @@ from corpora_loaders import Sentence, WordVectors, load_treebank, load_vectors
 from corpora_loaders.sample import SAMPLE_TREEBANK
 from extractors import Encoder, ExtractionLog, StoredMaps, extract, store_maps
 from probes import PROBES, make_probe
-from probes.examples import examples
+from probes.examples import examples, gold_heads
 
 VECTORS = DATA.parent / "glove" / "glove.6B.50d.top9163.txt.gz"
 
@@ -82,7 +82,7 @@ def naive_epoch(stored: StoredMaps) -> None:
         scores = np.einsum("k,kic->ic", theta[:k], features)
         wrong = np.exp(scores - scores.max(1, keepdims=True))
         wrong /= wrong.sum(1, keepdims=True)
-        wrong[range(n), example.heads.numpy()] -= 1
+        wrong[range(n), gold_heads(example.sentence)] -= 1
         ends = [(wrong[:, 0] * (theta[:k] @ both[:, 1:-1, at])).sum() for at in (0, -1)]
         gradient = np.concatenate([np.einsum("ic,kic->k", wrong, features), ends])
         first, second = 0.9 * first + 0.1 * gradient, 0.999 * second + 0.001 * gradient**2

@@ -14,7 +14,8 @@ from probes.probe import (
     load_probe,
     make_probe,
 )
-from probes.training import PAPER, TUNED, Checkpoint, Recipe, State, TrainingError
+from probes.recipe import PAPER, TUNED, Recipe
+from probes.training import Checkpoint, State, TrainingError
 from probes.weights import ArcWeights, added_up, arc_weights
 
 __all__ = [

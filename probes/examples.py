@@ -48,11 +48,6 @@ class Example:
             ends[self.end, 1] = 1
         return ends
 
-    @property
-    def heads(self) -> Int[Tensor, " words"]:
-        """Head of every word: 1-based, `ROOT` or `UNKNOWN`."""
-        return torch.tensor([UNKNOWN if head is None else head for head in self.sentence.heads])
-
 
 def annotated(sentence: Sentence) -> Sentence:
     """With a head and a relation for every word: None and "" where the corpus does not have them at all."""

@@ -21,8 +21,9 @@ from extractors import MapBatch
 from probes.decoding import Decoding, decode
 from probes.examples import examples
 from probes.predictor import HeadPredictor
+from probes.recipe import PAPER, Recipe
 from probes.scorers import AttentionScorer, AttentionWordsScorer, DistanceScorer, Scorer
-from probes.training import PAPER, Checkpoint, Recipe, Report, TrainingError, one_thread, train
+from probes.training import Checkpoint, Report, TrainingError, one_thread, train
 
 Trained = TypeVar("Trained", bound="Probe")
 
@@ -33,7 +34,7 @@ class Probe(HeadPredictor):
     """What all trained probes have in common.
 
     Args:
-        recipe: how to train, see `probes.training.Recipe`.
+        recipe: how to train, see `probes.recipe.Recipe`.
         random_state: seed of the initial weights and of the order of sentences.
 
     Attributes:

@@ -13,17 +13,19 @@ s · A^k[CLS, i] + e · A^k[SEP, i], with s and e learned and the same for all h
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import torch
 from jaxtyping import Float, Int
+from numpy import ndarray
 from torch import Generator, Tensor, nn
+from torch.nn.functional import cross_entropy
 
 from corpora_loaders import WordVectors
-from probes.examples import Example
+from probes.examples import UNKNOWN, Example
 
 Scores = Float[Tensor, "words candidates"]
+Gold = Int[ndarray, " words"]
 
 DISTANCES = 8
 """Planes of `DistanceScorer`."""
@@ -37,6 +39,25 @@ def glorot(*shape: int, fan: tuple[int, int], generator: Generator) -> nn.Parame
 
 class Scorer(nn.Module):
     """Scores of all candidates for all words of one sentence; subclasses say how."""
+
+    def learn(self, example: Example, gold: Gold) -> tuple[ndarray, float]:
+        """Put the gradient of the loss of a sentence in the place of any before it.
+
+        The loss is the cross-entropy of the candidates, summed over the words that have a head.
+
+        Args:
+            example: a sentence.
+            gold: heads of its words: 1-based, `ROOT` or `UNKNOWN`, at least one of them known.
+
+        Returns:
+            The scores, and the loss.
+        """
+        for parameter in self.parameters():
+            parameter.grad = None
+        scores = self(example)
+        loss = cross_entropy(scores, torch.from_numpy(gold), ignore_index=UNKNOWN, reduction="sum")
+        loss.backward()  # type: ignore[no-untyped-call]
+        return scores.detach().numpy(), loss.item()
 
     def forward(self, example: Example) -> Scores:
         """Shape (words, words + 1)."""
@@ -67,37 +88,42 @@ class AttentionScorer(Scorer):
 
     def forward(self, example: Example) -> Scores:
         """Shape (words, words + 1)."""
-        scores: Scores = _Mixture.apply(self.weight, self.root, example)  # type: ignore[no-untyped-call]
-        return scores
+        n = example.maps.shape[-1]
+        mixed = (self.weight @ example.maps.to(self.weight).flatten(1)).view(2, n, n)
+        words = (mixed[0] + mixed[1].T)[example.words]  # [dependent, any position]
+        root = words @ (example.ends.to(words) @ self.root)
+        return torch.cat([root[:, None], words[:, example.words]], dim=1)
 
-
-class _Mixture(torch.autograd.Function):
-    """What `AttentionScorer` computes, and its gradient, by hand: autograd's bookkeeping would cost more than that."""
-
-    @staticmethod
-    def forward(ctx: Any, weight: Tensor, root: Tensor, example: Example) -> Tensor:
-        """Scores; everything the gradient needs is kept."""
-        maps, ends = example.maps.to(weight).numpy(), example.ends.to(root).numpy()
-        words = example.words
-        n = maps.shape[-1]
-        mixed = (weight.detach().numpy() @ maps.reshape(-1, n * n)).reshape(2, n, n)
-        by_dependent = (mixed[0] + mixed[1].T)[words]  # [dependent, any position]
+    def learn(self, example: Example, gold: Gold) -> tuple[ndarray, float]:
+        """The same as by autograd, by hand: on matrices this small bookkeeping would take longer than the numbers."""
+        maps, ends = example.maps.to(self.weight).numpy(), example.ends.to(self.root).numpy()
+        weight, root = (parameter.detach().numpy() for parameter in (self.weight, self.root))
+        words, n = example.words, maps.shape[-1]
+        flat = maps.reshape(-1, n * n)
+        mixed = (weight @ flat).reshape(2, n, n)
+        by_dependent = (mixed[0] + mixed[1].T)[words]
         to_ends = by_dependent @ ends
-        ctx.kept = maps, words, to_ends, ends @ root.detach().numpy()
-        scores = np.concatenate([(to_ends @ root.detach().numpy())[:, None], by_dependent[:, words]], axis=1)
-        return torch.from_numpy(scores)
-
-    @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, None]:
-        """Gradients of both parameters."""
-        maps, words, to_ends, at_ends = ctx.kept
-        gradient, n = gradients[0].numpy(), maps.shape[-1]
+        scores = np.concatenate([(to_ends @ root)[:, None], by_dependent[:, words]], axis=1)
+        wrong, loss = _softmax_loss(scores, gold)
         cells = np.zeros((n, n), dtype=maps.dtype)
-        cells[words] = gradient[:, :1] * at_ends
-        cells[words, words] += gradient[:, 1:]
-        both = np.stack([cells.ravel(), cells.T.ravel()])
-        of_weight, of_root = both @ maps.reshape(-1, n * n).T, gradient[:, 0] @ to_ends
-        return torch.from_numpy(of_weight), torch.from_numpy(of_root), None
+        cells[words] = wrong[:, :1] * (ends @ root)
+        cells[words, words] += wrong[:, 1:]
+        self.weight.grad = torch.from_numpy(np.stack([cells.ravel(), cells.T.ravel()]) @ flat.T)
+        self.root.grad = torch.from_numpy(wrong[:, 0] @ to_ends)
+        return scores, loss
+
+
+def _softmax_loss(scores: ndarray, gold: Gold) -> tuple[ndarray, float]:
+    """Gradient of the cross-entropy with respect to the scores, and its sum over words that have a head."""
+    known = np.flatnonzero(gold != UNKNOWN)
+    shifted = scores - scores.max(1, keepdims=True)
+    wrong = np.exp(shifted)
+    total = wrong.sum(1, keepdims=True)
+    loss = float((np.log(total[known, 0]) - shifted[known, gold[known]]).sum())
+    wrong /= total
+    wrong[known, gold[known]] -= 1
+    wrong[gold == UNKNOWN] = 0
+    return wrong, loss
 
 
 class AttentionWordsScorer(Scorer):

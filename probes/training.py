@@ -17,51 +17,17 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor
-from torch.nn.functional import cross_entropy
 
 from corpora_loaders import AttentionologyError
 from extractors import MapBatch
 from extractors.replacing import replacing
-from probes.examples import UNKNOWN, Example, examples, gold_heads, scored, uas
+from probes.examples import Example, examples, gold_heads, scored, uas
+from probes.recipe import Recipe
 from probes.scorers import Scorer
 
 Item = TypeVar("Item")
 
 _BLOCK = 1024  # sentences are shuffled within stretches, which maps on disk are read by
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """How to train.
-
-    Attributes:
-        epochs: passes over the training sentences, at most.
-        learning_rate: of Adam.
-        weight_decay: decoupled from the gradient (AdamW).
-        shuffle: whether to draw a new order for every epoch (which takes a sequence of batches, not a stream).
-        patience: how many epochs in a row may bring no better score on the dev sentences; the next such epoch is the
-            last, and the best is taken. None: train to the end, and take that.
-
-    Raises:
-        ValueError: less than one epoch.
-    """
-
-    epochs: int = 1
-    learning_rate: float = 0.002
-    weight_decay: float = 0.0
-    shuffle: bool = False
-    patience: int | None = None
-
-    def __post_init__(self) -> None:
-        if self.epochs < 1:
-            raise ValueError(f"epochs must be at least 1, not {self.epochs}")
-
-
-PAPER = Recipe()
-"""One epoch in the order of the file (published code of Clark et al. 2019)."""
-
-TUNED = Recipe(epochs=20, weight_decay=1e-4, shuffle=True, patience=2)
-"""Until the score on the dev sentences no longer rises."""
 
 
 @dataclass
@@ -234,20 +200,16 @@ def _step(scorer: Scorer, adam: torch.optim.Optimizer, example: Example, state: 
     known = len(gold) - example.sentence.heads.count(None)
     if not known:
         return
-    for parameter in scorer.parameters():
-        parameter.grad = None
-    scores = scorer(example)
-    loss = cross_entropy(scores, torch.from_numpy(gold), ignore_index=UNKNOWN, reduction="sum")
-    loss.backward()  # type: ignore[no-untyped-call]
+    with np.errstate(over="ignore", invalid="ignore"):  # said below
+        scores, loss = scorer.learn(example, gold)
     adam.step()
-    value = loss.item()
-    if not math.isfinite(value):
-        raise TrainingError(f"the loss of sentence {example.sentence.id!r} is {value}; a lower learning rate may help")
+    if not math.isfinite(loss):
+        raise TrainingError(f"the loss of sentence {example.sentence.id!r} is {loss}; a lower learning rate may help")
     counts = scored(example.sentence)
     state.words += known
-    state.loss += value
+    state.loss += loss
     state.counted += int(counts.sum())
-    state.correct += int((scores.detach().numpy().argmax(1) == gold)[counts].sum())
+    state.correct += int((scores.argmax(1) == gold)[counts].sum())
 
 
 def _close_epoch(state: State, recipe: Recipe) -> None:

@@ -11,7 +11,7 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from extractors import MapBatch
-from probes.examples import examples, scored
+from probes.examples import examples, gold_heads, scored
 from probes.probe import AttentionProbe, AttentionWordsProbe
 from probes.scorers import AttentionScorer, AttentionWordsScorer
 
@@ -61,7 +61,7 @@ def arc_weights(probe: AttentionProbe | AttentionWordsProbe, batches: Iterable[M
     shape = (2, *probe.shape_)
     sums: dict[str, ArcWeights] = {}
     for example in examples(map(probe._checked, batches)):
-        heads = example.heads.numpy()
+        heads = gold_heads(example.sentence)
         dependent = np.flatnonzero(scored(example.sentence) & (heads > 0))
         if not len(dependent):
             continue

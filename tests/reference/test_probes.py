@@ -8,7 +8,7 @@ import torch
 
 from corpora_loaders import Sentence, WordVectors
 from probes import AttentionProbe, AttentionWordsProbe, Recipe, WordsDistancesProbe
-from probes.examples import Example, examples
+from probes.examples import Example, examples, gold_heads
 from probes.scorers import AttentionScorer, AttentionWordsScorer, DistanceScorer, Scorer
 from tests.maps import batch_of, random_corpus
 
@@ -111,12 +111,32 @@ def test_gradients_equal_finite_differences(which):
     assert torch.autograd.gradcheck(scores, values)
 
 
+@pytest.mark.parametrize("which", range(3))
+def test_what_is_learned_from_a_sentence_is_the_gradient_by_autograd(which):
+    scorer = scorers()[which]
+    for sentence, maps in zip(*random_corpus(9, layers=LAYERS, heads=HEADS), strict=True):
+        example, gold = example_of(sentence, maps), gold_heads(sentence)
+        if not (gold >= 0).any():
+            continue
+        scores, loss = scorer.learn(example, gold)
+        found = [parameter.grad for parameter in scorer.parameters()]
+        expected = torch.nn.functional.cross_entropy(
+            scorer(example), torch.from_numpy(gold), ignore_index=-1, reduction="sum"
+        )
+        gradients = torch.autograd.grad(expected, list(scorer.parameters()))
+        assert loss == pytest.approx(float(expected), abs=1e-12)
+        np.testing.assert_allclose(scores, scorer(example).detach(), rtol=0, atol=1e-12)
+        for own, other in zip(found, gradients, strict=True):
+            assert own is not None
+            np.testing.assert_allclose(own, other, rtol=0, atol=1e-12)
+
+
 def test_gradient_of_the_loss_is_features_times_what_is_wrong():
     scorer = scorers()[0]
     sentence = Sentence("s", ("w0", "w1", "w2"), (2, 0, None), ("det", "root", "obj"))
     maps = [np.random.default_rng(0).random((LAYERS, HEADS, 5, 5), dtype=np.float32)]
     example = example_of(sentence, maps[0])
-    torch.nn.functional.cross_entropy(scorer(example), example.heads, ignore_index=-1, reduction="sum").backward()
+    scorer.learn(example, gold_heads(sentence))
     scores = naive(scorer, sentence, maps[0])
     wrong = softmax(scores)
     wrong[0, 2] -= 1
