@@ -8,11 +8,12 @@ from corpora_loaders.pairs import Pair, pair_paragraphs
 from corpora_loaders.sentence import Sentence
 from corpora_loaders.surface import surface_sentence
 from corpora_loaders.text import PlainText, load_text
-from corpora_loaders.tree import coarse_relation, is_punct
+from corpora_loaders.tree import OFFSETS, coarse_relation, is_punct
 from corpora_loaders.treebank import Treebank, load_treebank
 from corpora_loaders.vectors import WordVectors, load_vectors
 
 __all__ = [
+    "OFFSETS",
     "AttentionologyError",
     "Corpus",
     "CorpusError",

@@ -4,6 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+OFFSETS = tuple(o for o in range(-5, 6) if o != 0)
+"""Fixed offsets of the positional baseline: the head is the word so many places to the right (+) or left (−).
+
+The prediction is clipped to the first and last word. The code of Clark et al. (2019) tries −3 … +2 and clips to 0,
+which predicts ROOT for sentence-initial words; the baseline here, like the heads it stands beside, only predicts words.
+"""
+
 
 def coarse_relation(relation: str) -> str:
     """The universal part of a relation: ``nsubj`` of ``nsubj:pass``."""

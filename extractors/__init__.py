@@ -10,7 +10,7 @@ from extractors.kinds.mixing import MIXING_VARIANTS
 from extractors.layers import Architecture, FFBias, Layer, register_architecture
 from extractors.loading import load_masked_lm
 from extractors.making import MapMaker, Merge, Normalize
-from extractors.map_batch import FLOAT32_NOISE, Level, MapBatch
+from extractors.map_batch import DIRECTIONS, FLOAT32_NOISE, Level, MapBatch
 from extractors.map_store import StoreType, store_maps
 from extractors.norm_batch import NormBatch, StageBatch, extract_norms, extract_stages
 from extractors.pieces import Segment
@@ -21,6 +21,7 @@ from extractors.windows import DOCUMENT_LENGTH, LONG_WINDOW, Window, Windows, ma
 
 __all__ = [
     "DEFAULT_BATCH_CELLS",
+    "DIRECTIONS",
     "DOCUMENT_LENGTH",
     "FLOAT32_NOISE",
     "LONG_WINDOW",

@@ -17,6 +17,10 @@ from corpora_loaders import Sentence
 Level = Literal["word", "token"]
 Recompute = Callable[[Sequence[int]], list[Float[Tensor, "layers heads n n"]]]
 
+DIRECTIONS = ("dep->head", "head->dep")
+"""How attention may point from a word to its syntactic head. ``dep->head``: the dependent attends to it (row of the
+map). ``head->dep``: it attends to the dependent (column; the code of Clark et al. 2019 calls it ``head<-dep``)."""
+
 FLOAT32_NOISE = 2e-5
 """Relative difference below which two float32 values of most kinds of maps must not be compared; see `MapBatch.exact`.
 

@@ -1,6 +1,6 @@
 """What is trained on maps or text, and the baselines and controls beside it (Clark et al. 2019, §5)."""
 
-from probes.baselines import DIRECTIONS, OFFSETS, FixedOffset, RelationOffset, SingleHead, count_heads
+from probes.baselines import FixedOffset, RelationOffset, SingleHead, count_heads
 from probes.control_task import control_task
 from probes.decoding import Decoding, DecodingError, decode
 from probes.examples import gold_heads, scored, uas
@@ -19,8 +19,6 @@ from probes.training import Checkpoint, State, TrainingError
 from probes.weights import ArcWeights, added_up, arc_weights
 
 __all__ = [
-    "DIRECTIONS",
-    "OFFSETS",
     "PAPER",
     "PROBES",
     "TUNED",

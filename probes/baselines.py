@@ -9,17 +9,11 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 
-from corpora_loaders import Sentence
+from corpora_loaders import OFFSETS, Sentence
 from extractors import MapBatch
 from probes.examples import Example, annotated, examples, gold_heads, scored
 from probes.predictor import HeadPredictor
 from probes.training import TrainingError
-
-OFFSETS = tuple(o for o in range(-5, 6) if o != 0)
-"""The fixed offsets that are tried: so many words to the right (+) or left (−), clipped to the first and last word."""
-
-DIRECTIONS = ("dep->head", "head->dep")
-"""Row and column of a map: the dependent attends to its head, or the head to its dependent."""
 
 
 class FixedOffset(HeadPredictor):
@@ -91,7 +85,8 @@ class SingleHead(HeadPredictor):
     (Clark et al. 2019, §4.2). In a sentence of one word the word itself is predicted, which is wrong.
 
     Attributes:
-        correct_: how often each head is right on the training sentences; shape (2, layers, heads), see `DIRECTIONS`.
+        correct_: how often each head is right on the training sentences; shape (2, layers, heads), in the order of
+            `extractors.DIRECTIONS`.
         total_: of how many words.
         best_: direction, layer and head of the largest of them, 0-based; of equals the last.
     """
@@ -127,7 +122,7 @@ class SingleHead(HeadPredictor):
 
 
 def count_heads(batches: Iterable[MapBatch]) -> tuple[Int[ndarray, "2 layers heads"], int]:
-    """How often each head points to the syntactic head in both `DIRECTIONS`, and of how many words.
+    """How often each head points to the syntactic head in both `extractors.DIRECTIONS`, and of how many words.
 
     Words count as in a probe's score. These counts are plain float32 comparisons; `analyses.linguistic` decides near
     ties in float64, so a few in 100,000 may differ.

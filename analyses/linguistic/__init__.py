@@ -3,15 +3,14 @@
 from analyses.linguistic.attachment import ROOT_LENGTH, AttachmentTables, Attempt, Task, attachment
 from analyses.linguistic.best_head import with_control
 from analyses.linguistic.coreference import CoreferenceAccuracy, CoreferenceTables
-from analyses.linguistic.decisions import DIRECTIONS
-from analyses.linguistic.dependency import OFFSETS, DependencyAccuracy
+from analyses.linguistic.dependency import DependencyAccuracy
 from analyses.linguistic.dependency_tables import TOTALS, DependencyTables
 from analyses.linguistic.head_weights import HeadWeights, head_weights
 from analyses.linguistic.paper import published_coreference, published_probes
+from extractors import DIRECTIONS
 
 __all__ = [
     "DIRECTIONS",
-    "OFFSETS",
     "ROOT_LENGTH",
     "TOTALS",
     "AttachmentTables",

@@ -19,10 +19,6 @@ from torch import Tensor
 from corpora_loaders import Sentence
 from extractors import MapBatch
 
-DIRECTIONS = ("dep->head", "head->dep")
-"""``dep->head``: the word its dependent attends to most (row argmax). ``head->dep``: the word that attends most
-to the dependent (column argmax; the authors' code calls it ``head<-dep``)."""
-
 
 @dataclass(frozen=True)
 class ScoredWords:

@@ -6,18 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from analyses.linguistic.decisions import DIRECTIONS, ScoredWords, head_hits
+from analyses.linguistic.decisions import ScoredWords, head_hits
 from analyses.linguistic.dependency_tables import TOTALS, DependencyTables, tables
 from analyses.linguistic.outcomes import OutcomeCounts
-from corpora_loaders import coarse_relation
-from extractors import MapBatch
-
-OFFSETS = tuple(o for o in range(-5, 6) if o != 0)
-"""Fixed offsets of the positional baseline: the head is the word so many places to the right (+) or left (−).
-
-The prediction is clipped to the first and last word. The authors' code tries −3 … +2 and clips to 0, which
-predicts ROOT for sentence-initial words; the baseline here, like the heads it stands beside, only predicts words.
-"""
+from corpora_loaders import OFFSETS, coarse_relation
+from extractors import DIRECTIONS, MapBatch
 
 
 class DependencyAccuracy(OutcomeCounts):

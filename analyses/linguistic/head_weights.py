@@ -11,7 +11,7 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 from scipy import stats
 
-from analyses.linguistic.decisions import DIRECTIONS
+from extractors import DIRECTIONS
 
 MOST_WEIGHTED = ("weight", "contribution")
 """What the most important head of a relation is chosen by."""

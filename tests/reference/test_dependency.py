@@ -12,10 +12,10 @@ import pytest
 import torch
 from torch.multiprocessing.spawn import spawn
 
-from analyses.linguistic import OFFSETS, DependencyAccuracy
+from analyses.linguistic import DependencyAccuracy
 from analyses.linguistic.outcomes import SPLITS
 from analyses.resampling import halves, poisson_weights
-from corpora_loaders import load_treebank
+from corpora_loaders import OFFSETS, load_treebank
 from corpora_loaders.sample import SAMPLE_TREEBANK
 from extractors import ExtractionLog, MapBatch, extract
 from tests import tiny

@@ -15,10 +15,9 @@ import numpy as np
 import pytest
 import torch
 
-from corpora_loaders import Sentence, WordVectors
+from corpora_loaders import OFFSETS, Sentence, WordVectors
 from extractors import MapBatch
 from probes import (
-    OFFSETS,
     TUNED,
     ArcWeights,
     AttentionProbe,
