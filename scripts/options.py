@@ -5,49 +5,35 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from tyro.constructors import PrimitiveConstructorSpec
 
 from scripts.errors import UsageError
 
 
-def _whole_number(words: list[str]) -> int:
-    try:
-        return int(words[0])
-    except ValueError:
-        raise ValueError(f"{words[0]!r} is not a whole number") from None
+def _optional(kind: type[int] | type[float], metavar: str, name: str) -> PrimitiveConstructorSpec[Any]:
+    """How an option is read that is a number or not given."""
 
+    def read(words: list[str]) -> float:
+        try:
+            return kind(words[0])
+        except ValueError:
+            raise ValueError(f"{words[0]!r} is not {name}") from None
 
-def _real_number(words: list[str]) -> float:
-    try:
-        return float(words[0])
-    except ValueError:
-        raise ValueError(f"{words[0]!r} is not a number") from None
-
-
-OptionalNumber = Annotated[
-    int | None,
-    PrimitiveConstructorSpec(
+    return PrimitiveConstructorSpec(
         nargs=1,
-        metavar="N",
-        instance_from_str=_whole_number,
-        is_instance=lambda value: value is None or isinstance(value, int),
+        metavar=metavar,
+        instance_from_str=read,
+        is_instance=lambda value: value is None or isinstance(value, kind),
         str_from_instance=lambda value: ["none" if value is None else str(value)],
-    ),
-]
+    )
+
+
+OptionalNumber = Annotated[int | None, _optional(int, "N", "a whole number")]
 """A whole number, or nothing."""
 
-OptionalReal = Annotated[
-    float | None,
-    PrimitiveConstructorSpec(
-        nargs=1,
-        metavar="X",
-        instance_from_str=_real_number,
-        is_instance=lambda value: value is None or isinstance(value, float),
-        str_from_instance=lambda value: ["none" if value is None else str(value)],
-    ),
-]
+OptionalReal = Annotated[float | None, _optional(float, "X", "a number")]
 """A number, or nothing."""
 
 

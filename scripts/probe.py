@@ -6,6 +6,7 @@ import math
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -89,7 +90,8 @@ class Probe:
     """Train every probe so many times from other initial weights; scores are means over them."""
 
     tree: bool = False
-    """Also decode the maximum spanning tree with one root, instead of the best head of each word alone."""
+    """Also decode the maximum spanning tree with one root, beside the best head of each word alone. Takes the extra
+    'tree' of the package."""
 
     out: Annotated[Path | None, arg(metavar="FOLDER")] = None
     """Results folder; default runs/probe-MODEL-TREEBANK."""
@@ -222,6 +224,8 @@ class Probe:
             value = getattr(self, name)
             if value is not None and not (0 < value < math.inf or (value == 0 and lowest == "at least 0")):
                 raise UsageError(f"--{name.replace('_', '-')} must be finite and {lowest}, not {value}")
+        if self.tree and find_spec("ufal") is None:
+            raise UsageError("--tree takes the library ufal.chu_liu_edmonds: pip install 'attentionology[tree]'")
         if self.replicates < 0:
             raise UsageError(f"--replicates must not be negative, not {self.replicates}")
         check_seed(self.seed)

@@ -318,6 +318,13 @@ def test_stopping_by_what_is_tested_is_said(model, tmp_path):
         )
 
 
+def test_trees_without_their_library_are_refused_before_any_work(model, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("scripts.probe.find_spec", lambda _: None)
+    assert run("--model", model, "--tree", "--out", tmp_path / "run") == 2
+    assert "attentionology[tree]" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
 def test_probes_know_more_than_single_heads(demo_encoder, data_file, tmp_path):
     """On a part of EWT; all of it, with more seeds, is in the README."""
     del demo_encoder
