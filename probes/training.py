@@ -27,6 +27,7 @@ from probes.scorers import Scorer
 
 Item = TypeVar("Item")
 
+_DEV_EVERY = 2500  # sentences of the first epoch; after that a score per epoch tells enough
 _BLOCK = 1024  # sentences are shuffled within stretches, which maps on disk are read by
 
 
@@ -142,11 +143,9 @@ def train(
         order: Iterable[MapBatch] = batches
         if recipe.shuffle and isinstance(batches, Sequence):
             order = shuffled(batches, (seed, state.epoch))
-        _epoch(scorer, adam, order, state, report, checkpoint, best)
+        _epoch(scorer, adam, order, state, dev, report, checkpoint, best)
         if dev is not None:
-            state.dev_uas = uas(dev, predict(scorer, dev))
-            if math.isnan(state.dev_uas):
-                raise TrainingError("the dev sentences have no word with a head but punctuation")
+            state.dev_uas = _dev_uas(scorer, dev)
             if state.best is None or state.dev_uas > state.best:
                 state.best, state.waited = state.dev_uas, 0
                 best = {name: p.detach().clone() for name, p in scorer.named_parameters()}
@@ -177,6 +176,7 @@ def _epoch(
     adam: torch.optim.Optimizer,
     batches: Iterable[MapBatch],
     state: State,
+    dev: Iterable[MapBatch] | None,
     report: Report,
     checkpoint: Checkpoint | None,
     best: dict[str, Tensor],
@@ -186,11 +186,20 @@ def _epoch(
     for example in islice(examples(batches), skip, None):
         with one_thread():
             _step(scorer, adam, example, state)
+        if dev is not None and state.epoch == 0 and state.sentences % _DEV_EVERY == 0:
+            state.dev_uas = _dev_uas(scorer, dev)
         report(state)
         if checkpoint and checkpoint.due():
             checkpoint.save(state, _tensors(scorer, adam, best))
     if not state.words:
         raise TrainingError("there is no word with a head to learn from")
+
+
+def _dev_uas(scorer: Scorer, dev: Iterable[MapBatch]) -> float:
+    score = uas(dev, predict(scorer, dev))
+    if math.isnan(score):
+        raise TrainingError("the dev sentences have no word with a head but punctuation")
+    return score
 
 
 def _step(scorer: Scorer, adam: torch.optim.Optimizer, example: Example, state: State) -> None:

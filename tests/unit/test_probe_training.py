@@ -19,6 +19,7 @@ from probes import (
     WordsDistancesProbe,
     load_probe,
     make_probe,
+    training,
 )
 from probes.training import shuffled
 from tests.maps import batch_of, random_corpus
@@ -101,6 +102,19 @@ class TestLearning:
 
 
 class TestEarlyStopping:
+    def test_dev_score_is_told_within_the_first_epoch(self, batches, monkeypatch):
+        monkeypatch.setattr(training, "_DEV_EVERY", 20)
+        told = {}
+
+        def note(state):
+            told[state.epoch, state.sentences] = state.dev_uas
+
+        AttentionProbe(recipe=Recipe(epochs=2)).fit(batches[:45], batches[45:], report=note)
+        assert told[0, 19] is None
+        for n in (20, 40, 45):
+            assert told[0, n] == AttentionProbe().fit(batches[:n]).score(batches[45:])
+        assert told[1, 20] == told[0, 45]
+
     def test_takes_the_best_epoch(self, batches):
         recipe = Recipe(epochs=30, learning_rate=0.3, shuffle=True, patience=2)
         probe = AttentionProbe(recipe=recipe).fit(batches[:20], batches[20:])
