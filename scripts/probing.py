@@ -147,12 +147,9 @@ class Probing:
     def recipe(self) -> Recipe:
         """How to train."""
         own = self.options
-        given: dict[str, Any] = {
-            "epochs": own.epochs,
-            "learning_rate": own.learning_rate,
-            "weight_decay": own.weight_decay,
-        }
-        return replace(PAPER if own.recipe == "paper" else TUNED, **{k: v for k, v in given.items() if v is not None})
+        given = {name: getattr(own, name) for name in ("epochs", "learning_rate", "weight_decay")}
+        chosen = PAPER if own.recipe == "paper" else TUNED
+        return replace(chosen, **{name: value for name, value in given.items() if value is not None})
 
     def forget_checkpoints(self) -> None:
         """They are of no use once the results are in place."""
