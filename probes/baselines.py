@@ -115,17 +115,16 @@ class SingleHead(HeadPredictor):
         direction, layer, head = self.best_
         predicted = []
         for batch in batches:
-            heads = batch.maps.shape[2]
-            one = (slice(layer * heads + head, layer * heads + head + 1), direction)
-            predicted += [_most_attended(example, one[0])[one[1], 0] for example in examples([batch])]
+            k = layer * batch.maps.shape[2] + head
+            predicted += [_most_attended(example, slice(k, k + 1))[direction, 0] for example in examples([batch])]
         return predicted
 
 
 def count_heads(batches: Iterable[MapBatch]) -> tuple[Int[ndarray, "2 layers heads"], int]:
     """How often each head points to the syntactic head in both `extractors.DIRECTIONS`, and of how many words.
 
-    Words count as in a probe's score. These counts are plain float32 comparisons; `analyses.linguistic` decides near
-    ties in float64, so a few in 100,000 may differ.
+    Words count as in a probe's score. These are plain float32 comparisons, where `analyses.linguistic` decides near ties
+    in float64.
     """
     correct, total, shape = np.zeros(0, dtype=np.int64), 0, (0, 0)
     for batch in batches:
