@@ -123,8 +123,8 @@ class SingleHead(HeadPredictor):
 def count_heads(batches: Iterable[MapBatch]) -> tuple[Int[ndarray, "2 layers heads"], int]:
     """How often each head points to the syntactic head in both `extractors.DIRECTIONS`, and of how many words.
 
-    Words count as in a probe's score. These are plain float32 comparisons, where `analyses.linguistic` decides near ties
-    in float64.
+    Words count as in a probe's score. These are plain float32 comparisons; `analyses.linguistic` decides near ties in
+    float64.
     """
     correct, total, shape = np.zeros(0, dtype=np.int64), 0, (0, 0)
     for batch in batches:
