@@ -13,9 +13,6 @@ from torch import Tensor
 from corpora_loaders import Sentence, is_punct
 from extractors import MapBatch
 
-ROOT = 0
-"""The head of the root, and the first candidate."""
-
 UNKNOWN = -1
 """The head of a word without one in the corpus."""
 
@@ -95,7 +92,7 @@ def scored(sentence: Sentence) -> Bool[np.ndarray, " words"]:
 
 
 def gold_heads(sentence: Sentence) -> Int[np.ndarray, " words"]:
-    """Head of every word: 1-based, `ROOT` or `UNKNOWN`."""
+    """Head of every word: 1-based, 0 for the root, or `UNKNOWN`."""
     heads = annotated(sentence).heads
     return np.array([UNKNOWN if head is None else head for head in heads], dtype=np.int64)
 

@@ -9,7 +9,6 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
-import torch
 from jaxtyping import Float, Int
 from numpy import ndarray
 from safetensors import SafetensorError
@@ -19,11 +18,10 @@ from torch import Generator
 from corpora_loaders import WordVectors
 from extractors import MapBatch
 from probes.decoding import Decoding, decode
-from probes.examples import examples
 from probes.predictor import HeadPredictor
 from probes.recipe import PAPER, Recipe
 from probes.scorers import AttentionScorer, AttentionWordsScorer, DistanceScorer, Scorer
-from probes.training import Checkpoint, Report, TrainingError, one_thread, train
+from probes.training import Checkpoint, Report, TrainingError, scores_of, train
 
 Trained = TypeVar("Trained", bound="Probe")
 
@@ -98,10 +96,7 @@ class Probe(HeadPredictor):
         Raises:
             ValueError: maps of another kind or shape than those it was trained on.
         """
-        for example in examples(map(self._checked, batches)):
-            with torch.inference_mode(), one_thread():  # not around the yield, where the caller would be in it too
-                scores = self.scorer_(example).numpy()
-            yield scores
+        return scores_of(self.scorer_, map(self._checked, batches))
 
     def predict(self, batches: Iterable[MapBatch], decoding: Decoding = "argmax") -> list[Int[ndarray, " _"]]:
         """The head of every word, sentence by sentence in the order of the batches: 1-based, 0 for the root.

@@ -47,7 +47,7 @@ class Scorer(nn.Module):
 
         Args:
             example: a sentence.
-            gold: heads of its words: 1-based, `ROOT` or `UNKNOWN`, at least one of them known.
+            gold: heads of its words: 1-based, 0 for the root, or `UNKNOWN`, at least one of them known.
 
         Returns:
             The scores, and the loss.

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 import torch
+from jaxtyping import Float
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor
@@ -196,7 +197,7 @@ def _epoch(
 
 
 def _dev_uas(scorer: Scorer, dev: Iterable[MapBatch]) -> float:
-    score = uas(dev, predict(scorer, dev))
+    score = uas(dev, (scores.argmax(1) for scores in scores_of(scorer, dev)))
     if math.isnan(score):
         raise TrainingError("the dev sentences have no word with a head but punctuation")
     return score
@@ -273,11 +274,9 @@ def shuffled(items: Sequence[Item], seed: tuple[int, int]) -> Iterator[Item]:
             yield items[first + int(place)]
 
 
-@torch.inference_mode()
-def predict(scorer: Scorer, batches: Iterable[MapBatch]) -> list[np.ndarray]:
-    """The best candidate of every word, sentence by sentence; 0 is ROOT."""
-    predicted = []
+def scores_of(scorer: Scorer, batches: Iterable[MapBatch]) -> Iterator[Float[np.ndarray, "words candidates"]]:
+    """Score of every candidate for every word, sentence by sentence; candidate 0 is ROOT."""
     for example in examples(batches):
-        with one_thread():
-            predicted.append(scorer(example).argmax(1).numpy())
-    return predicted
+        with torch.inference_mode(), one_thread():  # not around the yield, where the caller would be in it too
+            scores = scorer(example).numpy()
+        yield scores

@@ -63,9 +63,10 @@ def by_layer(axes: Axes, layers: Iterable[Any], label: str) -> None:
 
 
 def finish(figure: Figure, axes: Axes, title: str) -> None:
-    """Title, and one legend below for all axes."""
+    """Title, and one legend below for all axes, if anything has a label."""
     handles, labels = axes.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
+    if labels:
+        figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
     figure.suptitle(title, fontsize=8, x=0.01, ha="left")
 
 

@@ -58,10 +58,7 @@ def methods_figure(methods: pd.DataFrame, *, title: str) -> Figure:
         axes.grid(axis="x", color="#eeeeee", zorder=0)
         axes.set_xlim(0, 100)
         axes.set_xlabel("unlabelled attachment score without punctuation (%)")
-        if axes.get_legend_handles_labels()[0]:
-            finish(figure, axes, title)
-        else:
-            figure.suptitle(title, fontsize=8, x=0.01, ha="left")
+        finish(figure, axes, title)
     return figure
 
 

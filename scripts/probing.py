@@ -122,16 +122,17 @@ class Probing:
             for seed in self.seeds:
                 self._train(name, name, splits, seed, run=1 + seed - own.seed, keep=True)
         if own.control_task():
+            senseless = {seed: [controlled(split, seed) for split in splits] for seed in self.seeds}
             for name in own.chosen():
                 for seed in self.seeds:
-                    senseless = [controlled(split, seed) for split in splits]
-                    self._train(name, name, senseless, seed, run=1 + seed - own.seed, task="control")
+                    self._train(name, name, senseless[seed], seed, run=1 + seed - own.seed, task="control")
         for copy in range(own.copies()):
-            twin = self._stores(self.encoder.random_init(own.seed + copy), f"maps of random weights {copy + 1}")
+            twin = self.encoder.random_init(own.seed + copy)
+            twins = self._splits(self._stores(twin, f"maps of random weights {copy + 1}"))
             for name in own.chosen():
                 for seed in self.seeds if name.startswith("attention") else ():
                     run = 1 + copy * own.seeds + seed - own.seed
-                    self._train(name + RANDOM, name, self._splits(twin), seed, run=run)
+                    self._train(name + RANDOM, name, twins, seed, run=run)
         with stages("tables and figures"):
             results = self.results()
             names = ", ".join(Path(file.path).name for file in self.treebanks["test"].files)

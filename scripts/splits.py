@@ -7,6 +7,7 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,6 +33,12 @@ class Split:
     dev: StoredMaps | None
     test: StoredMaps
     tested: Sequence[int]
+
+    @cached_property
+    def learned_from(self) -> list[tuple[str, str] | None]:
+        """Names the maps and the annotation that training depends on."""
+        both = (self.train, self.dev)
+        return [None if maps is None else (maps.folder.name, _annotation(maps.sentences)) for maps in both]
 
 
 def make_splits(
@@ -134,7 +141,7 @@ def training_key(probe: Probe, split: Split) -> str:
         "recipe": asdict(probe.recipe),
         "seed": probe.random_state,
         "vectors": probe.vectors and probe.vectors.sha256,
-        "maps": [maps and (maps.folder.name, _annotation(maps.sentences)) for maps in (split.train, split.dev)],
+        "maps": split.learned_from,
     }
     return hashlib.sha256(json.dumps(described).encode()).hexdigest()[:24]
 
