@@ -4,6 +4,7 @@ from corpora_loaders.conllu_file import read_conllu
 from corpora_loaders.corpus import Corpus, CorpusFile
 from corpora_loaders.errors import AttentionologyError, CorpusError
 from corpora_loaders.frequencies import read_frequencies
+from corpora_loaders.labelled import LabelledTexts, load_labelled
 from corpora_loaders.pairs import Pair, pair_paragraphs
 from corpora_loaders.sentence import Sentence
 from corpora_loaders.surface import surface_sentence
@@ -18,6 +19,7 @@ __all__ = [
     "Corpus",
     "CorpusError",
     "CorpusFile",
+    "LabelledTexts",
     "Pair",
     "PlainText",
     "Sentence",
@@ -25,6 +27,7 @@ __all__ = [
     "WordVectors",
     "coarse_relation",
     "is_punct",
+    "load_labelled",
     "load_text",
     "load_treebank",
     "load_vectors",

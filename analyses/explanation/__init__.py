@@ -1,0 +1,1 @@
+"""May attention be read as an explanation? Tests of the attention of text classifiers."""

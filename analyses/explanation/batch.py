@@ -1,0 +1,142 @@
+"""One pass over all texts: every test sees each batch once, and gives one row of numbers per text.
+
+Rows are what can be merged: those of two parts of a corpus are the rows of the whole. What is drawn at random for a
+text depends on its id, the seed and the test alone, so batching and order change nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+from torch.nn import functional
+
+from extractors.attention_model import AttentionModel, TextState, Words
+
+Column = npt.NDArray[np.float64]
+Rows = dict[str, Column]
+"""Columns by name, one value per text of the batch; NaN where a text has none."""
+
+
+@dataclass(frozen=True, eq=False)
+class TextBatch:
+    """Texts as a model has read them, and what it says of them.
+
+    Attributes:
+        model: the model.
+        ids: one per text, unique in the corpus.
+        state: as encoded, without a graph.
+        probabilities: of the classes.
+        scores: importance of each word as a reader is shown it.
+        seed: of all that is drawn.
+    """
+
+    model: AttentionModel
+    ids: tuple[str, ...]
+    state: TextState
+    probabilities: Float[Tensor, "batch classes"]
+    scores: Float[Tensor, "batch n"]
+    seed: int = 0
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @property
+    def texts(self) -> tuple[Words, ...]:
+        """The words of each."""
+        return self.state.texts
+
+    @property
+    def alpha(self) -> Float[Tensor, "batch rows n"]:
+        """The attention."""
+        return self.state.alpha
+
+    @property
+    def mask(self) -> Bool[Tensor, "batch n"]:
+        """True at words."""
+        return self.state.mask
+
+    @property
+    def predicted(self) -> npt.NDArray[np.int64]:
+        """0-based class of each text."""
+        return self.probabilities.argmax(-1).numpy()
+
+    def generator(self, place: int, purpose: str) -> np.random.Generator:
+        """A source of random numbers for one text and purpose."""
+        return generator(self.ids[place], purpose, self.seed)
+
+    def decoded(self, alpha: Float[Tensor, "batch k rows n"]) -> Float[Tensor, "batch k classes"]:
+        """Class probabilities under other attention."""
+        return self.model.decode(self.state, alpha).softmax(-1)
+
+
+Test = Callable[[TextBatch], Rows]
+
+
+def generator(text_id: str, purpose: str, seed: int) -> np.random.Generator:
+    """A source of random numbers that depends on these three alone."""
+    digest = hashlib.blake2b(f"{seed} {purpose} {text_id}".encode(), digest_size=16).digest()
+    return np.random.default_rng(int.from_bytes(digest, "little"))
+
+
+def read(model: AttentionModel, ids: Sequence[str], texts: Sequence[Words], seed: int = 0) -> TextBatch:
+    """Encode a batch and ask the model what it says."""
+    with torch.no_grad():
+        state = model.encode(texts)
+        logits = model.decode(state, state.alpha[:, None])[:, 0]
+        return TextBatch(model, tuple(ids), state, logits.softmax(-1), model.scores(state), seed)
+
+
+def examine(
+    model: AttentionModel,
+    ids: Sequence[str],
+    texts: Sequence[Words],
+    tests: Mapping[str, Test],
+    *,
+    seed: int = 0,
+    advance: Callable[[int], object] = lambda _: None,
+) -> pd.DataFrame:
+    """Run tests on all texts.
+
+    Args:
+        model: whose attention it is about.
+        ids: one per text, unique.
+        texts: their words.
+        tests: by name; no two may give a column of the same name.
+        seed: of all that is drawn.
+        advance: told how many more texts are done.
+
+    Raises:
+        ValueError: no text, or two columns of the same name.
+
+    Returns:
+        one row per text in the order given: ``id, words, predicted`` (0-based class), ``probability`` (of that class),
+        ``max_attention``, and the columns of the tests.
+    """
+    if not texts:
+        raise ValueError("there is no text to examine")
+    parts: list[pd.DataFrame] = []
+    for places in model.batches(texts):
+        batch = read(model, [ids[i] for i in places], [texts[i] for i in places], seed)
+        columns: dict[str, object] = {
+            "id": list(batch.ids),
+            "words": [len(text) for text in batch.texts],
+            "predicted": batch.predicted,
+            "probability": batch.probabilities.amax(-1).double().numpy(),
+            "max_attention": functional.pad(batch.scores, (0, 1)).amax(-1).double().numpy(),
+        }
+        for name, test in tests.items():
+            rows = test(batch)
+            if twice := columns.keys() & rows.keys():
+                raise ValueError(f"the test {name!r} gives a column that there is already: {', '.join(sorted(twice))}")
+            columns |= rows
+        parts.append(pd.DataFrame(columns, index=places))
+        advance(len(places))
+    return pd.concat(parts).sort_index()

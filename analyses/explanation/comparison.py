@@ -1,0 +1,127 @@
+"""Several models on the same texts: other seeds, adversaries, attention that was fixed in training.
+
+Wiegreffe & Pinter (2019) ask of every alternative attention whether a model would learn it, and how far models trained
+alike differ anyway.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from jaxtyping import Float
+from numpy import ndarray
+from torch import Tensor
+
+from analyses.explanation.batch import Column, Rows
+from analyses.explanation.measures import jsd, tvd, uniform
+from extractors.attention_model import Attend, AttentionModel, TextState, Words
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """What a model makes of some texts.
+
+    Attributes:
+        attention: of each text; shape (rows, words).
+        probabilities: of the classes.
+    """
+
+    attention: list[Float[ndarray, "rows _"]]
+    probabilities: Float[ndarray, "texts classes"]
+
+    @property
+    def predicted(self) -> npt.NDArray[np.int64]:
+        """0-based class of each text."""
+        classes: npt.NDArray[np.int64] = np.argmax(self.probabilities, axis=1)
+        return classes
+
+
+def reading(
+    model: AttentionModel,
+    texts: Sequence[Words],
+    attend: Attend | None = None,
+    advance: Callable[[int], object] = lambda _: None,
+) -> Reading:
+    """What a model makes of texts.
+
+    Args:
+        model: the model.
+        texts: what it reads.
+        attend: attention that takes the place of its own.
+        advance: told how many more texts are done.
+    """
+    attention: list[Float[ndarray, "rows _"]] = [np.zeros((0, 0), dtype=np.float32)] * len(texts)
+    probabilities = np.zeros((len(texts), len(model.classes)))
+    with torch.no_grad():
+        for places in model.batches(texts):
+            state = model.encode([texts[i] for i in places])
+            alpha = model.attention(state)[0] if attend is None else attend(state)
+            probabilities[places] = model.decode(state, alpha[:, None])[:, 0].double().softmax(-1).numpy()
+            for place, row in zip(places, alpha.numpy(), strict=True):
+                attention[place] = row[:, : len(texts[place])]
+            advance(len(places))
+    return Reading(attention, probabilities)
+
+
+def uniform_rows(state: TextState) -> Float[Tensor, "batch rows n"]:
+    """The same weight for every word, in every row."""
+    return uniform(state.mask, state.alpha.dtype)[:, None].expand_as(state.alpha)
+
+
+class Given:
+    """Attention as another model paid it, looked up by text.
+
+    Args:
+        texts: the texts.
+        attention: of each; shape (rows, words).
+    """
+
+    def __init__(self, texts: Sequence[Words], attention: Sequence[Float[ndarray, "rows _"]]) -> None:
+        self._of = dict(zip(texts, attention, strict=True))
+
+    def __call__(self, state: TextState) -> Float[Tensor, "batch rows n"]:
+        """The attention of a batch.
+
+        Raises:
+            KeyError: a text that was not among those given.
+        """
+        return padded([self._of[text] for text in state.texts], state.alpha.shape[-1]).to(state.alpha)
+
+
+def padded(attention: Sequence[Float[ndarray, "rows _"]], n: int) -> Float[Tensor, "batch rows n"]:
+    """Attention of several texts with zeros up to n words."""
+    rows = torch.zeros(len(attention), len(attention[0]), n)
+    for place, own in enumerate(attention):
+        rows[place, :, : own.shape[1]] = torch.from_numpy(own)
+    return rows
+
+
+def divergences(first: Reading, second: Reading) -> tuple[Column, Column]:
+    """JSD of the attention (mean over rows) and TVD of the output, text by text; JSD NaN for fewer than two words."""
+    shapes = np.array(
+        [
+            jsd(torch.from_numpy(one).double(), torch.from_numpy(other).double()).mean().item()
+            if one.shape[1] > 1
+            else np.nan
+            for one, other in zip(first.attention, second.attention, strict=True)
+        ]
+    )
+    outputs: Column = tvd(torch.from_numpy(first.probabilities), torch.from_numpy(second.probabilities)).numpy()
+    return shapes, outputs
+
+
+def seed_variance(base: Reading, others: Sequence[Reading]) -> Rows:
+    """How much models that differ in the seed alone differ from the base (Wiegreffe & Pinter 2019, §4.1).
+
+    Returns:
+        medians over the seeds: ``seed_jsd`` of the attention, ``seed_tvd`` of the output.
+    """
+    pairs = [divergences(base, other) for other in others]
+    return {
+        "seed_jsd": np.median([shape for shape, _ in pairs], axis=0),
+        "seed_tvd": np.median([output for _, output in pairs], axis=0),
+    }

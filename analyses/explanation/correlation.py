@@ -1,0 +1,104 @@
+"""Does attention rank words as other measures of importance do? Kendall's τ (Jain & Wallace 2019, §4.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from scipy.stats import kendalltau
+from torch import Tensor
+
+from analyses.explanation.batch import Column, Rows, TextBatch
+from analyses.explanation.measures import tvd
+from extractors.attention_model import AttentionModel, Words, drop, probabilities
+
+SIGNIFICANT = 0.05
+"""Two-sided p up to which a τ counts as significant."""
+
+
+def correlation(batch: TextBatch) -> Rows:
+    """Kendall's τ-b between attention and other measures, and between these.
+
+    Returns:
+        ``tau_*`` and ``p_*`` for attention with ``gradient``, ``loo`` (leave one out) and ``random`` (scores drawn at
+        random: the floor), and ``gradient_loo`` for these two with one another. NaN where τ is not defined: a text of
+        fewer than two words, or the same score for all words.
+    """
+    gradients = gradient_importance(batch.model, batch.texts)
+    left_out = leave_one_out(batch.model, batch.texts, batch.probabilities)
+    rows: Rows = {}
+    scores = [score[: len(text)].double().numpy() for score, text in zip(batch.scores, batch.texts, strict=True)]
+    gradient = [row[: len(text)].double().numpy() for row, text in zip(gradients, batch.texts, strict=True)]
+    random = [batch.generator(i, "correlation").random(len(text)) for i, text in enumerate(batch.texts)]
+    for name, one, other in (
+        ("gradient", scores, gradient),
+        ("loo", scores, left_out),
+        ("gradient_loo", gradient, left_out),
+        ("random", scores, random),
+    ):
+        rows[f"tau_{name}"], rows[f"p_{name}"] = kendall(one, other)
+    return rows
+
+
+def kendall(first: Sequence[Column], second: Sequence[Column]) -> tuple[Column, Column]:
+    """τ-b and its two-sided p of each pair; NaN where it is not defined."""
+    found = np.full((2, len(first)), np.nan)
+    for place, (one, other) in enumerate(zip(first, second, strict=True)):
+        if len(one) > 1 and np.ptp(one) > 0 and np.ptp(other) > 0:
+            found[:, place] = kendalltau(one, other)
+    return found[0], found[1]
+
+
+def gradient_importance(model: AttentionModel, texts: Sequence[Words]) -> Float[Tensor, "batch n"]:
+    """Gradient × input with the attention held fixed, normalised to 1.
+
+    g_t = Σ over classes of |Σ_d ∂p/∂e_td · e_td|, e the input embeddings; those of the pieces of a word are added up
+    before the absolute value is taken. Attention is cut out of the computational graph in the model's scope: gradients
+    do not pass through the weights (Jain & Wallace 2019, §3, with the input embedding of the observed word).
+
+    With respect to the *attended states* the gradient of a linear classifier would be α_t times a constant, and its τ
+    with attention 1 whatever the model does; so it is not offered.
+
+    Args:
+        model: the classifier.
+        texts: a batch.
+    """
+    with torch.enable_grad():
+        state = model.encode(texts, gradient=True)
+        alpha, mask = model.attention(state)
+        embeddings = model.embeddings(state)
+        p = model.decode(state, alpha.detach()[:, None])[:, 0].softmax(-1)
+        # Of two classes both have the same gradient but for the sign.
+        classes = range(p.shape[1]) if p.shape[1] > 2 else (1,)
+        gradients = [torch.autograd.grad(p[:, c].sum(), embeddings, retain_graph=True)[0] for c in classes]
+    importance = torch.zeros(mask.shape, dtype=torch.float64)
+    for gradient in gradients:
+        per_position = (gradient * embeddings.detach()).sum(-1).double()
+        importance += to_words(per_position, state.word_of, mask.shape[1]).abs()
+    total = importance.sum(1, keepdim=True)
+    return importance / torch.where(total > 0, total, 1.0)
+
+
+def to_words(values: Float[Tensor, "batch positions"], word_of: Tensor, n: int) -> Float[Tensor, "batch n"]:
+    """Values of input positions added up by word; special tokens and padding are left out."""
+    added = values.new_zeros(len(values), n + 1)
+    added.scatter_add_(1, torch.where(word_of >= 0, word_of, n), values)
+    return added[:, :n]
+
+
+def leave_one_out(
+    model: AttentionModel, texts: Sequence[Words], original: Float[Tensor, "batch classes"]
+) -> list[Column]:
+    """TVD between what the model says of the text and of the text without each word (Jain & Wallace 2019, §3).
+
+    The word is deleted, not masked, and everything is computed anew.
+    """
+    shorter = [drop(text, place) for text in texts for place in range(len(text))]
+    if not shorter:
+        return [np.zeros(0) for _ in texts]
+    found = probabilities(model, shorter)
+    full = original.double().repeat_interleave(torch.tensor([len(text) for text in texts]), dim=0)
+    distances: list[Column] = np.split(tvd(found, full).numpy(), np.cumsum([len(text) for text in texts])[:-1])
+    return distances

@@ -1,0 +1,77 @@
+"""Would other attention have given the same answer? Shuffled and uniform attention (Jain & Wallace 2019, §4.2.1)."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from analyses.explanation.batch import Rows, TextBatch
+from analyses.explanation.erasure import answers
+from analyses.explanation.measures import jsd, tvd, uniform
+
+
+def permutation(batch: TextBatch, *, draws: int = 100) -> Rows:
+    """The attention of the words shuffled, the same way in all rows; the states stay as they are.
+
+    Args:
+        batch: texts as read.
+        draws: uniform random orders per text.
+
+    Returns:
+        medians over the draws: ``permutation_tvd`` of the output, ``permutation_jsd`` of the attention itself (mean
+        over rows); ``permutation_flip``: share of the draws with another class. NaN for texts of fewer than two words.
+    """
+    order = _orders(batch, draws)
+    shapes: list[Tensor] = []
+
+    def shuffled(part: slice) -> Tensor:
+        index = order[:, part, None].expand(-1, -1, batch.alpha.shape[1], -1)
+        weights = batch.alpha[:, None].expand(index.shape).gather(3, index)
+        shapes.append(jsd(weights, batch.alpha[:, None]).mean(-1))
+        return weights
+
+    p, original = answers(batch, draws, shuffled), batch.probabilities.double()[:, None]
+    return single_words_out(
+        batch,
+        {
+            "permutation_tvd": np.median(tvd(p, original).numpy(), axis=1),
+            "permutation_jsd": np.median(torch.cat(shapes, 1).double().numpy(), axis=1),
+            "permutation_flip": (p.argmax(-1) != original.argmax(-1)).double().mean(1).numpy(),
+        },
+    )
+
+
+def uniform_attention(batch: TextBatch) -> Rows:
+    """The same weight for every word, put into the trained model (not trained with it: that is another test).
+
+    Returns:
+        ``uniform_tvd`` of the output, ``uniform_flip`` (1: another class), ``uniform_jsd`` of the attention. NaN for
+        texts of fewer than two words.
+    """
+    even = uniform(batch.mask, batch.alpha.dtype)[:, None].expand_as(batch.alpha)
+    p, original = answers(batch, 1, lambda _: even[:, None])[:, 0], batch.probabilities.double()
+    return single_words_out(
+        batch,
+        {
+            "uniform_tvd": tvd(p, original).numpy(),
+            "uniform_flip": (p.argmax(-1) != original.argmax(-1)).double().numpy(),
+            "uniform_jsd": jsd(even, batch.alpha).mean(-1).double().numpy(),
+        },
+    )
+
+
+def single_words_out(batch: TextBatch, rows: Rows) -> Rows:
+    """NaN for texts of fewer than two words: they have only one distribution of attention."""
+    short = np.array([len(text) < 2 for text in batch.texts])
+    return {name: np.where(short, np.nan, column) for name, column in rows.items()}
+
+
+def _orders(batch: TextBatch, draws: int) -> Int[Tensor, "batch draws n"]:
+    n = batch.mask.shape[1]
+    orders = np.tile(np.arange(n), (len(batch), draws, 1))
+    for place, text in enumerate(batch.texts):
+        own = orders[place, :, : len(text)]
+        orders[place, :, : len(text)] = batch.generator(place, "permutation").permuted(own, axis=1)
+    return torch.from_numpy(orders)

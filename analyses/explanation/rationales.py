@@ -1,0 +1,78 @@
+"""Are the words that attention marks needed for a prediction, and are they enough? (DeYoung et al. 2020, §4.2: ERASER)
+
+Words are deleted and what remains is read again as a text of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from analyses.explanation.batch import Rows, TextBatch
+from analyses.explanation.erasure import DRAWS, orderings, ranks
+from extractors.attention_model import Words, probabilities
+
+ORDERS = ("attention", "gradient", "attention_gradient", "random")
+
+PERCENT = (0, 1, 5, 10, 20, 50)
+"""Best words that are deleted, or kept, of all words; rounded up."""
+
+
+def cuts(text: Words, order: Sequence[int]) -> list[tuple[Words, Words]]:
+    """The text without its best words, and these alone as they follow each other there, for each of `PERCENT`.
+
+    Args:
+        text: its words.
+        order: their 0-based places, the best first.
+    """
+    pairs = []
+    for percent in PERCENT:
+        # in whole numbers, as in floats 0.01 · 700 is more than 7
+        best = set(order[: -(-percent * len(text) // 100)])
+        rest = tuple(word for place, word in enumerate(text) if place not in best)
+        pairs.append((rest, tuple(word for place, word in enumerate(text) if place in best)))
+    return pairs
+
+
+def rationales(batch: TextBatch, *, draws: int = DRAWS) -> Rows:
+    """Comprehensiveness and sufficiency of the best words, as area over the perturbation curve.
+
+    As published, AOPC = 1 / (|B| + 1) · Σ_{k=0}^{|B|} p(ŷ | x) − p(ŷ | x_k), with |B| = 5 bins of the best 1, 5, 10, 20
+    and 50 % of the words and a bin k = 0 of none: that adds 0 to comprehensiveness (which is 5/6 of the mean over the
+    five) and p(ŷ | x) − p(ŷ | nothing) to sufficiency. ŷ is the class predicted for the whole text. (The published code
+    takes the mean over the five alone.)
+
+    Args:
+        batch: the texts.
+        draws: random orders per text, of which the mean is taken.
+
+    Returns:
+        by order, one of `ORDERS`, highest scores first: ``comprehensiveness_{order}``, x_k the text without the best
+        words (higher: they are needed), and ``sufficiency_{order}``, x_k these alone (lower: they are enough). NaN for
+        texts without words.
+
+    Raises:
+        ExtractionError: a shorter text that the model cannot read.
+    """
+    scores = orderings(batch, draws)
+    shorter: dict[str, list[list[tuple[Words, Words]]]] = {}
+    for name in ORDERS:
+        by_text = ranks(scores[name], batch.mask).argsort(dim=-1).tolist()
+        shorter[name] = [
+            [pair for order in by_draw for pair in cuts(text, order[: len(text)])] if text else []
+            for text, by_draw in zip(batch.texts, by_text, strict=True)
+        ]
+    wanted = dict.fromkeys(text for by_text in shorter.values() for pairs in by_text for pair in pairs for text in pair)
+    before = batch.probabilities.double().numpy()
+    said = dict(zip(wanted, probabilities(batch.model, list(wanted)).numpy(), strict=True))
+    said |= zip(batch.texts, before, strict=True)
+
+    rows: Rows = {}
+    for name, by_text in shorter.items():
+        lost = np.full((2, len(batch)), np.nan)
+        for i, (pairs, y) in enumerate(zip(by_text, batch.predicted, strict=True)):
+            if pairs:
+                lost[:, i] = before[i, y] - np.mean([[said[rest][y], said[best][y]] for rest, best in pairs], axis=0)
+        rows[f"comprehensiveness_{name}"], rows[f"sufficiency_{name}"] = lost
+    return rows

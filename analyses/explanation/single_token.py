@@ -1,0 +1,74 @@
+"""How much does each word alone say of the prediction? (Tutek & Šnajder 2020, Staying True to Your Word)
+
+The code of the paper was not published; the definitions are those of later work of the same authors. If a single word's
+state in context predicts much the same as any other's, the attention among them explains little.
+"""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from analyses.explanation.batch import Rows, TextBatch
+from analyses.explanation.erasure import answers, columns, ranks
+from extractors.attention_model import probabilities
+
+
+def in_context(batch: TextBatch) -> Float[Tensor, "batch n classes"]:
+    """Class probabilities with all attention, of every row, on one word, whose state is that in the text."""
+    n = batch.mask.shape[-1]
+    one = torch.eye(n, dtype=batch.alpha.dtype)
+    shape = (len(batch), -1, batch.alpha.shape[1], n)
+    return answers(batch, n, lambda part: one[None, part, None].expand(shape))
+
+
+def alone(batch: TextBatch) -> Float[Tensor, "batch n classes"]:
+    """Class probabilities of texts of one word each; zeros outside the text. Each different word is read once.
+
+    Raises:
+        ExtractionError: a word that the model cannot read.
+    """
+    result = torch.zeros(*batch.mask.shape, batch.probabilities.shape[-1], dtype=torch.float64)
+    words = [(word,) for text in batch.texts for word in text]
+    if words:
+        result[batch.mask] = probabilities(batch.model, words)
+    return result
+
+
+def spread(values: Float[Tensor, "batch n"], mask: Bool[Tensor, "batch n"]) -> Float[Tensor, " batch"]:
+    """Standard deviation over words: of all of them, not of a sample."""
+    count = mask.sum(-1, keepdim=True).clamp(min=1)
+    values = values.masked_fill(~mask, 0.0)
+    deviations = (values - values.sum(-1, keepdim=True) / count).masked_fill(~mask, 0.0)
+    variance: Tensor = (deviations**2).sum(-1) / count[:, 0]
+    return variance.sqrt()
+
+
+def single_token(batch: TextBatch) -> Rows:
+    """What is predicted from one word, as it is in the text and as a text of its own (Tutek & Šnajder 2020).
+
+    Returns:
+        ``single_token_std``: standard deviation over the words of the probability, from that word's state in context,
+        of the class that is predicted for the text; ``top_token_predicted``: 0-based class predicted from the word with
+        the highest score (the first of equal ones), ``top_token_agrees``: 1 if that is the text's;
+        ``random_token_predicted`` and ``random_token_agrees``: the same of a word drawn at random. With ``alone_``
+        before it: each from the word read alone. NaN for texts without words.
+
+    Raises:
+        ExtractionError: a word that the model cannot read alone.
+    """
+    top = (ranks(batch.scores[:, None], batch.mask)[:, 0] == 0).int()
+    drawn = torch.zeros_like(top)
+    for i, text in enumerate(batch.texts):
+        if text:
+            drawn[i, int(batch.generator(i, "single token").integers(len(text)))] = 1
+    predicted = batch.probabilities.argmax(-1)
+    values: dict[str, Tensor] = {}
+    for prefix, said in (("", in_context(batch)), ("alone_", alone(batch))):
+        values[f"{prefix}single_token_std"] = spread(said[torch.arange(len(batch)), :, predicted], batch.mask)
+        for name, chosen in (("top", top), ("random", drawn)):
+            token = torch.where(chosen[..., None] > 0, said, 0.0).sum(1).argmax(-1)
+            values[f"{prefix}{name}_token_predicted"] = token
+            values[f"{prefix}{name}_token_agrees"] = token == predicted
+    return columns(values, batch.mask.any(-1))

@@ -1,0 +1,141 @@
+"""Per-text numbers → means with intervals, overall and by predicted class."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from jaxtyping import Float
+from numpy import ndarray
+from sklearn.metrics import f1_score, roc_auc_score
+
+from analyses.explanation.correlation import SIGNIFICANT
+from analyses.resampling import poisson_weights
+from extractors.attention_model import Words
+
+Column = npt.NDArray[np.float64]
+
+
+class Bootstrap:
+    """95 % intervals of means over texts; texts with the same words are drawn together.
+
+    Args:
+        texts: the words of each.
+        replicates: how many; 0: no intervals.
+        seed: of the draws.
+    """
+
+    def __init__(self, texts: Sequence[Words], replicates: int = 1000, seed: int = 0) -> None:
+        self.weights = poisson_weights(["\x1f".join(text) for text in texts], replicates, seed).astype(np.float64)
+
+    def __call__(self, values: Float[ndarray, "texts columns"]) -> tuple[Column, Column]:
+        """Lower and upper bound of the mean of each column over the texts that are not NaN; NaN where there is none."""
+        there = ~np.isnan(values)
+        if not len(self.weights):
+            return (np.full(values.shape[1], np.nan),) * 2
+        with np.errstate(invalid="ignore"):
+            means = (self.weights @ np.where(there, values, 0.0)) / (self.weights @ there.astype(np.float64))
+        bounds = np.full((2, values.shape[1]), np.nan)
+        some = ~np.isnan(means).all(0)
+        bounds[:, some] = np.nanquantile(means[:, some], (0.025, 0.975), axis=0)
+        return bounds[0], bounds[1]
+
+
+def summarise(
+    texts: pd.DataFrame, tests: Mapping[str, Sequence[str]], classes: Sequence[str], bootstrap: Bootstrap
+) -> pd.DataFrame:
+    """Means of per-text columns.
+
+    Args:
+        texts: as of `analyses.explanation.batch.examine`, with more columns.
+        tests: columns of each test.
+        classes: names, in the order of ``predicted``.
+        bootstrap: of these texts.
+
+    Returns:
+        ``test, measure, predicted`` (a class, or ``all``), ``n`` (texts with a value), ``undefined`` (without),
+        ``mean, sd, median, low, high``. One row for each column and class.
+    """
+    rows: list[dict[str, Any]] = []
+    groups = {"all": np.ones(len(texts), dtype=bool)}
+    groups |= {name: (texts["predicted"] == c).to_numpy() for c, name in enumerate(classes)}
+    for test, columns in tests.items():
+        names = list(columns)
+        values = texts[names].to_numpy(dtype=np.float64)
+        for group, chosen in groups.items():
+            own = np.where(chosen[:, None], values, np.nan)
+            low, high = bootstrap(own)
+            for c, measure in enumerate(names):
+                there = own[~np.isnan(own[:, c]), c]
+                rows.append(
+                    {
+                        "test": test,
+                        "measure": measure,
+                        "predicted": group,
+                        "n": len(there),
+                        "undefined": int(chosen.sum()) - len(there),
+                        "mean": there.mean() if len(there) else np.nan,
+                        "sd": there.std(ddof=1) if len(there) > 1 else np.nan,
+                        "median": np.median(there) if len(there) else np.nan,
+                        "low": low[c],
+                        "high": high[c],
+                    }
+                )
+    return pd.DataFrame(rows)
+
+
+def significant(texts: pd.DataFrame) -> dict[str, Column]:
+    """For each ``p_*``: 1 if at most 0.05, NaN where undefined; as ``significant_*``."""
+    found = {}
+    for name in texts.columns[texts.columns.str.startswith("p_")]:
+        p = texts[name].to_numpy(dtype=np.float64)
+        found[f"significant_{name.removeprefix('p_')}"] = np.where(np.isnan(p), np.nan, p <= SIGNIFICANT)
+    return found
+
+
+def flip_table(texts: pd.DataFrame, measures: Sequence[str]) -> pd.DataFrame:
+    """Whose removal changed the decision, the top word's or a random one's (Serrano & Smith 2019, Table 1).
+
+    Returns:
+        one row per measure: ``measure, n, both, only_top, only_random, neither``: counts of texts of two words or more.
+    """
+    rows = []
+    for measure in measures:
+        both = texts[[f"single_{measure}_top_flip", f"single_{measure}_random_flip"]].dropna().to_numpy() > 0
+        top, random = both[:, 0], both[:, 1]
+        rows.append(
+            {
+                "measure": measure,
+                "n": len(both),
+                "both": int((top & random).sum()),
+                "only_top": int((top & ~random).sum()),
+                "only_random": int((~top & random).sum()),
+                "neither": int((~top & ~random).sum()),
+            }
+        )
+    return pd.DataFrame(rows, columns=["measure", "n", "both", "only_top", "only_random", "neither"])
+
+
+def quality(probabilities: Float[ndarray, "texts classes"], labels: npt.NDArray[np.int64]) -> dict[str, float]:
+    """How good a classifier is.
+
+    Returns:
+        ``accuracy``; ``macro_f1``: mean over the classes; ``f1``: of the second of two classes, as the papers have it,
+        NaN for more; ``auc``: area under the ROC curve, of more than two classes the mean of each against all others;
+        NaN if all texts have the same label.
+    """
+    predicted, classes = probabilities.argmax(1), probabilities.shape[1]
+    areas = [
+        roc_auc_score(labels == c, probabilities[:, c])
+        for c in (range(classes) if classes > 2 else (1,))
+        if 0 < (labels == c).sum() < len(labels)
+    ]
+    return {
+        "accuracy": float((predicted == labels).mean()),
+        "macro_f1": float(f1_score(labels, predicted, average="macro", zero_division=0.0)),
+        "f1": float(f1_score(labels, predicted, zero_division=0.0)) if classes == 2 else np.nan,
+        "auc": float(np.mean(areas)) if areas else np.nan,
+    }

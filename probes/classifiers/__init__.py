@@ -1,0 +1,32 @@
+"""Attention classifiers of texts, trained here, for the tests of attention as an explanation."""
+
+from probes.classifiers.attention_classifier import AttentionClassifier, cosine_to_mean
+from probes.classifiers.imitation import LAMBDAS, Divergence, Imitation
+from probes.classifiers.training import (
+    FINE_TUNING,
+    IMITATION,
+    PUBLISHED,
+    ClassifierRecipe,
+    CrossEntropy,
+    Objective,
+    Trainable,
+    train,
+)
+from probes.classifiers.vocabulary import Vocabulary
+
+__all__ = [
+    "FINE_TUNING",
+    "IMITATION",
+    "LAMBDAS",
+    "PUBLISHED",
+    "AttentionClassifier",
+    "ClassifierRecipe",
+    "CrossEntropy",
+    "Divergence",
+    "Imitation",
+    "Objective",
+    "Trainable",
+    "Vocabulary",
+    "cosine_to_mean",
+    "train",
+]

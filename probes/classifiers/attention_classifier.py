@@ -1,0 +1,293 @@
+"""The attention classifiers of the papers: embeddings, an encoder, one attention, a linear decoder.
+
+Jain & Wallace (2019, §2) with the encoders ``lstm``, ``cnn`` and ``average``; ``none`` is the model without an encoder
+of Serrano & Smith (2019); the regularisers are Tutek & Šnajder's (2020) and the conicity of Mohankumar et al. (2020).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Literal, Self, get_args
+
+import torch
+from jaxtyping import Bool, Float, Int
+from safetensors import safe_open
+from safetensors.torch import save
+from torch import Tensor, nn
+from torch.nn import functional
+
+from corpora_loaders import WordVectors
+from extractors.attention_model import Special, TextState, Words
+from extractors.replacing import replacing
+from probes.classifiers.encoders import ENCODERS, EncoderName, size_of
+from probes.classifiers.training import PUBLISHED, ClassifierRecipe, CrossEntropy, train
+from probes.classifiers.vocabulary import END, MASK, PAD, SPECIAL, START, Vocabulary
+
+Attention = Literal["additive", "dot"]
+Regularizer = Literal["concat", "residual", "tying", "mlm", "conicity"]
+
+STRENGTHS = {"tying": 1.0, "mlm": 1.0, "conicity": 1.0}
+"""Default weight of the penalties, each per text, beside the cross-entropy of the text."""
+
+MASK_RATE = 0.15
+_BATCH_CELLS = 1 << 14  # words of a batch
+
+
+class AttentionClassifier(nn.Module):
+    """A text classifier that reads a weighted mean of word states, of any number of classes.
+
+    A text is read as ``[SOS] words [EOS]``; attention is paid to words only. Two classes have one logit z and the
+    logits (0, z). Nothing is dropped out. It is an `extractors.attention_model.LinearAttentionModel`.
+
+    Args:
+        encoder: ``lstm`` (both directions), ``cnn``, ``average`` (word by word), ``none``.
+        attention: ``additive``: v · tanh(W h + b) with half as many units as h has; ``dot``: w · h / √size.
+        regularizer: ``concat``: states become [h; e], e the embedding; ``residual``: h + e; ``tying``: penalty mean
+            over words of ‖h − e‖; ``mlm``: words are masked and must be told from the states; ``conicity``: penalty
+            mean over words of cos(h, mean of h).
+        dimensions: of the embeddings; with vectors it is theirs.
+        size: of the states; default as in the papers (256, 128, 128), or that of the embeddings where these are added
+            to or compared with them.
+        strength: weight of the penalty; default `STRENGTHS`.
+        random_state: seed of the initial weights and of training.
+
+    Attributes:
+        vocabulary, classes: once built; names of the classes in the order of the logits.
+        history_: of training, see `probes.classifiers.training.train`.
+
+    Raises:
+        ValueError: an unknown name, or (when built) fewer than two classes or a size that is not possible.
+    """
+
+    special: Special = "keep"
+    history_: list[dict[str, Any]]
+
+    def __init__(
+        self,
+        encoder: EncoderName = "lstm",
+        attention: Attention = "additive",
+        regularizer: Regularizer | None = None,
+        *,
+        dimensions: int = 300,
+        size: int | None = None,
+        strength: float | None = None,
+        random_state: int = 0,
+    ) -> None:
+        super().__init__()
+        for name, given, allowed in (
+            ("encoder", encoder, EncoderName),
+            ("attention", attention, Attention),
+            ("regularizer", regularizer or "concat", Regularizer),
+        ):
+            if given not in get_args(allowed):
+                raise ValueError(f"unknown {name} {given!r}; choose from: {', '.join(get_args(allowed))}")
+        self.regularizer = regularizer
+        self.config: dict[str, Any] = {
+            "encoder": encoder,
+            "attention": attention,
+            "regularizer": regularizer,
+            "dimensions": dimensions,
+            "size": size,
+            "strength": STRENGTHS.get(regularizer or "", 0.0) if strength is None else strength,
+            "random_state": random_state,
+        }
+
+    def build(self, vocabulary: Vocabulary, classes: Sequence[str], vectors: WordVectors | None = None) -> Self:
+        """Make the parameters.
+
+        Args:
+            vocabulary: the words it is to know.
+            classes: names of the classes.
+            vectors: what embeddings begin with; they are trained on.
+        """
+        if len(classes) < 2:
+            raise ValueError(f"a classifier needs at least two classes, not {len(classes)}")
+        self.vocabulary, self.classes = vocabulary, tuple(classes)
+        config = self.config
+        dimensions = config["dimensions"] = vectors.dimensions if vectors else config["dimensions"]
+        tied = self.regularizer in ("residual", "tying")
+        size = config["size"] = size_of(config["encoder"], dimensions, config["size"], as_embeddings=tied)
+        attended = size + dimensions if self.regularizer == "concat" else size
+        additive = config["attention"] == "additive"
+        self.scale = 1.0 if additive else math.sqrt(attended)
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(config["random_state"])
+            self.table = nn.Embedding(len(vocabulary), dimensions, padding_idx=PAD)
+            self.encoder = ENCODERS[config["encoder"]](dimensions, size)
+            self.attend: nn.Module = (
+                nn.Sequential(nn.Linear(attended, attended // 2), nn.Tanh(), nn.Linear(attended // 2, 1, bias=False))
+                if additive
+                else nn.Linear(attended, 1, bias=False)
+            )
+            self.decoder = nn.Linear(attended, len(classes) if len(classes) > 2 else 1)
+            self.tell = nn.Linear(size, len(vocabulary)) if self.regularizer == "mlm" else None
+        if vectors:
+            known = torch.from_numpy(vectors.rows(vocabulary.words) >= 0)
+            with torch.no_grad():
+                self.table.weight[len(SPECIAL) :][known] = torch.from_numpy(vectors(vocabulary.words))[known]
+        return self
+
+    def fit(
+        self,
+        texts: Sequence[Words],
+        labels: Sequence[str],
+        dev: tuple[Sequence[Words], Sequence[str]] | None = None,
+        *,
+        vectors: WordVectors | None = None,
+        min_count: int = 1,
+        recipe: ClassifierRecipe = PUBLISHED,
+    ) -> Self:
+        """Build and train on labelled texts.
+
+        Args:
+            texts, labels: to train on.
+            dev: texts and labels to choose the epoch by.
+            vectors: what embeddings begin with.
+            min_count: words that occur less often are unknown words.
+            recipe: how.
+
+        Raises:
+            ValueError: as of the class; a dev label that does not occur in training.
+            TrainingError: there is nothing to learn from.
+        """
+        classes = sorted(set(labels))
+        self.build(Vocabulary.of(texts, min_count=min_count, vectors=vectors), classes, vectors)
+        places = [classes.index(label) for label in labels]
+        held = None if dev is None else (dev[0], [classes.index(label) for label in dev[1]])
+        objective = CrossEntropy(places, len(classes))
+        self.history_ = train(self, texts, objective, recipe, dev=held, seed=self.config["random_state"])
+        return self
+
+    def batches(self, texts: Sequence[Words]) -> Iterator[list[int]]:
+        """Places of the texts to encode together, the longest first."""
+        batch: list[int] = []
+        for place in sorted(range(len(texts)), key=lambda i: -len(texts[i])):
+            if batch and (len(batch) + 1) * (len(texts[batch[0]]) + 2) > _BATCH_CELLS:
+                yield batch
+                batch = []
+            batch.append(place)
+        if batch:
+            yield batch
+
+    def encode(self, texts: Sequence[Words], *, gradient: bool = False) -> TextState:
+        """Read texts; see `extractors.attention_model.AttentionModel`."""
+        lengths = torch.tensor([len(text) + 2 for text in texts])
+        n = int(lengths.max()) - 2
+        ids = torch.tensor([[START, *self.vocabulary.ids(t), END] + [PAD] * (n - len(t)) for t in texts])
+        embedded = self._embedded(ids)
+        if gradient:
+            embedded = embedded.detach().requires_grad_()
+        states = self.encoder(embedded, lengths)
+        words, hidden = embedded[:, 1 : n + 1], states[:, 1 : n + 1]
+        attended = hidden
+        if self.regularizer == "concat":
+            attended = torch.cat([hidden, words], dim=-1)
+        elif self.regularizer == "residual":
+            attended = hidden + words
+        mask = torch.arange(n) < lengths[:, None] - 2
+        logits = (self.attend(attended)[..., 0] / self.scale).masked_fill(~mask, -math.inf)
+        alpha = torch.where(mask.any(1)[:, None], logits, 0.0).softmax(-1) * mask
+        evidence = functional.linear(attended, self.decoder.weight)
+        place = torch.arange(n + 2).expand(len(texts), -1) - 1
+        return TextState(
+            texts=tuple(texts),
+            alpha=alpha[:, None],
+            mask=mask,
+            embeddings=embedded,
+            word_of=torch.where((place >= 0) & (place < lengths[:, None] - 2), place, -1),
+            memory={"evidence": evidence, "hidden": hidden, "words": words, "ids": ids, "lengths": lengths},
+        )
+
+    def attention(self, state: TextState) -> tuple[Float[Tensor, "batch 1 n"], Bool[Tensor, "batch n"]]:
+        """The one row of attention, and the mask of words."""
+        return state.alpha, state.mask
+
+    def decode(self, state: TextState, alpha: Float[Tensor, "batch k 1 n"]) -> Float[Tensor, "batch k classes"]:
+        """Logits under k other attentions per text; without any weight, what the bias says."""
+        logits = alpha[:, :, 0] @ state.memory["evidence"] + self.decoder.bias
+        return self._all_classes(logits)
+
+    def evidence(self, state: TextState) -> tuple[Float[Tensor, "batch n classes"], Float[Tensor, " classes"]]:
+        """What full attention to each word adds to the logits, and the bias."""
+        return self._all_classes(state.memory["evidence"]), self._all_classes(self.decoder.bias)
+
+    def embeddings(self, state: TextState) -> Float[Tensor, "batch positions dim"]:
+        """The input embeddings of ``[SOS] words [EOS]``."""
+        return state.embeddings
+
+    def scores(self, state: TextState) -> Float[Tensor, "batch n"]:
+        """The attention."""
+        return state.alpha[:, 0]
+
+    def penalty(self, state: TextState, generator: torch.Generator) -> Float[Tensor, ""]:
+        """What the regulariser adds to the loss, summed over the texts.
+
+        Args:
+            state: of texts to train on.
+            generator: draws the masked words.
+        """
+        hidden, mask, memory = state.memory["hidden"], state.mask, state.memory
+        strength: float = self.config["strength"]
+        per_word: Tensor = hidden.new_zeros(mask.shape)
+        if self.regularizer == "tying":
+            per_word = torch.linalg.vector_norm(hidden - memory["words"], dim=-1)
+        elif self.regularizer == "conicity":
+            per_word = cosine_to_mean(hidden, mask)
+        elif self.tell is not None:
+            ids, lengths = memory["ids"], memory["lengths"]
+            hit = (torch.rand(mask.shape, generator=generator) < MASK_RATE) & mask
+            masked = ids.clone()
+            masked[:, 1:-1][hit] = MASK
+            told = self.tell(self.encoder(self._embedded(masked), lengths)[:, 1:-1][hit])
+            errors: Tensor = functional.cross_entropy(told, ids[:, 1:-1][hit], reduction="none")
+            return strength * (errors / hit.sum(1).repeat_interleave(hit.sum(1))).sum()
+        share = torch.where(mask, per_word, 0.0).sum(1) / mask.sum(1).clamp(min=1)
+        return strength * share.sum()
+
+    def parameter_groups(self, weight_decay: float) -> list[dict[str, Any]]:
+        """Parameters for an optimiser: weight decay for all but the attention, as Jain & Wallace's code has it."""
+        attention = set(self.attend.parameters())
+        rest = [parameter for parameter in self.parameters() if parameter not in attention]
+        return [{"params": rest, "weight_decay": weight_decay}, {"params": list(attention), "weight_decay": 0.0}]
+
+    def save(self, path: Path) -> None:
+        """Write weights, vocabulary and classes to one safetensors file."""
+        facts = {"config": self.config, "classes": self.classes, "words": self.vocabulary.words}
+        path.parent.mkdir(parents=True, exist_ok=True)
+        tensors = {name: tensor.contiguous() for name, tensor in self.state_dict().items()}
+        with replacing(path) as partial:
+            partial.write_bytes(save(tensors, {"classifier": json.dumps(facts, ensure_ascii=False)}))
+
+    @classmethod
+    def load(cls, path: Path) -> AttentionClassifier:
+        """Read what `save` wrote.
+
+        Raises:
+            OSError, SafetensorError, KeyError, ValueError: there is no such file, or it is another one.
+        """
+        with safe_open(path, "pt") as file:
+            facts = json.loads(file.metadata()["classifier"])
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 no mapping
+        model = cls(**facts["config"]).build(Vocabulary(tuple(facts["words"])), facts["classes"])
+        model.load_state_dict(tensors)
+        return model
+
+    def _embedded(self, ids: Int[Tensor, "batch positions"]) -> Float[Tensor, "batch positions dim"]:
+        embedded: Tensor = self.table(ids)
+        return embedded
+
+    def _all_classes(self, logits: Tensor) -> Tensor:
+        """Two classes have one logit z; it becomes (0, z)."""
+        both: Tensor = logits if logits.shape[-1] > 1 else functional.pad(logits, (1, 0))
+        return both
+
+
+def cosine_to_mean(hidden: Float[Tensor, "batch n size"], mask: Bool[Tensor, "batch n"]) -> Float[Tensor, "batch n"]:
+    """Cosine of each state with the mean state of its text; their mean is the conicity (Mohankumar et al. 2020)."""
+    inside = mask[..., None].to(hidden.dtype)
+    mean = (hidden * inside).sum(1, keepdim=True) / inside.sum(1, keepdim=True).clamp(min=1)
+    cosine: Tensor = functional.cosine_similarity(hidden, mean, dim=-1) * mask
+    return cosine

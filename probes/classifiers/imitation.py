@@ -1,0 +1,88 @@
+"""A model of the same class that says what another says and attends as differently as it can.
+
+Wiegreffe & Pinter (2019, §5): the loss of a text is TVD(p, p_base) − λ · divergence(α, α_base). With λ = 0 it is plain
+imitation, the floor of all others. (The published loss is also multiplied by a sum of class weights over the batch, a
+number for the whole batch that Adam all but ignores; it is left out.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import torch
+from jaxtyping import Bool, Float
+from numpy import ndarray
+from torch import Tensor
+
+from extractors.attention_model import TextState
+
+Divergence = Literal["kl", "jsd"]
+
+LAMBDAS = (0.0, 1e-4, 5e-4, 1e-3, 5e-3, 1e-2)
+"""About 5e-4 in the paper; the Kullback-Leibler divergence has no bound, hence the small numbers."""
+
+_TINY = 1e-10
+
+
+class Imitation:
+    """The loss of an adversary.
+
+    Args:
+        probabilities: what the base says of each training text.
+        attention: what it attends to, shape (rows, words) each.
+        strength: λ.
+        divergence: ``kl``: KL(α ‖ α_base), as published; ``jsd``: the Jensen-Shannon divergence, which is bounded.
+
+    Raises:
+        ValueError: an unknown divergence, or a negative λ.
+    """
+
+    def __init__(
+        self,
+        probabilities: Float[ndarray, "texts classes"],
+        attention: Sequence[Float[ndarray, "rows _"]],
+        strength: float,
+        divergence: Divergence = "kl",
+    ) -> None:
+        if divergence not in ("kl", "jsd"):
+            raise ValueError(f"divergence must be 'kl' or 'jsd', not {divergence!r}")
+        if not strength >= 0:
+            raise ValueError(f"λ must be at least 0, not {strength}")
+        self.probabilities = torch.from_numpy(probabilities).float()
+        self.attention = [torch.from_numpy(alpha) for alpha in attention]
+        self.strength, self.divergence = strength, divergence
+
+    def __call__(
+        self,
+        places: Sequence[int],
+        state: TextState,
+        alpha: Float[Tensor, "batch rows n"],
+        logits: Float[Tensor, "batch classes"],
+    ) -> Float[Tensor, ""]:
+        """Summed over the texts of a batch, see `probes.classifiers.training.Objective`."""
+        off = (logits.softmax(-1) - self.probabilities[list(places)].to(logits)).abs().sum() / 2
+        target = torch.zeros_like(alpha)
+        for row, place in enumerate(places):
+            own = self.attention[place]
+            target[row, :, : own.shape[1]] = own
+        return off - self.strength * self._divergence(alpha, target, state.mask[:, None]).mean(1).sum()
+
+    def _divergence(
+        self,
+        alpha: Float[Tensor, "batch rows n"],
+        target: Float[Tensor, "batch rows n"],
+        mask: Bool[Tensor, "batch 1 n"],
+    ) -> Float[Tensor, "batch rows"]:
+        if self.divergence == "jsd":
+            middle = (alpha + target) / 2
+            return (_kl(alpha, middle, mask) + _kl(target, middle, mask)) / 2
+        return _kl(alpha, target, mask)
+
+
+def _kl(
+    p: Float[Tensor, "batch rows n"], q: Float[Tensor, "batch rows n"], mask: Bool[Tensor, "batch 1 n"]
+) -> Float[Tensor, "batch rows"]:
+    """KL(p ‖ q); padding, where both are 0, counts nothing (0 · log 0 would be NaN), and weights are 1e-10 at least."""
+    ratio = p.clamp(min=_TINY).log() - q.clamp(min=_TINY).log()
+    return (p * ratio).masked_fill(~mask, 0.0).sum(-1)

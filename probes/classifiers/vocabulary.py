@@ -1,0 +1,54 @@
+"""Words ↔ rows of an embedding table."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from corpora_loaders import WordVectors
+from extractors.attention_model import Words
+
+PAD, UNKNOWN, START, END, MASK = range(5)
+SPECIAL = ("[PAD]", "[UNK]", "[SOS]", "[EOS]", "[MASK]")
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """The words that have a row of their own; all others share that of the unknown word.
+
+    Attributes:
+        words: in the order of their rows, which come after those of `SPECIAL`.
+    """
+
+    words: tuple[str, ...]
+
+    @classmethod
+    def of(cls, texts: Iterable[Words], *, min_count: int = 1, vectors: WordVectors | None = None) -> Vocabulary:
+        """Words that occur so often in the training texts, and those with a vector.
+
+        Args:
+            texts: to train on.
+            min_count: how often a word must occur there to have a row.
+            vectors: words that have one are known too, whether or not they occur.
+        """
+        counts = Counter(word for text in texts for word in text)
+        frequent = sorted(word for word, count in counts.items() if count >= min_count)
+        return cls(tuple(dict.fromkeys([*frequent, *(vectors.index if vectors else ())])))
+
+    def __len__(self) -> int:
+        return len(SPECIAL) + len(self.words)
+
+    @cached_property
+    def _rows(self) -> dict[str, int]:
+        return {word: row for row, word in enumerate(self.words, start=len(SPECIAL))}
+
+    def ids(self, text: Words) -> list[int]:
+        """Row of each word, looked up as it is written, then in lower case."""
+        rows = self._rows
+        return [rows.get(word, rows.get(word.lower(), UNKNOWN)) for word in text]
+
+    def unknown(self, texts: Sequence[Words]) -> int:
+        """How many words of the texts have no row."""
+        return sum(self.ids(text).count(UNKNOWN) for text in texts)

@@ -1,0 +1,296 @@
+"""Labelled texts: the formats, what is skipped, what is wrong with a file, and parts of a corpus."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import zipfile
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from corpora_loaders import CorpusError, LabelledTexts, Sentence, load_labelled
+
+LINES = "1 a fine , fine film\n0 dull\n"
+WANT = [("1", ("a", "fine", ",", "fine", "film")), ("0", ("dull",))]
+
+
+@pytest.fixture
+def load(tmp_path):
+    def read(content: str | bytes, name: str, **options):
+        (tmp_path / name).write_bytes(content.encode() if isinstance(content, str) else content)
+        return load_labelled(tmp_path / name, **options)
+
+    return read
+
+
+def pairs(texts: LabelledTexts) -> list[tuple[str, tuple[str, ...]]]:
+    return [(label, text.words) for label, text in zip(texts.labels, texts, strict=True)]
+
+
+def corpus(*labelled: tuple[str, int]) -> LabelledTexts:
+    """Texts of so many words, each made of its own place."""
+    sentences = [Sentence(f"t:{i}", (str(i),) * length) for i, (_, length) in enumerate(labelled)]
+    return LabelledTexts(tuple(sentences), labels=tuple(label for label, _ in labelled))
+
+
+def shown(value: object) -> str:
+    """The beginning of a value, to name a test."""
+    return ascii(value)[:30]
+
+
+def zipped(*members: tuple[str, str]) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for name, text in members:
+            archive.writestr(name, text)
+    return packed.getvalue()
+
+
+CSV = 'id,text,label\n7,"a fine , fine film",1\n8,dull,0\n'
+TSV = "label\ttext\n1\ta fine , fine film\n0\tdull\n"
+JSONL = '{"text": "a fine , fine film", "label": 1}\n{"label": "0", "text": ["dull"], "more": null}\n'
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.txt", LINES),
+        ("a", LINES.replace("1 ", "1\t").replace("0 ", "0\t").rstrip()),
+        ("a.txt", "\ufeff" + LINES.replace("\n", "\r\n")),
+        ("a.csv", CSV),
+        ("a.CSV", CSV.replace("\n", "\r\n").replace("id,text", "id, text ")),
+        ("a.tsv", TSV),
+        ("a.jsonl", JSONL),
+        ("a.json", JSONL),
+        ("a.csv.gz", gzip.compress(CSV.encode())),
+        ("a.gz", gzip.compress(LINES.encode())),
+        ("a.tsv.zip", zipped(("data", TSV))),
+        ("a.zip", zipped(("deep/", ""), ("deep/data.jsonl", JSONL), ("__MACOSX/deep/._data.jsonl", "\0"))),
+        ("a.zip", zipped(("data", LINES))),
+    ],
+    ids=shown,
+)
+def test_the_same_texts_in_every_format(load, name, content):
+    texts = load(content, name)
+    assert pairs(texts) == WANT
+    assert texts.classes == ("0", "1")
+    assert texts.balance() == {"0": 1, "1": 1}
+    assert texts.remarks() == []
+    assert [text.text for text in texts] == ["a fine , fine film", "dull"]
+    assert (texts.files[0].sentences, texts.files[0].words) == (2, 6)
+    assert texts.unit == texts.limit_unit == "texts"
+
+
+def test_one_of_several_files_in_a_zip_file(load, tmp_path):
+    with pytest.raises(CorpusError, match=r"a zip file of d\.csv, e\.txt; name one"):
+        load(zipped(("d.csv", CSV), ("e.txt", LINES)), "a.zip")
+    for name in ("d.csv", "e.txt"):
+        assert pairs(load_labelled(tmp_path / "a.zip" / name)) == WANT
+
+
+def test_ids_places_and_words(load, tmp_path):
+    texts = load("\npos  One\ttwo \u2028three \n \t\nneg It 's \u201csaid\u201d\n", "a.txt")
+    assert pairs(texts) == [("pos", ("One", "two", "three")), ("neg", ("It", "'s", "\u201csaid\u201d"))]
+    assert [(t.id, t.line, t.file) for t in texts] == [(f"a.txt:{n}", n, str(tmp_path / "a.txt")) for n in (2, 4)]
+    assert texts[0].text == " One\ttwo \u2028three "
+    assert texts.remarks() == ["Blank lines that were skipped: 2."]
+    assert texts.counts()["blank_lines"] == texts.blank == 2
+
+
+def test_quoted_fields_of_csv(load):
+    texts = load('text,label\n"One,\n""two""\n\nthree",a\n\n,\nfour, b \n', "a.csv")
+    assert pairs(texts) == [("a", ("One,", '"two"', "three")), ("b", ("four",))]
+    assert [text.line for text in texts] == [2, 8]
+    assert texts[0].text == 'One,\n"two"\n\nthree'
+    assert texts.blank == 2
+
+
+def test_quotes_mean_nothing_in_tsv(load):
+    texts = load('sentence\tlabel\n"great" movie\t1\n"unclosed, \t0\n" \r x\t1\n', "a.tsv", text="sentence")
+    assert pairs(texts) == [("1", ('"great"', "movie")), ("0", ('"unclosed,',)), ("1", ('"', "x"))]
+
+
+def test_labels_and_words_in_json(load):
+    rows: list[dict[str, object]] = [
+        {"y": True, "x": "one"},
+        {"y": -2, "x": ["New York", "", " ", "n't"]},
+        {"y": " a b ", "x": "é"},
+    ]
+    texts = load("\n".join(map(json.dumps, rows)), "a.jsonl", text="x", label="y")
+    assert pairs(texts) == [("true", ("one",)), ("-2", ("New York", "n't")), ("a b", ("é",))]
+    assert texts[1].text == "New York n't"
+
+
+@pytest.mark.parametrize(
+    ("labels", "classes"),
+    [
+        (("10", "9", "10", "-1"), ("-1", "9", "10")),
+        (("10", "9", "x"), ("10", "9", "x")),
+        (("1", "01", "0"), ("0", "01", "1")),
+        (("pos", "neg"), ("neg", "pos")),
+        (("²", "10"), ("10", "²")),
+        ((), ()),
+    ],
+)
+def test_order_of_classes(labels, classes):
+    texts = corpus(*((label, 1) for label in labels))
+    assert texts.classes == classes
+    assert texts.balance() == {label: labels.count(label) for label in classes}
+    assert list(texts.balance()) == list(classes)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "line"),
+    [
+        ("a.txt", "1 x\n1\n0 \t \n", 2),
+        ("a.csv", 'text,label\nx,1\n"\n",1\n,1\n', 3),
+        ("a.tsv", "text\tlabel\nx\t1\n\t1\n \t1\n", 3),
+        ("a.jsonl", '{"text":"x","label":1}\n{"text":[""],"label":1}\n{"text":" ","label":1}', 2),
+    ],
+)
+def test_texts_without_a_word_are_skipped_and_said(load, tmp_path, name, content, line):
+    texts = load(content, name)
+    assert pairs(texts) == [("1", ("x",))]
+    assert (texts.counts()["texts_without_words"], texts.blank) == (2, 0)
+    assert texts.remarks() == [f"2 texts without a word were skipped, the first is {tmp_path / name}:{line}."]
+
+
+def test_repeated_texts(load):
+    texts = load("1 a b\n1 a  b\n0 c\n0 A b\n1 c\n0 c\n1 d\n", "a.txt")
+    assert texts.remarks() == [
+        "Texts that repeat an earlier one: 3; of these, repeats of a text that occurs with more than one label: 2."
+    ]
+    assert texts.counts() == {
+        "sentences": 7,
+        "words": 10,
+        "documents": 0,
+        "classes": 2,
+        "repeated_texts": 3,
+        "repeated_with_other_labels": 2,
+        "blank_lines": 0,
+        "texts_without_words": 0,
+    }
+
+
+def test_several_files_and_limit(tmp_path):
+    for folder, label in (("x", "1"), ("y", "0")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "a.txt").write_text(f"\n{label} one\n{label} two\n")
+    (tmp_path / "b.csv").write_text("label,text\n2,three\n")
+    files = [tmp_path / "x" / "a.txt", tmp_path / "y" / "a.txt", tmp_path / "b.csv"]
+    texts = load_labelled(files)
+    assert texts.labels == ("1", "1", "0", "0", "2")
+    assert [t.id for t in texts] == [*(f"{file}:{n}" for file in files[:2] for n in (2, 3)), "b.csv:2"]
+    assert ([f.sentences for f in texts.files], texts.blank) == ([2, 2, 1], 2)
+    few = load_labelled(files, limit=3)
+    assert (few.labels, [f.sentences for f in few.files]) == (("1", "1", "0"), [2, 1])
+    with pytest.raises(ValueError, match="limit must be at least 1"):
+        load_labelled(files, limit=0)
+    with pytest.raises(ValueError, match="no file"):
+        load_labelled([])
+    (tmp_path / "c.csv").write_text("label,text\n2,three\n")
+    with pytest.raises(CorpusError, match=r"c\.csv: the same file as .*b\.csv"):
+        load_labelled([tmp_path / "b.csv", tmp_path / "c.csv"])
+
+
+COLUMNS = "1: expected columns 'text' and 'label', found "
+NAMES = r"; name those to read with text= and label= \(--text-column, --label-column\)"
+DEEP = "[" * 100_000
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.txt", "1 x\n y\n", "2: expected a label, found an empty one"),
+        ("a.txt", "1 x\n\ty\n", "2: expected a label, found an empty one"),
+        ("a.txt", "1 x\n1 a\0b\n", "2: expected text, found a NUL byte"),
+        ("a.txt", b"1 x\n1 caf\xe9\n", "2: not UTF-8"),
+        ("a.txt", "1\n\n", " there is no text in it"),
+        ("a.txt", "", " there is no text in it"),
+        ("a.csv", "text,label\n", " there is no text in it"),
+        ("a.csv", "text,label\nx, \n", "2: expected a label, found an empty one"),
+        ("a.csv", "sentence,label\nx,1\n", COLUMNS + "'sentence', 'label'" + NAMES),
+        ("a.csv", "\ntext,label,text\n", "2: expected columns 'text' and 'label', found 'text', 'label', 'text'"),
+        ("a.csv", 'text,label\n"x\ny",1\nx,1,2\n', "4: expected 2 fields as in the header, found 3"),
+        ("a.csv", 'text,label\n"x\ny",1\n"x\nz,1\n', "4: expected a CSV record.*: unexpected end of data"),
+        ("a.csv", 'text,label\n"x" y,1\n', "2: expected a CSV record"),
+        ("a.csv", f'text,label\n"\n{"x" * 140_000}",1\n', "2: expected a CSV record.*: field larger than field limit"),
+        ("a.csv", 'text,label\n"x\n\0",1\n', "3: expected text, found a NUL byte"),
+        ("a.csv", b'text,label\n"x\n\xff",1\n', "3: not UTF-8"),
+        ("a.tsv", "1\ta fine film\n0\tdull\n", COLUMNS + "'1', 'a fine film'" + NAMES),
+        ("a.tsv", "text\tlabel\nx\n", "2: expected 2 fields as in the header, found 1"),
+        ("a.jsonl", '{"text":"x"}', "1: expected keys 'text' and 'label', found 'text'" + NAMES),
+        ("a.jsonl", "\n{}", "2: expected keys 'text' and 'label', found none" + NAMES),
+        ("a.jsonl", "\n{'text': 1}", r"2: expected a JSON object on every line: Expecting .*: column 2 \(char"),
+        ("a.json", '[\n{"text":"x"}]', "1: expected a JSON object on every line: Expecting value"),
+        ("a.jsonl", "[1, 2]", r"1: expected a JSON object on every line, found \[1, 2\]"),
+        ("a.jsonl", DEEP, "1: expected a JSON object on every line"),
+        ("a.jsonl", '{"text":"\\ud800","label":1}', "1: expected a JSON object on every line: .*surrogates"),
+        ("a.jsonl", '{"text":1,"label":1}', "1: 'text' must be a string or a list of strings, not 1"),
+        ("a.jsonl", '{"text":null,"label":1}', "1: 'text' must be a string or a list of strings, not None"),
+        ("a.jsonl", '{"text":["x",1],"label":1}', r"1: 'text' must be a string or a list of strings, not \['x', 1\]"),
+        ("a.jsonl", '{"text":"x","label":1.0}', "1: 'label' must be a string, whole number or boolean, not 1.0"),
+        ("a.jsonl", '{"text":"x","label":null}', "1: 'label' must be a string, whole number or boolean, not None"),
+        ("a.jsonl", '{"text":"x","label":{}}', "1: 'label' must be a string, whole number or boolean, not {}"),
+        ("a.jsonl", '{"text":"x","label":""}', "1: expected a label, found an empty one"),
+        ("a.zip", zipped(), " a zip file with nothing in it"),
+        ("a.csv.gz", gzip.compress(CSV.encode())[:-9], "4: broken gzip file"),
+    ],
+    ids=shown,
+)  # fmt: skip
+def test_faults(load, name, content, message):
+    with pytest.raises(CorpusError, match=name.replace(".", r"\.") + ":" + message):
+        load(content, name)
+
+
+def test_files_that_are_not_there(tmp_path):
+    for name in ("none.csv", "none.zip/a.csv"):
+        with pytest.raises(CorpusError, match=f"{name}: cannot read the file"):
+            load_labelled(tmp_path / name)
+    with pytest.raises(CorpusError, match="this is a folder"):
+        load_labelled(tmp_path)
+
+
+def test_text_and_label_are_two_columns(load):
+    with pytest.raises(ValueError, match="two columns, not both 'label'"):
+        load(CSV, "a.csv", text="label")
+
+
+def test_a_label_per_text():
+    with pytest.raises(ValueError, match="1 texts but 0 labels"):
+        LabelledTexts((Sentence("a", ("x",)),))
+
+
+def test_kept_by_length():
+    texts = corpus(("0", 1), ("1", 2), ("2", 3), ("3", 4))
+    kept, short, long = texts.kept(2, 3)
+    assert (kept.labels, short, long) == (("1", "2"), 1, 1)
+    for bounds, labels in {
+        (None, None): ("0", "1", "2", "3"),
+        (4, None): ("3",),
+        (None, 1): ("0",),
+        (None, 0): (),
+    }.items():
+        assert texts.kept(*bounds)[0].labels == labels
+
+
+@given(st.data())
+def test_labels_stay_with_their_texts(data):
+    texts = corpus(*data.draw(st.lists(st.tuples(st.sampled_from("abc"), st.integers(1, 5)), min_size=1)))
+    label_of = {text.id: label for text, label in zip(texts, texts.labels, strict=True)}
+    places = data.draw(st.lists(st.integers(0, len(texts) - 1)))
+    part = texts.subset(places)
+    assert [text.id for text in part] == [f"t:{place}" for place in places]
+    bound = st.none() | st.integers(0, 6)
+    low, high = data.draw(bound), data.draw(bound)
+    kept, short, long = texts.kept(low, high)
+    fits = [(low is None or len(t) >= low) and (high is None or len(t) <= high) for t in texts]
+    assert kept.sentences == tuple(text for text, fit in zip(texts, fits, strict=True) if fit)
+    assert short == sum(low is not None and len(text) < low for text in texts)
+    assert len(kept) + short + long == len(texts)
+    for some in (part, kept):
+        assert some.labels == tuple(label_of[text.id] for text in some)
+        assert sum(some.balance().values()) == len(some)
