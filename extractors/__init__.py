@@ -1,5 +1,15 @@
 """Annotated text + a Hugging Face model → maps. The only room that knows the inside of transformers."""
 
+from extractors.attention_model import (
+    Attend,
+    AttentionModel,
+    LinearAttentionModel,
+    Special,
+    TextState,
+    Words,
+    drop,
+    probabilities,
+)
 from extractors.encoder import Encoder
 from extractors.errors import ExtractionError, ModelError
 from extractors.extraction import DEFAULT_BATCH_CELLS, ExtractionLog, Skipped, extract
@@ -8,7 +18,7 @@ from extractors.gradients import GradientBatch, GradientLoss, extract_gradients
 from extractors.kinds import MapKind, get_kind, list_kinds, register_kind
 from extractors.kinds.mixing import MIXING_VARIANTS
 from extractors.layers import Architecture, FFBias, Layer, register_architecture
-from extractors.loading import load_masked_lm
+from extractors.loading import load_classifier, load_masked_lm
 from extractors.making import MapMaker, Merge, Normalize
 from extractors.map_batch import DIRECTIONS, FLOAT32_NOISE, Level, MapBatch
 from extractors.map_store import StoreType, store_maps
@@ -17,6 +27,7 @@ from extractors.pieces import Segment
 from extractors.segments import SEGMENT_LENGTH, Segments, make_segments
 from extractors.stored_maps import StoredMaps
 from extractors.token_classes import TOKEN_CLASSES, is_punctuation
+from extractors.transformer_attention import TransformerAttention
 from extractors.windows import DOCUMENT_LENGTH, LONG_WINDOW, Window, Windows, make_windows
 
 __all__ = [
@@ -29,6 +40,8 @@ __all__ = [
     "SEGMENT_LENGTH",
     "TOKEN_CLASSES",
     "Architecture",
+    "Attend",
+    "AttentionModel",
     "Encoder",
     "ExtractionError",
     "ExtractionLog",
@@ -38,6 +51,7 @@ __all__ = [
     "GradientLoss",
     "Layer",
     "Level",
+    "LinearAttentionModel",
     "MapBatch",
     "MapKind",
     "MapMaker",
@@ -48,11 +62,16 @@ __all__ = [
     "Segment",
     "Segments",
     "Skipped",
+    "Special",
     "StageBatch",
     "StoreType",
     "StoredMaps",
+    "TextState",
+    "TransformerAttention",
     "Window",
     "Windows",
+    "Words",
+    "drop",
     "extract",
     "extract_gradients",
     "extract_norms",
@@ -60,9 +79,11 @@ __all__ = [
     "get_kind",
     "is_punctuation",
     "list_kinds",
+    "load_classifier",
     "load_masked_lm",
     "make_segments",
     "make_windows",
+    "probabilities",
     "register_architecture",
     "register_kind",
     "store_maps",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -59,13 +60,42 @@ def load_model(
         ModelError: it cannot be found or loaded, or its weights are not stored as safetensors.
     """
     model, info = _from_pretrained(transformers.AutoModel, name_or_path, revision, dtype)
-    missing = sorted(key for key in info["missing_keys"] if "pooler" not in key)
-    if missing:
-        raise ModelError(
-            f"{str(name_or_path)!r} lacks {len(missing)} weights of its architecture, which would be random "
-            f"numbers: {', '.join(missing[:5])}{' …' if len(missing) > 5 else ''}"
-        )
+    _check_complete(name_or_path, [key for key in info["missing_keys"] if "pooler" not in key])
     return model, _files(name_or_path, model)
+
+
+def load_classifier(
+    name_or_path: str | Path,
+    revision: str | None = None,
+    dtype: torch.dtype = torch.float32,
+    labels: Sequence[str] | None = None,
+) -> tuple[Any, LoadedFiles]:
+    """The model with a classification head and eager attention, and a record of its files.
+
+    Args:
+        name_or_path, revision, dtype: as for `load_model`.
+        labels: names of the classes of a head to be trained. What the checkpoint lacks of the head is random numbers
+            then, from the seed that is set. Without them the checkpoint must have a head.
+
+    Raises:
+        ModelError: as `load_model`, or there is no trained classification head.
+        ValueError: fewer than two labels, or one twice.
+    """
+    head: dict[str, Any] = {}
+    if labels is not None:
+        if len(set(labels)) != len(labels) or len(labels) < 2:
+            raise ValueError(f"labels must be two or more different names, not {list(labels)}")
+        names = dict(enumerate(labels))
+        numbers = {label: number for number, label in names.items()}
+        head = {"num_labels": len(names), "id2label": names, "label2id": numbers, "ignore_mismatched_sizes": True}
+    auto_class = transformers.AutoModelForSequenceClassification
+    model, info = _from_pretrained(auto_class, name_or_path, revision, dtype, **head)
+    unset = {*info["missing_keys"], *(key for key, *_ in info["mismatched_keys"])}
+    of_body = {key for key in unset if key.startswith(f"{model.base_model_prefix}.") and "pooler" not in key}
+    _check_complete(name_or_path, of_body)
+    if unset and labels is None:
+        raise ModelError(f"{str(name_or_path)!r} has no trained classification head; fine-tune one with --finetune")
+    return model.eval(), _files(name_or_path, model)
 
 
 def load_masked_lm(
@@ -90,8 +120,24 @@ def load_masked_lm(
     return None if info["missing_keys"] else model.eval()
 
 
+def save_model(model: Any, tokenizer: Any, folder: str | Path) -> None:
+    """Write a model, as safetensors, and its tokenizer so that they can be loaded from the folder."""
+    with _quiet():
+        model.save_pretrained(folder)
+        tokenizer.save_pretrained(folder)
+
+
+def _check_complete(name_or_path: str | Path, missing: Collection[str]) -> None:
+    if missing:
+        first = ", ".join(sorted(missing)[:5])
+        raise ModelError(
+            f"{str(name_or_path)!r} lacks {len(missing)} weights of its architecture, which would be random "
+            f"numbers: {first}{' …' if len(missing) > 5 else ''}"
+        )
+
+
 def _from_pretrained(
-    auto_class: Any, name_or_path: str | Path, revision: str | None, dtype: torch.dtype
+    auto_class: Any, name_or_path: str | Path, revision: str | None, dtype: torch.dtype, **options: Any
 ) -> tuple[Any, dict[str, Any]]:
     """A model with eager attention from safetensors, and what was missing from them."""
     with _quiet():
@@ -104,6 +150,7 @@ def _from_pretrained(
                 use_safetensors=True,
                 trust_remote_code=False,
                 output_loading_info=True,
+                **options,
             )
         except (OSError, ValueError, KeyError, ImportError, RuntimeError, HFValidationError) as error:
             hint = ""

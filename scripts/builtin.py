@@ -10,6 +10,7 @@ from corpora_loaders.sample import SAMPLE_TREEBANK
 
 if TYPE_CHECKING:
     from extractors import Encoder
+    from extractors.loading import LoadedFiles
 
 DEMO = "demo"
 SAMPLE = "sample"
@@ -33,25 +34,37 @@ def load_encoder(name: str, *, revision: str | None = None, device: str = "cpu")
         ModelError: see `Encoder.from_pretrained`; for ``demo`` also if the package is missing or its weights
             are not the known ones.
     """
-    from extractors import Encoder, ModelError
+    from extractors import Encoder
 
-    encoder = Encoder.from_pretrained(_location(name), revision=revision, device=device)
+    encoder = Encoder.from_pretrained(model_location(name), revision=revision, device=device)
     if name == DEMO:
-        found = encoder.files.sha256.get("model.safetensors")
-        if found != _DEMO_SHA256:
-            raise ModelError(f"the demo model's weights have sha256 {found}, expected {_DEMO_SHA256}")
+        check_demo(encoder.files)
         encoder.name = DEMO_NAME
     return encoder
+
+
+def check_demo(files: LoadedFiles) -> None:
+    """Refuse a demo model with other weights than those known here.
+
+    Raises:
+        ModelError: it has.
+    """
+    from extractors import ModelError
+
+    found = files.sha256.get("model.safetensors")
+    if found != _DEMO_SHA256:
+        raise ModelError(f"the demo model's weights have sha256 {found}, expected {_DEMO_SHA256}")
 
 
 def load_head(name: str, *, revision: str | None = None) -> Any | None:
     """The same model with its masked-LM head, None if it has none; see `extractors.load_masked_lm`."""
     from extractors import load_masked_lm
 
-    return load_masked_lm(_location(name), revision=revision)
+    return load_masked_lm(model_location(name), revision=revision)
 
 
-def _location(name: str) -> str | Path:
+def model_location(name: str) -> str | Path:
+    """Where to load a model from: ``demo`` is inside its package, all others are what they are called."""
     from extractors import ModelError
 
     if name != DEMO:

@@ -15,6 +15,7 @@ from corpora_loaders import AttentionologyError
 from scripts.analyze import Analyze
 from scripts.doctor import Doctor
 from scripts.errors import UsageError
+from scripts.explain import Explain
 from scripts.probe import Probe
 
 DESCRIPTION = """What do the attention heads of a transformer encoder know about language?
@@ -31,6 +32,9 @@ $ attentionology analyze --analyses coreference --corpus FILE --stride 256
 Train probes on the attention of all heads together:
 $ attentionology probe --train TRAIN.conllu --test DEV.conllu --vectors glove.6B.zip/glove.6B.100d.txt
 
+Test whether the attention of a text classifier may be read as an explanation:
+$ attentionology explain --data LABELLED.txt --encoder lstm
+
 Before trusting a model that you have not used here:
 $ attentionology doctor --model MODEL
 
@@ -38,11 +42,12 @@ Which version this is:
 $ attentionology --version
 
 Exit status: 0 done; 1 the input or the model cannot be used (the message says why); 2 wrong options; \
-130 interrupted. Nothing half-finished is left behind in any of these, but for the cache of probe."""
+130 interrupted. Nothing half-finished is left behind in any of these, but for the cache of probe and explain."""
 
 Command = (
     Annotated[Analyze, tyro.conf.subcommand("analyze")]
     | Annotated[Probe, tyro.conf.subcommand("probe")]
+    | Annotated[Explain, tyro.conf.subcommand("explain")]
     | Annotated[Doctor, tyro.conf.subcommand("doctor")]
 )
 
@@ -78,7 +83,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (AttentionologyError, OSError) as error:
         return _fail(error, 1)
     except KeyboardInterrupt:
-        again = "; the same command goes on where it stopped" if isinstance(command, Probe) else ""
+        again = "; the same command goes on where it stopped" if isinstance(command, Probe | Explain) else ""
         return _fail(f"interrupted; no results were written{again}", 130)
 
 

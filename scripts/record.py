@@ -51,6 +51,7 @@ def describe_model(encoder: Encoder) -> dict[str, Any]:
         "revision": encoder.files.revision,
         "files": encoder.files.sha256,
         "weights_sha256": encoder.weights_sha256(),
+        "shape": f"{encoder.n_layers} layers × {encoder.n_heads} heads",
         "layers": encoder.n_layers,
         "heads": encoder.n_heads,
         "max_length": encoder.max_length,
@@ -79,7 +80,7 @@ def closing_lines(run: dict[str, Any], out: Path) -> list[str]:
     skipped = len(sentences["skipped"])
     return [
         "",
-        f"{model['name']}, {model['layers']} layers × {model['heads']} heads",
+        f"{model['name']}, {model['shape']}",
         *(["The demo model's weights were verified by sha256."] if run["options"]["model"] == DEMO else []),
         f"{run['corpus']['unit'].capitalize()} read: {sentences['read']:,}, skipped: {skipped:,}"
         + (" (see the report)" if skipped else ""),

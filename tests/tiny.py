@@ -130,6 +130,22 @@ def model(family: str, seed: int = 0, **changes: object) -> transformers.PreTrai
     return built
 
 
+def classifier(family: str = "bert", seed: int = 0, **changes: object) -> Any:
+    """A randomly initialised sequence classifier with three classes, biases and layer norms random too."""
+    style, config_class, size = FAMILIES[family]
+    pad = tokenizer(style).pad_token_id
+    ids = dict.fromkeys(("pad_token_id", "bos_token_id", "eos_token_id", "cls_token_id", "sep_token_id"), pad)
+    labels = {"id2label": {0: "no", 1: "maybe", 2: "yes"}, "label2id": {"no": 0, "maybe": 1, "yes": 2}}
+    config = config_class(**{"vocab_size": len(tokenizer(style)), **ids, **size, **labels, **changes})
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        built = transformers.AutoModelForSequenceClassification.from_config(config, attn_implementation="eager")
+        with torch.no_grad():
+            for parameter in built.parameters():
+                parameter.add_(torch.randn_like(parameter) * 0.3)
+    return built.eval()
+
+
 def fresh_tokenizer(style: str) -> PreTrainedTokenizerFast:
     """A copy that a test may change."""
     trained = tokenizer(style)

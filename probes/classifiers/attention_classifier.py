@@ -25,6 +25,7 @@ from extractors.replacing import replacing
 from probes.classifiers.encoders import ENCODERS, EncoderName, size_of
 from probes.classifiers.training import PUBLISHED, ClassifierRecipe, CrossEntropy, train
 from probes.classifiers.vocabulary import END, MASK, PAD, SPECIAL, START, Vocabulary
+from probes.training import one_thread
 
 Attention = Literal["additive", "dot"]
 Regularizer = Literal["concat", "residual", "tying", "mlm", "conicity"]
@@ -158,7 +159,8 @@ class AttentionClassifier(nn.Module):
         places = [classes.index(label) for label in labels]
         held = None if dev is None else (dev[0], [classes.index(label) for label in dev[1]])
         objective = CrossEntropy(places, len(classes))
-        self.history_ = train(self, texts, objective, recipe, dev=held, seed=self.config["random_state"])
+        with one_thread():
+            self.history_ = train(self, texts, objective, recipe, dev=held, seed=self.config["random_state"])
         return self
 
     def batches(self, texts: Sequence[Words]) -> Iterator[list[int]]:

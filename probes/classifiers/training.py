@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -18,7 +18,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from extractors.attention_model import Attend, AttentionModel, TextState, Words, probabilities
-from probes.training import TrainingError, one_thread
+from probes.training import TrainingError
 
 _BLOCK = 50  # batches are cut from stretches of so many, sorted by length
 
@@ -56,12 +56,8 @@ FINE_TUNING = ClassifierRecipe(epochs=2, learning_rate=3e-5, weight_decay=0.0, c
 class Trainable(AttentionModel, Protocol):
     """An attention model that can be trained."""
 
-    def parameter_groups(self, weight_decay: float) -> list[dict[str, Any]]:
-        """Parameters for an optimiser."""
-        ...
-
-    def penalty(self, state: TextState, generator: torch.Generator) -> Float[Tensor, ""]:
-        """What its regulariser adds to the loss, summed over the texts."""
+    def parameters(self) -> Iterator[torch.nn.Parameter]:
+        """As of `torch.nn.Module`."""
         ...
 
     def state_dict(self) -> dict[str, Any]:
@@ -70,6 +66,19 @@ class Trainable(AttentionModel, Protocol):
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> object:
         """As of `torch.nn.Module`."""
+        ...
+
+
+@runtime_checkable
+class Regularised(Protocol):
+    """A model with wishes of its own about how it is trained."""
+
+    def parameter_groups(self, weight_decay: float) -> list[dict[str, Any]]:
+        """Parameters for an optimiser."""
+        ...
+
+    def penalty(self, state: TextState, generator: torch.Generator) -> Float[Tensor, ""]:
+        """What its regulariser adds to the loss, summed over the texts."""
         ...
 
 
@@ -144,7 +153,12 @@ def train(
     """
     if not texts:
         raise TrainingError("there is no text to learn from")
-    adam = torch.optim.Adam(model.parameter_groups(recipe.weight_decay), recipe.learning_rate, amsgrad=True, fused=True)
+    groups = (
+        model.parameter_groups(recipe.weight_decay)
+        if isinstance(model, Regularised)
+        else [{"params": list(model.parameters()), "weight_decay": recipe.weight_decay}]
+    )
+    adam = torch.optim.Adam(groups, recipe.learning_rate, amsgrad=True, fused=True)
     parameters = [parameter for group in adam.param_groups for parameter in group["params"]]
     generator = torch.Generator().manual_seed(seed)
     best, waited, kept = -math.inf, 0, dict[str, Tensor]()
@@ -152,16 +166,17 @@ def train(
     for epoch in range(1, recipe.epochs + 1):
         total = 0.0
         for places in shuffled_batches(texts, recipe.batch_size, (seed, epoch)):
-            with one_thread():
-                state = model.encode([texts[i] for i in places])
-                alpha = model.attention(state)[0] if attend is None else attend(state)
-                logits = model.decode(state, alpha[:, None])[:, 0]
-                loss = objective(places, state, alpha, logits) + model.penalty(state, generator)
-                adam.zero_grad(set_to_none=True)
-                torch.autograd.backward(loss)
-                if recipe.clip is not None:
-                    torch.nn.utils.clip_grad_norm_(parameters, recipe.clip)
-                adam.step()
+            state = model.encode([texts[i] for i in places])
+            alpha = model.attention(state)[0] if attend is None else attend(state)
+            logits = model.decode(state, alpha[:, None])[:, 0]
+            loss = objective(places, state, alpha, logits)
+            if isinstance(model, Regularised):
+                loss = loss + model.penalty(state, generator)
+            adam.zero_grad(set_to_none=True)
+            torch.autograd.backward(loss)
+            if recipe.clip is not None:
+                torch.nn.utils.clip_grad_norm_(parameters, recipe.clip)
+            adam.step()
             total += loss.item()
             report(len(places), f"epoch {epoch} loss {loss.item() / len(places):.3f}")
         if not math.isfinite(total):

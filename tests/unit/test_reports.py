@@ -37,8 +37,10 @@ RUN = {
         "revision": "abc",
         "files": {"model.safetensors": "123"},
         "weights_sha256": "456",
+        "shape": "2 layers × 3 heads",
         "layers": 2,
         "heads": 3,
+        "tokenizer": {"class": "Fast", "vocabulary": 10},
     },
     "corpus": {
         "unit": "sentences",

@@ -1,0 +1,299 @@
+"""A Hugging Face classifier whose own attention can be replaced: in one layer, for [CLS] or all queries, some heads.
+
+Only where nothing but that row carries the words to the classifier does replacing it say what the words matter: in the
+last layer, for the position that is classified. Elsewhere residual connections and other rows carry them too. Jain &
+Wallace (2019) replace the one row of an LSTM; for BERT see Pruthi et al. (2020).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import Any, Literal, cast, get_args
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from extractors.attention_model import Special, TextState, Words
+from extractors.attention_patch import (
+    TOLERANCE,
+    AttentionPatch,
+    InputEmbeddings,
+    WordRows,
+    check_calls,
+    check_first_position,
+    difference,
+    implementation,
+    resumed,
+)
+from extractors.encoder import Encoder
+from extractors.errors import ModelError
+from extractors.extraction import DEFAULT_BATCH_CELLS
+from extractors.kinds import get_kind
+from extractors.layers.architectures import ARCHITECTURES
+from extractors.layers.verification import LayerRecorder
+from extractors.layers.weights import layer_modules
+from extractors.loading import LoadedFiles, save_model
+from extractors.making import MapMaker
+from extractors.text_reader import TextLevel, TextReader
+
+Query = Literal["cls", "all"]
+Way = Literal["first position", "from the layer", "whole model"]
+"""What is computed again under other attention. All give the same logits; the first needs the last layer and a
+classifier that reads the first position alone, the second an architecture that is known here."""
+
+_PROBE: tuple[Words, ...] = (("a", "b", "c", "d", "e", "f"), ("g", "h"))
+
+
+class TransformerAttention(nn.Module):
+    """A sequence classifier as an `AttentionModel`.
+
+    The model passed in is put into evaluation mode and from then on computes attention by the function in
+    `extractors.attention_patch`, which is its own eager one.
+
+    Args:
+        model: of ``AutoModelForSequenceClassification``.
+        tokenizer: its fast tokenizer.
+        layer: 0-based, negative from the end.
+        query: ``"cls"``: the row of the first position; ``"all"``: all rows of the layer.
+        heads: ``"all"`` or 0-based heads; the others keep their attention.
+        special: see `extractors.attention_model.Special`.
+        level: ``"word"``, or ``"piece"``: every piece counts as a word.
+        score: the map kind of `scores`.
+        name: what to call the model.
+        files: where it was loaded from, if it was.
+        batch_cells: bound on texts × pieces² of what is computed at once.
+
+    Raises:
+        ValueError: an unknown value of an option.
+        ModelError: no such layer or head, an architecture whose attention cannot be replaced, a classifier that reads
+            other positions than the first with ``query="cls"``, or own attention put back that changes the logits.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        tokenizer: Any,
+        *,
+        layer: int = -1,
+        query: str = "cls",
+        heads: str | Sequence[int] = "all",
+        special: str = "keep",
+        level: str = "word",
+        score: str = "weight",
+        name: str = "",
+        files: LoadedFiles | None = None,
+        batch_cells: int = DEFAULT_BATCH_CELLS,
+    ) -> None:
+        super().__init__()
+        given = {"query": (query, Query), "special": (special, Special), "level": (level, TextLevel)}
+        for option, (value, allowed) in given.items():
+            if value not in get_args(allowed):
+                raise ValueError(f"{option} must be {' or '.join(map(repr, get_args(allowed)))}, not {value!r}")
+        if isinstance(heads, str) and heads != "all":
+            raise ValueError(f"heads must be 'all' or a list of heads, not {heads!r}")
+        if batch_cells < 1:
+            raise ValueError(f"batch_cells must be at least 1, not {batch_cells}")
+        self._maps = MapMaker(get_kind(score), "word" if level == "word" else "token")
+        self.query, self.special, self.level = query, cast(Special, special), level
+        self.name, self.files, self._label = name, files or LoadedFiles(), name or str(model.config.model_type)
+        if model.config.is_encoder_decoder or model.config.num_labels < 2:
+            raise ModelError(f"{self._label} is no encoder with a classification head of two or more classes")
+        self.classes = tuple(str(model.config.id2label[i]) for i in range(model.config.num_labels))
+        self.model: Any = model.eval()
+        self.tokenizer: Any = tokenizer
+        model.set_attn_implementation("eager")
+        self._encoder = Encoder(model.base_model, tokenizer, name, files)
+        self._reader = TextReader(self._encoder, level, batch_cells)
+        self.layer, self.heads = self._scope(layer, heads)
+        self._layers = layer_modules(model) if self._encoder.family in ARCHITECTURES else []
+        self.way: Way = "whole model"
+        self._verify()
+
+    def describe(self) -> dict[str, Any]:
+        """What is replaced and how, for people: layer and heads are counted from 1."""
+        return {
+            "layer": self.layer + 1,
+            "heads": "all" if len(self.heads) == self._encoder.n_heads else [head + 1 for head in self.heads],
+            "query": self.query,
+            "special": self.special,
+            "level": self.level,
+            "score": self._maps.kind.name,
+            "fast": self.way == "first position",
+        }
+
+    def save(self, folder: str | Path) -> None:
+        """Write the model as safetensors and its tokenizer."""
+        save_model(self.model, self.tokenizer, folder)
+
+    def readable(self, texts: Sequence[Words]) -> list[str | None]:
+        """Why a text cannot be read; None if it can."""
+        return self._reader.reasons(texts)
+
+    def batches(self, texts: Sequence[Words]) -> Iterator[list[int]]:
+        """See `AttentionModel.batches`; for all queries, texts of the same number of pieces.
+
+        Raises:
+            ExtractionError: as `encode`.
+        """
+        return self._reader.batches(texts, unpadded=self.query == "all")
+
+    def encode(self, texts: Sequence[Words], *, gradient: bool = False) -> TextState:
+        """See `AttentionModel.encode`.
+
+        Raises:
+            ExtractionError: a text has too many pieces, or none, or they cannot be matched with words.
+            ValueError: all queries of texts of different numbers of pieces.
+        """
+        pieces = self._reader.pieces(texts)
+        if self.query == "all" and len({len(p) for p in pieces}) > 1:
+            raise ValueError("with query='all' texts read together must have the same number of pieces, see batches()")
+        ids, mask = self._encoder.pad(pieces)
+        word_of = self._reader.word_of(pieces)
+        n_words = word_of.amax(1, keepdim=True) + 1
+        n = max(1, int(n_words.max()))
+        with ExitStack() as stack:
+            stack.enter_context(torch.set_grad_enabled(gradient or torch.is_grad_enabled()))
+            seen = stack.enter_context(AttentionPatch(self.layer))
+            embedded = stack.enter_context(InputEmbeddings(self.model, leaf=gradient))
+            recorded = stack.enter_context(LayerRecorder(self.model)) if self._layers else None
+            self._logits(ids, mask)
+            chosen = seen.weights[:, self.heads, : 1 if self.query == "cls" else None].flatten(1, 2)
+            rows, alpha = WordRows.split(chosen, word_of, n)
+            first = seen.weights[:, :, 0]
+        memory = {
+            "pieces": pieces,
+            "ids": ids,
+            "mask": mask,
+            "rows": rows,
+            "first": first,
+            "values": seen.values,
+            "hidden": recorded.inputs[self.layer] if recorded else None,
+            "leaf": gradient,
+        }
+        words = torch.arange(n, device=ids.device) < n_words
+        return TextState(tuple(texts), alpha, words, embedded.found, word_of, memory)
+
+    def attention(self, state: TextState) -> tuple[Float[Tensor, "batch rows n"], Bool[Tensor, "batch n"]]:
+        """See `AttentionModel.attention`; rows are heads, or heads × queries (those of a head next to each other)."""
+        return state.alpha, state.mask
+
+    def embeddings(self, state: TextState) -> Float[Tensor, "batch positions dim"]:
+        """The embeddings of the pieces, before positions are added."""
+        return state.embeddings
+
+    def decode(self, state: TextState, alpha: Float[Tensor, "batch k rows n"]) -> Float[Tensor, "batch k classes"]:
+        """See `AttentionModel.decode`.
+
+        What all words get together and what each piece gets of its word's weight come from the attention that was
+        replaced, and gradients go through them as well. Only of a state made with ``encode(…, gradient=True)``, if
+        ``alpha`` has no gradient, they are constants: attention is disconnected as a whole.
+        """
+        rows: WordRows = state.memory["rows"]
+        if state.memory["leaf"] and not alpha.requires_grad:
+            rows = rows.detached()
+        length = 1 if self.way == "first position" else state.memory["ids"].shape[1]
+        step = max(1, self._reader.fitting(length) // len(state))
+        return torch.cat([self._decode(state, rows, part) for part in torch.split(alpha, step, dim=1)], dim=1)
+
+    @torch.no_grad()
+    def scores(self, state: TextState) -> Float[Tensor, "batch n"]:
+        """See `AttentionModel.scores`: mean over the heads; of a kind that is not attention, its map of the same layer.
+
+        Raises:
+            ModelError: the map kind needs to know the architecture better than is known here.
+        """
+        if self._maps.kind.name == "weight":
+            rows: WordRows = state.memory["rows"]
+            return (rows.total[..., None] * state.alpha).mean(1).detach()
+        layer = self._maps(self._encoder, state.memory["pieces"])[0][:, self.layer]
+        heads = layer[:, self.heads] if layer.shape[1] == self._encoder.n_heads else layer
+        scores = torch.zeros_like(state.alpha[:, 0])
+        for text, pieces in enumerate(state.memory["pieces"]):
+            words = self._reader.words(pieces)
+            if len(words):
+                query = [0] if self.query == "cls" else words
+                scores[text, : len(words)] = heads[text].mean(0)[query].mean(0)[words]
+        return scores
+
+    @torch.no_grad()
+    def value_rank(self, state: TextState) -> Int[Tensor, "batch heads"]:
+        """Rank of the value vectors of a text in each head of the scope.
+
+        With more positions than that, other attention gives the very same output (Brunner et al. 2020).
+        """
+        inside = state.memory["mask"][:, None, :, None]
+        rank: Tensor = torch.linalg.matrix_rank(state.memory["values"][:, self.heads] * inside)
+        return rank
+
+    def _decode(self, state: TextState, rows: WordRows, alpha: Tensor) -> Tensor:
+        k, memory = alpha.shape[1], state.memory
+        weights = rows.join(alpha, self.special == "renormalise")
+        weights = weights.view(len(state), k, len(self.heads), -1, weights.shape[-1])
+        ids, mask, hidden, context = memory["ids"], memory["mask"], memory["hidden"], None
+        if self.way == "first position":
+            first = memory["first"][:, None].repeat(1, k, 1, 1)
+            first[:, :, self.heads] = weights[..., 0, :]
+            context = torch.einsum("bkhn,bhnd->bkhd", first, memory["values"]).flatten(0, 1)[:, None]
+            ids, mask, hidden = ids[:, :1], mask[:, :1], hidden[:, :1]
+        with ExitStack() as stack:
+            if self.way == "whole model":
+                stack.enter_context(InputEmbeddings(self.model, state.embeddings.repeat_interleave(k, 0)))
+                patch = AttentionPatch(self.layer, weights.flatten(0, 1), self.heads)
+            else:
+                stack.enter_context(resumed(self._layers, self.layer, hidden.repeat_interleave(k, 0)))
+                patch = AttentionPatch(0, weights.flatten(0, 1), self.heads, context)
+            stack.enter_context(patch)
+            logits = self._logits(ids.repeat_interleave(k, 0), mask.repeat_interleave(k, 0))
+        return logits.view(len(state), k, -1)
+
+    def _logits(self, ids: Int[Tensor, "batch n"], mask: Bool[Tensor, "batch n"]) -> Float[Tensor, "batch classes"]:
+        logits: Tensor = self.model(input_ids=ids, attention_mask=mask.long(), return_dict=True).logits
+        return logits
+
+    def _scope(self, layer: int, heads: str | Sequence[int]) -> tuple[int, list[int]]:
+        n_layers, n_heads = self._encoder.n_layers, self._encoder.n_heads
+        if not -n_layers <= layer < n_layers:
+            raise ModelError(f"{self._label} has the layers 0 to {n_layers - 1} (or −1 to −{n_layers}), not {layer}")
+        chosen = list(range(n_heads)) if isinstance(heads, str) else sorted(set(heads))
+        if not chosen or not 0 <= chosen[0] <= chosen[-1] < n_heads:
+            raise ModelError(f"{self._label} has the heads 0 to {n_heads - 1}, and at least one is needed, not {heads}")
+        return layer % n_layers, chosen
+
+    @torch.no_grad()
+    def _verify(self) -> None:
+        """Check all that is promised, and choose the fastest way that keeps it."""
+        ids, mask = self._encoder.pad(self._reader.pieces(_PROBE))
+        own = self._logits(ids, mask)
+        self.model.set_attn_implementation(implementation())
+        with AttentionPatch(self._encoder.n_layers - 1) as seen:
+            self._logits(ids, mask)
+        check_calls(seen, self._encoder.n_layers, self._label)
+        if self.query == "cls":
+            check_first_position(lambda: self._logits(ids, mask), own, seen, self._label)
+        batches = list(self.batches(_PROBE))
+        states = [self.encode([_PROBE[i] for i in batch]) for batch in batches]
+        tried = [torch.stack([s.alpha, s.mask[:, None].expand_as(s.alpha).to(s.alpha)], 1) for s in states]
+
+        def logits(way: Way) -> Tensor:
+            self.way = way
+            return torch.cat([self.decode(state, alpha) for state, alpha in zip(states, tried, strict=True)])
+
+        expected = logits("whole model")
+        off = difference(expected[:, 0], own[[i for batch in batches for i in batch]])
+        if not off <= TOLERANCE:
+            raise ModelError(
+                f"{self._label}: with its own attention put back, its logits change by {off:.2g}; this model does "
+                "something else with its attention, which cannot be replaced"
+            )
+        ways: list[Way] = ["from the layer", "whole model"] if self._layers else ["whole model"]
+        if self._layers and self.query == "cls" and self.layer == self._encoder.n_layers - 1:
+            ways.insert(0, "first position")
+        for way in ways:
+            with suppress(RuntimeError, ValueError, IndexError):  # not every architecture can be resumed
+                if difference(logits(way), expected) <= TOLERANCE:
+                    break
+        if self._maps.kind.name != "weight":
+            self.scores(states[0])

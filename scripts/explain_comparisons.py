@@ -1,0 +1,209 @@
+"""The models that ``attentionology explain`` trains beside the one it tests, and what they say of it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from analyses.explanation import Bootstrap, Given, Reading, divergences, quality, reading, seed_variance, uniform_rows
+from extractors import Attend, probabilities
+from probes.classifiers import LAMBDAS, CrossEntropy, Imitation, Trainable
+from scripts.explain_models import Classifiers, Transformers, words_and_classes
+from scripts.labelled_data import words_of
+from scripts.trainings import Job
+
+if TYPE_CHECKING:
+    from scripts.explaining import Explaining
+
+
+Column = npt.NDArray[np.float64]
+
+
+class Scores:
+    """How good all models are on the tested texts.
+
+    Args:
+        labels: 0-based class of each text.
+        bootstrap: of these texts.
+
+    Attributes:
+        rows: one per model: ``model, role, accuracy, low, high, macro_f1, f1, auc``.
+    """
+
+    def __init__(self, labels: npt.NDArray[np.int64], bootstrap: Bootstrap) -> None:
+        self.labels, self.bootstrap = labels, bootstrap
+        self.rows: list[dict[str, Any]] = []
+
+    def add(self, name: str, role: str, found: Column) -> Column:
+        """Note a model by its class probabilities; returns 1 for every text that it is right about, else 0."""
+        correct: Column = (found.argmax(1) == self.labels).astype(np.float64)
+        (low,), (high,) = self.bootstrap(correct[:, None])
+        own = quality(found, self.labels)
+        self.rows.append(
+            {"model": name, "role": role, "accuracy": own.pop("accuracy"), "low": low, "high": high, **own}
+        )
+        return correct
+
+
+class Comparisons:
+    """Trains what the chosen tests ask for and adds to the tables of a run.
+
+    Args:
+        run: the run; its base model has been examined.
+        source: makes models.
+    """
+
+    def __init__(self, run: Explaining, source: Classifiers | Transformers) -> None:
+        self.run, self.source = run, source
+
+    def __call__(self) -> None:
+        """All tests that compare models."""
+        chosen = self.run.chosen
+        if not self.run.options.trains():
+            return
+        self._uniform_and_seeds(uniform="uniform" in chosen, seeds="seeds" in chosen)
+        if {"guided", "imitation"} & set(chosen):
+            assert self.run.data.train is not None  # noqa: S101 there is training
+            self.trained_on = words_of(self.run.data.train)
+            with self.run.stages("read the training texts"):
+                self.base = reading(self.run.model, self.trained_on)
+        adversary = self._imitation() if "imitation" in chosen else None
+        if "guided" in chosen:
+            self._guided(adversary)
+
+    def job(
+        self,
+        name: str,
+        role: str,
+        seed: int,
+        *,
+        make: Callable[[int], Trainable] | None = None,
+        attend: Attend | None = None,
+        attended: str = "own",
+    ) -> Job:
+        """A model to train on the labels; ``attended`` names the attention for the cache."""
+        data = self.run.data
+        assert data.train is not None  # noqa: S101 there is training
+        texts, labels = words_and_classes(data.train, self.source.classes or ())
+        dev = None if data.dev is None else words_and_classes(data.dev, self.source.classes or ())
+        makes: Callable[[int], Any] = make or self.source.make
+        return Job(
+            name=name,
+            role=role,
+            make=partial(makes, seed),
+            texts=texts,
+            objective=CrossEntropy(labels, len(self.source.classes or ())),
+            recipe=self.source.recipe,
+            seed=seed,
+            identity={"what": "labels", "attention": attended, **self._data_identity()},
+            dev=dev,
+            attend=attend,
+            made_of=self.source.identity,
+        )
+
+    def _data_identity(self) -> dict[str, Any]:
+        roles = self.run.data.roles()
+        return {role: digest(roles[role]) for role in ("train", "dev") if role in roles}
+
+    def _uniform_and_seeds(self, *, uniform: bool, seeds: bool) -> None:
+        run, own = self.run, self.run.options
+        jobs = []
+        if uniform:
+            jobs.append(self.job("uniform", "uniform", own.seed, attend=uniform_rows, attended="uniform"))
+        if seeds:
+            jobs += [self.job(f"seed {own.seed + k}", "seed", own.seed + k) for k in range(1, own.seeds + 1)]
+        with run.stages("train other seeds and with uniform attention"):
+            models = run.trainings(jobs, "train")
+        if uniform:
+            found = probabilities(models.pop("uniform"), run.words, uniform_rows).numpy()
+            run.add("uniform", {"uniform_retrained_correct": run.scores.add("uniform", "uniform", found)})
+        if seeds:
+            base = reading(run.model, run.words)
+            others = {name: reading(model, run.words) for name, model in models.items()}
+            run.add("seeds", seed_variance(base, list(others.values())))
+            for name, other in others.items():
+                run.scores.add(name, "seed", other.probabilities)
+                self._point("seed", name, np.nan, base, other)
+
+    def _point(self, kind: str, name: str, strength: float, base: Reading, other: Reading) -> None:
+        shapes, outputs = divergences(base, other)
+        jsd = float(np.nanmean(shapes)) if not np.isnan(shapes).all() else np.nan
+        point = {"name": name, "lambda": strength, "jsd": jsd, "tvd": float(outputs.mean())}
+        self.run.curve.append({"kind": kind, **point})
+
+    def _imitation(self) -> Trainable:
+        """Train the adversaries; returns the one that attends most differently and still says the same.
+
+        Which one that is, is decided on the training texts: the farthest attention among those whose output is, on
+        average, no more than ε farther from the base than that of plain imitation (λ = 0), which is one of them.
+        """
+        run, own = self.run, self.run.options
+        strengths = sorted({0.0, *(LAMBDAS if own.lambdas is None else own.lambdas)})
+        jobs = []
+        for strength in strengths:
+            job = self.job(f"λ = {strength:g}", "adversary", own.seed)
+            objective = Imitation(self.base.probabilities, self.base.attention, strength, own.divergence)
+            identity = {**job.identity, "what": f"imitation {strength!r} {own.divergence}", "of": self._base_key()}
+            jobs.append(job.changed(objective=objective, identity=identity, recipe=self.source.imitation, dev=None))
+        with run.stages("train adversaries"):
+            models = run.trainings(jobs, "train adversaries")
+        base, best = reading(run.model, run.words), (-1.0, jobs[0].name)
+        floor = float("nan")
+        for strength, (name, model) in zip(strengths, models.items(), strict=True):
+            shapes, outputs = divergences(self.base, reading(model, self.trained_on))
+            floor = float(outputs.mean()) if strength == 0 else floor
+            far = float(np.nan_to_num(shapes).mean())
+            if outputs.mean() <= floor + own.epsilon and far > best[0]:
+                best = far, name
+            on_test = reading(model, run.words)
+            run.scores.add(name, "adversary", on_test.probabilities)
+            self._point("adversary", name, strength, base, on_test)
+            if name == best[1]:
+                shapes, outputs = divergences(base, on_test)
+                farthest = {"imitation_jsd": shapes, "imitation_tvd": outputs}
+        run.add("imitation", farthest)
+        run.adversary = best[1]
+        return models[best[1]]
+
+    def _base_key(self) -> str:
+        return self.job("base", "base", self.run.options.seed).key(self.run.model)
+
+    def _guided(self, adversary: Trainable | None) -> None:
+        """A classifier that sees word by word, with the attention of others (Wiegreffe & Pinter 2019, §4.2)."""
+        run, own = self.run, self.run.options
+        assert isinstance(self.source, Classifiers)  # noqa: S101 the command leaves it out otherwise
+        roles = run.data.roles().values()
+        texts = list(dict.fromkeys(text.words for part in roles for text in part))
+        guides: dict[str, tuple[Attend | None, str]] = {
+            "uniform": (uniform_rows, "uniform"),
+            "own": (None, "own"),
+            "base": (Given(texts, reading(run.model, texts).attention), self._base_key()),
+        }
+        if adversary is not None:
+            name = f"{self._base_key()} {run.adversary} {own.divergence} {self.source.imitation}"
+            guides["adversary"] = Given(texts, reading(adversary, texts).attention), name
+        make = partial(self.source.make, encoder="average", regularizer=None)
+        jobs = [
+            self.job(f"guided by {name}", "guided", own.seed, make=make, attend=attend, attended=f"{name} {key}")
+            for name, (attend, key) in guides.items()
+        ]
+        with run.stages("train guided classifiers"):
+            models = run.trainings(jobs, "train guided classifiers")
+        columns = {}
+        for name, (attend, _) in guides.items():
+            found = probabilities(models[f"guided by {name}"], run.words, attend).numpy()
+            columns[f"guided_{name}_correct"] = run.scores.add(f"guided by {name}", "guided", found)
+        run.add("guided", columns)
+
+
+def digest(texts: Any) -> str:
+    """Changes with the words or labels of any text."""
+    known = hashlib.sha256()
+    for text, label in zip(texts, texts.labels, strict=True):
+        known.update("\x1f".join((label, *text.words)).encode() + b"\n")
+    return known.hexdigest()

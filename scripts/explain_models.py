@@ -1,0 +1,199 @@
+"""Which classifiers ``attentionology explain`` tests: small ones that are trained, or transformers."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+from safetensors import SafetensorError
+
+from analyses.explanation import solvable
+from corpora_loaders import CorpusError, load_vectors
+from extractors import ModelError, TransformerAttention, load_classifier
+from extractors.loading import load_tokenizer
+from probes.classifiers import FINE_TUNING, IMITATION, PUBLISHED, AttentionClassifier, ClassifierRecipe, Vocabulary
+from scripts.builtin import DEMO, DEMO_NAME, check_demo, model_location
+from scripts.labelled_data import Data, words_of
+
+if TYPE_CHECKING:
+    from corpora_loaders import LabelledTexts
+    from extractors import AttentionModel, Words
+    from scripts.explain import Explain
+
+
+class Classifiers:
+    """The classifiers of the papers.
+
+    Args:
+        options: the command.
+        data: what they are trained on and tested with; their words decide which vectors are read.
+
+    Attributes:
+        recipe, imitation: how they and their imitators are trained.
+    """
+
+    small = True
+
+    def __init__(self, options: Explain, data: Data) -> None:
+        self.options = options
+        self.recipe = _changed(PUBLISHED, options.epochs, options.learning_rate)
+        self.imitation = _changed(IMITATION, options.adversary_epochs, options.learning_rate)
+        assert data.train is not None  # noqa: S101 the command takes care of it
+        self.classes = data.train.classes
+        words = (word for texts in data.roles().values() for text in texts for word in text.words)
+        self.vectors = None if options.vectors is None else load_vectors(options.vectors, words)
+        self.vocabulary = Vocabulary.of(words_of(data.train), min_count=options.min_count, vectors=self.vectors)
+
+    def make(self, seed: int, *, encoder: str | None = None, regularizer: str | None = "base") -> AttentionClassifier:
+        """An untrained classifier; with another encoder or regulariser, if given."""
+        own = self.options
+        chosen = None if own.regularizer == "none" else own.regularizer
+        model = AttentionClassifier(
+            encoder or own.encoder,  # type: ignore[arg-type]
+            own.attention,
+            chosen if regularizer == "base" else regularizer,  # type: ignore[arg-type]
+            dimensions=own.dimensions,
+            strength=own.strength if regularizer == "base" else None,
+            random_state=seed,
+        )
+        return model.build(self.vocabulary, self.classes, self.vectors)
+
+    def identity(self, model: AttentionClassifier) -> dict[str, Any]:
+        """What the untrained model is made of."""
+        return {
+            "config": model.config,
+            "words": hashlib.sha256("\n".join(self.vocabulary.words).encode()).hexdigest(),
+            "vectors": self.vectors and self.vectors.sha256,
+        }
+
+
+class Transformers:
+    """A transformer with a new classification head, to be fine-tuned, or one that classifies already.
+
+    Args:
+        options: the command.
+        data: of which the classes are taken, if it is trained.
+    """
+
+    small = False
+    vectors = None
+
+    def __init__(self, options: Explain, data: Data) -> None:
+        self.options = options
+        self.recipe = _changed(FINE_TUNING, options.epochs, options.learning_rate)
+        self.imitation = _changed(FINE_TUNING, options.adversary_epochs, options.learning_rate)
+        self.classes = None if data.train is None else data.train.classes
+        self.location = model_location(options.model or "")
+
+    def make(self, seed: int) -> TransformerAttention:
+        """The model, its head drawn with the seed if it is new."""
+        own = self.options
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            model, files = load_classifier(self.location, own.revision, labels=self.classes)
+        if own.model == DEMO:
+            check_demo(files)
+        name = DEMO_NAME if own.model == DEMO else Path(str(own.model)).name or str(own.model)
+        try:
+            return TransformerAttention(
+                model,
+                load_tokenizer(self.location, own.revision),
+                layer=-1 if own.layer is None else own.layer - 1,
+                query=own.query,
+                heads=own.chosen_heads(),
+                special=own.special,
+                level=own.level,
+                score=own.score,
+                name=name,
+                files=files,
+            )
+        except ValueError as error:
+            raise ModelError(str(error)) from error
+
+    def identity(self, model: TransformerAttention) -> dict[str, Any]:
+        """What the untrained model is made of."""
+        return {"files": model.files.sha256, "revision": model.files.revision, **model.describe()}
+
+
+def load_saved(path: str) -> AttentionClassifier:
+    """A classifier that an earlier run saved.
+
+    Raises:
+        ModelError: the file is another.
+    """
+    try:
+        return AttentionClassifier.load(Path(path))
+    except (OSError, SafetensorError, KeyError, ValueError, TypeError, RuntimeError) as error:
+        raise ModelError(f"{path} is not a classifier saved by attentionology explain") from error
+
+
+def describe_model(model: AttentionModel) -> dict[str, Any]:
+    """What the model is, for the run record."""
+    digest = hashlib.sha256()
+    assert isinstance(model, torch.nn.Module)  # noqa: S101 both kinds are
+    for name, tensor in sorted(model.state_dict().items()):
+        digest.update(f"{name} {tuple(tensor.shape)} {tensor.dtype}\n".encode())
+        digest.update(tensor.detach().cpu().reshape(-1).contiguous().view(torch.uint8).numpy())
+    known: dict[str, Any] = {"weights_sha256": digest.hexdigest(), "classes": list(model.classes)}
+    if isinstance(model, TransformerAttention):
+        scope = model.describe()
+        heads = "all heads" if scope["heads"] == "all" else f"heads {', '.join(map(str, scope['heads']))}"
+        rows = "the row of the first position" if scope["query"] == "cls" else "all rows"
+        shape = f"layer {scope['layer']}, {heads}, {rows}; special tokens: {scope['special']}; {scope['level']} level"
+        files = {"revision": model.files.revision, "files": model.files.sha256}
+        family = str(model.model.config.model_type)
+        return {"name": model.name, "family": family, "shape": shape, "scope": scope, **files, **known}
+    assert isinstance(model, AttentionClassifier)  # noqa: S101 there is no other
+    config = model.config
+    regularizer = f", {config['regularizer']}" if config["regularizer"] else ""
+    return {
+        "name": f"{config['encoder']} classifier",
+        "family": config["encoder"],
+        "shape": f"{config['attention']} attention, {config['size']} dimensions{regularizer}",
+        "config": config,
+        "vocabulary": len(model.vocabulary),
+        "revision": None,
+        "files": {},
+        **known,
+    }
+
+
+def exactly(model: AttentionModel) -> bool:
+    """Whether adversarial attention has an exact solution."""
+    return solvable(model)
+
+
+def readable(model: AttentionModel, texts: LabelledTexts) -> list[str | None]:
+    """Why a text cannot be read, None if it can.
+
+    Raises:
+        CorpusError: none can.
+    """
+    if not isinstance(model, TransformerAttention):
+        return [None] * len(texts)
+    reasons = model.readable(words_of(texts))
+    if texts and all(reasons):
+        raise CorpusError(f"the model can read none of the texts: {reasons[0]}", file=texts[0].file, line=texts[0].line)
+    return reasons
+
+
+def without_reasons(texts: LabelledTexts, reasons: Sequence[str | None]) -> LabelledTexts:
+    """The texts that can be read."""
+    return texts.subset([place for place, reason in enumerate(reasons) if reason is None])
+
+
+def words_and_classes(texts: LabelledTexts, classes: Sequence[str]) -> tuple[list[Words], list[int]]:
+    """Words and 0-based class of each text."""
+    return words_of(texts), [list(classes).index(label) for label in texts.labels]
+
+
+def _changed(recipe: ClassifierRecipe, epochs: int | None, learning_rate: float | None) -> ClassifierRecipe:
+    return replace(
+        recipe,
+        epochs=recipe.epochs if epochs is None else epochs,
+        learning_rate=recipe.learning_rate if learning_rate is None else learning_rate,
+    )

@@ -1,0 +1,284 @@
+"""The work of ``attentionology explain``: train, examine, compare."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from analyses.explanation import (
+    Bootstrap,
+    Test,
+    by_gradient,
+    correlation,
+    exact,
+    examine,
+    flip_table,
+    permutation,
+    rationales,
+    reading,
+    removal,
+    significant,
+    single_token,
+    single_weight,
+    solvable,
+    summarise,
+    uniform_attention,
+    verdicts,
+)
+from extractors import AttentionModel, TransformerAttention
+from probes.classifiers import AttentionClassifier, cosine_to_mean
+from reports import ExplainResults, Section, explain_table, write_explain
+from scripts.explain_checks import REGULARIZERS, is_saved, left_out
+from scripts.explain_comparisons import Comparisons, Scores
+from scripts.explain_examples import examples
+from scripts.explain_models import Classifiers, Transformers, load_saved, readable, without_reasons
+from scripts.explain_record import describe, facts, notes
+from scripts.labelled_data import class_numbers, read_data, words_of
+from scripts.progress import Stages, progress_bar
+from scripts.trainings import Trainings
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from analyses.explanation import Rows, TextBatch
+    from scripts.explain import Explain
+
+REGULARISED = (
+    "correct", "conicity", "tau_gradient", "tau_loo", "permutation_tvd", "permutation_flip", "exact_jsd",
+    "single_attention_top_flip", "removal_attention", "single_token_std", "top_token_agrees",
+)  # fmt: skip
+"""Columns that are compared between regularisers."""
+
+
+@dataclass
+class Explaining:
+    """One run.
+
+    Args:
+        options: the command.
+        folder: where tables, figures and the trained model go.
+        cache: where trained models are kept.
+        stages: the stopwatch.
+
+    Attributes:
+        data: the texts; those that the model cannot read are in ``skipped`` with the reason.
+        model: the one that is tested.
+        texts: one row per tested text.
+        groups: columns of each test.
+        scores: of all models.
+        curve: models and adversaries in the plane of attention and output.
+        adversary: the trained one in the verdicts.
+    """
+
+    options: Explain
+    folder: Path
+    cache: Path
+    stages: Stages
+    skipped: list[tuple[Any, str]] = field(default_factory=list)
+    groups: dict[str, list[str]] = field(default_factory=dict)
+    curve: list[dict[str, Any]] = field(default_factory=list)
+    adversary: str | None = None
+
+    def __call__(
+        self, arguments: Sequence[str], out: Path
+    ) -> tuple[dict[str, Any], Section, Callable[[int], RenderableType]]:
+        """Do it; returns the run record, the section of the report, and what to show in a terminal of some width."""
+        own, stages = self.options, self.stages
+        self.left_out = left_out(own)
+        self.chosen = [name for name in own.chosen() if name not in dict(self.left_out)]
+        with stages("read the texts"):
+            self.data = read_data(own)
+            self.source = self._source()
+        small = self.source is None or self.source.small
+        self.trainings = Trainings(self.cache, small=small)
+        self.model = self._base()
+        self.words, self.labels = words_of(self.data.test), class_numbers(self.data.test, self.model.classes)
+        self.bootstrap = Bootstrap(self.words, own.replicates, own.seed)
+        self.scores = Scores(np.asarray(self.labels), self.bootstrap)
+        self.texts = self._examined(self.model, self._tests(), "examine", self.groups)
+        self.scores.add("base", "base", reading(self.model, self.words).probabilities)
+        if self.source is not None:
+            Comparisons(self, self.source)()
+        self._per_text_point()
+        regularizers = self._regularizers()
+        with stages("tables and figures"):
+            results = ExplainResults(
+                texts=self.texts,
+                summary=summarise(self.texts, self.groups, self.model.classes, self.bootstrap),
+                verdicts=verdicts(self.texts, self.bootstrap, epsilon=own.epsilon),
+                models=pd.DataFrame(self.scores.rows),
+                flips=self._flips(),
+                curve=pd.DataFrame(self.curve),
+                regularizers=regularizers,
+                history=pd.DataFrame(self.trainings.history),
+                classes=self.model.classes,
+                examples=examples(self.model, self.data.test, self.labels, own.epsilon, own.seed),
+                epsilon=own.epsilon,
+                facts=tuple(facts(self)),
+                notes=tuple(notes(self)),
+                left_out=tuple(self.left_out),
+            )
+            run = describe(self, arguments, out)
+            names = ", ".join(Path(file.path).name for file in self.data.test.files)
+            section = write_explain(self.folder, results, model=run["model"]["name"], corpus=names)
+            if self.source is not None:
+                self._save(self.model)
+        return run, section, lambda width: explain_table(results, width=width)
+
+    def _source(self) -> Classifiers | Transformers | None:
+        """How models are made; None: a saved one is taken."""
+        if self.options.model is None:
+            return Classifiers(self.options, self.data)
+        return None if is_saved(self.options.model) else Transformers(self.options, self.data)
+
+    def _base(self) -> Any:
+        """The model to test; texts that it cannot read are left out from here on."""
+        own, stages, source = self.options, self.stages, self.source
+        if source is None:
+            model: Any = load_saved(own.model or "")
+        else:
+            with stages("load the model"):
+                model = source.make(own.seed)
+        for role, texts in self.data.roles().items():
+            reasons = readable(model, texts)
+            self.skipped += [(text, why) for text, why in zip(texts, reasons, strict=True) if why]
+            setattr(self.data, role, without_reasons(texts, reasons))
+        if source is None or not own.trains():
+            return model
+        with stages("train"):
+            return self.trainings([Comparisons(self, source).job("base", "base", own.seed)], "train")["base"]
+
+    def _tests(self) -> dict[str, Test]:
+        """Those that need no other model, by name."""
+        own = self.options
+        adversaries: dict[str, Test] = {}
+        if solvable(self.model):
+            adversaries["exact"] = partial(exact, epsilon=own.epsilon)
+        if own.steps:
+            adversaries["gradient"] = partial(by_gradient, epsilon=own.epsilon, steps=own.steps)
+        tests: dict[str, Test] = {
+            "correlation": correlation,
+            "permutation": partial(permutation, draws=own.draws),
+            "adversarial": lambda batch: {k: v for test in adversaries.values() for k, v in test(batch).items()},
+            "uniform": uniform_attention,
+            "erasure": single_weight,
+            "removal": removal,
+            "single-token": single_token,
+            "eraser": rationales,
+        }
+        if "adversarial" in self.chosen and not adversaries:
+            self.chosen.remove("adversarial")
+            self.left_out.append(("adversarial", "without steps of Adam there is no way to search (--steps)"))
+        return {name: test for name, test in tests.items() if name in self.chosen}
+
+    def _examined(
+        self, model: AttentionModel, tests: Mapping[str, Test], label: str, groups: dict[str, list[str]]
+    ) -> pd.DataFrame:
+        """Per-text table of one model; the columns of each test are noted in ``groups``."""
+        wrapped = {name: _noted(name, test, groups) for name, test in tests.items()}
+        if isinstance(model, AttentionClassifier):
+            wrapped["states"] = _noted("states", conicity, groups)
+        elif isinstance(model, TransformerAttention):
+            wrapped["states"] = _noted("states", null_space, groups)
+        ids = [text.id for text in self.data.test]
+        with self.stages(label), progress_bar(label, len(ids), unit="texts") as advance:
+            table = examine(model, ids, self.words, wrapped, seed=self.options.seed, advance=advance)
+        found = significant(table)
+        if found:
+            groups["correlation"] = [*groups["correlation"], *found]
+        label_names = [self.model.classes[label] for label in self.labels]
+        correct = (table["predicted"].to_numpy() == np.asarray(self.labels)).astype(float)
+        return table.assign(label=label_names, correct=correct, **found)
+
+    def add(self, test: str, columns: Rows) -> None:
+        """Put what was found for each text into the table."""
+        self.texts = self.texts.assign(**columns)
+        self.groups.setdefault(test, []).extend(columns)
+
+    def _per_text_point(self) -> None:
+        """The adversaries of single texts, for the plane of the trained ones."""
+        for name in ("exact", "adversarial"):
+            column = f"{name}_jsd"
+            if column in self.texts:
+                moved = self.texts["adversarial_tvd"].mean() if name == "adversarial" else self.options.epsilon
+                point = {"name": name, "lambda": np.nan, "jsd": self.texts[column].mean(), "tvd": moved}
+                self.curve.append({"kind": "per text", **point})
+
+    def _flips(self) -> pd.DataFrame:
+        if "erasure" not in self.chosen:
+            return pd.DataFrame()
+        return flip_table(self.texts, ("attention", "gradient", "attention_gradient"))
+
+    def _regularizers(self) -> pd.DataFrame:
+        """Every regulariser under the tests that need no other model."""
+        if "regularizers" not in self.chosen or not isinstance(self.source, Classifiers):
+            return pd.DataFrame()
+        source, jobs = self.source, []
+        comparisons = Comparisons(self, source)
+        for name in (None, *REGULARIZERS):
+            if (name or "none") != self.options.regularizer:
+                make = partial(source.make, regularizer=name)
+                jobs.append(comparisons.job(name or "none", "regularizer", self.options.seed, make=make))
+        with self.stages("train regularisers"):
+            models = self.trainings(jobs, "train regularisers")
+        tables: dict[str, pd.DataFrame] = {self.options.regularizer: self._with_all_measures(self.model)}
+        for name, model in models.items():
+            tables[name] = self._with_all_measures(model)
+            self.scores.add(name, "regularizer", reading(model, self.words).probabilities)
+        parts = []
+        for name in ("none", *REGULARIZERS):
+            columns = [column for column in REGULARISED if column in tables[name]]
+            rows = summarise(tables[name], {"regularizers": columns}, self.model.classes, self.bootstrap)
+            own = rows.loc[rows["predicted"] == "all", ["measure", "n", "mean", "low", "high"]]
+            parts.append(own.replace({"measure": {"correct": "accuracy"}}).assign(regularizer=name))
+        return pd.concat(parts)[["regularizer", "measure", "n", "mean", "low", "high"]].reset_index(drop=True)
+
+    def _with_all_measures(self, model: AttentionModel) -> pd.DataFrame:
+        tests: dict[str, Test] = {
+            "correlation": correlation,
+            "permutation": partial(permutation, draws=self.options.draws),
+            "erasure": single_weight,
+            "removal": removal,
+            "single-token": single_token,
+        }
+        if solvable(model):
+            tests["adversarial"] = partial(exact, epsilon=self.options.epsilon)
+        return self._examined(model, tests, "examine regularisers", {})
+
+    def _save(self, model: Any) -> None:
+        if isinstance(model, AttentionClassifier):
+            model.save(self.folder / "classifier.safetensors")
+        elif self.options.finetune:
+            model.save(self.folder / "model")
+
+
+def conicity(batch: TextBatch) -> Rows:
+    """Mean cosine of the words' states with their mean, by text; NaN for no words (Mohankumar et al. 2020)."""
+    cosines = cosine_to_mean(batch.state.memory["hidden"], batch.mask).double().sum(1).numpy()
+    words = batch.mask.sum(1).numpy()
+    return {"conicity": np.where(words > 0, cosines / np.maximum(words, 1), np.nan)}
+
+
+def null_space(batch: TextBatch) -> Rows:
+    """Share of the heads whose value vectors have a lower rank than there are positions (Brunner et al. 2020)."""
+    model = batch.model
+    assert isinstance(model, TransformerAttention)  # noqa: S101 the caller looked
+    positions = batch.state.memory["mask"].sum(1, keepdim=True)
+    return {"null_space": (model.value_rank(batch.state) < positions).double().mean(1).numpy()}
+
+
+def _noted(name: str, test: Test, groups: dict[str, list[str]]) -> Test:
+    """The same test, which writes down its columns."""
+
+    def run(batch: TextBatch) -> Rows:
+        rows = test(batch)
+        groups[name] = list(rows)
+        return rows
+
+    return run

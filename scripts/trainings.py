@@ -1,0 +1,158 @@
+"""Models trained side by side, and kept, so that nothing is trained twice."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
+
+from extractors.replacing import replacing
+from probes.classifiers import ClassifierRecipe, Objective, Trainable, train
+from probes.training import TrainingError, one_thread
+from scripts.progress import progress_bar
+
+if TYPE_CHECKING:
+    from extractors import Attend, Words
+
+_LAYOUT = 1
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """One model to train.
+
+    Attributes:
+        name, role: what it is called in tables.
+        make: gives the untrained model.
+        texts: to train on.
+        objective, recipe, seed, dev, attend: see `probes.classifiers.train`.
+        identity: names texts, objective and attention, for the cache.
+        made_of: names what the untrained model is made of.
+    """
+
+    name: str
+    role: str
+    make: Callable[[], Trainable]
+    texts: Sequence[Words]
+    objective: Objective
+    recipe: ClassifierRecipe
+    seed: int
+    identity: dict[str, Any]
+    made_of: Callable[[Any], dict[str, Any]]
+    dev: tuple[Sequence[Words], Sequence[int]] | None = None
+    attend: Attend | None = None
+
+    def changed(self, **changes: Any) -> Job:
+        """The same but for some fields."""
+        return replace(self, **changes)
+
+    def key(self, model: Trainable) -> str:
+        """Changes with anything that training depends on; of a model as `make` gives it, trained or not."""
+        known = [_LAYOUT, torch.__version__, self.seed, asdict(self.recipe), self.identity, self.made_of(model)]
+        return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()[:24]
+
+
+class Trainings:
+    """Trains models, as many at once as there are cores if they are small.
+
+    Args:
+        cache: where they are kept.
+        small: whether one thread is best for each.
+
+    Attributes:
+        history: of all, see `probes.classifiers.train`, with ``model`` and ``role``.
+        found: how many were there already.
+        seconds: how long the others took together.
+    """
+
+    def __init__(self, cache: Path, *, small: bool) -> None:
+        self.cache, self.small = cache, small
+        self.history: list[dict[str, Any]] = []
+        self.made = self.found = 0
+        self._stop = threading.Event()
+
+    def __call__(self, jobs: Sequence[Job], label: str) -> dict[str, Trainable]:
+        """Train, or take from the cache; models by name.
+
+        Raises:
+            TrainingError: one of them cannot be trained; says which.
+        """
+        workers = max(1, min(torch.get_num_threads(), len(jobs))) if self.small else 1
+        total = sum(len(job.texts) * job.recipe.epochs for job in jobs)
+        with (
+            one_thread() if self.small else nullcontext(),
+            progress_bar(label, total, unit="texts", remarks=True) as advance,
+            ThreadPoolExecutor(workers, initializer=torch.set_num_threads, initargs=(torch.get_num_threads(),)) as pool,
+        ):
+            pending = [pool.submit(self._one, job, advance) for job in jobs]
+            try:
+                done = [one.result() for one in pending]
+            except BaseException:
+                self._stop.set()  # or the pool would wait until all have been trained
+                pool.shutdown(cancel_futures=True)
+                raise
+        for job, (_, history) in zip(jobs, done, strict=True):
+            self.history += [{"model": job.name, "role": job.role, **row} for row in history]
+        return {job.name: model for job, (model, _) in zip(jobs, done, strict=True)}
+
+    def _one(self, job: Job, advance: Callable[..., None]) -> tuple[Trainable, list[dict[str, Any]]]:
+        model = job.make()
+        path = self.cache / "classifiers" / f"{job.key(model)}.safetensors"
+        shown, whole = 0, len(job.texts) * job.recipe.epochs
+
+        def report(done: int, remark: str) -> None:
+            nonlocal shown
+            if self._stop.is_set():
+                raise InterruptedError
+            shown += done
+            advance(done, f"{job.name}: {remark}")
+
+        history = _load(path, model)
+        if history is None:
+            try:
+                history = train(
+                    model,
+                    job.texts,
+                    job.objective,
+                    job.recipe,
+                    dev=job.dev,
+                    attend=job.attend,
+                    seed=job.seed,
+                    report=report,
+                )
+            except TrainingError as error:
+                raise TrainingError(f"{job.name}: {error}") from None
+            _keep(path, model, history)
+            self.made += 1
+        else:
+            self.found += 1
+        advance(whole - shown, job.name)
+        return model, history
+
+
+def _keep(path: Path, model: Trainable, history: list[dict[str, Any]]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    tensors = {name: tensor.clone(memory_format=torch.contiguous_format) for name, tensor in model.state_dict().items()}
+    with replacing(path) as partial:
+        partial.write_bytes(save(tensors, {"history": json.dumps(history)}))
+
+
+def _load(path: Path, model: Trainable) -> list[dict[str, Any]] | None:
+    """Put what was kept into the model; the history, or None if there is nothing or it is broken."""
+    try:
+        with safe_open(path, "pt") as file:
+            model.load_state_dict({name: file.get_tensor(name) for name in file.keys()})  # noqa: SIM118 no mapping
+            history: list[dict[str, Any]] = json.loads(file.metadata()["history"])
+            return history
+    except (OSError, SafetensorError, ValueError, KeyError, TypeError, RuntimeError):
+        return None
