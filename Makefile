@@ -36,6 +36,7 @@ bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks.surface
 	$(BIN)/python -m benchmarks.coreference
 	$(BIN)/python -m benchmarks.probes
+	$(BIN)/python -m benchmarks.explanation
 
 clean:
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -120,7 +120,7 @@ def _unknown(run: Explaining) -> int:
     model, texts = run.model, words_of(run.data.test)
     if isinstance(model, AttentionClassifier):
         return model.vocabulary.unknown(texts)
-    return 0
+    return int(model.unknown_words(texts))
 
 
 def _warnings(run: Explaining) -> Iterator[str]:

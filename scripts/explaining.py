@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+import torch
 
 from analyses.explanation import (
     Bootstrap,
@@ -33,6 +35,7 @@ from analyses.explanation import (
 )
 from extractors import AttentionModel, TransformerAttention
 from probes.classifiers import AttentionClassifier, cosine_to_mean
+from probes.training import one_thread
 from reports import ExplainResults, Section, explain_table, write_explain
 from scripts.explain_checks import REGULARIZERS, is_saved, left_out
 from scripts.explain_comparisons import Comparisons, Scores
@@ -96,7 +99,14 @@ class Explaining:
             self.data = read_data(own)
             self.source = self._source()
         small = self.source is None or self.source.small
-        self.trainings = Trainings(self.cache, small=small)
+        self.trainings = Trainings(self.cache, workers=torch.get_num_threads() if small else 1)
+        with one_thread() if small else nullcontext():  # the same on machines with other numbers of cores
+            return self._run(arguments, out)
+
+    def _run(
+        self, arguments: Sequence[str], out: Path
+    ) -> tuple[dict[str, Any], Section, Callable[[int], RenderableType]]:
+        own, stages = self.options, self.stages
         self.model = self._base()
         self.words, self.labels = words_of(self.data.test), class_numbers(self.data.test, self.model.classes)
         self.bootstrap = Bootstrap(self.words, own.replicates, own.seed)

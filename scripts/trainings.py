@@ -7,7 +7,6 @@ import json
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,13 +17,13 @@ from safetensors.torch import save
 
 from extractors.replacing import replacing
 from probes.classifiers import ClassifierRecipe, Objective, Trainable, train
-from probes.training import TrainingError, one_thread
+from probes.training import TrainingError
 from scripts.progress import progress_bar
 
 if TYPE_CHECKING:
     from extractors import Attend, Words
 
-_LAYOUT = 1
+_LAYOUT = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +66,7 @@ class Trainings:
 
     Args:
         cache: where they are kept.
-        small: whether one thread is best for each.
+        workers: how many to train at once, with one thread each; 1: one after the other, with all threads.
 
     Attributes:
         history: of all, see `probes.classifiers.train`, with ``model`` and ``role``.
@@ -75,8 +74,8 @@ class Trainings:
         seconds: how long the others took together.
     """
 
-    def __init__(self, cache: Path, *, small: bool) -> None:
-        self.cache, self.small = cache, small
+    def __init__(self, cache: Path, *, workers: int) -> None:
+        self.cache, self.workers = cache, workers
         self.history: list[dict[str, Any]] = []
         self.made = self.found = 0
         self._stop = threading.Event()
@@ -87,12 +86,12 @@ class Trainings:
         Raises:
             TrainingError: one of them cannot be trained; says which.
         """
-        workers = max(1, min(torch.get_num_threads(), len(jobs))) if self.small else 1
         total = sum(len(job.texts) * job.recipe.epochs for job in jobs)
         with (
-            one_thread() if self.small else nullcontext(),
             progress_bar(label, total, unit="texts", remarks=True) as advance,
-            ThreadPoolExecutor(workers, initializer=torch.set_num_threads, initargs=(torch.get_num_threads(),)) as pool,
+            ThreadPoolExecutor(
+                self.workers, initializer=torch.set_num_threads, initargs=(torch.get_num_threads(),)
+            ) as pool,
         ):
             pending = [pool.submit(self._one, job, advance) for job in jobs]
             try:

@@ -1,1 +1,55 @@
 """May attention be read as an explanation? Tests of the attention of text classifiers."""
+
+from analyses.explanation.adversarial import EPSILON, by_gradient, exact, exact_attention, solvable
+from analyses.explanation.batch import Rows, Test, TextBatch, examine, read
+from analyses.explanation.comparison import Given, Reading, divergences, reading, seed_variance, uniform_rows
+from analyses.explanation.correlation import correlation, gradient_importance, kendall, leave_one_out
+from analyses.explanation.counterfactual import permutation, uniform_attention
+from analyses.explanation.erasure import removal, single_weight
+from analyses.explanation.measures import LN2, entropy, jsd, tvd, uniform
+from analyses.explanation.rationales import rationales
+from analyses.explanation.single_token import single_token
+from analyses.explanation.summary import Bootstrap, flip_table, quality, significant, summarise
+from analyses.explanation.verdict import RULES, Rule, verdicts
+
+__all__ = [
+    "EPSILON",
+    "LN2",
+    "RULES",
+    "Bootstrap",
+    "Given",
+    "Reading",
+    "Rows",
+    "Rule",
+    "Test",
+    "TextBatch",
+    "by_gradient",
+    "correlation",
+    "divergences",
+    "entropy",
+    "exact",
+    "exact_attention",
+    "examine",
+    "flip_table",
+    "gradient_importance",
+    "jsd",
+    "kendall",
+    "leave_one_out",
+    "permutation",
+    "quality",
+    "rationales",
+    "read",
+    "reading",
+    "removal",
+    "seed_variance",
+    "significant",
+    "single_token",
+    "single_weight",
+    "solvable",
+    "summarise",
+    "tvd",
+    "uniform",
+    "uniform_attention",
+    "uniform_rows",
+    "verdicts",
+]

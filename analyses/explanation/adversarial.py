@@ -6,6 +6,7 @@ gradient; for two classes and a linear decoder it has an exact solution, which i
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -90,6 +91,33 @@ def exact_jsd(
     return best.clamp(min=0), one_word.amax(1).clamp(min=0)
 
 
+def exact_attention(batch: TextBatch, place: int, *, epsilon: float = EPSILON) -> Float[Tensor, " n"]:
+    """The attention that `exact` finds for one text: the farthest that changes the probability by ε at most.
+
+    Args:
+        batch: texts as read by a model that is `solvable`.
+        place: which text, one of at least two words.
+        epsilon: largest change of the probability.
+    """
+    model, n = batch.model, len(batch.texts[place])
+    assert isinstance(model, LinearAttentionModel)  # noqa: S101 the caller looked
+    evidence, bias = model.evidence(batch.state)
+    f = (evidence[place, :n, 1] - evidence[place, :n, 0] + bias[1] - bias[0]).detach().double()
+    alpha = batch.alpha[place, 0, :n].double()
+    p = torch.sigmoid(alpha @ f)
+    tried = [alpha, *torch.eye(n, dtype=torch.float64)[(torch.sigmoid(f) - p).abs() <= epsilon]]
+    for bound in (torch.logit(p - epsilon), torch.logit(p + epsilon)):
+        for i, j in itertools.permutations(range(n), 2):
+            if f[i] > bound > f[j]:
+                pair = torch.zeros(n, dtype=torch.float64)
+                pair[i] = (bound - f[j]) / (f[i] - f[j])
+                pair[j] = 1 - pair[i]
+                tried.append(pair)
+    candidates = torch.stack(tried)
+    farthest: Tensor = candidates[jsd(candidates, alpha.expand_as(candidates)).argmax()]
+    return farthest
+
+
 def _two_word_jsd(alpha: Float[Tensor, "batch n"], weight: Float[Tensor, "batch n m"]) -> Float[Tensor, "batch n m"]:
     """JSD(α, w on word i and 1 − w on word j) for all pairs; of one column (m = 1) all weight is on word i.
 
@@ -131,11 +159,12 @@ def by_gradient(batch: TextBatch, *, epsilon: float = EPSILON, attempts: int = 5
         attended: Tensor = torch.where(mask.any(-1, keepdim=True), weights, 0.0).softmax(-1) * mask
         return attended
 
+    first, second = torch.triu_indices(attempts, attempts, offset=1)
     with torch.enable_grad():
         for _ in range(steps):
             a = attention()
             off = tvd(batch.decoded(a), batch.probabilities[:, None])
-            between = jsd(a[:, :, None], a[:, None]).mean(-1).mean((1, 2))
+            between = jsd(a[:, first], a[:, second]).mean(-1).sum(1) * 2 / attempts**2  # each pair counts twice
             loss = (_PENALTY * (off - _HINGE).clamp(min=0) - jsd(a, alpha).mean(-1)).sum(1) - between
             adam.zero_grad()
             (logits.grad,) = torch.autograd.grad(loss.sum(), logits)

@@ -17,8 +17,8 @@ def tvd(p: Float[Tensor, "*batch n"], q: Float[Tensor, "*batch n"]) -> Float[Ten
 
 
 def entropy(p: Float[Tensor, "*batch n"]) -> Float[Tensor, "*batch"]:
-    """Shannon entropy in nats; 0 · log 0 is 0."""
-    summed: Tensor = torch.special.entr(p).sum(-1)
+    """Shannon entropy in nats; 0 · log 0 is 0, and so is its gradient, which would be infinite."""
+    summed: Tensor = torch.special.entr(p.clamp(min=torch.finfo(p.dtype).tiny)).sum(-1)
     return summed
 
 

@@ -250,10 +250,14 @@ class AttentionClassifier(nn.Module):
         return strength * share.sum()
 
     def parameter_groups(self, weight_decay: float) -> list[dict[str, Any]]:
-        """Parameters for an optimiser: weight decay for all but the attention, as Jain & Wallace's code has it."""
-        attention = set(self.attend.parameters())
-        rest = [parameter for parameter in self.parameters() if parameter not in attention]
-        return [{"params": rest, "weight_decay": weight_decay}, {"params": list(attention), "weight_decay": 0.0}]
+        """Parameters for an optimiser: no weight decay for the attention, as Jain & Wallace's code has it.
+
+        Nor for the embeddings: Adam makes a step of full length of any gradient, so those of words that the training
+        texts do not have would all decay to nothing.
+        """
+        spared = [*self.attend.parameters(), *self.table.parameters()]
+        rest = [parameter for parameter in self.parameters() if all(parameter is not other for other in spared)]
+        return [{"params": rest, "weight_decay": weight_decay}, {"params": spared, "weight_decay": 0.0}]
 
     def save(self, path: Path) -> None:
         """Write weights, vocabulary and classes to one safetensors file."""
