@@ -132,6 +132,14 @@ class TransformerAttention(nn.Module):
         """Why a text cannot be read; None if it can."""
         return self._reader.reasons(texts)
 
+    def unknown_words(self, texts: Sequence[Words]) -> int:
+        """How many words have a piece that the tokenizer does not know.
+
+        Raises:
+            ExtractionError: as `encode`.
+        """
+        return sum(pieces.unknown for pieces in self._reader.pieces(texts))
+
     def batches(self, texts: Sequence[Words]) -> Iterator[list[int]]:
         """See `AttentionModel.batches`; for all queries, texts of the same number of pieces.
 

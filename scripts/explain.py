@@ -125,8 +125,8 @@ class Explain:
     learning_rate: OptionalReal = None
     """Default 0.001, of fine-tuning 0.00003."""
 
-    seeds: Annotated[int, arg(metavar="N")] = 8
-    """How many models that differ in the seed to compare with. (For transformers 2 may be enough of a wait.)"""
+    seeds: OptionalNumber = None
+    """How many models that differ in the seed to compare with; default 8, of fine-tuned transformers 2."""
 
     lambdas: Annotated[tuple[float, ...] | None, arg(metavar="X [X ...]")] = None
     """Of the trained adversaries; 0 is always added. Default: 0.0001 0.0005 0.001 0.005 0.01."""

@@ -116,7 +116,8 @@ class Comparisons:
         if uniform:
             jobs.append(self.job("uniform", "uniform", own.seed, attend=uniform_rows, attended="uniform"))
         if seeds:
-            jobs += [self.job(f"seed {own.seed + k}", "seed", own.seed + k) for k in range(1, own.seeds + 1)]
+            others = range(own.seed + 1, own.seed + 1 + (own.seeds or self.source.seeds))
+            jobs += [self.job(f"seed {seed}", "seed", seed) for seed in others]
         with run.stages("train other seeds and with uniform attention"):
             models = run.trainings(jobs, "train")
         if uniform:
@@ -124,9 +125,9 @@ class Comparisons:
             run.add("uniform", {"uniform_retrained_correct": run.scores.add("uniform", "uniform", found)})
         if seeds:
             base = reading(run.model, run.words)
-            others = {name: reading(model, run.words) for name, model in models.items()}
-            run.add("seeds", seed_variance(base, list(others.values())))
-            for name, other in others.items():
+            readings = {name: reading(model, run.words) for name, model in models.items()}
+            run.add("seeds", seed_variance(base, list(readings.values())))
+            for name, other in readings.items():
                 run.scores.add(name, "seed", other.probabilities)
                 self._point("seed", name, np.nan, base, other)
 

@@ -34,9 +34,12 @@ class Classifiers:
 
     Attributes:
         recipe, imitation: how they and their imitators are trained.
+        small: whether one is best trained by one thread.
+        seeds: how many of other seeds to compare with, if nobody says.
     """
 
     small = True
+    seeds = 8
 
     def __init__(self, options: Explain, data: Data) -> None:
         self.options = options
@@ -80,7 +83,7 @@ class Transformers:
     """
 
     small = False
-    vectors = None
+    seeds = 2
 
     def __init__(self, options: Explain, data: Data) -> None:
         self.options = options

@@ -10,7 +10,7 @@ import json
 import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Literal, Self, get_args
+from typing import Any, Literal, get_args
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -96,7 +96,7 @@ class AttentionClassifier(nn.Module):
             "random_state": random_state,
         }
 
-    def build(self, vocabulary: Vocabulary, classes: Sequence[str], vectors: WordVectors | None = None) -> Self:
+    def build(self, vocabulary: Vocabulary, classes: Sequence[str], vectors: WordVectors | None = None) -> AttentionClassifier:
         """Make the parameters.
 
         Args:
@@ -140,7 +140,7 @@ class AttentionClassifier(nn.Module):
         vectors: WordVectors | None = None,
         min_count: int = 1,
         recipe: ClassifierRecipe = PUBLISHED,
-    ) -> Self:
+    ) -> AttentionClassifier:
         """Build and train on labelled texts.
 
         Args:

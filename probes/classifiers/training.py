@@ -53,6 +53,7 @@ FINE_TUNING = ClassifierRecipe(epochs=2, learning_rate=3e-5, weight_decay=0.0, c
 """For transformers."""
 
 
+@runtime_checkable
 class Trainable(AttentionModel, Protocol):
     """An attention model that can be trained."""
 
@@ -82,6 +83,7 @@ class Regularised(Protocol):
         ...
 
 
+@runtime_checkable
 class Objective(Protocol):
     """A loss, summed over the texts of a batch."""
 

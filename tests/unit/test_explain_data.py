@@ -1,0 +1,170 @@
+"""Which texts are trained and tested on, and how trained models are kept."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from corpora_loaders import CorpusError
+from probes.classifiers import AttentionClassifier, ClassifierRecipe, CrossEntropy, Vocabulary
+from scripts.explain import Explain
+from scripts.labelled_data import class_numbers, read_data
+from scripts.trainings import Job, Trainings
+
+
+def write(folder: Path, name: str, lines: list[str]) -> str:
+    path = folder / name
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return str(path)
+
+
+def many(folder: Path) -> str:
+    """1,000 texts, every one of them twice."""
+    texts = [f"{i % 2} text number {i} of many" for i in range(500)]
+    return write(folder, "many.txt", texts + texts)
+
+
+def test_held_out_texts_share_no_words_with_training(tmp_path: Path) -> None:
+    data = read_data(Explain(data=(many(tmp_path),)))
+    assert data.train is not None
+    assert data.dev is not None
+    parts = [{text.words for text in part} for part in (data.train, data.dev, data.test)]
+    assert not parts[0] & parts[1]
+    assert not parts[0] & parts[2]
+    assert not parts[1] & parts[2]
+    assert len(data.train) + len(data.dev) + len(data.test) == 1000
+    assert 140 < len(data.test) < 260
+    assert 50 < len(data.dev) < 115
+    assert data.held_out == ("test", "dev")
+    assert data.overlap() == 0
+
+
+def test_held_out_texts_depend_on_their_words_and_the_seed_alone(tmp_path: Path) -> None:
+    file = many(tmp_path)
+    backwards = write(tmp_path, "backwards.txt", Path(file).read_text().splitlines()[::-1])
+    chosen = {text.words for text in read_data(Explain(data=(file,))).test}
+    assert {text.words for text in read_data(Explain(data=(backwards,))).test} == chosen
+    assert {text.words for text in read_data(Explain(data=(file,), seed=1)).test} != chosen
+
+
+def test_a_test_file_leaves_all_other_texts_to_training(tmp_path: Path) -> None:
+    test = write(tmp_path, "test.txt", ["0 a b", "1 c d", "0 text number 4 of many"])
+    data = read_data(Explain(data=(many(tmp_path),), test=(test,)))
+    assert [text.words for text in data.test] == [("a", "b"), ("c", "d"), ("text", "number", "4", "of", "many")]
+    assert data.held_out == ("dev",)
+    assert data.overlap() == 1
+
+
+def test_length_bounds_are_inclusive_and_counted(tmp_path: Path) -> None:
+    file = write(tmp_path, "a.txt", ["0 a", "1 a b", "0 a b c", "1 a b c d"])
+    data = read_data(Explain(test=(file,), model="m", min_words=2, max_words=3))
+    assert [len(text) for text in data.test] == [2, 3]
+    assert data.lengths == {"test": (1, 1)}
+
+
+def test_a_limit_is_a_subset_in_file_order(tmp_path: Path) -> None:
+    data = read_data(Explain(test=(many(tmp_path),), model="m", limit=10))
+    lines = [text.line or 0 for text in data.test]
+    assert len(lines) == 10
+    assert lines == sorted(lines)
+    assert max(lines) > 20
+    assert data.read == 1000
+
+
+@pytest.mark.parametrize(
+    ("train", "test", "message"),
+    [
+        (["0 a b", "0 c d"], ["0 e f"], "all training texts have the label '0'"),
+        (
+            ["0 a b", "1 c d"],
+            ["0 e", "2 f"],
+            r"test.txt:2: the label '2' does not occur in training, where there are: 0, 1",
+        ),
+    ],
+)
+def test_labels_that_do_not_fit(tmp_path: Path, train: list[str], test: list[str], message: str) -> None:
+    files = {name: (write(tmp_path, f"{name}.txt", lines),) for name, lines in (("data", train), ("test", test))}
+    with pytest.raises(CorpusError, match=message):
+        read_data(Explain(**files, dev=files["data"]))  # type: ignore[arg-type]
+
+
+def test_too_few_texts_to_hold_some_out(tmp_path: Path) -> None:
+    with pytest.raises(CorpusError, match="too few texts"):
+        read_data(Explain(data=(write(tmp_path, "a.txt", ["0 a b", "1 c d"]),)))
+
+
+def test_labels_by_name_or_by_number(tmp_path: Path) -> None:
+    texts = read_data(Explain(test=(write(tmp_path, "a.txt", ["1 a", "0 b", "1 c"]),), model="m")).test
+    assert class_numbers(texts, ["0", "1"]) == [1, 0, 1]
+    assert class_numbers(texts, ["1", "0"]) == [0, 1, 0]
+    assert class_numbers(texts, ["negative", "positive"]) == [1, 0, 1]
+    with pytest.raises(CorpusError, match=r"a.txt:1: the label '1' is none of the model's classes: only"):
+        class_numbers(texts, ["only"])
+
+
+TEXTS = [("good", "film"), ("bad", "film"), ("very", "good"), ("very", "bad")]
+
+
+def job(seed: int = 0, **identity: object) -> Job:
+    def make() -> AttentionClassifier:
+        return AttentionClassifier("average", dimensions=4, size=4, random_state=seed).build(
+            Vocabulary.of(TEXTS), ["0", "1"]
+        )
+
+    return Job(
+        name=f"seed {seed}",
+        role="base",
+        make=make,
+        texts=TEXTS,
+        objective=CrossEntropy([1, 0, 1, 0], 2),
+        recipe=ClassifierRecipe(epochs=2, batch_size=2),
+        seed=seed,
+        identity={"what": "labels", **identity},
+        made_of=lambda model: {"config": model.config},
+    )
+
+
+def weights(model: object) -> list[torch.Tensor]:
+    assert isinstance(model, AttentionClassifier)
+    return list(model.state_dict().values())
+
+
+def test_models_are_kept_and_found_again(tmp_path: Path) -> None:
+    first = Trainings(tmp_path, workers=2)
+    made = first([job(0), job(1)], "train")
+    assert (first.made, first.found) == (2, 0)
+    again = Trainings(tmp_path, workers=1)
+    found = again([job(1), job(0)], "train")
+    assert (again.made, again.found) == (0, 2)
+    for name, model in made.items():
+        assert all(torch.equal(a, b) for a, b in zip(weights(model), weights(found[name]), strict=True))
+    assert sorted(map(str, first.history)) == sorted(map(str, again.history))
+    assert [row["epoch"] for row in first.history] == [1, 2, 1, 2]
+
+
+def test_a_broken_file_is_made_again(tmp_path: Path) -> None:
+    made = Trainings(tmp_path, workers=1)([job()], "train")["seed 0"]
+    (file,) = (tmp_path / "classifiers").iterdir()
+    whole = file.read_bytes()
+    file.write_bytes(whole[: len(whole) // 2])
+    again = Trainings(tmp_path, workers=1)
+    model = again([job()], "train")["seed 0"]
+    assert (again.made, again.found) == (1, 0)
+    assert all(torch.equal(a, b) for a, b in zip(weights(made), weights(model), strict=True))
+    assert file.read_bytes() == whole
+
+
+def test_the_key_changes_with_what_training_depends_on() -> None:
+    base = job()
+    model = base.make()
+    keys = {
+        base.key(model),
+        job(1).key(job(1).make()),
+        job(0, attention="uniform").key(model),
+        base.changed(recipe=replace(base.recipe, epochs=3)).key(model),
+    }
+    assert len(keys) == 4
+    assert base.changed(name="another", role="seed").key(model) == base.key(model)
