@@ -2,6 +2,8 @@
 
 from reports.coreference import CoreferenceResults, write_coreference
 from reports.dependency import write_dependency
+from reports.explain import ExplainResults, write_explain
+from reports.explain_terminal import explain_table
 from reports.json_text import records, to_json
 from reports.norms import NormResults, write_norms
 from reports.page import Section, write_report
@@ -17,6 +19,7 @@ __all__ = [
     "WIDE",
     "ClusterResults",
     "CoreferenceResults",
+    "ExplainResults",
     "NormResults",
     "ProbeResults",
     "RunFolder",
@@ -26,6 +29,7 @@ __all__ = [
     "best_heads_table",
     "clusters_table",
     "coreference_table",
+    "explain_table",
     "git_commit",
     "norms_table",
     "probe_table",
@@ -37,6 +41,7 @@ __all__ = [
     "write_coreference",
     "write_csv",
     "write_dependency",
+    "write_explain",
     "write_norms",
     "write_probe",
     "write_report",

@@ -175,7 +175,7 @@ class Comparisons:
         return self.job("base", "base", self.run.options.seed).key(self.run.model)
 
     def _guided(self, adversary: Trainable | None) -> None:
-        """A classifier that sees word by word, with the attention of others (Wiegreffe & Pinter 2019, §4.2)."""
+        """A classifier that sees word by word, with the attention of others (Wiegreffe & Pinter 2019, §3.4)."""
         run, own = self.run, self.run.options
         assert isinstance(self.source, Classifiers)  # noqa: S101 the command leaves it out otherwise
         roles = run.data.roles().values()

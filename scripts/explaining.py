@@ -14,6 +14,7 @@ import pandas as pd
 import torch
 
 from analyses.explanation import (
+    OVERALL,
     Bootstrap,
     Test,
     by_gradient,
@@ -245,7 +246,7 @@ class Explaining:
         for name in ("none", *REGULARIZERS):
             columns = [column for column in REGULARISED if column in tables[name]]
             rows = summarise(tables[name], {"regularizers": columns}, self.model.classes, self.bootstrap)
-            own = rows.loc[rows["predicted"] == "all", ["measure", "n", "mean", "low", "high"]]
+            own = rows.loc[rows["predicted"] == OVERALL, ["measure", "n", "mean", "low", "high"]]
             parts.append(own.replace({"measure": {"correct": "accuracy"}}).assign(regularizer=name))
         return pd.concat(parts)[["regularizer", "measure", "n", "mean", "low", "high"]].reset_index(drop=True)
 

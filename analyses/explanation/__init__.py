@@ -9,12 +9,13 @@ from analyses.explanation.erasure import removal, single_weight
 from analyses.explanation.measures import LN2, entropy, jsd, tvd, uniform
 from analyses.explanation.rationales import rationales
 from analyses.explanation.single_token import single_token
-from analyses.explanation.summary import Bootstrap, flip_table, quality, significant, summarise
+from analyses.explanation.summary import OVERALL, Bootstrap, flip_table, quality, significant, summarise
 from analyses.explanation.verdict import RULES, Rule, verdicts
 
 __all__ = [
     "EPSILON",
     "LN2",
+    "OVERALL",
     "RULES",
     "Bootstrap",
     "Given",

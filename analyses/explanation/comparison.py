@@ -115,7 +115,7 @@ def divergences(first: Reading, second: Reading) -> tuple[Column, Column]:
 
 
 def seed_variance(base: Reading, others: Sequence[Reading]) -> Rows:
-    """How much models that differ in the seed alone differ from the base (Wiegreffe & Pinter 2019, §4.1).
+    """How much models that differ in the seed alone differ from the base (Wiegreffe & Pinter 2019, §3.3).
 
     Returns:
         medians over the seeds: ``seed_jsd`` of the attention, ``seed_tvd`` of the output.

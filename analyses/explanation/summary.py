@@ -19,6 +19,10 @@ from extractors.attention_model import Words
 Column = npt.NDArray[np.float64]
 
 
+OVERALL = "(all)"
+"""In place of a predicted class: all texts."""
+
+
 class Bootstrap:
     """95 % intervals of means over texts; texts with the same words are drawn together.
 
@@ -56,11 +60,11 @@ def summarise(
         bootstrap: of these texts.
 
     Returns:
-        ``test, measure, predicted`` (a class, or ``all``), ``n`` (texts with a value), ``undefined`` (without),
+        ``test, measure, predicted`` (a class, or `OVERALL`), ``n`` (texts with a value), ``undefined`` (without),
         ``mean, sd, median, low, high``. One row for each column and class.
     """
     rows: list[dict[str, Any]] = []
-    groups = {"all": np.ones(len(texts), dtype=bool)}
+    groups = {OVERALL: np.ones(len(texts), dtype=bool)}
     groups |= {name: (texts["predicted"] == c).to_numpy() for c, name in enumerate(classes)}
     for test, columns in tests.items():
         names = list(columns)

@@ -1,6 +1,6 @@
 """A model of the same class that says what another says and attends as differently as it can.
 
-Wiegreffe & Pinter (2019, §5): the loss of a text is TVD(p, p_base) − λ · divergence(α, α_base). With λ = 0 it is plain
+Wiegreffe & Pinter (2019, §4): the loss of a text is TVD(p, p_base) − λ · divergence(α, α_base). With λ = 0 it is plain
 imitation, the floor of all others. (The published loss is also multiplied by a sum of class weights over the batch, a
 number for the whole batch that Adam all but ignores; it is left out.)
 """

@@ -1,0 +1,103 @@
+"""Tests of attention as an explanation, for the terminal."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from reports.explain import ExplainResults, overall, verdict_rows
+from reports.explain_figures import SHARE, measure_name, with_unit
+from reports.format import interval, number, percent, rows_of
+
+_WIDE = 130
+_MARKS = {"passes": ("✓ passes", "green"), "fails": ("✗ fails", "red"), "undecided": ("? undecided", "yellow")}
+_KEY = (
+    *("uniform_retrained_correct", "tau_gradient", "tau_loo", "tau_gradient_loo", "tau_random"),
+    *("permutation_tvd", "permutation_flip", "exact_jsd", "adversarial_jsd", "ceiling_jsd", "seed_jsd", "seed_tvd"),
+    *("imitation_jsd", "imitation_tvd", "single_attention_top_flip", "single_attention_random_flip"),
+    *("removal_attention", "removal_attention_gradient", "removal_random", "removal_attention_never"),
+    *("single_token_std", "top_token_agrees", "comprehensiveness_attention", "sufficiency_attention"),
+)
+
+
+def explain_table(results: ExplainResults, *, width: int) -> RenderableType:
+    """Verdicts, the numbers that say most, and below them facts and notes; in one line each where there is room."""
+    lines = [f"{fact[0].upper()}{fact[1:]}." for fact in results.facts if fact]
+    lines += results.notes
+    lines += [f"Not run: {test} ({why})" for test, why in results.left_out]
+    parts: list[RenderableType] = []
+    if len(results.verdicts):
+        parts.append(_verdicts(results, wide=width >= _WIDE))
+        lines.insert(0, "Above 0 attention does better than the floor. To pass is no proof that attention is faithful.")
+    numbers = _numbers(results)
+    if numbers.row_count:
+        parts += ["", numbers] if parts else [numbers]
+    if lines:
+        parts.append(Text("\n".join(lines), style="table.caption"))
+    return Group(*parts)
+
+
+def _verdicts(results: ExplainResults, *, wide: bool) -> Table:
+    table = _table("May attention be read as an explanation?", wide=wide)
+    table.add_column("test", no_wrap=True)
+    table.add_column("question", ratio=1)
+    for name in ("number\nvs floor", "difference\n[95 %]"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("verdict", no_wrap=True)
+    between = " " if wide else "\n"
+    for row in verdict_rows(results.verdicts):
+        unit = row["unit"]
+        mark = " %" if unit == SHARE else ""
+        sides = f"{_value(row['number']['mean'], unit)}{mark}{between}vs {_value(row['floor']['mean'], unit)}{mark}"
+        difference = _value(row["difference"], unit, sign=True)
+        verdict, style = _MARKS.get(row["verdict"], (row["verdict"], ""))
+        table.add_row(
+            Text(row["test"]),
+            Text(row["question"] if wide else row["question"].partition(" (")[0]),
+            Text(sides),
+            Text(f"{difference}{between}{_interval(row['low'], row['high'], unit)}".rstrip()),
+            Text(verdict, style=style),
+        )
+    return table
+
+
+def _numbers(results: ExplainResults) -> Table:
+    table = _table("In numbers (means over texts)", wide=False)
+    table.add_column("", ratio=1)
+    for name in ("mean", "95 % interval", "n"):
+        table.add_column(name, justify="right", no_wrap=True)
+    base = [row for row in rows_of(results.models) if row["role"] == "base"]
+    for row in base:
+        table.add_row(
+            Text("accuracy of the tested model (%)"),
+            *(percent(row["accuracy"]), Text(interval(row["low"], row["high"])), ""),
+        )
+    found = {row["measure"]: row for row in rows_of(overall(results.summary))}
+    for measure in _KEY if base else ("correct", *_KEY):
+        if measure in found and found[measure]["n"]:
+            row, unit = found[measure], measure_name(measure)[1]
+            bounds = Text(_interval(row["low"], row["high"], unit))
+            table.add_row(Text(with_unit(measure)), _value(row["mean"], unit), bounds, f"{row['n']:,}")
+    return table
+
+
+def _table(title: str, *, wide: bool) -> Table:
+    options: dict[str, Any] = {"box": box.HEAVY_HEAD, "padding": (0, 1)} if wide else {"box": None}
+    return Table(title=title, title_justify="left", **{"padding": (0, 1, 0, 0), **options})
+
+
+def _value(value: float, unit: str, *, sign: bool = False) -> str:
+    if unit == SHARE:
+        return percent(value, sign=sign)
+    return ("+" if sign and value > 0 else "") + number(value)
+
+
+def _interval(low: float, high: float, unit: str) -> str:
+    if unit == SHARE:
+        return interval(low, high)
+    return "" if math.isnan(low) or low == high else f"[{number(low)}, {number(high)}]"
