@@ -147,7 +147,7 @@ class Comparisons:
         strengths = sorted({0.0, *(LAMBDAS if own.lambdas is None else own.lambdas)})
         jobs = []
         for strength in strengths:
-            job = self.job(f"λ = {strength:g}", "adversary", own.seed)
+            job = self.job(f"λ = {strength:g}", "adversary", own.seed + 1)  # not the initial weights of the base
             objective = Imitation(self.base.probabilities, self.base.attention, strength, own.divergence)
             identity = {**job.identity, "what": f"imitation {strength!r} {own.divergence}", "of": self._base_key()}
             jobs.append(job.changed(objective=objective, identity=identity, recipe=self.source.imitation, dev=None))
@@ -166,7 +166,8 @@ class Comparisons:
             self._point("adversary", name, strength, base, on_test)
             if name == best[1]:
                 shapes, outputs = divergences(base, on_test)
-                farthest = {"imitation_jsd": shapes, "imitation_tvd": outputs}
+                same = np.where(outputs <= own.epsilon, shapes, np.nan)
+                farthest = {"imitation_jsd": shapes, "imitation_tvd": outputs, "imitation_same_jsd": same}
         run.add("imitation", farthest)
         run.adversary = best[1]
         return models[best[1]]

@@ -6,12 +6,11 @@ gradient; for two classes and a linear decoder it has an exact solution, which i
 
 from __future__ import annotations
 
-import itertools
 import math
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from analyses.explanation.batch import Rows, TextBatch
@@ -25,6 +24,7 @@ EPSILON = 0.05
 _HINGE = 0.01  # from here on the published loss punishes a change of the output, whatever ε is
 _PENALTY = 500.0
 _SPREAD = 3.0
+_CELLS = 1 << 22  # pairs of words to try at once
 
 
 def solvable(model: object) -> bool:
@@ -62,7 +62,11 @@ def exact(batch: TextBatch, *, epsilon: float = EPSILON) -> Rows:
 
 
 def exact_jsd(
-    z: Float[Tensor, "batch n"], bias: float, alpha: Float[Tensor, "batch n"], mask: Tensor, epsilon: float
+    z: Float[Tensor, "batch n"],
+    bias: float,
+    alpha: Float[Tensor, "batch n"],
+    mask: Bool[Tensor, "batch n"],
+    epsilon: float,
 ) -> tuple[Float[Tensor, " batch"], Float[Tensor, " batch"]]:
     """Largest JSD to ``alpha`` of any attention whose σ(z · a + bias) is within ``epsilon``, and without that bound.
 
@@ -73,6 +77,8 @@ def exact_jsd(
         mask: True at words.
         epsilon: largest change of the probability.
     """
+    if not z.shape[1]:
+        return z.sum(1), z.sum(1)
     f = z + bias
     p = torch.sigmoid((alpha * f).sum(1))
     one_word = _two_word_jsd(alpha, torch.ones_like(alpha)[:, :, None])[:, :, 0]
@@ -80,15 +86,23 @@ def exact_jsd(
     bounds = [torch.logit(p - epsilon).nan_to_num(nan=-math.inf), torch.logit(p + epsilon).nan_to_num(nan=math.inf)]
     inside = (f >= bounds[0][:, None]) & (f <= bounds[1][:, None])
     best = one_word.masked_fill(~inside, 0.0).amax(1)
-    pairs = mask[:, :, None] & mask[:, None, :]
     for bound in bounds:
-        c = torch.where(bound.isfinite(), bound, 0.0)[:, None, None]
-        above, below = f[:, :, None], f[:, None, :]
-        crossing = (above > c) & (c > below) & pairs & bound.isfinite()[:, None, None]
-        weight = torch.where(crossing, (c - below) / (above - below), 1.0)
-        found = _two_word_jsd(alpha, weight).masked_fill(~crossing, 0.0)
-        best = torch.maximum(best, found.amax((1, 2)))
+        for part in torch.arange(z.shape[1]).split(max(1, _CELLS // z.numel())):
+            weight, crossing = _pairs(f, bound, mask, part)
+            found = _two_word_jsd(alpha, weight, part).masked_fill(~crossing, 0.0)
+            best = torch.maximum(best, found.amax((1, 2)))
     return best.clamp(min=0), one_word.amax(1).clamp(min=0)
+
+
+def _pairs(
+    f: Float[Tensor, "batch n"], bound: Float[Tensor, " batch"], mask: Bool[Tensor, "batch n"], part: Int[Tensor, " m"]
+) -> tuple[Float[Tensor, "batch m n"], Bool[Tensor, "batch m n"]]:
+    """Weight on the first word of each pair on either side of a bound, so that it is met, and where there is one."""
+    above, below = f[:, part, None], f[:, None, :]
+    c = torch.where(bound.isfinite(), bound, 0.0)[:, None, None]
+    crossing = (above > c) & (c > below) & bound.isfinite()[:, None, None]
+    crossing &= mask[:, part, None] & mask[:, None, :]
+    return torch.where(crossing, (c - below) / (above - below), 1.0), crossing
 
 
 def exact_attention(batch: TextBatch, place: int, *, epsilon: float = EPSILON) -> Float[Tensor, " n"]:
@@ -107,25 +121,33 @@ def exact_attention(batch: TextBatch, place: int, *, epsilon: float = EPSILON) -
     p = torch.sigmoid(alpha @ f)
     tried = [alpha, *torch.eye(n, dtype=torch.float64)[(torch.sigmoid(f) - p).abs() <= epsilon]]
     for bound in (torch.logit(p - epsilon), torch.logit(p + epsilon)):
-        for i, j in itertools.permutations(range(n), 2):
-            if f[i] > bound > f[j]:
-                pair = torch.zeros(n, dtype=torch.float64)
-                pair[i] = (bound - f[j]) / (f[i] - f[j])
-                pair[j] = 1 - pair[i]
-                tried.append(pair)
+        weight, crossing = _pairs(f[None], bound[None], torch.ones(1, n, dtype=torch.bool), torch.arange(n))
+        if crossing.any():
+            far = _two_word_jsd(alpha[None], weight).masked_fill(~crossing, -math.inf)[0]
+            i, j = divmod(int(far.argmax()), n)
+            pair = torch.zeros(n, dtype=torch.float64)
+            pair[i], pair[j] = weight[0, i, j], 1 - weight[0, i, j]
+            tried.append(pair)
     candidates = torch.stack(tried)
     farthest: Tensor = candidates[jsd(candidates, alpha.expand_as(candidates)).argmax()]
     return farthest
 
 
-def _two_word_jsd(alpha: Float[Tensor, "batch n"], weight: Float[Tensor, "batch n m"]) -> Float[Tensor, "batch n m"]:
-    """JSD(α, w on word i and 1 − w on word j) for all pairs; of one column (m = 1) all weight is on word i.
+def _two_word_jsd(
+    alpha: Float[Tensor, "batch n"], weight: Float[Tensor, "batch m k"], part: Int[Tensor, " m"] | None = None
+) -> Float[Tensor, "batch m k"]:
+    """JSD(α, w on word i and 1 − w on word j) for pairs; of one column (k = 1) all weight is on word i.
 
     Only two terms of the entropy of the mixture differ from those of α / 2.
+
+    Args:
+        alpha: the attention.
+        weight: w of each pair.
+        part: the words i; None: all.
     """
     entr = torch.special.entr
     rest = entr(alpha / 2).sum(1)[:, None, None]
-    i, j = alpha[:, :, None], alpha[:, None, :]
+    i, j = (alpha if part is None else alpha[:, part])[:, :, None], alpha[:, None, :]
     mixed = rest - entr(i / 2) + entr((i + weight) / 2)
     if weight.shape[2] > 1:
         mixed = mixed - entr(j / 2) + entr((j + 1 - weight) / 2)

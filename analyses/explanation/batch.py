@@ -74,7 +74,7 @@ class TextBatch:
 
     def decoded(self, alpha: Float[Tensor, "batch k rows n"]) -> Float[Tensor, "batch k classes"]:
         """Class probabilities under other attention."""
-        return self.model.decode(self.state, alpha).softmax(-1)
+        return self.model.decode(self.state, alpha).double().softmax(-1)
 
 
 Test = Callable[[TextBatch], Rows]
@@ -90,7 +90,7 @@ def read(model: AttentionModel, ids: Sequence[str], texts: Sequence[Words], seed
     """Encode a batch and ask the model what it says."""
     with torch.no_grad():
         state = model.encode(texts)
-        logits = model.decode(state, state.alpha[:, None])[:, 0]
+        logits = model.decode(state, state.alpha[:, None])[:, 0].double()
         return TextBatch(model, tuple(ids), state, logits.softmax(-1), model.scores(state), seed)
 
 
@@ -114,14 +114,14 @@ def examine(
         advance: told how many more texts are done.
 
     Raises:
-        ValueError: no text, or two columns of the same name.
+        ValueError: no text, ids that are not unique, or two columns of the same name.
 
     Returns:
         one row per text in the order given: ``id, words, predicted`` (0-based class), ``probability`` (of that class),
         ``max_attention``, and the columns of the tests.
     """
-    if not texts:
-        raise ValueError("there is no text to examine")
+    if not texts or len(set(ids)) != len(texts):
+        raise ValueError("every text needs an id of its own" if texts else "there is no text to examine")
     parts: list[pd.DataFrame] = []
     for places in model.batches(texts):
         batch = read(model, [ids[i] for i in places], [texts[i] for i in places], seed)

@@ -101,7 +101,14 @@ def padded(attention: Sequence[Float[ndarray, "rows _"]], n: int) -> Float[Tenso
 
 
 def divergences(first: Reading, second: Reading) -> tuple[Column, Column]:
-    """JSD of the attention (mean over rows) and TVD of the output, text by text; JSD NaN for fewer than two words."""
+    """JSD of the attention (mean over rows) and TVD of the output, text by text; JSD NaN for fewer than two words.
+
+    Raises:
+        ValueError: they are not of the same texts, or do not have the same rows of attention.
+    """
+    shapes_of = [[alpha.shape for alpha in one.attention] for one in (first, second)]
+    if shapes_of[0] != shapes_of[1]:
+        raise ValueError("two readings can be compared if they are of the same texts and rows of attention")
     shapes = np.array(
         [
             jsd(torch.from_numpy(one).double(), torch.from_numpy(other).double()).mean().item()

@@ -14,6 +14,9 @@ from analyses.explanation.batch import Column, Rows, TextBatch
 from analyses.explanation.measures import tvd
 from extractors.attention_model import AttentionModel, Words, drop, probabilities
 
+ROUNDING = 1e-6
+"""Share of the largest score below which differences are rounding."""
+
 SIGNIFICANT = 0.05
 """Two-sided p up to which a τ counts as significant."""
 
@@ -46,9 +49,21 @@ def kendall(first: Sequence[Column], second: Sequence[Column]) -> tuple[Column, 
     """τ-b and its two-sided p of each pair; NaN where it is not defined."""
     found = np.full((2, len(first)), np.nan)
     for place, (one, other) in enumerate(zip(first, second, strict=True)):
+        one, other = levels(one), levels(other)
         if len(one) > 1 and np.ptp(one) > 0 and np.ptp(other) > 0:
             found[:, place] = kendalltau(one, other)
     return found[0], found[1]
+
+
+def levels(scores: Column) -> Column:
+    """Ranks of scores; those that differ by less than rounding can tell are tied."""
+    if not len(scores):
+        return scores
+    order = np.argsort(scores, kind="stable")
+    gaps = np.diff(scores[order], prepend=scores[order[:1]])
+    ranks = np.empty(len(scores))
+    ranks[order] = np.cumsum(gaps > ROUNDING * np.abs(scores).max())
+    return ranks
 
 
 def gradient_importance(model: AttentionModel, texts: Sequence[Words]) -> Float[Tensor, "batch n"]:
@@ -69,7 +84,7 @@ def gradient_importance(model: AttentionModel, texts: Sequence[Words]) -> Float[
         state = model.encode(texts, gradient=True)
         alpha, mask = model.attention(state)
         embeddings = model.embeddings(state)
-        p = model.decode(state, alpha.detach()[:, None])[:, 0].softmax(-1)
+        p = model.decode(state, alpha.detach()[:, None])[:, 0].double().softmax(-1)
         # Of two classes both have the same gradient but for the sign.
         classes = range(p.shape[1]) if p.shape[1] > 2 else (1,)
         gradients = [torch.autograd.grad(p[:, c].sum(), embeddings, retain_graph=True)[0] for c in classes]

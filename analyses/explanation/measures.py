@@ -10,7 +10,7 @@ LN2 = 0.6931471805599453
 """Upper bound of the Jensen-Shannon divergence in nats."""
 
 
-def tvd(p: Float[Tensor, "*batch n"], q: Float[Tensor, "*batch n"]) -> Float[Tensor, "*batch"]:
+def tvd(p: Float[Tensor, "*#batch n"], q: Float[Tensor, "*#batch n"]) -> Float[Tensor, "*#batch"]:
     """Total variation distance, ½ Σ |p − q|: from 0 to 1. Of two classes it is |Δp|."""
     distance: Tensor = (p - q).abs().sum(-1) / 2
     return distance
@@ -22,7 +22,7 @@ def entropy(p: Float[Tensor, "*batch n"]) -> Float[Tensor, "*batch"]:
     return summed
 
 
-def jsd(p: Float[Tensor, "*batch n"], q: Float[Tensor, "*batch n"]) -> Float[Tensor, "*batch"]:
+def jsd(p: Float[Tensor, "*#batch n"], q: Float[Tensor, "*#batch n"]) -> Float[Tensor, "*#batch"]:
     """Jensen-Shannon divergence in nats: from 0 to ln 2."""
     return (entropy((p + q) / 2) - (entropy(p) + entropy(q)) / 2).clamp(min=0)
 

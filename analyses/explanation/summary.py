@@ -33,7 +33,12 @@ class Bootstrap:
     """
 
     def __init__(self, texts: Sequence[Words], replicates: int = 1000, seed: int = 0) -> None:
+        self.texts = np.unique(["\x1f".join(text) for text in texts], return_inverse=True)[1]
         self.weights = poisson_weights(["\x1f".join(text) for text in texts], replicates, seed).astype(np.float64)
+
+    def distinct(self, there: npt.NDArray[np.bool_]) -> int:
+        """How many different texts are among those."""
+        return len(np.unique(self.texts[there]))
 
     def __call__(self, values: Float[ndarray, "texts columns"]) -> tuple[Column, Column]:
         """Lower and upper bound of the mean of each column over the texts that are not NaN; NaN where there is none."""
@@ -43,7 +48,7 @@ class Bootstrap:
         with np.errstate(invalid="ignore"):
             means = (self.weights @ np.where(there, values, 0.0)) / (self.weights @ there.astype(np.float64))
         bounds = np.full((2, values.shape[1]), np.nan)
-        some = ~np.isnan(means).all(0)
+        some = np.array([self.distinct(own) > 1 for own in there.T], dtype=bool)
         bounds[:, some] = np.nanquantile(means[:, some], (0.025, 0.975), axis=0)
         return bounds[0], bounds[1]
 
@@ -64,12 +69,12 @@ def summarise(
         ``mean, sd, median, low, high``. One row for each column and class.
     """
     rows: list[dict[str, Any]] = []
-    groups = {OVERALL: np.ones(len(texts), dtype=bool)}
-    groups |= {name: (texts["predicted"] == c).to_numpy() for c, name in enumerate(classes)}
+    groups = [(OVERALL, np.ones(len(texts), dtype=bool))]
+    groups += [(name, (texts["predicted"] == c).to_numpy()) for c, name in enumerate(classes)]
     for test, columns in tests.items():
         names = list(columns)
         values = texts[names].to_numpy(dtype=np.float64)
-        for group, chosen in groups.items():
+        for group, chosen in groups:
             own = np.where(chosen[:, None], values, np.nan)
             low, high = bootstrap(own)
             for c, measure in enumerate(names):
@@ -139,7 +144,7 @@ def quality(probabilities: Float[ndarray, "texts classes"], labels: npt.NDArray[
     ]
     return {
         "accuracy": float((predicted == labels).mean()),
-        "macro_f1": float(f1_score(labels, predicted, average="macro", zero_division=0.0)),
+        "macro_f1": float(f1_score(labels, predicted, average="macro", labels=range(classes), zero_division=0.0)),
         "f1": float(f1_score(labels, predicted, zero_division=0.0)) if classes == 2 else np.nan,
         "auc": float(np.mean(areas)) if areas else np.nan,
     }

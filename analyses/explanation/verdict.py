@@ -72,9 +72,9 @@ RULES = (
         "Is it the only attention that gives this output? (JSD of shuffled weights, against the adversary's)",
         ("permutation_jsd",),
         ("exact_jsd", "adversarial_jsd"),
-        "No other attention as different as a shuffled one gives the same output.",
-        "Other attention, more different than a shuffled one, gives the same output: it is not the only explanation. "
-        "(Whether a model would learn it is another question.)",
+        "On average, no attention as different as a shuffled one was found to give the same output.",
+        "On average, other attention that is more different than a shuffled one gives the same output: it is not the "
+        "only explanation. (Whether a model would learn it is another question.)",
     ),
     Rule(
         "seeds",
@@ -96,9 +96,9 @@ RULES = (
         "imitation",
         "Can a model be trained that says the same and attends elsewhere? (JSD of shuffled weights, against its own)",
         ("permutation_jsd",),
-        ("imitation_jsd",),
-        "None of the trained adversaries says the same with attention as different as a shuffled one.",
-        "A trained model says the same and attends elsewhere.",
+        ("imitation_same_jsd",),
+        "Where a trained adversary says the same, its attention is less different than a shuffled one.",
+        "A trained model says the same of these texts and attends elsewhere.",
     ),
     Rule(
         "erasure",
@@ -184,7 +184,7 @@ def verdicts(
         if not there.any():
             continue
         (low,), (high,) = bootstrap(difference[:, None])
-        verdict, meaning = _judged(low, high, int(there.sum()), rule)
+        verdict, meaning = _judged(float(low), float(high), bootstrap.distinct(there), rule)
         rows.append(
             {
                 "test": rule.test,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -24,7 +25,7 @@ from extractors.attention_model import Special, TextState, Words
 from extractors.replacing import replacing
 from probes.classifiers.encoders import ENCODERS, EncoderName, size_of
 from probes.classifiers.training import PUBLISHED, ClassifierRecipe, CrossEntropy, train
-from probes.classifiers.vocabulary import END, MASK, PAD, SPECIAL, START, Vocabulary
+from probes.classifiers.vocabulary import END, MASK, PAD, SPECIAL, START, UNKNOWN, Vocabulary
 from probes.training import one_thread
 
 Attention = Literal["additive", "dot"]
@@ -35,6 +36,9 @@ STRENGTHS = {"tying": 1.0, "mlm": 1.0, "conicity": 1.0}
 
 MASK_RATE = 0.15
 _BATCH_CELLS = 1 << 14  # words of a batch
+
+
+_RNG = threading.Lock()  # the generator of initial weights is that of all threads
 
 
 class AttentionClassifier(nn.Module):
@@ -96,7 +100,9 @@ class AttentionClassifier(nn.Module):
             "random_state": random_state,
         }
 
-    def build(self, vocabulary: Vocabulary, classes: Sequence[str], vectors: WordVectors | None = None) -> AttentionClassifier:
+    def build(
+        self, vocabulary: Vocabulary, classes: Sequence[str], vectors: WordVectors | None = None
+    ) -> AttentionClassifier:
         """Make the parameters.
 
         Args:
@@ -114,7 +120,7 @@ class AttentionClassifier(nn.Module):
         attended = size + dimensions if self.regularizer == "concat" else size
         additive = config["attention"] == "additive"
         self.scale = 1.0 if additive else math.sqrt(attended)
-        with torch.random.fork_rng(devices=[]):
+        with _RNG, torch.random.fork_rng(devices=[]):
             torch.manual_seed(config["random_state"])
             self.table = nn.Embedding(len(vocabulary), dimensions, padding_idx=PAD)
             self.encoder = ENCODERS[config["encoder"]](dimensions, size)
@@ -125,6 +131,8 @@ class AttentionClassifier(nn.Module):
             )
             self.decoder = nn.Linear(attended, len(classes) if len(classes) > 2 else 1)
             self.tell = nn.Linear(size, len(vocabulary)) if self.regularizer == "mlm" else None
+        with torch.no_grad():
+            self.table.weight[UNKNOWN] = 0  # without unknown words in training it stays so, and says nothing
         if vectors:
             known = torch.from_numpy(vectors.rows(vocabulary.words) >= 0)
             with torch.no_grad():
@@ -274,11 +282,14 @@ class AttentionClassifier(nn.Module):
         Raises:
             OSError, SafetensorError, KeyError, ValueError: there is no such file, or it is another one.
         """
-        with safe_open(path, "pt") as file:
-            facts = json.loads(file.metadata()["classifier"])
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 no mapping
-        model = cls(**facts["config"]).build(Vocabulary(tuple(facts["words"])), facts["classes"])
-        model.load_state_dict(tensors)
+        try:
+            with safe_open(path, "pt") as file:
+                facts = json.loads(file.metadata()["classifier"])
+                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 no mapping
+            model = cls(**facts["config"]).build(Vocabulary(tuple(facts["words"])), facts["classes"])
+            model.load_state_dict(tensors)
+        except (TypeError, RuntimeError) as error:
+            raise ValueError(f"{path} holds no classifier: {error}") from error
         return model
 
     def _embedded(self, ids: Int[Tensor, "batch positions"]) -> Float[Tensor, "batch positions dim"]:

@@ -105,7 +105,7 @@ def size_of(encoder: str, dimensions: int, size: int | None, *, as_embeddings: b
         if size not in (None, dimensions):
             raise ValueError(f"states must have the {dimensions} dimensions of the embeddings here, not {size}")
         size = dimensions
-    size = size or _SIZES[encoder]
+    size = _SIZES[encoder] if size is None else size
     parts = {"lstm": 2, "cnn": len(KERNELS)}.get(encoder, 1)
     if size % parts or size < parts:
         raise ValueError(f"the size of the states of {encoder!r} must be a multiple of {parts}, not {size}")

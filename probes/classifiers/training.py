@@ -33,6 +33,9 @@ class ClassifierRecipe:
         learning_rate, weight_decay: of Adam with amsgrad; the decay is part of the gradient.
         patience: how many epochs in a row may bring nothing better; the next is the last. None: train to the end.
         clip: bound on the norm of the gradient; None: none.
+
+    Raises:
+        ValueError: less than one epoch, or text per step.
     """
 
     epochs: int = 8
@@ -42,12 +45,16 @@ class ClassifierRecipe:
     patience: int | None = None
     clip: float | None = None
 
+    def __post_init__(self) -> None:
+        if self.epochs < 1 or self.batch_size < 1:
+            raise ValueError("training takes at least one epoch, and one text per step")
+
 
 PUBLISHED = ClassifierRecipe()
 """As in the code of Jain & Wallace (2019)."""
 
-IMITATION = ClassifierRecipe(epochs=80, patience=10)
-"""For adversaries, as in the code of Wiegreffe & Pinter (2019): until the training loss no longer falls."""
+IMITATION = ClassifierRecipe(epochs=80, patience=9)
+"""For adversaries, as in the code of Wiegreffe & Pinter (2019): until ten epochs bring no lower training loss."""
 
 FINE_TUNING = ClassifierRecipe(epochs=2, learning_rate=3e-5, weight_decay=0.0, clip=1.0)
 """For transformers."""
@@ -101,7 +108,8 @@ class Objective(Protocol):
 class CrossEntropy:
     """Cross-entropy with weights that give every class the same say.
 
-    The first class weighs 1, others as many times more as they are rarer (of two classes the published ``pos_weight``).
+    A class weighs as much more as it is rarer, 1 in the mean over the texts (the published ``pos_weight`` of two
+    classes, but for a factor that both have).
 
     Args:
         labels: 0-based class of each training text.
@@ -111,7 +119,7 @@ class CrossEntropy:
     def __init__(self, labels: Sequence[int], classes: int) -> None:
         self.labels = torch.tensor(labels, dtype=torch.int64)
         counts = torch.bincount(self.labels, minlength=classes).clamp(min=1)
-        self.weights = counts[0] / counts
+        self.weights = len(labels) / (classes * counts)
 
     def __call__(
         self,
@@ -181,7 +189,7 @@ def train(
             adam.step()
             total += loss.item()
             report(len(places), f"epoch {epoch} loss {loss.item() / len(places):.3f}")
-        if not math.isfinite(total):
+        if not (math.isfinite(total) and all(parameter.isfinite().all() for parameter in parameters)):
             raise TrainingError(f"the loss of epoch {epoch} is {total}; a lower learning rate may help")
         auc = None if dev is None else mean_auc(probabilities(model, dev[0], attend).numpy(), np.asarray(dev[1]))
         history.append({"epoch": epoch, "loss": total / len(texts), "dev_auc": auc})
