@@ -700,8 +700,8 @@ def test_means_by_class_worked_by_hand():
     assert alone[["sd", "low", "high"]].isna().all(axis=None)
 
 
-def test_a_class_may_be_called_all():
-    found = summarise(TABLE, {"t": ["a"]}, ["all", "yes"], Bootstrap([(str(i),) for i in range(5)], 10))
+def test_a_class_may_be_called_like_the_whole():
+    found = summarise(TABLE, {"t": ["a"]}, [OVERALL, "yes"], Bootstrap([(str(i),) for i in range(5)], 10))
     assert found["n"].tolist() == [4, 2, 2]
 
 
