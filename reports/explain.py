@@ -42,7 +42,7 @@ _GROUPS: dict[str, tuple[str, ...]] = {
     "adversarial": ("exact_jsd", "adversarial_jsd", "adversarial_tvd", "ceiling_jsd"),
     "seeds": ("seed_jsd", "seed_tvd"),
     "guided": tuple(name for name in MEASURES if name.startswith("guided_")),
-    "imitation": ("imitation_jsd", "imitation_tvd"),
+    "imitation": ("imitation_jsd", "imitation_tvd", "imitation_same_jsd"),
     "erasure": tuple(f"single_{name}_{part}" for name in BEST for part in ("difference", "top_flip", "random_flip")),
     "removal": (
         *(f"removal_{name}{part}" for part in ("", "_never") for name in ORDERS),

@@ -56,6 +56,7 @@ MEASURES: dict[str, tuple[str, str]] = {
     "seed_jsd": ("JSD to other seeds", NATS),
     "seed_tvd": ("change of the output, other seeds", TVD),
     "imitation_jsd": ("JSD of the trained adversary", NATS),
+    "imitation_same_jsd": ("JSD of the trained adversary where it says the same", NATS),
     "imitation_tvd": ("change of the output, trained adversary", TVD),
     "removal_never": ("decision is the same without any weights", SHARE),
     "all_zero_tvd": ("change of the output without any weights", TVD),

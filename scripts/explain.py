@@ -84,8 +84,8 @@ class Explain:
     """Word vectors that embeddings begin with: GloVe, word2vec or fastText as text; plain, .gz or .zip. Default: random
     numbers."""
 
-    dimensions: Annotated[int, arg(metavar="N")] = 300
-    """Of random embeddings."""
+    dimensions: Annotated[int, arg(metavar="N")] = 100
+    """Of random embeddings. (The papers' are trained on other texts and have 200 or 300.)"""
 
     min_count: Annotated[int, arg(metavar="N")] = 1
     """Words that occur less often in training are unknown words."""

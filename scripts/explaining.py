@@ -199,7 +199,15 @@ class Explaining:
             wrapped["states"] = _noted("states", null_space, groups)
         ids = [text.id for text in self.data.test]
         with self.stages(label), progress_bar(label, len(ids), unit="texts") as advance:
-            table = examine(model, ids, self.words, wrapped, seed=self.options.seed, advance=advance)
+            table = examine(
+                model,
+                ids,
+                self.words,
+                wrapped,
+                seed=self.options.seed,
+                workers=self.trainings.workers,
+                advance=advance,
+            )
         found = significant(table)
         if found:
             groups["correlation"] = [*groups["correlation"], *found]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -101,6 +102,7 @@ def examine(
     tests: Mapping[str, Test],
     *,
     seed: int = 0,
+    workers: int = 1,
     advance: Callable[[int], object] = lambda _: None,
 ) -> pd.DataFrame:
     """Run tests on all texts.
@@ -111,6 +113,8 @@ def examine(
         texts: their words.
         tests: by name; no two may give a column of the same name.
         seed: of all that is drawn.
+        workers: batches to examine at once, with the threads of PyTorch each; more than one for models whose methods can
+            run side by side (those of a transformer cannot).
         advance: told how many more texts are done.
 
     Raises:
@@ -122,8 +126,8 @@ def examine(
     """
     if not texts or len(set(ids)) != len(texts):
         raise ValueError("every text needs an id of its own" if texts else "there is no text to examine")
-    parts: list[pd.DataFrame] = []
-    for places in model.batches(texts):
+
+    def part(places: list[int]) -> pd.DataFrame:
         batch = read(model, [ids[i] for i in places], [texts[i] for i in places], seed)
         columns: dict[str, object] = {
             "id": list(batch.ids),
@@ -137,6 +141,10 @@ def examine(
             if twice := columns.keys() & rows.keys():
                 raise ValueError(f"the test {name!r} gives a column that there is already: {', '.join(sorted(twice))}")
             columns |= rows
-        parts.append(pd.DataFrame(columns, index=places))
         advance(len(places))
+        return pd.DataFrame(columns, index=places)
+
+    threads = torch.get_num_threads()
+    with ThreadPoolExecutor(workers, initializer=torch.set_num_threads, initargs=(threads,)) as pool:
+        parts = list(pool.map(part, model.batches(texts)))
     return pd.concat(parts).sort_index()

@@ -35,7 +35,7 @@ STRENGTHS = {"tying": 1.0, "mlm": 1.0, "conicity": 1.0}
 """Default weight of the penalties, each per text, beside the cross-entropy of the text."""
 
 MASK_RATE = 0.15
-_BATCH_CELLS = 1 << 14  # words of a batch
+_BATCH_CELLS = 1 << 12  # words of a batch
 
 
 _RNG = threading.Lock()  # the generator of initial weights is that of all threads
@@ -76,7 +76,7 @@ class AttentionClassifier(nn.Module):
         attention: Attention = "additive",
         regularizer: Regularizer | None = None,
         *,
-        dimensions: int = 300,
+        dimensions: int = 100,
         size: int | None = None,
         strength: float | None = None,
         random_state: int = 0,
