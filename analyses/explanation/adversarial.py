@@ -87,7 +87,7 @@ def exact_jsd(
     inside = (f >= bounds[0][:, None]) & (f <= bounds[1][:, None])
     best = one_word.masked_fill(~inside, 0.0).amax(1)
     for bound in bounds:
-        for part in torch.arange(z.shape[1]).split(max(1, _CELLS // z.numel())):
+        for part in torch.split(torch.arange(z.shape[1]), max(1, _CELLS // z.numel())):
             weight, crossing = _pairs(f, bound, mask, part)
             found = _two_word_jsd(alpha, weight, part).masked_fill(~crossing, 0.0)
             best = torch.maximum(best, found.amax((1, 2)))

@@ -113,8 +113,8 @@ def examine(
         texts: their words.
         tests: by name; no two may give a column of the same name.
         seed: of all that is drawn.
-        workers: batches to examine at once, with the threads of PyTorch each; more than one for models whose methods can
-            run side by side (those of a transformer cannot).
+        workers: batches to examine at once, with the threads of PyTorch each; more than one for models whose methods
+            can run side by side (those of a transformer cannot).
         advance: told how many more texts are done.
 
     Raises:
