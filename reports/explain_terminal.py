@@ -10,6 +10,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from analyses.explanation import FEWEST
 from reports.explain import ExplainResults, overall, verdict_rows
 from reports.explain_figures import SHARE, measure_name, with_unit
 from reports.format import interval, number, percent, rows_of
@@ -56,6 +57,8 @@ def _verdicts(results: ExplainResults, *, wide: bool) -> Table:
         sides = f"{_value(row['number']['mean'], unit)}{mark}{between}vs {_value(row['floor']['mean'], unit)}{mark}"
         difference = _value(row["difference"], unit, sign=True)
         verdict, style = _MARKS.get(row["verdict"], (row["verdict"], ""))
+        if row["n"] < FEWEST:
+            verdict = f"? n = {row['n']}"
         table.add_row(
             Text(row["test"]),
             Text(row["question"] if wide else row["question"].partition(" (")[0]),

@@ -58,7 +58,7 @@ class Explain:
     """Leave out shorter texts. (Jain & Wallace: 6.)"""
 
     max_words: OptionalNumber = None
-    """Leave out longer texts."""
+    """Leave out longer texts. What some tests take grows with the square of the length."""
 
     limit: OptionalNumber = None
     """Test on so many texts only, drawn by a hash. Training is not limited."""
@@ -111,9 +111,6 @@ class Explain:
 
     special: Literal["keep", "renormalise"] = "keep"
     """Attention to special tokens: keep it and move weights among words only, or scale it along with them."""
-
-    level: Literal["word", "piece"] = "word"
-    """What gets and loses attention: words, or word pieces."""
 
     score: Annotated[str, arg(metavar="KIND")] = "weight"
     """What is taken as a word's importance where words are ranked: weight, norm, attnresln, rollout, …, see analyze
@@ -176,6 +173,10 @@ class Explain:
             raise UsageError(f"the cache {cache} would be in the results folder {out}; choose another --cache or --out")
         if cache.exists() and not cache.is_dir():
             raise UsageError(f"the cache {cache} is not a folder; choose another --cache")
+        try:
+            cache.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UsageError(f"cannot create the cache {cache} ({error.strerror}); choose another --cache") from error
         from reports import RunFolder, write_report
         from scripts.explaining import Explaining
 

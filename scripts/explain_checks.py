@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from corpora_loaders import CorpusError
+from scripts.builtin import DEMO
 from scripts.errors import UsageError
 from scripts.options import check_seed
 
@@ -22,6 +23,16 @@ TRAINING_TESTS = ("seeds", "guided", "imitation", "regularizers")
 
 CLASSIFIER_TESTS = ("guided", "regularizers")
 """For the small classifiers trained here, not for transformers."""
+
+_USED_BY = {
+    "seeds": ("seeds",),
+    "lambdas": ("imitation",),
+    "divergence": ("imitation",),
+    "adversary_epochs": ("imitation",),
+    "draws": ("permutation", "regularizers"),
+    "steps": ("adversarial",),
+}
+"""Options that are about some tests only."""
 
 REGULARIZERS = ("concat", "residual", "tying", "mlm", "conicity")
 
@@ -44,7 +55,8 @@ def check(options: Explain) -> None:
         if not options.test:
             raise UsageError("--test FILE is missing; or --finetune, to train the model on --data first")
         if options.data or options.dev:
-            raise UsageError("--data and --dev are for training; add --finetune, or give --test alone")
+            again = "" if is_saved(options.model or "") else "add --finetune, or "
+            raise UsageError(f"--data and --dev are for training; {again}give --test alone")
     if options.finetune and options.model is None:
         raise UsageError("--finetune is for a transformer: --model MODEL")
     _check_kind(options)
@@ -53,6 +65,7 @@ def check(options: Explain) -> None:
         raise UsageError(f"--tests {impossible[0][0]}: {impossible[0][1]}")
     if len(impossible) == len(options.chosen()):
         raise UsageError("none of the tests can be run here")
+    _check_effect(options, {*options.chosen()} - {name for name, _ in impossible})
     options.chosen_heads()
     for name in ("min_words", "max_words", "limit", "dimensions", "min_count", "layer", "epochs", "seeds", "draws",
                  "adversary_epochs"):  # fmt: skip
@@ -77,9 +90,16 @@ def check(options: Explain) -> None:
 
 def _check_kind(options: Explain) -> None:
     """Refuse options of a transformer for a small classifier, and the other way round."""
-    transformer = ("revision", "layer", "query", "heads", "special", "level", "score")
+    transformer = ("revision", "layer", "query", "heads", "special", "score")
     classifier = ("encoder", "attention", "regularizer", "strength", "vectors", "dimensions", "min_count")
     saved = options.model is not None and is_saved(options.model)
+    if options.model is not None and (Path(options.model) / "run.json").exists():
+        folder = options.model
+        raise UsageError(
+            f"{folder} is a results folder; its model is {folder}/classifier.safetensors or {folder}/model"
+        )
+    if options.revision and (options.model == DEMO or Path(options.model or "").is_dir()):
+        raise UsageError("--revision is for models on the Hub")
     if saved and options.finetune:
         raise UsageError("--finetune is for transformers, not for a saved classifier")
     for name in transformer if options.model is None or saved else ():
@@ -90,8 +110,27 @@ def _check_kind(options: Explain) -> None:
             raise UsageError(
                 f"--{name.replace('_', '-')} is for the classifiers that are trained here, not for --model"
             )
+    if options.vectors and options.dimensions != type(options).dimensions:
+        raise UsageError("--dimensions is for random embeddings; with --vectors it is theirs")
     if options.strength is not None and options.regularizer not in ("tying", "mlm", "conicity"):
         raise UsageError("--strength is for --regularizer tying, mlm or conicity")
+
+
+def _check_effect(options: Explain, tests: set[str]) -> None:
+    """Refuse options that would change nothing."""
+    for name, needed in _USED_BY.items():
+        if getattr(options, name) != getattr(type(options), name) and not tests & set(needed):
+            raise UsageError(f"--{name.replace('_', '-')} is for --tests {' or '.join(needed)}")
+    for name in ("epochs", "learning_rate"):
+        if getattr(options, name) is not None and not options.trains():
+            raise UsageError(f"--{name.replace('_', '-')} is for training, and nothing is trained in this run")
+    if options.text_column == options.label_column:
+        raise UsageError("--text-column and --label-column cannot be the same")
+    files = [Path(name) for given in (options.data, options.test, options.dev) for name in given or ()]
+    if not any({".csv", ".tsv", ".json", ".jsonl", ".zip"} & set(file.suffixes) for file in files):
+        for name in ("text_column", "label_column"):
+            if getattr(options, name) != getattr(type(options), name):
+                raise UsageError(f"--{name.replace('_', '-')} is for .csv, .tsv and .jsonl")
 
 
 def left_out(options: Explain) -> list[tuple[str, str]]:

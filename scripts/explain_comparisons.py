@@ -9,10 +9,31 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
-from analyses.explanation import Bootstrap, Given, Reading, divergences, quality, reading, seed_variance, uniform_rows
-from extractors import Attend, probabilities
+from analyses.explanation import (
+    OVERALL,
+    Bootstrap,
+    Given,
+    Reading,
+    Test,
+    correlation,
+    divergences,
+    exact,
+    permutation,
+    quality,
+    reading,
+    removal,
+    seed_variance,
+    single_token,
+    single_weight,
+    solvable,
+    summarise,
+    uniform_rows,
+)
+from extractors import Attend, AttentionModel, probabilities
 from probes.classifiers import LAMBDAS, CrossEntropy, Imitation, Trainable
+from scripts.explain_checks import REGULARIZERS
 from scripts.explain_models import Classifiers, Transformers, words_and_classes
 from scripts.labelled_data import words_of
 from scripts.trainings import Job
@@ -22,6 +43,13 @@ if TYPE_CHECKING:
 
 
 Column = npt.NDArray[np.float64]
+
+
+REGULARISED = (
+    "correct", "conicity", "tau_gradient", "tau_loo", "permutation_tvd", "permutation_flip", "exact_jsd",
+    "single_attention_top_flip", "removal_attention", "single_token_std", "top_token_agrees",
+)  # fmt: skip
+"""Columns that are compared between regularisers."""
 
 
 class Scores:
@@ -201,6 +229,46 @@ class Comparisons:
             found = probabilities(models[f"guided by {name}"], run.words, attend).numpy()
             columns[f"guided_{name}_correct"] = run.scores.add(f"guided by {name}", "guided", found)
         run.add("guided", columns)
+
+    def regularizers(self, source: Classifiers) -> pd.DataFrame:
+        """Every regulariser under the tests that need no other model: ``regularizer, measure, n, mean, low, high``."""
+        run, own, jobs = self.run, self.run.options, []
+        for name in (None, *REGULARIZERS):
+            if (name or "none") != own.regularizer:
+                make = partial(source.make, regularizer=name)
+                try:
+                    make(own.seed)
+                except ValueError as error:
+                    run.left_out.append((f"regularizer {name}", str(error)))
+                    continue
+                jobs.append(self.job(name or "none", "regularizer", own.seed, make=make))
+        with run.stages("train regularisers"):
+            models = run.trainings(jobs, "train regularisers")
+        tables: dict[str, pd.DataFrame] = {own.regularizer: self._with_all_measures(run.model)}
+        for name, model in models.items():
+            tables[name] = self._with_all_measures(model)
+            run.scores.add(name, "regularizer", reading(model, run.words).probabilities)
+        parts = []
+        for name in ("none", *REGULARIZERS):
+            if name not in tables:
+                continue
+            columns = [column for column in REGULARISED if column in tables[name]]
+            rows = summarise(tables[name], {"regularizers": columns}, run.model.classes, run.bootstrap)
+            overall = rows.loc[rows["predicted"] == OVERALL, ["measure", "n", "mean", "low", "high"]]
+            parts.append(overall.replace({"measure": {"correct": "accuracy"}}).assign(regularizer=name))
+        return pd.concat(parts)[["regularizer", "measure", "n", "mean", "low", "high"]].reset_index(drop=True)
+
+    def _with_all_measures(self, model: AttentionModel) -> pd.DataFrame:
+        tests: dict[str, Test] = {
+            "correlation": correlation,
+            "permutation": partial(permutation, draws=self.run.options.draws),
+            "erasure": single_weight,
+            "removal": removal,
+            "single-token": single_token,
+        }
+        if solvable(model):
+            tests["adversarial"] = partial(exact, epsilon=self.run.options.epsilon)
+        return self.run.examined(model, tests, "examine regularisers", {})
 
 
 def digest(texts: Any) -> str:

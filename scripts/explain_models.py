@@ -8,18 +8,28 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 from safetensors import SafetensorError
 
-from analyses.explanation import solvable
 from corpora_loaders import CorpusError, load_vectors
 from extractors import ModelError, TransformerAttention, load_classifier
 from extractors.loading import load_tokenizer
-from probes.classifiers import FINE_TUNING, IMITATION, PUBLISHED, AttentionClassifier, ClassifierRecipe, Vocabulary
+from probes.classifiers import (
+    FINE_TUNING,
+    IMITATION,
+    PUBLISHED,
+    AttentionClassifier,
+    ClassifierRecipe,
+    Vocabulary,
+    cosine_to_mean,
+)
 from scripts.builtin import DEMO, DEMO_NAME, check_demo, model_location
+from scripts.errors import UsageError
 from scripts.labelled_data import Data, words_of
 
 if TYPE_CHECKING:
+    from analyses.explanation import Rows, Test, TextBatch
     from corpora_loaders import LabelledTexts
     from extractors import AttentionModel, Words
     from scripts.explain import Explain
@@ -49,13 +59,19 @@ class Classifiers:
         self.classes = data.train.classes
         words = (word for texts in data.roles().values() for text in texts for word in text.words)
         self.vectors = None if options.vectors is None else load_vectors(options.vectors, words)
+        if self.vectors is not None and not len(self.vectors.array):
+            raise CorpusError("not one word of the texts has a vector in it", file=options.vectors)
         self.vocabulary = Vocabulary.of(words_of(data.train), min_count=options.min_count, vectors=self.vectors)
 
     def make(self, seed: int, *, encoder: str | None = None, regularizer: str | None = "base") -> AttentionClassifier:
-        """An untrained classifier; with another encoder or regulariser, if given."""
+        """An untrained classifier; with another encoder or regulariser, if given.
+
+        Raises:
+            ValueError: states of the size that it needs are not possible.
+        """
         own = self.options
         chosen = None if own.regularizer == "none" else own.regularizer
-        model = AttentionClassifier(
+        classifier = AttentionClassifier(
             encoder or own.encoder,  # type: ignore[arg-type]
             own.attention,
             chosen if regularizer == "base" else regularizer,  # type: ignore[arg-type]
@@ -63,7 +79,7 @@ class Classifiers:
             strength=own.strength if regularizer == "base" else None,
             random_state=seed,
         )
-        return model.build(self.vocabulary, self.classes, self.vectors)
+        return classifier.build(self.vocabulary, self.classes, self.vectors)
 
     def identity(self, model: AttentionClassifier) -> dict[str, Any]:
         """What the untrained model is made of."""
@@ -84,6 +100,7 @@ class Transformers:
 
     small = False
     seeds = 2
+    vectors = None
 
     def __init__(self, options: Explain, data: Data) -> None:
         self.options = options
@@ -101,21 +118,26 @@ class Transformers:
         if own.model == DEMO:
             check_demo(files)
         name = DEMO_NAME if own.model == DEMO else Path(str(own.model)).name or str(own.model)
+        heads = own.chosen_heads()
+        n_layers, n_heads = (getattr(model.config, f"num_{what}", 0) for what in ("hidden_layers", "attention_heads"))
+        if own.layer is not None and own.layer > n_layers > 0:
+            raise UsageError(f"{name} has the layers 1 to {n_layers}, not {own.layer}")
+        if heads != "all" and max(heads) >= n_heads > 0:
+            raise UsageError(f"{name} has the heads 1 to {n_heads}, not {max(heads) + 1}")
         try:
             return TransformerAttention(
                 model,
                 load_tokenizer(self.location, own.revision),
                 layer=-1 if own.layer is None else own.layer - 1,
                 query=own.query,
-                heads=own.chosen_heads(),
+                heads=heads,
                 special=own.special,
-                level=own.level,
                 score=own.score,
                 name=name,
                 files=files,
             )
         except ValueError as error:
-            raise ModelError(str(error)) from error
+            raise ModelError(str(error).replace("query='all'", "--query all")) from error
 
     def identity(self, model: TransformerAttention) -> dict[str, Any]:
         """What the untrained model is made of."""
@@ -146,7 +168,7 @@ def describe_model(model: AttentionModel) -> dict[str, Any]:
         scope = model.describe()
         heads = "all heads" if scope["heads"] == "all" else f"heads {', '.join(map(str, scope['heads']))}"
         rows = "the row of the first position" if scope["query"] == "cls" else "all rows"
-        shape = f"layer {scope['layer']}, {heads}, {rows}; special tokens: {scope['special']}; {scope['level']} level"
+        shape = f"layer {scope['layer']}, {heads}, {rows}; special tokens: {scope['special']}"
         files = {"revision": model.files.revision, "files": model.files.sha256}
         family = str(model.model.config.model_type)
         return {"name": model.name, "family": family, "shape": shape, "scope": scope, **files, **known}
@@ -163,11 +185,6 @@ def describe_model(model: AttentionModel) -> dict[str, Any]:
         "files": {},
         **known,
     }
-
-
-def exactly(model: AttentionModel) -> bool:
-    """Whether adversarial attention has an exact solution."""
-    return solvable(model)
 
 
 def readable(model: AttentionModel, texts: LabelledTexts) -> list[str | None]:
@@ -200,3 +217,23 @@ def _changed(recipe: ClassifierRecipe, epochs: int | None, learning_rate: float 
         epochs=recipe.epochs if epochs is None else epochs,
         learning_rate=recipe.learning_rate if learning_rate is None else learning_rate,
     )
+
+
+def states_test(model: AttentionModel) -> Test:
+    """What there is to know of the states that a kind of model attends to."""
+    return null_space if isinstance(model, TransformerAttention) else conicity
+
+
+def conicity(batch: TextBatch) -> Rows:
+    """Mean cosine of the words' states with their mean, by text; NaN for no words (Mohankumar et al. 2020)."""
+    cosines = cosine_to_mean(batch.state.memory["hidden"], batch.mask).double().sum(1).numpy()
+    words = batch.mask.sum(1).numpy()
+    return {"conicity": np.where(words > 0, cosines / np.maximum(words, 1), np.nan)}
+
+
+def null_space(batch: TextBatch) -> Rows:
+    """Share of the heads whose value vectors have a lower rank than there are positions (Brunner et al. 2020)."""
+    model = batch.model
+    assert isinstance(model, TransformerAttention)  # noqa: S101 the caller looked
+    positions = batch.state.memory["mask"].sum(1, keepdim=True)
+    return {"null_space": (model.value_rank(batch.state) < positions).double().mean(1).numpy()}

@@ -16,6 +16,7 @@ from scripts.record import describe_command, describe_corpus
 if TYPE_CHECKING:
     from scripts.explaining import Explaining
 
+_NAMES = {"train": "training texts", "dev": "dev texts", "test": "tested texts"}
 _MANY_UNKNOWN = 0.25
 _MUCH_OVERLAP = 0.05
 _FEW_TEXTS = 200
@@ -43,7 +44,8 @@ def describe(run: Explaining, arguments: Sequence[str], out: Path) -> dict[str, 
             "words": sum(map(len, data.test)),
             "unknown_words": _unknown(run),
             "skipped": [
-                {"id": text.id, "file": text.file, "line": text.line, "reason": why} for text, why in run.skipped
+                {"id": text.id, "role": role, "file": text.file, "line": text.line, "reason": why}
+                for role, text, why in run.skipped
             ],
         },
         "texts": {
@@ -79,7 +81,8 @@ def facts(run: Explaining) -> Iterator[str]:
         yield f"{verb} {len(texts):,} texts{held} ({balance})"
     if run.source is not None and run.options.trains():
         recipe = run.source.recipe
-        yield f"{recipe.epochs} epochs, {recipe.batch_size} texts a step, learning rate {recipe.learning_rate:g}"
+        epochs = f"{recipe.epochs} epoch{'s' if recipe.epochs > 1 else ''}"
+        yield f"{epochs}, {recipe.batch_size} texts a step, learning rate {recipe.learning_rate:g}"
     if run.options.vectors:
         yield f"word vectors: {run.options.vectors.name}"
 
@@ -91,10 +94,18 @@ def notes(run: Explaining) -> Iterator[str]:
         yield f"Tested on {len(data.test):,} of {data.read:,} texts, drawn by a hash of their ids (--limit)."
     for role, (short, long) in data.lengths.items():
         if short or long:
-            named = "training" if role == "train" else role
-            yield f"Left out of the {named} texts: {short:,} too short, {long:,} too long."
-    if run.skipped:
-        yield f"Texts that the model cannot read, left out: {len(run.skipped):,} (see the report)."
+            yield f"{_NAMES[role].capitalize()} left out by length: {short:,} too short, {long:,} too long."
+    for role, texts in data.roles().items():
+        for remark in texts.remarks():
+            yield f"{_NAMES[role].capitalize()}: {remark[0].lower()}{remark[1:]}"
+        if unread := [why for other, _, why in run.skipped if other == role]:
+            yield f"{_NAMES[role].capitalize()} that the model cannot read, left out: {len(unread):,} (see the report)."
+    if run.source is not None and run.source.vectors is not None:
+        vectors = run.source.vectors
+        words = [word for text in data.test for word in text.words]
+        without = int((vectors.rows(words) < 0).sum())
+        yield f"Tested words without a vector: {without:,} of {len(words):,} ({without / len(words):.0%})."
+        yield from vectors.remarks()
     repeated = data.overlap()
     if repeated:
         yield f"Tested texts of more than three words that also occur word for word in training: {repeated:,}."
@@ -130,8 +141,13 @@ def _warnings(run: Explaining) -> Iterator[str]:
         yield f"{unknown / words:.0%} of the tested words are unknown to the model, which cannot tell them apart."
     if data.overlap() > _MUCH_OVERLAP * len(data.test):
         yield f"{data.overlap() / len(data.test):.0%} of the tested texts also occur word for word in training."
+    if data.overlap("dev") > _MUCH_OVERLAP * len(data.test):
+        share = data.overlap("dev") / len(data.test)
+        yield f"{share:.0%} of the tested texts also occur word for word among those that the epoch was chosen by."
+    if data.dev is not None and len(data.dev.classes) < 2:
+        yield "All dev texts have the same label: they cannot tell epochs apart, and the first was taken."
     if len(data.test) < _FEW_TEXTS:
-        yield f"Only {len(data.test)} texts were tested; intervals from so few say little."
+        yield f"Tested texts: only {len(data.test)}; intervals from so few say little."
     most = max(data.test.balance().values()) / len(data.test)
     if run.texts["correct"].mean() <= most:
         yield (

@@ -14,7 +14,6 @@ import pandas as pd
 import torch
 
 from analyses.explanation import (
-    OVERALL,
     Bootstrap,
     Test,
     by_gradient,
@@ -34,14 +33,16 @@ from analyses.explanation import (
     uniform_attention,
     verdicts,
 )
-from extractors import AttentionModel, TransformerAttention
-from probes.classifiers import AttentionClassifier, cosine_to_mean
+from corpora_loaders import AttentionologyError
+from extractors import AttentionModel
+from probes.classifiers import AttentionClassifier
 from probes.training import one_thread
 from reports import ExplainResults, Section, explain_table, write_explain
-from scripts.explain_checks import REGULARIZERS, is_saved, left_out
+from scripts.errors import UsageError
+from scripts.explain_checks import is_saved, left_out
 from scripts.explain_comparisons import Comparisons, Scores
 from scripts.explain_examples import examples
-from scripts.explain_models import Classifiers, Transformers, load_saved, readable, without_reasons
+from scripts.explain_models import Classifiers, Transformers, load_saved, readable, states_test, without_reasons
 from scripts.explain_record import describe, facts, notes
 from scripts.labelled_data import class_numbers, read_data, words_of
 from scripts.progress import Stages, progress_bar
@@ -53,11 +54,8 @@ if TYPE_CHECKING:
     from analyses.explanation import Rows, TextBatch
     from scripts.explain import Explain
 
-REGULARISED = (
-    "correct", "conicity", "tau_gradient", "tau_loo", "permutation_tvd", "permutation_flip", "exact_jsd",
-    "single_attention_top_flip", "removal_attention", "single_token_std", "top_token_agrees",
-)  # fmt: skip
-"""Columns that are compared between regularisers."""
+
+_NO_STEPS = "but for two classes and a linear classifier there is only the search by gradient, and --steps is 0"
 
 
 @dataclass
@@ -71,7 +69,7 @@ class Explaining:
         stages: the stopwatch.
 
     Attributes:
-        data: the texts; those that the model cannot read are in ``skipped`` with the reason.
+        data: the texts; those that the model cannot read are in ``skipped`` with role and reason.
         model: the one that is tested.
         texts: one row per tested text.
         groups: columns of each test.
@@ -84,7 +82,7 @@ class Explaining:
     folder: Path
     cache: Path
     stages: Stages
-    skipped: list[tuple[Any, str]] = field(default_factory=list)
+    skipped: list[tuple[str, Any, str]] = field(default_factory=list)
     groups: dict[str, list[str]] = field(default_factory=dict)
     curve: list[dict[str, Any]] = field(default_factory=list)
     adversary: str | None = None
@@ -108,16 +106,19 @@ class Explaining:
         self, arguments: Sequence[str], out: Path
     ) -> tuple[dict[str, Any], Section, Callable[[int], RenderableType]]:
         own, stages = self.options, self.stages
+        self._leave_out()
         self.model = self._base()
         self.words, self.labels = words_of(self.data.test), class_numbers(self.data.test, self.model.classes)
         self.bootstrap = Bootstrap(self.words, own.replicates, own.seed)
         self.scores = Scores(np.asarray(self.labels), self.bootstrap)
-        self.texts = self._examined(self.model, self._tests(), "examine", self.groups)
+        self.texts = self.examined(self.model, self._tests(), "examine", self.groups)
         self.scores.add("base", "base", reading(self.model, self.words).probabilities)
         if self.source is not None:
             Comparisons(self, self.source)()
         self._per_text_point()
-        regularizers = self._regularizers()
+        regularizers = pd.DataFrame()
+        if "regularizers" in self.chosen and isinstance(self.source, Classifiers):
+            regularizers = Comparisons(self, self.source).regularizers(self.source)
         with stages("tables and figures"):
             results = ExplainResults(
                 texts=self.texts,
@@ -142,6 +143,22 @@ class Explaining:
                 self._save(self.model)
         return run, section, lambda width: explain_table(results, width=width)
 
+    def _leave_out(self) -> None:
+        """Tests that turn out to be impossible with these texts and this model.
+
+        Raises:
+            UsageError: nothing is left.
+        """
+        source = self.source
+        searched = isinstance(source, Transformers) or (isinstance(source, Classifiers) and len(source.classes) > 2)
+        if "adversarial" in self.chosen and searched and not self.options.steps:
+            self.chosen.remove("adversarial")
+            self.left_out.append(("adversarial", _NO_STEPS))
+        if not self.chosen:
+            raise UsageError("; ".join(f"--tests {name}: {why}" for name, why in self.left_out))
+        if "uniform" in self.chosen and not self.options.trains():
+            self.left_out.append(("uniform, trained with it", "nothing is trained in this run"))
+
     def _source(self) -> Classifiers | Transformers | None:
         """How models are made; None: a saved one is taken."""
         if self.options.model is None:
@@ -155,10 +172,15 @@ class Explaining:
             model: Any = load_saved(own.model or "")
         else:
             with stages("load the model"):
-                model = source.make(own.seed)
+                try:
+                    model = source.make(own.seed)
+                except ValueError as error:
+                    if isinstance(error, AttentionologyError):
+                        raise
+                    raise UsageError(str(error)) from error
         for role, texts in self.data.roles().items():
             reasons = readable(model, texts)
-            self.skipped += [(text, why) for text, why in zip(texts, reasons, strict=True) if why]
+            self.skipped += [(role, text, why) for text, why in zip(texts, reasons, strict=True) if why]
             setattr(self.data, role, without_reasons(texts, reasons))
         if source is None or not own.trains():
             return model
@@ -173,6 +195,9 @@ class Explaining:
             adversaries["exact"] = partial(exact, epsilon=own.epsilon)
         if own.steps:
             adversaries["gradient"] = partial(by_gradient, epsilon=own.epsilon, steps=own.steps)
+        if "adversarial" in self.chosen and not adversaries:  # a saved classifier of more classes
+            self.chosen.remove("adversarial")
+            self.left_out.append(("adversarial", _NO_STEPS))
         tests: dict[str, Test] = {
             "correlation": correlation,
             "permutation": partial(permutation, draws=own.draws),
@@ -183,20 +208,14 @@ class Explaining:
             "single-token": single_token,
             "eraser": rationales,
         }
-        if "adversarial" in self.chosen and not adversaries:
-            self.chosen.remove("adversarial")
-            self.left_out.append(("adversarial", "without steps of Adam there is no way to search (--steps)"))
         return {name: test for name, test in tests.items() if name in self.chosen}
 
-    def _examined(
+    def examined(
         self, model: AttentionModel, tests: Mapping[str, Test], label: str, groups: dict[str, list[str]]
     ) -> pd.DataFrame:
         """Per-text table of one model; the columns of each test are noted in ``groups``."""
         wrapped = {name: _noted(name, test, groups) for name, test in tests.items()}
-        if isinstance(model, AttentionClassifier):
-            wrapped["states"] = _noted("states", conicity, groups)
-        elif isinstance(model, TransformerAttention):
-            wrapped["states"] = _noted("states", null_space, groups)
+        wrapped["states"] = _noted("states", states_test(model), groups)
         ids = [text.id for text in self.data.test]
         with self.stages(label), progress_bar(label, len(ids), unit="texts") as advance:
             table = examine(
@@ -234,62 +253,11 @@ class Explaining:
             return pd.DataFrame()
         return flip_table(self.texts, ("attention", "gradient", "attention_gradient"))
 
-    def _regularizers(self) -> pd.DataFrame:
-        """Every regulariser under the tests that need no other model."""
-        if "regularizers" not in self.chosen or not isinstance(self.source, Classifiers):
-            return pd.DataFrame()
-        source, jobs = self.source, []
-        comparisons = Comparisons(self, source)
-        for name in (None, *REGULARIZERS):
-            if (name or "none") != self.options.regularizer:
-                make = partial(source.make, regularizer=name)
-                jobs.append(comparisons.job(name or "none", "regularizer", self.options.seed, make=make))
-        with self.stages("train regularisers"):
-            models = self.trainings(jobs, "train regularisers")
-        tables: dict[str, pd.DataFrame] = {self.options.regularizer: self._with_all_measures(self.model)}
-        for name, model in models.items():
-            tables[name] = self._with_all_measures(model)
-            self.scores.add(name, "regularizer", reading(model, self.words).probabilities)
-        parts = []
-        for name in ("none", *REGULARIZERS):
-            columns = [column for column in REGULARISED if column in tables[name]]
-            rows = summarise(tables[name], {"regularizers": columns}, self.model.classes, self.bootstrap)
-            own = rows.loc[rows["predicted"] == OVERALL, ["measure", "n", "mean", "low", "high"]]
-            parts.append(own.replace({"measure": {"correct": "accuracy"}}).assign(regularizer=name))
-        return pd.concat(parts)[["regularizer", "measure", "n", "mean", "low", "high"]].reset_index(drop=True)
-
-    def _with_all_measures(self, model: AttentionModel) -> pd.DataFrame:
-        tests: dict[str, Test] = {
-            "correlation": correlation,
-            "permutation": partial(permutation, draws=self.options.draws),
-            "erasure": single_weight,
-            "removal": removal,
-            "single-token": single_token,
-        }
-        if solvable(model):
-            tests["adversarial"] = partial(exact, epsilon=self.options.epsilon)
-        return self._examined(model, tests, "examine regularisers", {})
-
     def _save(self, model: Any) -> None:
         if isinstance(model, AttentionClassifier):
             model.save(self.folder / "classifier.safetensors")
         elif self.options.finetune:
             model.save(self.folder / "model")
-
-
-def conicity(batch: TextBatch) -> Rows:
-    """Mean cosine of the words' states with their mean, by text; NaN for no words (Mohankumar et al. 2020)."""
-    cosines = cosine_to_mean(batch.state.memory["hidden"], batch.mask).double().sum(1).numpy()
-    words = batch.mask.sum(1).numpy()
-    return {"conicity": np.where(words > 0, cosines / np.maximum(words, 1), np.nan)}
-
-
-def null_space(batch: TextBatch) -> Rows:
-    """Share of the heads whose value vectors have a lower rank than there are positions (Brunner et al. 2020)."""
-    model = batch.model
-    assert isinstance(model, TransformerAttention)  # noqa: S101 the caller looked
-    positions = batch.state.memory["mask"].sum(1, keepdim=True)
-    return {"null_space": (model.value_rank(batch.state) < positions).double().mean(1).numpy()}
 
 
 def _noted(name: str, test: Test, groups: dict[str, list[str]]) -> Test:

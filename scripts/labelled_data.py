@@ -42,9 +42,10 @@ class Data:
         found = {"train": self.train, "dev": self.dev, "test": self.test}
         return {role: texts for role, texts in found.items() if texts is not None}
 
-    def overlap(self) -> int:
-        """How many tested texts of more than three words also occur, word for word, in training."""
-        seen = set() if self.train is None else {text.words for text in self.train}
+    def overlap(self, role: str = "train") -> int:
+        """How many tested texts of more than three words also occur, word for word, in training (or dev)."""
+        others = self.roles().get(role)
+        seen = set() if others is None else {text.words for text in others}
         return sum(len(text) > 3 and text.words in seen for text in self.test)
 
 
@@ -75,12 +76,14 @@ def read_data(options: Explain) -> Data:
                 )
     held_out = []
     if "train" in given:
+        _check_classes(given["train"])
         for role, share in (("test", TESTED_SHARE), ("dev", DEV_SHARE)):
             if role not in given:
                 given[role], given["train"] = _cut(given["train"], share, options.seed, role)
                 held_out.append(role)
                 if not given[role] or not given["train"]:
-                    raise CorpusError(f"too few texts to hold some out ({role})", file=(options.data or ("",))[0])
+                    message = f"too few texts to hold some out as {role} texts; give others with --{role} FILE"
+                    raise CorpusError(message, file=(options.data or ("",))[0])
         _check_labels(given)
     test = given["test"]
     return Data(given.get("train"), given.get("dev"), _limited(test, options), len(test), lengths, tuple(held_out))
@@ -95,17 +98,21 @@ def _cut(texts: LabelledTexts, share: float, seed: int, role: str) -> tuple[Labe
 def _limited(test: LabelledTexts, options: Explain) -> LabelledTexts:
     if options.limit is None or len(test) <= options.limit:
         return test
-    order = np.argsort(sentence_keys([text.id for text in test], options.seed), kind="stable")
+    order = np.argsort(sentence_keys([" ".join(text.words) for text in test], options.seed), kind="stable")
     return test.subset(sorted(order[: options.limit].tolist()))
 
 
-def _check_labels(given: dict[str, LabelledTexts]) -> None:
-    classes = given["train"].classes
-    if len(classes) < 2:
+def _check_classes(train: LabelledTexts) -> None:
+    if len(train.classes) < 2:
         raise CorpusError(
-            f"all training texts have the label {classes[0]!r}; a classifier needs two classes",
-            file=given["train"].files[0].path,
+            f"all training texts have the label {train.classes[0]!r}; a classifier needs two classes",
+            file=train.files[0].path,
         )
+
+
+def _check_labels(given: dict[str, LabelledTexts]) -> None:
+    _check_classes(given["train"])
+    classes = given["train"].classes
     for role in ("dev", "test"):
         for text, label in zip(given[role], given[role].labels, strict=True):
             if label not in classes:

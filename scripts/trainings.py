@@ -23,7 +23,7 @@ from scripts.progress import progress_bar
 if TYPE_CHECKING:
     from extractors import Attend, Words
 
-_LAYOUT = 4
+_LAYOUT = 5
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,10 +10,11 @@ from analyses.explanation.measures import LN2, entropy, jsd, tvd, uniform
 from analyses.explanation.rationales import rationales
 from analyses.explanation.single_token import single_token
 from analyses.explanation.summary import OVERALL, Bootstrap, flip_table, quality, significant, summarise
-from analyses.explanation.verdict import RULES, Rule, verdicts
+from analyses.explanation.verdict import FEWEST, RULES, Rule, verdicts
 
 __all__ = [
     "EPSILON",
+    "FEWEST",
     "LN2",
     "OVERALL",
     "RULES",

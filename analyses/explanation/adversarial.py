@@ -54,7 +54,7 @@ def exact(batch: TextBatch, *, epsilon: float = EPSILON) -> Rows:
     best, ceiling = exact_jsd(
         (evidence[..., 1] - evidence[..., 0]).detach().double(),
         float((bias[1] - bias[0]).detach()),
-        batch.alpha[:, 0].double(),
+        _exactly_normalised(batch.alpha[:, 0]),
         batch.mask,
         epsilon,
     )
@@ -94,6 +94,13 @@ def exact_jsd(
     return best.clamp(min=0), one_word.amax(1).clamp(min=0)
 
 
+def _exactly_normalised(alpha: Float[Tensor, "*batch n"]) -> Float[Tensor, "*batch n"]:
+    """In float64, without the rounding of float32 sums; a text without words keeps its zeros."""
+    double = alpha.double()
+    total = double.sum(-1, keepdim=True)
+    return double / torch.where(total > 0, total, 1.0)
+
+
 def _pairs(
     f: Float[Tensor, "batch n"], bound: Float[Tensor, " batch"], mask: Bool[Tensor, "batch n"], part: Int[Tensor, " m"]
 ) -> tuple[Float[Tensor, "batch m n"], Bool[Tensor, "batch m n"]]:
@@ -117,7 +124,7 @@ def exact_attention(batch: TextBatch, place: int, *, epsilon: float = EPSILON) -
     assert isinstance(model, LinearAttentionModel)  # noqa: S101 the caller looked
     evidence, bias = model.evidence(batch.state)
     f = (evidence[place, :n, 1] - evidence[place, :n, 0] + bias[1] - bias[0]).detach().double()
-    alpha = batch.alpha[place, 0, :n].double()
+    alpha = _exactly_normalised(batch.alpha[place, 0, :n])
     p = torch.sigmoid(alpha @ f)
     tried = [alpha, *torch.eye(n, dtype=torch.float64)[(torch.sigmoid(f) - p).abs() <= epsilon]]
     for bound in (torch.logit(p - epsilon), torch.logit(p + epsilon)):

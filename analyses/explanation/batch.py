@@ -1,7 +1,7 @@
 """One pass over all texts: every test sees each batch once, and gives one row of numbers per text.
 
 Rows are what can be merged: those of two parts of a corpus are the rows of the whole. What is drawn at random for a
-text depends on its id, the seed and the test alone, so batching and order change nothing.
+text depends on its words, the seed and the test alone, so batching, order and names of files change nothing.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class TextBatch:
 
     def generator(self, place: int, purpose: str) -> np.random.Generator:
         """A source of random numbers for one text and purpose."""
-        return generator(self.ids[place], purpose, self.seed)
+        return generator(" ".join(self.texts[place]), purpose, self.seed)
 
     def decoded(self, alpha: Float[Tensor, "batch k rows n"]) -> Float[Tensor, "batch k classes"]:
         """Class probabilities under other attention."""
@@ -81,16 +81,22 @@ class TextBatch:
 Test = Callable[[TextBatch], Rows]
 
 
-def generator(text_id: str, purpose: str, seed: int) -> np.random.Generator:
+def generator(text: str, purpose: str, seed: int) -> np.random.Generator:
     """A source of random numbers that depends on these three alone."""
-    digest = hashlib.blake2b(f"{seed} {purpose} {text_id}".encode(), digest_size=16).digest()
+    digest = hashlib.blake2b(f"{seed} {purpose} {text}".encode(), digest_size=16).digest()
     return np.random.default_rng(int.from_bytes(digest, "little"))
 
 
 def read(model: AttentionModel, ids: Sequence[str], texts: Sequence[Words], seed: int = 0) -> TextBatch:
-    """Encode a batch and ask the model what it says."""
+    """Encode a batch and ask the model what it says.
+
+    Raises:
+        ValueError: the model pays attention to something else than words (pieces), which the tests could not follow.
+    """
     with torch.no_grad():
         state = model.encode(texts)
+        if state.mask.sum(-1).tolist() != [len(text) for text in texts]:
+            raise ValueError("these tests are about words: the model must pay attention to words (level='word')")
         logits = model.decode(state, state.alpha[:, None])[:, 0].double()
         return TextBatch(model, tuple(ids), state, logits.softmax(-1), model.scores(state), seed)
 

@@ -30,7 +30,7 @@ class Reading:
         probabilities: of the classes.
     """
 
-    attention: list[Float[ndarray, "rows _"]]
+    attention: list[Float[ndarray, "_ _"]]
     probabilities: Float[ndarray, "texts classes"]
 
     @property
@@ -54,7 +54,7 @@ def reading(
         attend: attention that takes the place of its own.
         advance: told how many more texts are done.
     """
-    attention: list[Float[ndarray, "rows _"]] = [np.zeros((0, 0), dtype=np.float32)] * len(texts)
+    attention: list[Float[ndarray, "_ _"]] = [np.zeros((0, 0), dtype=np.float32)] * len(texts)
     probabilities = np.zeros((len(texts), len(model.classes)))
     with torch.no_grad():
         for places in model.batches(texts):
@@ -80,7 +80,7 @@ class Given:
         attention: of each; shape (rows, words).
     """
 
-    def __init__(self, texts: Sequence[Words], attention: Sequence[Float[ndarray, "rows _"]]) -> None:
+    def __init__(self, texts: Sequence[Words], attention: Sequence[Float[ndarray, "_ _"]]) -> None:
         self._of = dict(zip(texts, attention, strict=True))
 
     def __call__(self, state: TextState) -> Float[Tensor, "batch rows n"]:
@@ -92,7 +92,7 @@ class Given:
         return padded([self._of[text] for text in state.texts], state.alpha.shape[-1]).to(state.alpha)
 
 
-def padded(attention: Sequence[Float[ndarray, "rows _"]], n: int) -> Float[Tensor, "batch rows n"]:
+def padded(attention: Sequence[Float[ndarray, "_ _"]], n: int) -> Float[Tensor, "batch rows n"]:
     """Attention of several texts with zeros up to n words."""
     rows = torch.zeros(len(attention), len(attention[0]), n)
     for place, own in enumerate(attention):

@@ -31,8 +31,9 @@ from probes.training import one_thread
 Attention = Literal["additive", "dot"]
 Regularizer = Literal["concat", "residual", "tying", "mlm", "conicity"]
 
-STRENGTHS = {"tying": 1.0, "mlm": 1.0, "conicity": 1.0}
-"""Default weight of the penalties, each per text, beside the cross-entropy of the text."""
+STRENGTHS = {"tying": 0.1, "mlm": 1.0, "conicity": 0.1}
+"""Default weight of the penalties, each per text, beside the cross-entropy of the text. With 1, tying and conicity cost
+an LSTM 6 and 11 points of accuracy on SST-2."""
 
 MASK_RATE = 0.15
 _BATCH_CELLS = 1 << 12  # words of a batch

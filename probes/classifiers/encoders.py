@@ -11,7 +11,6 @@ from typing import Literal
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 EncoderName = Literal["lstm", "cnn", "average", "none"]
 
@@ -21,6 +20,9 @@ KERNELS = (1, 3, 5, 7)
 class BiLSTM(nn.Module):
     """One layer in both directions.
 
+    Each is an LSTM over the padded batch, the second over texts turned round within their lengths, so that padding
+    always comes last and reaches nothing. On a CPU that takes half the time of packed sequences.
+
     Args:
         dimensions: of the embeddings.
         size: of the states, half of it for each direction.
@@ -28,15 +30,19 @@ class BiLSTM(nn.Module):
 
     def __init__(self, dimensions: int, size: int) -> None:
         super().__init__()
-        self.lstm = nn.LSTM(dimensions, size // 2, bidirectional=True, batch_first=True)
+        self.ahead = nn.LSTM(dimensions, size // 2, batch_first=True)
+        self.back = nn.LSTM(dimensions, size // 2, batch_first=True)
 
     def forward(
         self, embedded: Float[Tensor, "batch positions dim"], lengths: Int[Tensor, " batch"]
     ) -> Float[Tensor, "batch positions size"]:
         """States."""
-        packed = pack_padded_sequence(embedded, lengths, batch_first=True, enforce_sorted=False)
-        states: Tensor = pad_packed_sequence(self.lstm(packed)[0], batch_first=True, total_length=embedded.shape[1])[0]
-        return states
+        last = lengths[:, None] - 1
+        place = torch.arange(embedded.shape[1])
+        turned = torch.where(place <= last, last - place, place)[..., None]
+        ahead, _ = self.ahead(embedded)
+        back, _ = self.back(embedded.gather(1, turned.expand_as(embedded)))
+        return torch.cat([ahead, back.gather(1, turned.expand_as(back))], dim=-1)
 
 
 class CNN(nn.Module):

@@ -41,7 +41,7 @@ class Imitation:
     def __init__(
         self,
         probabilities: Float[ndarray, "texts classes"],
-        attention: Sequence[Float[ndarray, "rows _"]],
+        attention: Sequence[Float[ndarray, "_ _"]],
         strength: float,
         divergence: Divergence = "kl",
     ) -> None:

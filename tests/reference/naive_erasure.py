@@ -129,13 +129,13 @@ def places_in_order(model, text, text_id, draws):
     scores = importance(model, text)
     scores["ascending"] = -scores["attention"]
     orders = {name: [np.argsort(-s, kind="stable").tolist()] for name, s in scores.items()}
-    drawn = generator(text_id, "removal", 0).random((draws, len(text)))
+    drawn = generator(" ".join(text), "removal", 0).random((draws, len(text)))
     return orders | {"random": [np.argsort(-row).tolist() for row in drawn]}
 
 
 def single(model, text, text_id):
     values: dict[str, float] = {}
-    drawn = generator(text_id, "single weight", 0).integers(len(text) - 1, size=3)
+    drawn = generator(" ".join(text), "single weight", 0).integers(len(text) - 1, size=3)
     scores = importance(model, text)
     p = answer(model, text, model.weights(text))
     for name, nth in zip(MEASURES, drawn, strict=True):
@@ -193,7 +193,7 @@ def rationales(model, text, text_id, draws=2):
 
 def token(model, text, text_id):
     p = whole(model, text)
-    drawn = int(generator(text_id, "single token", 0).integers(len(text)))
+    drawn = int(generator(" ".join(text), "single token", 0).integers(len(text)))
     best = int(model.weights(text).mean(0).argmax())
     values: dict[str, float] = {}
     rows = len(model.query)
