@@ -305,7 +305,7 @@ def test_penalties_equal_the_naive_formulas():
             expected += strength * float(np.mean(per_word)) if len(text) else 0.0
         assert model.penalty(state, seeded()).item() == pytest.approx(expected, rel=1e-5)
     assert built().penalty(built().encode(TEXTS), seeded()).item() == 0
-    assert [built(regularizer=r).config["strength"] for r in REGULARIZERS] == [0, 0, 0, 1, 1, 1]
+    assert [built(regularizer=r).config["strength"] for r in REGULARIZERS] == [0, 0, 0, 0.1, 1, 0.1]
 
 
 def test_the_conicity_of_states_on_one_line_is_one():
