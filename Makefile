@@ -27,8 +27,9 @@ check: $(INSTALLED)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# Several processes of one thread each; several threads in each of them would wait for each other.
 test: check
-	$(BIN)/python -m pytest
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
 
 bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks.dependency
