@@ -67,7 +67,7 @@ MEASURES: dict[str, tuple[str, str]] = {
     "alone_top_token_agrees": ("same decision from the most attended word, read alone", SHARE),
     "alone_random_token_agrees": ("same decision from a random word, read alone", SHARE),
     "conicity": ("conicity of the states", "cosine"),
-    "null_space": ("heads whose values have fewer dimensions than the text words", SHARE),
+    "null_space": ("heads whose values have fewer dimensions than there are positions", SHARE),
 }
 for _name, _label in BEST.items():
     MEASURES |= {

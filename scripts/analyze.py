@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from rich.console import Console
 from tyro.conf import arg
 
 from corpora_loaders import Corpus, PlainText
 from scripts import clusters, coreference, dependency, norms, surface
 from scripts.builtin import DEMO, SAMPLE, load_encoder
+from scripts.closing import print_results
 from scripts.clusters import ClustersOptions
 from scripts.control import ControlOptions
 from scripts.coreference import CoreferenceOptions
@@ -25,7 +24,6 @@ from scripts.norms import NormsOptions
 from scripts.options import OptionalNumber, check_seed, default_folder
 from scripts.progress import Stages
 from scripts.record import (
-    closing_lines,
     describe_command,
     describe_corpus,
     describe_model,
@@ -178,7 +176,8 @@ class Analyze:
 
         with RunFolder(out, overwrite=self.overwrite) as folder:
             run, outcomes = self._analyze(folder.path, out, arguments)
-        self._show(run, outcomes, out)
+        parts = [(outcome.section.summary, outcome.show) for outcome in outcomes]
+        print_results(run, parts, out, as_json=self.json)
         return 0
 
     def chosen(self) -> list[str]:
@@ -274,15 +273,3 @@ class Analyze:
         if self.segments is None or len(corpus) >= self.segments:
             return []
         return [f"{self.segments:,} segments were asked for; the text gives {len(corpus):,}."]
-
-    def _show(self, run: dict[str, Any], outcomes: list[Outcome], out: Path) -> None:
-        from reports import WIDE, to_json
-
-        if self.json:
-            found = {name: table for outcome in outcomes for name, table in outcome.section.summary.items()}
-            print(to_json({"out": str(out), "run": run, **found}), end="")
-            return
-        console = Console(width=None if sys.stdout.isatty() else WIDE, highlight=False, markup=False, soft_wrap=False)
-        for place, outcome in enumerate(outcomes):
-            console.print(*([""] if place else []), outcome.show(console.width), sep="\n")
-        console.print("\n".join(closing_lines(run, out)), soft_wrap=True)

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from rich.console import Console
 from tyro.conf import arg
 
+from scripts.closing import print_results
 from scripts.errors import UsageError
 from scripts.explain_checks import TESTS, check
-from scripts.options import OptionalNumber, OptionalReal, default_folder
+from scripts.options import OptionalNumber, OptionalReal, cache_folder, default_folder
 from scripts.progress import Stages
-from scripts.record import closing_lines
 
 Encoder = Literal["lstm", "cnn", "average", "none"]
 Regularizer = Literal["none", "concat", "residual", "tying", "mlm", "conicity"]
@@ -46,7 +44,7 @@ class Explain:
     """Labelled texts to run the tests on. Default: a fifth of --data, held out."""
 
     dev: Annotated[tuple[str, ...] | None, arg(metavar="FILE [FILE ...]")] = None
-    """Labelled texts to choose the epoch by. Default: a tenth of --data, held out."""
+    """Labelled texts to choose the epoch by. Default: a tenth of the rest of --data, held out."""
 
     text_column: Annotated[str, arg(metavar="NAME")] = "text"
     """Column (or key) of the text in CSV, TSV and JSON Lines."""
@@ -168,22 +166,14 @@ class Explain:
         tested = self.test or self.data or ()
         named = default_folder(self.model or self.encoder, tested)
         out = self.out or named.with_name(f"explain-{named.name}")
-        cache = self.cache or out.parent / "cache"
-        if cache.resolve().is_relative_to(out.resolve()):
-            raise UsageError(f"the cache {cache} would be in the results folder {out}; choose another --cache or --out")
-        if cache.exists() and not cache.is_dir():
-            raise UsageError(f"the cache {cache} is not a folder; choose another --cache")
-        try:
-            cache.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise UsageError(f"cannot create the cache {cache} ({error.strerror}); choose another --cache") from error
+        cache = cache_folder(self.cache, out)
         from reports import RunFolder, write_report
         from scripts.explaining import Explaining
 
         with RunFolder(out, overwrite=self.overwrite) as folder:
             run, section, show = Explaining(self, folder.path, cache, Stages())(arguments, out)
             write_report(folder.path, run=run, sections=[section])
-        self._show(run, section, show, out)
+        print_results(run, [(section.summary, show)], out, as_json=self.json)
         return 0
 
     def chosen(self) -> list[str]:
@@ -213,13 +203,3 @@ class Explain:
         if not heads or min(heads) < 0 or len(set(heads)) < len(heads):
             raise UsageError("--heads takes numbers from 1, none of them twice, or all")
         return heads
-
-    def _show(self, run: dict[str, Any], section: Any, show: Any, out: Path) -> None:
-        from reports import WIDE, to_json
-
-        if self.json:
-            print(to_json({"out": str(out), "run": run, **section.summary}), end="")
-            return
-        console = Console(width=None if sys.stdout.isatty() else WIDE, highlight=False, markup=False, soft_wrap=False)
-        console.print(show(console.width))
-        console.print("\n".join(closing_lines(run, out)), soft_wrap=True)

@@ -94,8 +94,9 @@ class Comparisons:
         chosen = self.run.chosen
         if not self.run.options.trains():
             return
-        self._uniform_and_seeds(uniform="uniform" in chosen, seeds="seeds" in chosen)
-        if {"guided", "imitation"} & set(chosen):
+        if {"uniform", "seeds"} & set(chosen):
+            self._uniform_and_seeds(uniform="uniform" in chosen, seeds="seeds" in chosen)
+        if "imitation" in chosen:
             assert self.run.data.train is not None  # noqa: S101 there is training
             self.trained_on = words_of(self.run.data.train)
             with self.run.stages("read the training texts"):
@@ -175,7 +176,8 @@ class Comparisons:
         strengths = sorted({0.0, *(LAMBDAS if own.lambdas is None else own.lambdas)})
         jobs = []
         for strength in strengths:
-            job = self.job(f"λ = {strength:g}", "adversary", own.seed + 1)  # not the initial weights of the base
+            name = f"λ = {repr(strength).removesuffix('.0')}"
+            job = self.job(name, "adversary", own.seed + 1)  # not the initial weights of the base
             objective = Imitation(self.base.probabilities, self.base.attention, strength, own.divergence)
             identity = {**job.identity, "what": f"imitation {strength!r} {own.divergence}", "of": self._base_key()}
             jobs.append(job.changed(objective=objective, identity=identity, recipe=self.source.imitation, dev=None))

@@ -115,6 +115,10 @@ class Transformers:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             model, files = load_classifier(self.location, own.revision, labels=self.classes)
+            if own.finetune:  # also where the checkpoint has a head of this size
+                for child in model.children():
+                    if child is not model.base_model:
+                        child.apply(model._init_weights)
         if own.model == DEMO:
             check_demo(files)
         name = DEMO_NAME if own.model == DEMO else Path(str(own.model)).name or str(own.model)
@@ -136,12 +140,15 @@ class Transformers:
                 name=name,
                 files=files,
             )
-        except ValueError as error:
+        except ModelError as error:
             raise ModelError(str(error).replace("query='all'", "--query all")) from error
+        except ValueError as error:
+            raise UsageError(str(error)) from error
 
     def identity(self, model: TransformerAttention) -> dict[str, Any]:
         """What the untrained model is made of."""
-        return {"files": model.files.sha256, "revision": model.files.revision, **model.describe()}
+        scope = {name: value for name, value in model.describe().items() if name not in ("score", "fast")}
+        return {"files": model.files.sha256, "revision": model.files.revision, **scope}
 
 
 def load_saved(path: str) -> AttentionClassifier:
@@ -165,10 +172,7 @@ def describe_model(model: AttentionModel) -> dict[str, Any]:
         digest.update(tensor.detach().cpu().reshape(-1).contiguous().view(torch.uint8).numpy())
     known: dict[str, Any] = {"weights_sha256": digest.hexdigest(), "classes": list(model.classes)}
     if isinstance(model, TransformerAttention):
-        scope = model.describe()
-        heads = "all heads" if scope["heads"] == "all" else f"heads {', '.join(map(str, scope['heads']))}"
-        rows = "the row of the first position" if scope["query"] == "cls" else "all rows"
-        shape = f"layer {scope['layer']}, {heads}, {rows}; special tokens: {scope['special']}"
+        scope, shape = model.describe(), shape_of(model)
         files = {"revision": model.files.revision, "files": model.files.sha256}
         family = str(model.model.config.model_type)
         return {"name": model.name, "family": family, "shape": shape, "scope": scope, **files, **known}
@@ -185,6 +189,14 @@ def describe_model(model: AttentionModel) -> dict[str, Any]:
         "files": {},
         **known,
     }
+
+
+def shape_of(model: TransformerAttention) -> str:
+    """Where attention is replaced."""
+    scope = model.describe()
+    heads = "all heads" if scope["heads"] == "all" else f"heads {', '.join(map(str, scope['heads']))}"
+    rows = "the row of the first position" if scope["query"] == "cls" else "all rows"
+    return f"layer {scope['layer']}, {heads}, {rows}; special tokens: {scope['special']}"
 
 
 def readable(model: AttentionModel, texts: LabelledTexts) -> list[str | None]:
@@ -225,15 +237,19 @@ def states_test(model: AttentionModel) -> Test:
 
 
 def conicity(batch: TextBatch) -> Rows:
-    """Mean cosine of the words' states with their mean, by text; NaN for no words (Mohankumar et al. 2020)."""
-    cosines = cosine_to_mean(batch.state.memory["hidden"], batch.mask).double().sum(1).numpy()
+    """Mean cosine of the attended states with their mean, by text; NaN for no words (Mohankumar et al. 2020)."""
+    cosines = cosine_to_mean(batch.state.memory["attended"], batch.mask).double().sum(1).numpy()
     words = batch.mask.sum(1).numpy()
     return {"conicity": np.where(words > 0, cosines / np.maximum(words, 1), np.nan)}
 
 
 def null_space(batch: TextBatch) -> Rows:
-    """Share of the heads whose value vectors have a lower rank than there are positions (Brunner et al. 2020)."""
+    """Share of the heads in which other attention may give the very same output (Brunner et al. 2020).
+
+    That is, where there are more positions than the value vectors span, and one.
+    """
     model = batch.model
     assert isinstance(model, TransformerAttention)  # noqa: S101 the caller looked
     positions = batch.state.memory["mask"].sum(1, keepdim=True)
-    return {"null_space": (model.value_rank(batch.state) < positions).double().mean(1).numpy()}
+    # Other weights must have the same sum, too, which takes one more dimension.
+    return {"null_space": (model.value_rank(batch.state) + 1 < positions).double().mean(1).numpy()}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from extractors import TransformerAttention
 from probes.classifiers import AttentionClassifier
-from scripts.explain_models import describe_model
+from scripts.explain_models import describe_model, shape_of
 from scripts.labelled_data import words_of
 from scripts.record import describe_command, describe_corpus
 
@@ -38,7 +38,7 @@ def describe(run: Explaining, arguments: Sequence[str], out: Path) -> dict[str, 
             cache=str(run.cache),
         ),
         "model": describe_model(run.model),
-        "corpus": describe_corpus(data.test),
+        "corpus": {**describe_corpus(data.test), "counts": {**data.test.counts(), "sentences": data.read}},
         "sentences": {
             "read": len(data.test),
             "words": sum(map(len, data.test)),
@@ -46,6 +46,12 @@ def describe(run: Explaining, arguments: Sequence[str], out: Path) -> dict[str, 
             "skipped": [
                 {"id": text.id, "role": role, "file": text.file, "line": text.line, "reason": why}
                 for role, text, why in run.skipped
+                if role == "test"
+            ],
+            "skipped_elsewhere": [
+                {"id": text.id, "role": role, "file": text.file, "line": text.line, "reason": why}
+                for role, text, why in run.skipped
+                if role != "test"
             ],
         },
         "texts": {
@@ -90,13 +96,13 @@ def facts(run: Explaining) -> Iterator[str]:
 def notes(run: Explaining) -> Iterator[str]:
     """How the numbers came about, a sentence each."""
     own, data = run.options, run.data
-    if own.limit is not None and data.read > len(data.test):
-        yield f"Tested on {len(data.test):,} of {data.read:,} texts, drawn by a hash of their ids (--limit)."
+    if own.limit is not None and data.read > own.limit:
+        yield f"Tested on {len(data.test):,} of {data.read:,} texts, drawn by a hash of their words (--limit)."
     for role, (short, long) in data.lengths.items():
         if short or long:
             yield f"{_NAMES[role].capitalize()} left out by length: {short:,} too short, {long:,} too long."
     for role, texts in data.roles().items():
-        for remark in texts.remarks():
+        for remark in () if role in data.held_out else texts.remarks():  # of the file it was cut from, said there
             yield f"{_NAMES[role].capitalize()}: {remark[0].lower()}{remark[1:]}"
         if unread := [why for other, _, why in run.skipped if other == role]:
             yield f"{_NAMES[role].capitalize()} that the model cannot read, left out: {len(unread):,} (see the report)."
@@ -115,13 +121,13 @@ def notes(run: Explaining) -> Iterator[str]:
         yield f"The trained adversary in the verdicts is that with {adversary}, chosen on the training texts."
     if isinstance(run.model, TransformerAttention):
         yield (
-            f"Attention was changed in {describe_model(run.model)['shape']}. What else reaches the classifier (the "
+            f"Attention was changed in {shape_of(run.model)}. What else reaches the classifier (the "
             "residual stream, other rows and layers) stays, and still carries the words."
         )
         share = run.texts["null_space"].mean()
         yield (
             f"In {share:.0%} of texts × heads there are more positions than value vectors span; there, other attention "
-            "can give the very same output (Brunner et al. 2020)."
+            "may give the very same output (Brunner et al. 2020)."
         )
         if run.options.finetune:
             yield "Fine-tuned without dropout."

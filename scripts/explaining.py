@@ -34,7 +34,7 @@ from analyses.explanation import (
     verdicts,
 )
 from corpora_loaders import AttentionologyError
-from extractors import AttentionModel
+from extractors import AttentionModel, TransformerAttention
 from probes.classifiers import AttentionClassifier
 from probes.training import one_thread
 from reports import ExplainResults, Section, explain_table, write_explain
@@ -122,7 +122,7 @@ class Explaining:
         with stages("tables and figures"):
             results = ExplainResults(
                 texts=self.texts,
-                summary=summarise(self.texts, self.groups, self.model.classes, self.bootstrap),
+                summary=summarise(self.texts, self._measures(), self.model.classes, self.bootstrap),
                 verdicts=verdicts(self.texts, self.bootstrap, epsilon=own.epsilon),
                 models=pd.DataFrame(self.scores.rows),
                 flips=self._flips(),
@@ -178,6 +178,9 @@ class Explaining:
                     if isinstance(error, AttentionologyError):
                         raise
                     raise UsageError(str(error)) from error
+        if "eraser" in self.chosen and isinstance(model, TransformerAttention) and any(model.readable([()])):
+            self.chosen.remove("eraser")
+            self.left_out.append(("eraser", "it asks what the model says of no words, which this one cannot read"))
         for role, texts in self.data.roles().items():
             reasons = readable(model, texts)
             self.skipped += [(role, text, why) for text, why in zip(texts, reasons, strict=True) if why]
@@ -238,6 +241,13 @@ class Explaining:
         """Put what was found for each text into the table."""
         self.texts = self.texts.assign(**columns)
         self.groups.setdefault(test, []).extend(columns)
+
+    def _measures(self) -> dict[str, list[str]]:
+        """Columns of each test of which a mean says something: no numbers of classes, no probabilities of error."""
+        return {
+            test: [name for name in columns if not name.startswith("p_") and not name.endswith("_predicted")]
+            for test, columns in self.groups.items()
+        }
 
     def _per_text_point(self) -> None:
         """The adversaries of single texts, for the plane of the trained ones."""

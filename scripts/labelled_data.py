@@ -84,7 +84,7 @@ def read_data(options: Explain) -> Data:
                 if not given[role] or not given["train"]:
                     message = f"too few texts to hold some out as {role} texts; give others with --{role} FILE"
                     raise CorpusError(message, file=(options.data or ("",))[0])
-        _check_labels(given)
+        _check_labels(given, held_out)
     test = given["test"]
     return Data(given.get("train"), given.get("dev"), _limited(test, options), len(test), lengths, tuple(held_out))
 
@@ -110,11 +110,14 @@ def _check_classes(train: LabelledTexts) -> None:
         )
 
 
-def _check_labels(given: dict[str, LabelledTexts]) -> None:
+def _check_labels(given: dict[str, LabelledTexts], held_out: Sequence[str]) -> None:
     _check_classes(given["train"])
     classes = given["train"].classes
     for role in ("dev", "test"):
         for text, label in zip(given[role], given[role].labels, strict=True):
+            if label not in classes and role in held_out:
+                message = f"all texts of the class {label!r} are among those held out; give others with --{role} FILE"
+                raise CorpusError(message, file=text.file, line=text.line)
             if label not in classes:
                 raise CorpusError(
                     f"the label {label!r} does not occur in training, where there are: {listed(classes)}",

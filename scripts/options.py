@@ -47,3 +47,21 @@ def default_folder(model: str, corpus: Sequence[str]) -> Path:
     """Where results go if nobody says: ``runs/MODEL-CORPUS``."""
     names = [model.rstrip("/").rsplit("/", 1)[-1], *(Path(c).name.split(".", 1)[0] for c in corpus[:1])]
     return Path("runs") / re.sub(r"[^\w.-]+", "_", "-".join(names))
+
+
+def cache_folder(cache: Path | None, out: Path) -> Path:
+    """Where a command keeps what later runs may use: ``cache`` beside the results folder if nobody says.
+
+    Raises:
+        UsageError: it would be in the results folder, or cannot be made.
+    """
+    cache = cache or out.parent / "cache"
+    if cache.resolve().is_relative_to(out.resolve()):
+        raise UsageError(f"the cache {cache} would be in the results folder {out}; choose another --cache or --out")
+    if cache.exists() and not cache.is_dir():
+        raise UsageError(f"the cache {cache} is not a folder; choose another --cache")
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"cannot create the cache {cache} ({error.strerror}); choose another --cache") from error
+    return cache

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from rich.console import Console
 from tyro.conf import arg
 
 from corpora_loaders import CorpusError
 from scripts.builtin import DEMO, SAMPLE, corpus_path
+from scripts.closing import print_results
 from scripts.control import copies_of
 from scripts.errors import UsageError
-from scripts.options import OptionalNumber, OptionalReal, check_seed, default_folder
+from scripts.options import OptionalNumber, OptionalReal, cache_folder, check_seed, default_folder
 from scripts.progress import Stages
-from scripts.record import closing_lines
 
 CONTROLS = ("task", "random-init")
 _NAMES = ("attention", "attention+words", "words+distances")
@@ -152,11 +150,7 @@ class Probe:
         tested = self.test or (SAMPLE,)
         named = default_folder(self.model, tested)
         out = self.out or named.with_name(f"probe-{named.name}")
-        cache = self.cache or out.parent / "cache"
-        if cache.resolve().is_relative_to(out.resolve()):
-            raise UsageError(f"the cache {cache} would be in the results folder {out}; choose another --cache or --out")
-        if cache.exists() and not cache.is_dir():
-            raise UsageError(f"the cache {cache} is not a folder; choose another --cache")
+        cache = cache_folder(self.cache, out)
         from reports import RunFolder, write_report
         from scripts.probing import Probing
 
@@ -165,7 +159,7 @@ class Probe:
             run, section, show = probing(arguments, out)
             write_report(folder.path, run=run, sections=[section])
         probing.forget_checkpoints()
-        self._show(run, section, show, out)
+        print_results(run, [(section.summary, show)], out, as_json=self.json)
         return 0
 
     def chosen(self) -> list[str]:
@@ -235,16 +229,6 @@ class Probe:
         for file in [*(Path(f) for files in self.treebanks().values() for f in files), *map(archive_of, vectors)]:
             if not file.exists():
                 raise CorpusError("there is no such file", file=file)
-
-    def _show(self, run: dict[str, Any], section: Any, show: Any, out: Path) -> None:
-        from reports import WIDE, to_json
-
-        if self.json:
-            print(to_json({"out": str(out), "run": run, **section.summary}), end="")
-            return
-        console = Console(width=None if sys.stdout.isatty() else WIDE, highlight=False, markup=False, soft_wrap=False)
-        console.print(show(console.width))
-        console.print("\n".join(closing_lines(run, out)), soft_wrap=True)
 
 
 def _names(given: Sequence[str]) -> list[str]:

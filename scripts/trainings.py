@@ -70,8 +70,7 @@ class Trainings:
 
     Attributes:
         history: of all, see `probes.classifiers.train`, with ``model`` and ``role``.
-        found: how many were there already.
-        seconds: how long the others took together.
+        made, found: how many were trained, and how many were there already.
     """
 
     def __init__(self, cache: Path, *, workers: int) -> None:

@@ -60,6 +60,11 @@ class TextBatch:
         return self.state.alpha
 
     @property
+    def weights(self) -> Float[Tensor, "batch n"]:
+        """The attention to each word, mean over the rows; what `scores` may rank by other means."""
+        return self.alpha.mean(1)
+
+    @property
     def mask(self) -> Bool[Tensor, "batch n"]:
         """True at words."""
         return self.state.mask
@@ -140,7 +145,7 @@ def examine(
             "words": [len(text) for text in batch.texts],
             "predicted": batch.predicted,
             "probability": batch.probabilities.amax(-1).double().numpy(),
-            "max_attention": functional.pad(batch.scores, (0, 1)).amax(-1).double().numpy(),
+            "max_attention": functional.pad(batch.weights, (0, 1)).amax(-1).double().numpy(),
         }
         for name, test in tests.items():
             rows = test(batch)

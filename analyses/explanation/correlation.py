@@ -108,12 +108,15 @@ def leave_one_out(
 ) -> list[Column]:
     """TVD between what the model says of the text and of the text without each word (Jain & Wallace 2019, §3).
 
-    The word is deleted, not masked, and everything is computed anew.
+    The word is deleted, not masked, and everything is computed anew. NaN for a text of one word.
     """
-    shorter = [drop(text, place) for text in texts for place in range(len(text))]
-    if not shorter:
-        return [np.zeros(0) for _ in texts]
-    found = probabilities(model, shorter)
-    full = original.double().repeat_interleave(torch.tensor([len(text) for text in texts]), dim=0)
-    distances: list[Column] = np.split(tvd(found, full).numpy(), np.cumsum([len(text) for text in texts])[:-1])
+    longer = [place for place, text in enumerate(texts) if len(text) > 1]  # without its only word there is no text
+    shorter = [drop(texts[i], place) for i in longer for place in range(len(texts[i]))]
+    distances: list[Column] = [np.full(len(text), np.nan) for text in texts]
+    if shorter:
+        counts = [len(texts[i]) for i in longer]
+        full = original.double()[longer].repeat_interleave(torch.tensor(counts), dim=0)
+        found = tvd(probabilities(model, shorter), full).numpy()
+        for i, own in zip(longer, np.split(found, np.cumsum(counts)[:-1]), strict=True):
+            distances[i] = own
     return distances

@@ -143,7 +143,7 @@ def single_weight(batch: TextBatch) -> Rows:
     after = without(batch, torch.cat([top, drawn], dim=1))
     moved = jsd(before.expand_as(after), after)
     flipped = (after.argmax(-1) != before.argmax(-1)).double()
-    weights = batch.scores.double()[:, None]
+    weights = batch.weights.double()[:, None]
     difference = (weights * top).sum(-1) - (weights * drawn).sum(-1)
     values: dict[str, Tensor] = {}
     for m, name in enumerate(scored):
@@ -188,7 +188,7 @@ def removal(batch: TextBatch, *, draws: int = DRAWS) -> Rows:
     """
     words = batch.mask.sum(-1)
     before, empty = batch.probabilities.double(), without(batch, batch.mask[:, None])[:, 0]
-    weights = batch.scores.double()[:, None]
+    weights = batch.weights.double()[:, None]
     values = {
         "removal_never": (empty.argmax(-1) == before.argmax(-1)).double(),
         "all_zero_tvd": tvd(before, empty),

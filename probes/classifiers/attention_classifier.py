@@ -209,7 +209,14 @@ class AttentionClassifier(nn.Module):
             mask=mask,
             embeddings=embedded,
             word_of=torch.where((place >= 0) & (place < lengths[:, None] - 2), place, -1),
-            memory={"evidence": evidence, "hidden": hidden, "words": words, "ids": ids, "lengths": lengths},
+            memory={
+                "evidence": evidence,
+                "attended": attended,
+                "hidden": hidden,
+                "words": words,
+                "ids": ids,
+                "lengths": lengths,
+            },
         )
 
     def attention(self, state: TextState) -> tuple[Float[Tensor, "batch 1 n"], Bool[Tensor, "batch n"]]:

@@ -1,0 +1,39 @@
+"""What a command prints at its end."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+
+from scripts.record import closing_lines
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+Part = tuple[Mapping[str, Any], "Callable[[int], RenderableType]"]
+"""One part of the results: tables for JSON by name, and what to show in a terminal of some width."""
+
+
+def print_results(run: dict[str, Any], parts: Sequence[Part], out: Path, *, as_json: bool) -> None:
+    """Print results as tables with what was read and where they are, or as JSON.
+
+    Args:
+        run: the run record.
+        parts: of the results.
+        out: the results folder.
+        as_json: print JSON.
+    """
+    from reports import WIDE, to_json
+
+    if as_json:
+        found = {name: table for summary, _ in parts for name, table in summary.items()}
+        print(to_json({"out": str(out), "run": run, **found}), end="")
+        return
+    console = Console(width=None if sys.stdout.isatty() else WIDE, highlight=False, markup=False, soft_wrap=False)
+    for place, (_, show) in enumerate(parts):
+        console.print(*([""] if place else []), show(console.width), sep="\n")
+    console.print("\n".join(closing_lines(run, out)), soft_wrap=True)
