@@ -6,7 +6,7 @@ import hashlib
 import json
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -94,16 +94,23 @@ class Trainings:
         ):
             pending = [pool.submit(self._one, job, advance) for job in jobs]
             try:
+                wait(pending, return_when=FIRST_EXCEPTION)
+                for one in pending:
+                    if one.done():  # the one that failed, before those that still run
+                        one.result()
                 done = [one.result() for one in pending]
             except BaseException:
                 self._stop.set()  # or the pool would wait until all have been trained
                 pool.shutdown(cancel_futures=True)
                 raise
-        for job, (_, history) in zip(jobs, done, strict=True):
+        for job, (_, history, found) in zip(jobs, done, strict=True):
             self.history += [{"model": job.name, "role": job.role, **row} for row in history]
-        return {job.name: model for job, (model, _) in zip(jobs, done, strict=True)}
+            self.found += found
+            self.made += not found
+        return {job.name: model for job, (model, _, _) in zip(jobs, done, strict=True)}
 
-    def _one(self, job: Job, advance: Callable[..., None]) -> tuple[Trainable, list[dict[str, Any]]]:
+    def _one(self, job: Job, advance: Callable[..., None]) -> tuple[Trainable, list[dict[str, Any]], bool]:
+        """The model, its history, and whether it was in the cache."""
         model = job.make()
         path = self.cache / "classifiers" / f"{job.key(model)}.safetensors"
         shown, whole = 0, len(job.texts) * job.recipe.epochs
@@ -116,6 +123,7 @@ class Trainings:
             advance(done, f"{job.name}: {remark}")
 
         history = _load(path, model)
+        found = history is not None
         if history is None:
             try:
                 history = train(
@@ -131,11 +139,8 @@ class Trainings:
             except TrainingError as error:
                 raise TrainingError(f"{job.name}: {error}") from None
             _keep(path, model, history)
-            self.made += 1
-        else:
-            self.found += 1
         advance(whole - shown, job.name)
-        return model, history
+        return model, history, found
 
 
 def _keep(path: Path, model: Trainable, history: list[dict[str, Any]]) -> None:
