@@ -14,6 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from analyses.explanation import LN2
 from reports.drawing import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, STYLE, name_rows, ticks
 from reports.explain_plots import clipped, has_values, legend
 from reports.format import number
@@ -111,7 +112,7 @@ def with_unit(column: str) -> str:
 
 def adversarial_figure(texts: pd.DataFrame, *, title: str) -> Figure:
     """How far attention can move without moving the output: histogram over texts, with what bounds it."""
-    bins = np.linspace(0, math.log(2), 29).tolist()
+    bins = np.linspace(0, LN2, 29).tolist()
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(6.3, 2.9), layout="constrained")
         axes = figure.subplots()
@@ -121,7 +122,7 @@ def adversarial_figure(texts: pd.DataFrame, *, title: str) -> Figure:
         ]
         for column, label, style in drawn:
             if has_values(texts, column):
-                values = texts[column].dropna().clip(0, math.log(2)).to_numpy()
+                values = texts[column].dropna().clip(0, LN2).to_numpy()
                 weights = np.full(len(values), 100 / len(values))
                 axes.hist(values, bins=bins, weights=weights, label=f"{label}, n = {len(values):,}", **style)
         for column, label, dashes in (
@@ -131,7 +132,7 @@ def adversarial_figure(texts: pd.DataFrame, *, title: str) -> Figure:
             if has_values(texts, column):
                 mean = texts[column].mean()
                 axes.axvline(mean, color=BLACK, linewidth=1, linestyle=dashes, label=f"{label}, mean {number(mean)}")
-        axes.axvline(math.log(2), color=GREY, linewidth=1.4, label="ln 2, the bound of JSD")
+        axes.axvline(LN2, color=GREY, linewidth=1.4, label="ln 2, the bound of JSD")
         axes.set_xlim(0, 0.72)
         axes.grid(axis="y", color="#eeeeee", zorder=0)
         axes.set_axisbelow(True)

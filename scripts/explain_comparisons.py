@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +14,7 @@ import pandas as pd
 from analyses.explanation import (
     OVERALL,
     Bootstrap,
+    Column,
     Given,
     Reading,
     Test,
@@ -34,15 +35,12 @@ from analyses.explanation import (
 from extractors import Attend, AttentionModel, probabilities
 from probes.classifiers import LAMBDAS, CrossEntropy, Imitation, Trainable
 from scripts.explain_checks import REGULARIZERS
-from scripts.explain_models import Classifiers, Transformers, words_and_classes
-from scripts.labelled_data import words_of
+from scripts.explain_models import Classifiers, Transformers
+from scripts.labelled_data import class_numbers, words_of
 from scripts.trainings import Job
 
 if TYPE_CHECKING:
     from scripts.explaining import Explaining
-
-
-Column = npt.NDArray[np.float64]
 
 
 REGULARISED = (
@@ -116,25 +114,24 @@ class Comparisons:
         attended: str = "own",
     ) -> Job:
         """A model to train on the labels; ``attended`` names the attention for the cache."""
-        data = self.run.data
+        data, classes = self.run.data, self.source.classes or ()
         assert data.train is not None  # noqa: S101 there is training
-        texts, labels = words_and_classes(data.train, self.source.classes or ())
-        dev = None if data.dev is None else words_and_classes(data.dev, self.source.classes or ())
         makes: Callable[[int], Any] = make or self.source.make
         return Job(
             name=name,
             role=role,
             make=partial(makes, seed),
-            texts=texts,
-            objective=CrossEntropy(labels, len(self.source.classes or ())),
+            texts=words_of(data.train),
+            objective=CrossEntropy(class_numbers(data.train, classes), len(classes)),
             recipe=self.source.recipe,
             seed=seed,
-            identity={"what": "labels", "attention": attended, **self._data_identity()},
-            dev=dev,
+            identity={"what": "labels", "attention": attended, **self._data_identity},
+            dev=None if data.dev is None else (words_of(data.dev), class_numbers(data.dev, classes)),
             attend=attend,
             made_of=self.source.identity,
         )
 
+    @cached_property
     def _data_identity(self) -> dict[str, Any]:
         roles = self.run.data.roles()
         return {role: digest(roles[role]) for role in ("train", "dev") if role in roles}
@@ -153,15 +150,14 @@ class Comparisons:
             found = probabilities(models.pop("uniform"), run.words, uniform_rows).numpy()
             run.add("uniform", {"uniform_retrained_correct": run.scores.add("uniform", "uniform", found)})
         if seeds:
-            base = reading(run.model, run.words)
             readings = {name: reading(model, run.words) for name, model in models.items()}
-            run.add("seeds", seed_variance(base, list(readings.values())))
+            run.add("seeds", seed_variance(run.base, list(readings.values())))
             for name, other in readings.items():
                 run.scores.add(name, "seed", other.probabilities)
-                self._point("seed", name, np.nan, base, other)
+                self._point("seed", name, np.nan, other)
 
-    def _point(self, kind: str, name: str, strength: float, base: Reading, other: Reading) -> None:
-        shapes, outputs = divergences(base, other)
+    def _point(self, kind: str, name: str, strength: float, other: Reading) -> None:
+        shapes, outputs = divergences(self.run.base, other)
         jsd = float(np.nanmean(shapes)) if not np.isnan(shapes).all() else np.nan
         point = {"name": name, "lambda": strength, "jsd": jsd, "tvd": float(outputs.mean())}
         self.run.curve.append({"kind": kind, **point})
@@ -183,7 +179,7 @@ class Comparisons:
             jobs.append(job.changed(objective=objective, identity=identity, recipe=self.source.imitation, dev=None))
         with run.stages("train adversaries"):
             models = run.trainings(jobs, "train adversaries")
-        base, best = reading(run.model, run.words), (-1.0, jobs[0].name)
+        best = -1.0, jobs[0].name
         floor = float("nan")
         for strength, (name, model) in zip(strengths, models.items(), strict=True):
             shapes, outputs = divergences(self.base, reading(model, self.trained_on))
@@ -193,9 +189,9 @@ class Comparisons:
                 best = far, name
             on_test = reading(model, run.words)
             run.scores.add(name, "adversary", on_test.probabilities)
-            self._point("adversary", name, strength, base, on_test)
+            self._point("adversary", name, strength, on_test)
             if name == best[1]:
-                shapes, outputs = divergences(base, on_test)
+                shapes, outputs = divergences(run.base, on_test)
                 same = np.where(outputs <= own.epsilon, shapes, np.nan)
                 farthest = {"imitation_jsd": shapes, "imitation_tvd": outputs, "imitation_same_jsd": same}
         run.add("imitation", farthest)
@@ -249,7 +245,7 @@ class Comparisons:
         tables: dict[str, pd.DataFrame] = {own.regularizer: self._with_all_measures(run.model)}
         for name, model in models.items():
             tables[name] = self._with_all_measures(model)
-            run.scores.add(name, "regularizer", reading(model, run.words).probabilities)
+            run.scores.add(name, "regularizer", probabilities(model, run.words).numpy())
         parts = []
         for name in ("none", *REGULARIZERS):
             if name not in tables:
@@ -270,6 +266,8 @@ class Comparisons:
         }
         if solvable(model):
             tests["adversarial"] = partial(exact, epsilon=self.run.options.epsilon)
+        if model is self.run.model and tests.keys() <= set(self.run.chosen):
+            return self.run.texts  # all of it is there
         return self.run.examined(model, tests, "examine regularisers", {})
 
 

@@ -31,7 +31,7 @@ from scripts.labelled_data import Data, words_of
 if TYPE_CHECKING:
     from analyses.explanation import Rows, Test, TextBatch
     from corpora_loaders import LabelledTexts
-    from extractors import AttentionModel, Words
+    from extractors import AttentionModel
     from scripts.explain import Explain
 
 
@@ -216,11 +216,6 @@ def readable(model: AttentionModel, texts: LabelledTexts) -> list[str | None]:
 def without_reasons(texts: LabelledTexts, reasons: Sequence[str | None]) -> LabelledTexts:
     """The texts that can be read."""
     return texts.subset([place for place, reason in enumerate(reasons) if reason is None])
-
-
-def words_and_classes(texts: LabelledTexts, classes: Sequence[str]) -> tuple[list[Words], list[int]]:
-    """Words and 0-based class of each text."""
-    return words_of(texts), [list(classes).index(label) for label in texts.labels]
 
 
 def _changed(recipe: ClassifierRecipe, epochs: int | None, learning_rate: float | None) -> ClassifierRecipe:

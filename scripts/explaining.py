@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ import torch
 
 from analyses.explanation import (
     Bootstrap,
+    Reading,
     Test,
     by_gradient,
     correlation,
@@ -112,7 +113,7 @@ class Explaining:
         self.bootstrap = Bootstrap(self.words, own.replicates, own.seed)
         self.scores = Scores(np.asarray(self.labels), self.bootstrap)
         self.texts = self.examined(self.model, self._tests(), "examine", self.groups)
-        self.scores.add("base", "base", reading(self.model, self.words).probabilities)
+        self.scores.add("base", "base", self.base.probabilities)
         if self.source is not None:
             Comparisons(self, self.source)()
         self._per_text_point()
@@ -142,6 +143,11 @@ class Explaining:
             if self.source is not None:
                 self._save(self.model)
         return run, section, lambda width: explain_table(results, width=width)
+
+    @cached_property
+    def base(self) -> Reading:
+        """What the model makes of the tested texts."""
+        return reading(self.model, self.words)
 
     def _leave_out(self) -> None:
         """Tests that turn out to be impossible with these texts and this model.

@@ -1,7 +1,7 @@
 """May attention be read as an explanation? Tests of the attention of text classifiers."""
 
 from analyses.explanation.adversarial import EPSILON, by_gradient, exact, exact_attention, solvable
-from analyses.explanation.batch import Rows, Test, TextBatch, examine, read
+from analyses.explanation.batch import Column, Rows, Test, TextBatch, examine, read
 from analyses.explanation.comparison import Given, Reading, divergences, reading, seed_variance, uniform_rows
 from analyses.explanation.correlation import correlation, gradient_importance, kendall, leave_one_out
 from analyses.explanation.counterfactual import permutation, uniform_attention
@@ -19,6 +19,7 @@ __all__ = [
     "OVERALL",
     "RULES",
     "Bootstrap",
+    "Column",
     "Given",
     "Reading",
     "Rows",

@@ -8,8 +8,9 @@ from jaxtyping import Int
 from torch import Tensor
 
 from analyses.explanation.batch import Rows, TextBatch
+from analyses.explanation.comparison import uniform_rows
 from analyses.explanation.erasure import answers
-from analyses.explanation.measures import jsd, tvd, uniform
+from analyses.explanation.measures import jsd, tvd
 
 
 def permutation(batch: TextBatch, *, draws: int = 100) -> Rows:
@@ -50,7 +51,7 @@ def uniform_attention(batch: TextBatch) -> Rows:
         ``uniform_tvd`` of the output, ``uniform_flip`` (1: another class), ``uniform_jsd`` of the attention. NaN for
         texts of fewer than two words.
     """
-    even = uniform(batch.mask, batch.alpha.dtype)[:, None].expand_as(batch.alpha)
+    even = uniform_rows(batch.state)
     p, original = answers(batch, 1, lambda _: even[:, None])[:, 0], batch.probabilities.double()
     return single_words_out(
         batch,

@@ -12,12 +12,10 @@ from jaxtyping import Float
 from numpy import ndarray
 from sklearn.metrics import f1_score, roc_auc_score
 
+from analyses.explanation.batch import Column
 from analyses.explanation.correlation import SIGNIFICANT
 from analyses.resampling import poisson_weights
 from extractors.attention_model import Words
-
-Column = npt.NDArray[np.float64]
-
 
 OVERALL = "(all)"
 """In place of a predicted class: all texts."""
