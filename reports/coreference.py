@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from analyses.linguistic.coreference import BASELINES, POLICIES, REASONS, CoreferenceTables, Example, column_name
+from reports.coreference_contrasts import contrasts_figure, shown_contrasts
 from reports.coreference_figures import best_figure, distance_figure, heads_figure
 from reports.format import rows_of
 from reports.json_text import records
@@ -74,6 +75,8 @@ def write_coreference(folder: Path, results: CoreferenceResults, *, model: str =
         write_csv(found.groups, tables / "coreference_groups.csv")
     if len(found.contrasts):
         write_csv(found.contrasts, tables / "coreference_contrasts.csv")
+        write_csv(found.head_contrasts, tables / "coreference_head_contrasts.csv")
+        write_csv(found.largest_contrasts, tables / "coreference_largest_contrasts.csv")
     write_controls(results.controls, ("candidates", "type"), tables / "coreference_control.csv")
     title = f"{model} on {corpus}" if model else ""
     own = best_of(found.best, results.candidates)
@@ -85,6 +88,9 @@ def write_coreference(folder: Path, results: CoreferenceResults, *, model: str =
             "coreference_heads": heads_figure(found.cells, own, results.candidates, title=title),
             "coreference_distances": distance_figure(found.distances, own, results.candidates, title=title),
         }
+    largest = shown_contrasts(found, results.candidates)
+    if largest:
+        figures["coreference_contrasts"] = contrasts_figure(found, own, results.candidates, title=title)
     svgs = save_figures(folder, figures)
     other = found.best[found.best["candidates"] != results.candidates]
     if results.asked:  # whichever side they stand on, the candidates are the same
@@ -107,6 +113,7 @@ def write_coreference(folder: Path, results: CoreferenceResults, *, model: str =
             "choices": 2 * int(found.cells["layer"].max()) * int(found.cells["head"].max()),
             "published": results.published,
             "contrasts": rows_of(contrasts),
+            "largest": largest,
             "account": [(why, results.account[name]) for name, why in REASONS.items() if results.account.get(name)],
             "scored": scored,
             "told": dict(results.account),
@@ -121,6 +128,7 @@ def write_coreference(folder: Path, results: CoreferenceResults, *, model: str =
             "coreference_best": records(found.best),
             "coreference_baselines": records(found.baselines),
             "coreference_contrasts": records(found.contrasts),
+            "coreference_largest_contrasts": records(found.largest_contrasts),
             "coreference_examples": examples,
         },
     )

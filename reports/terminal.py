@@ -10,6 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from reports.coreference import CoreferenceResults, best_of, candidates_in_words
+from reports.coreference_contrasts import contrast_lines
 from reports.format import (
     best_direction,
     best_head,
@@ -186,6 +187,7 @@ def coreference_table(results: CoreferenceResults, *, width: int = WIDE) -> Tabl
             for row in rows_of(results.tables.contrasts)
             if row["candidates"] == results.candidates
         ),
+        *contrast_lines(results.tables, results.candidates),
         *(f"{fact[0].upper()}{fact[1:]}." for fact in results.map_facts if not fact.startswith("map “weight”")),
     ]
     table = Table(

@@ -233,6 +233,12 @@ class Documents(Corpus):
                 f"Of {found:,} documents of WinoBias only the right occupation is marked; the other was found by the "
                 "paper's list of forty."
             )
+            families = Counter(document.family for document in self.documents if document.family)
+            alone = sum(size == 1 for size in families.values())
+            remarks.append(
+                f"Sentences of WinoBias that differ in the pronoun alone are drawn and held out together: "
+                f"{len(families) - alone:,} pairs; {alone:,} sentences have no such partner."
+            )
         told = {
             "mentions_zero": "Mentions on empty nodes, without words: {}.",
             "mentions_discontinuous": "Mentions with gaps: {}.",

@@ -7,14 +7,18 @@ import re
 from collections import Counter
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
+from analyses.linguistic.coreference import DIRECTIONS, CoreferenceAccuracy
 from corpora_loaders import CorpusError
-from corpora_loaders.coreference import ANTI, PRO, TYPES, load_documents
+from corpora_loaders.coreference import ANTI, PRO, TYPES, Documents, load_documents
 from corpora_loaders.sample import SAMPLE_TREEBANK
+from extractors import extract, make_windows
 from scripts.cli import main
 from tests import tiny
+from tests.reference import naive
 
 
 @pytest.fixture(scope="module")
@@ -185,7 +189,57 @@ def test_groups_of_winobias(model, data_file, tmp_path, capsys):
     row = row_of(contrasts, candidates="preceding", first=PRO)
     assert row["difference"] == pytest.approx(row["first_correct"] / 807 - row["second_correct"] / 807, abs=0.01)
     assert row["difference_low"] < row["difference"] < row["difference_high"]
-    assert f"{PRO} " in capsys.readouterr().out
+    shown = " ".join(capsys.readouterr().out.split())
+    assert f"{PRO} " in shown
+    every = pd.read_csv(tmp_path / "run/tables/coreference_head_contrasts.csv")
+    assert len(every) == 3 * 4 * 2 * 3 * 4  # candidates, comparisons, directions, layers, heads
+    key = ["candidates", "direction", "layer", "head"]
+    for side in ("first", "second"):
+        beside = every.merge(groups, left_on=[*key, side], right_on=[*key, "group"])
+        assert len(beside) == len(every)
+        assert (beside[f"{side}_correct"] == beside["correct"]).all()
+    largest = pd.read_csv(tmp_path / "run/tables/coreference_largest_contrasts.csv")
+    top = row_of(largest[largest["rank"] == 1], candidates="preceding", first=PRO, higher=PRO)
+    of_all = every[(every["candidates"] == "preceding") & (every["first"] == PRO)]
+    assert top["difference"] == of_all["difference"].max() > 0
+    assert top["simultaneous_low"] < top["difference_low"] < top["difference_high"] < top["simultaneous_high"]
+    assert f"Largest differences, {PRO} minus {ANTI}: +{100 * top['difference']:.1f}" in shown
+    assert (tmp_path / "run/figures/coreference_contrasts.svg").stat().st_size > 1000
+    assert (tmp_path / "run/figures/coreference_contrasts.png").stat().st_size > 1000
+    page = " ".join((tmp_path / "run/report.html").read_text().split())
+    assert "The heads with the largest differences between groups" in page
+    assert "are drawn and held out together: 783 pairs; 18 sentences have no such partner" in page
+    summary = json.loads((tmp_path / "run/summary.json").read_text())
+    assert len(summary["coreference_largest_contrasts"]) == len(largest)
+
+
+def test_heads_of_the_demo_model_see_stereotypes(demo_encoder, data_file):
+    """Counted from maps of the plain model, by hand: of two occupations before the pronoun, which weighs more?"""
+    documents = [
+        document
+        for kind in ("pro", "anti")
+        for document in load_documents(data_file(f"coref/dev_type1_{kind}.v4_auto_conll"), limit=60).documents
+    ]
+    corpus = Documents(tuple(s for d in documents for s in d.sentences), documents=tuple(documents))
+    accuracy = CoreferenceAccuracy(corpus, demo_encoder.n_layers, demo_encoder.n_heads, replicates=50)
+    for batch in extract(demo_encoder, make_windows(demo_encoder, corpus)):
+        accuracy.update(batch)
+    table = accuracy.compute().head_contrasts
+    table = table[(table["candidates"] == "preceding") & (table["first"] == PRO)]
+    shape = len(DIRECTIONS), demo_encoder.n_layers, demo_encoder.n_heads
+    right = {PRO: np.zeros(shape, dtype=int), ANTI: np.zeros(shape, dtype=int)}
+    for document in documents:
+        for question in document.questions:
+            (good,) = (c.head for c in question.candidates if c.entity == question.anaphor.entity)
+            (bad,) = (c.head for c in question.candidates if c.entity != question.anaphor.entity)
+            pronoun = question.anaphor.head
+            maps = naive.word_map(demo_encoder.model, demo_encoder.tokenizer, document.words)[:, :, 1:-1, 1:-1]
+            right[document.labels[0]][0] += maps[:, :, pronoun, good] > maps[:, :, pronoun, bad]
+            right[document.labels[0]][1] += maps[:, :, good, pronoun] > maps[:, :, bad, pronoun]
+    assert table["first_correct"].tolist() == right[PRO].ravel().tolist()
+    assert table["second_correct"].tolist() == right[ANTI].ravel().tolist()
+    seen = row_of(table, direction="mention->antecedent", layer=2, head=4)
+    assert seen["simultaneous_low"] > 0.1
 
 
 def test_every_kind_of_map(model, tmp_path):

@@ -5,6 +5,7 @@ from analyses.linguistic.coreference.agreement import source_of_agreement
 from analyses.linguistic.coreference.antecedents import DIRECTIONS
 from analyses.linguistic.coreference.baselines import BASELINES, column_name
 from analyses.linguistic.coreference.choices import POLICIES, REASONS, account
+from analyses.linguistic.coreference.contrasts import STEREOTYPES
 from analyses.linguistic.coreference.examples import Example, examples_of
 from analyses.linguistic.coreference.tables import CoreferenceTables
 
@@ -13,6 +14,7 @@ __all__ = [
     "DIRECTIONS",
     "POLICIES",
     "REASONS",
+    "STEREOTYPES",
     "CoreferenceAccuracy",
     "CoreferenceTables",
     "Example",

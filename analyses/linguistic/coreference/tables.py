@@ -13,8 +13,9 @@ from analyses.linguistic.best_head import best_head, cells, drawn, heldout, inte
 from analyses.linguistic.coreference.antecedents import DIRECTIONS
 from analyses.linguistic.coreference.baselines import BASELINES, column_name
 from analyses.linguistic.coreference.choices import POLICIES
+from analyses.linguistic.coreference.contrasts import CONTRASTS, contrast_tables
 from analyses.linguistic.outcomes import Counts
-from corpora_loaders.coreference import ANTI, FEMININE, MASCULINE, PRO, TYPES
+from corpora_loaders.coreference import TYPES
 
 ALL = "all"
 
@@ -23,14 +24,6 @@ SENTENCE_BINS = (0, 1, 2, 3)
 
 WORD_BINS = (1, 6, 11, 21, 51)
 """Smallest distance in words of each bin."""
-
-CONTRASTS = (
-    (PRO, ANTI),
-    (f"type 1, {PRO}", f"type 1, {ANTI}"),
-    (f"type 2, {PRO}", f"type 2, {ANTI}"),
-    (FEMININE, MASCULINE),
-)
-"""Groups of documents whose accuracies are compared."""
 
 Array = npt.NDArray[Any]
 
@@ -56,6 +49,14 @@ class CoreferenceTables(NamedTuple):
         contrasts: for each policy the best head of the whole corpus in two groups: ``candidates, layer, head,
             direction, first, first_correct, first_total, first_accuracy``, the same of ``second``; their
             ``difference`` and ``ratio`` with intervals.
+        head_contrasts: for each policy every head in two groups: ``candidates, first, second, direction, layer, head``,
+            counts and accuracies as in ``contrasts``, their ``difference`` with a 95 % bootstrap interval of its own
+            ``difference_low, difference_high``, its ``standard_error``, and ``simultaneous_low, simultaneous_high``,
+            intervals that hold for all heads and directions of a comparison at once.
+        largest_contrasts: of these rows the largest, `contrasts.SHOWN` for each group as ``higher``, by ``rank``. Then
+            ``heldout_…``: heads of that rank on one half of the documents, measured on the other, both ways, over all
+            splits: counts in both groups, their difference, its smallest and largest value in a split; and on how many
+            halves a head was chosen (``heldout_choices``), and it was this one (``heldout_same``).
     """
 
     cells: pd.DataFrame
@@ -64,6 +65,8 @@ class CoreferenceTables(NamedTuple):
     distances: pd.DataFrame
     groups: pd.DataFrame
     contrasts: pd.DataFrame
+    head_contrasts: pd.DataFrame
+    largest_contrasts: pd.DataFrame
 
 
 def group_name(labels: Sequence[str], kind: str) -> str:
@@ -107,13 +110,20 @@ def tables(
     }
 
     def all_cells(column: str, names: Sequence[str]) -> pd.DataFrame:
-        frames = [
-            cells(*by_head[policy, name], DIRECTIONS, {"candidates": policy, column: name})
-            for policy in POLICIES
-            for name in names
-        ]
-        return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
+        return _below_each_other(
+            [
+                cells(*by_head[policy, name], DIRECTIONS, {"candidates": policy, column: name})
+                for policy in POLICIES
+                for name in names
+            ]
+        )
 
+    pairs = [pair for pair in CONTRASTS if set(pair) <= set(labels)]
+    by_head_and_largest = [
+        contrast_tables(p, policy, pair, labels, subsets, replicates)
+        for p, policy in enumerate(POLICIES)
+        for pair in pairs
+    ]
     return CoreferenceTables(
         cells=all_cells("type", list(types)),
         best=pd.DataFrame(
@@ -125,12 +135,16 @@ def tables(
         distances=_distances(distances, subsets.correct.shape[2:]),
         groups=all_cells("group", list(labels)),
         contrasts=pd.DataFrame(
-            _contrast(p, pair, types[ALL], labels, subsets, replicates)
-            for p in range(len(POLICIES))
-            for pair in CONTRASTS
-            if set(pair) <= set(labels)
+            _contrast(p, pair, types[ALL], labels, subsets, replicates) for p in range(len(POLICIES)) for pair in pairs
         ),
+        head_contrasts=_below_each_other([every for every, _ in by_head_and_largest]),
+        largest_contrasts=_below_each_other([largest for _, largest in by_head_and_largest]),
     )
+
+
+def _below_each_other(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    filled = [frame for frame in frames if len(frame)]
+    return pd.concat(filled, ignore_index=True) if filled else pd.DataFrame()
 
 
 def _best(policy: int, name: str, rows: list[int], subsets: Counts, replicates: Counts) -> dict[str, Any]:

@@ -1,0 +1,157 @@
+"""Which attention heads differ most between groups of documents: for the page, the terminal, and as a figure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from analyses.linguistic.coreference import DIRECTIONS, STEREOTYPES, CoreferenceTables
+from reports.drawing import BLACK, BLUE, GREY, ORANGE, SKY, STYLE
+from reports.format import ARROWS, head_name, interval, percent, rows_of
+
+_MARKERS = dict(zip(DIRECTIONS, ("o", "^"), strict=True))
+_SPACING = 5.5
+"""Percentage points between the names of two heads, one above the other."""
+
+
+def shown_contrasts(tables: CoreferenceTables, policy: str) -> list[dict[str, Any]]:
+    """The comparisons of the candidates that the report is about.
+
+    Returns:
+        One dictionary per comparison: its groups ``first`` and ``second`` with their ``first_total`` and
+        ``second_total``, its ``rows`` of ``largest_contrasts``, how many ``choices`` of head and direction there are,
+        and for how many the simultaneous interval lies ``above`` and ``below`` 0.
+    """
+    comparisons = []
+    for (first, second), rows in _by_comparison(tables.largest_contrasts, policy).items():
+        every = _by_comparison(tables.head_contrasts, policy)[first, second]
+        comparisons.append(
+            {
+                "first": first,
+                "second": second,
+                "first_total": int(every["first_total"].iloc[0]),
+                "second_total": int(every["second_total"].iloc[0]),
+                "rows": rows_of(rows),
+                "choices": len(every),
+                "above": int((every["simultaneous_low"] > 0).sum()),
+                "below": int((every["simultaneous_high"] < 0).sum()),
+                "has_intervals": bool(every["simultaneous_low"].notna().any()),
+            }
+        )
+    return comparisons
+
+
+def _by_comparison(table: pd.DataFrame, policy: str) -> dict[tuple[str, str], pd.DataFrame]:
+    if not len(table):
+        return {}
+    own = table[table["candidates"] == policy]
+    return {(str(first), str(second)): rows for (first, second), rows in own.groupby(["first", "second"], sort=False)}
+
+
+def contrast_lines(tables: CoreferenceTables, policy: str) -> list[str]:
+    """The largest difference on each side of every comparison, for the terminal."""
+    lines = []
+    for comparison in shown_contrasts(tables, policy):
+        heads = "; ".join(
+            f"{percent(row['difference'], sign=True)} {interval(row['simultaneous_low'], row['simultaneous_high'])} "
+            f"in head {head_name(row['layer'], row['head'])} {ARROWS[row['direction']]}, "
+            f"held-out {percent(row['heldout_difference'], sign=True)}".replace("  ", " ")
+            for row in comparison["rows"]
+            if row["rank"] == 1
+        )
+        lines.append(f"Largest differences, {comparison['first']} minus {comparison['second']}: {heads}.")
+    if lines:
+        lines.append("The intervals of the largest differences hold for all heads at once.")
+    return lines
+
+
+def contrasts_figure(tables: CoreferenceTables, best: pd.DataFrame, policy: str, *, title: str = "") -> Figure:
+    """Accuracy of every head in one group against that in another, a panel for each comparison.
+
+    Comparisons are those of pro- and anti-stereotypical sentences, or where there are none, of pronouns.
+
+    Args:
+        tables: with contrasts under this policy.
+        best: the best heads under this policy.
+        policy: which candidates the report is about.
+        title: of the figure.
+    """
+    largest = _by_comparison(tables.largest_contrasts, policy)
+    every = _by_comparison(tables.head_contrasts, policy)
+    pairs = [pair for pair in largest if pair in STEREOTYPES] or list(largest)
+    chosen = rows_of(best[best["type"] == "all"])[0]
+    best_place = tuple(chosen[name] for name in ("direction", "layer", "head"))
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(max(3.2, 2.5 * len(pairs)), 2.9 if len(pairs) > 1 else 3.6), layout="constrained")
+        panels = figure.subplots(1, len(pairs), squeeze=False).flat
+        for axes, pair in zip(panels, pairs, strict=True):
+            named = {
+                (row["direction"], row["layer"], row["head"]): BLUE if row["higher"] == pair[0] else ORANGE
+                for row in rows_of(largest[pair])
+            }
+            _panel(axes, every[pair], {best_place: BLACK, **named})
+            axes.set_xlabel(f"{pair[0]} (%)")
+            axes.set_ylabel(f"{pair[1].split(', ')[-1]} (%)")
+        for direction, marker in _MARKERS.items():
+            axes.plot([], [], marker, color=GREY, ms=4, label=ARROWS[direction])
+        figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=2, frameon=False)
+        figure.suptitle(title, fontsize=8, x=0.01, ha="left")
+    return figure
+
+
+_Head = tuple[str, int, int]  # direction, layer, head
+
+
+def _panel(axes: Axes, every: pd.DataFrame, named: dict[_Head, str]) -> None:
+    """All heads as points; those named in their colours."""
+    axes.plot([0, 100], [0, 100], color=GREY, lw=0.8, zorder=1)
+    labels: list[tuple[float, float, str, str]] = []
+    for row in rows_of(every):
+        x, y = 100 * row["first_accuracy"], 100 * row["second_accuracy"]
+        colour = named.get((row["direction"], row["layer"], row["head"]))
+        marker = _MARKERS[row["direction"]]
+        axes.plot(
+            x,
+            y,
+            marker,
+            color=colour or SKY,
+            mfc=colour or "none",
+            ms=3.6 if colour else 3,
+            mew=0.7,
+            zorder=4 if colour else 3,
+        )
+        if colour:
+            labels.append((x, y, head_name(row["layer"], row["head"]), colour))
+    for right in (True, False):
+        # Names stand on the outer side of the diagonal, unless they would leave the panel.
+        own = sorted((label for label in labels if (label[1] <= label[0] < 88) == right), key=lambda label: label[1])
+        for (x, y, text, colour), height in zip(own, _apart([label[1] for label in own]), strict=True):
+            axes.annotate(
+                text,
+                (x, y),
+                xytext=(x + (7 if right else -7), height),
+                ha="left" if right else "right",
+                va="center",
+                fontsize=7,
+                color=colour,
+                arrowprops={"arrowstyle": "-", "color": colour, "lw": 0.5, "shrinkA": 0, "shrinkB": 2},
+            )
+    axes.set_aspect("equal")
+    axes.set_xlim(0, 100)
+    axes.set_ylim(0, 100)
+    axes.set_xticks(range(0, 101, 25))
+    axes.set_yticks(range(0, 101, 25))
+
+
+def _apart(heights: list[float]) -> list[float]:
+    """Ascending heights, moved as little as is simple so that neighbours do not touch, and around the same middle."""
+    moved: list[float] = []
+    for height in heights:
+        moved.append(max(height, moved[-1] + _SPACING) if moved else height)
+    shift = float(np.mean(moved) - np.mean(heights)) if heights else 0.0
+    return [height - shift for height in moved]
