@@ -49,3 +49,31 @@ PHRASE_ENDS = frozenset(
 )
 """Personal and relative pronouns, prepositions, conjunctions and auxiliaries: none of them stands inside a simple noun
 phrase, save as its first word."""
+
+NAMES_TOO = frozenset(("may", "will"))
+"""Words that end a noun phrase and, with a capital letter, are names wherever they stand: *Stella May Tackett*."""
+
+SURNAMES_TOO = frozenset("can do near off so than till".split())
+"""The same of words that, with a capital letter, are names at the end of a name only: *Emmett Till*."""
+
+ABBREVIATIONS = frozenset(
+    "mr mrs ms messrs mme mlle dr prof rev fr hon msgr gen col lt capt maj sgt cpl pvt cmdr cdr adm gov sen rep pres "
+    "supt insp det st ste mt ft jr sr esq ph phil wm chas geo thos jas jos no nos vs v vol ch pt fig sec art inc ltd "
+    "co corp bros dept univ assn ave blvd rd approx ca cf al etc "
+    "jan feb mar apr jun jul aug sep sept oct nov dec".split()
+)
+"""Words that are written with a full stop, without it. Single letters, and letters with dots between them, are too."""
+
+SUFFIXES = frozenset(("jr", "sr", "esq", "phd"))
+"""What follows a name and is never its head, without a full stop."""
+
+MONTHS = frozenset(
+    "january february march april may june july august september october november december jan feb mar apr jun jul aug "
+    "sep sept oct nov dec".split()
+)
+"""Without a full stop. With a day of one or two digits, the day is the head of a date; with a year, the month is."""
+
+DETERMINERS = frozenset(
+    "a an the this that these those my your his her its our their some any no every each another all both".split()
+)
+"""Words that may start a noun phrase with a capital letter and are no names."""

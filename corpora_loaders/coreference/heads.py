@@ -6,9 +6,8 @@
 3. **Chunk**: the last word of the first simple noun phrase. With Penn Treebank or universal tags: a pronoun that
    comes first; else the last of the first nouns in a row (numbers may stand between), after a possessive *'s* or a
    hyphen if there is one (*Ann 's house* is a house); without nouns the last number; and where a preposition, a
-   finite verb or a pronoun comes before any noun, the word before it (*those in the room*). Without tags: the last
-   word before the first punctuation mark or English word that ends a noun phrase. Punctuation is never a head if
-   there is anything else.
+   finite verb or a pronoun comes before any noun, the word before it (*those in the room*). Without tags:
+   by English forms, see `corpora_loaders.coreference.untagged`. Punctuation is never a head if there is anything else.
 """
 
 from __future__ import annotations
@@ -17,8 +16,8 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 
 from corpora_loaders.coreference.constituents import Constituent, head_word
-from corpora_loaders.coreference.english import PHRASE_ENDS
 from corpora_loaders.coreference.types import Tagging
+from corpora_loaders.coreference.untagged import HYPHENS, POSSESSIVES, is_word, untagged_head
 from corpora_loaders.sentence import Sentence
 from corpora_loaders.tree import depths
 
@@ -29,8 +28,6 @@ _NOUNS = frozenset("NOUN PROPN X NN NNS NNP NNPS FW AFX GW XX ADD".split())
 _PRONOUNS = frozenset("PRON PRP WP EX".split())
 _NUMBERS = frozenset("NUM SYM CD $ #".split())
 _ENDS = frozenset("ADP SCONJ AUX IN TO WDT WP$ WRB MD VBZ VBP VBD".split())
-_HYPHENS = frozenset("-–‐‑")
-_POSSESSIVES = frozenset(("'s", "’s", "'", "’"))
 
 
 def by_tree(sentences: Sequence[Sentence], starts: Sequence[int]) -> HeadFinder:
@@ -71,23 +68,20 @@ def by_constituents(
 def by_chunk(words: Sequence[str], tagged: Tagging) -> HeadFinder:
     """Rule 3."""
 
-    def is_word(word: int) -> bool:
-        return any(letter.isalnum() for letter in words[word])
-
     def with_tags(own: Sequence[int]) -> int:
         found = number = None
         before: int | None = None  # the last word that is no punctuation
         for word in own:
             form, tag = words[word], tagged.tags[word]
-            if tag == "HYPH" or (form in _HYPHENS and tag == "PUNCT") or _is_possessive(form, tag):
-                if any(is_word(later) for later in own if later > word):
+            if tag == "HYPH" or (form in HYPHENS and tag == "PUNCT") or _is_possessive(form, tag):
+                if any(is_word(words[later]) for later in own if later > word):
                     found = number = None
                 continue
-            if not is_word(word) and tag not in _NUMBERS:
+            if not is_word(form) and tag not in _NUMBERS:
                 if found is not None:
                     break
                 continue
-            after_hyphen = word > own[0] and words[word - 1] in _HYPHENS
+            after_hyphen = word > own[0] and words[word - 1] in HYPHENS
             if (tag in _PRONOUNS and before is None) or tag in _NOUNS:
                 found = word
             elif tag in _NUMBERS:
@@ -103,19 +97,10 @@ def by_chunk(words: Sequence[str], tagged: Tagging) -> HeadFinder:
         return next((word for word in (found, number) if word is not None), last)
 
     def without(own: Sequence[int]) -> int:
-        last: int | None = None
-        for word in own:
-            if not is_word(word) and words[word] not in _HYPHENS:
-                if last is not None:
-                    break
-            elif last is not None and words[word].casefold() in PHRASE_ENDS:
-                break
-            elif is_word(word) and (last is None or words[word].casefold() not in _POSSESSIVES or word != own[-1]):
-                last = word
-        return own[-1] if last is None else last
+        return own[untagged_head([words[word] for word in own])]
 
     return with_tags if tagged.kind else without
 
 
 def _is_possessive(word: str, tag: str) -> bool:
-    return tag == "POS" or (tag == "PART" and word.casefold() in _POSSESSIVES)
+    return tag == "POS" or (tag == "PART" and word.casefold() in POSSESSIVES)

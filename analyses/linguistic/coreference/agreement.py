@@ -67,6 +67,8 @@ def _from_lexicon(document: Document, mention: Mention, tag: str) -> Traits:
     forms = []
     for word in reversed([word for word in mention.words if word <= mention.head]):
         form = document.words[word].casefold()
+        if form == ".":  # of "Mrs", where words are cut there
+            continue
         if not form.rstrip(".").isalnum():  # "the king 's castle" is no king
             break
         forms.append(form.rstrip("."))

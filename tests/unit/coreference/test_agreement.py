@@ -34,6 +34,11 @@ def test_lexicon(text, tags, span, expected):
     assert source_of_agreement(one) == "a lexicon of English pronouns and titles, and tags"
 
 
+def test_a_title_is_seen_past_its_full_stop():
+    _, found = of("Mrs . R . Lee met Mr . Poe", "", [(0, 5), (6, 9)])
+    assert [gender for _, gender, _ in found] == ["Fem", "Masc"]
+
+
 def test_features_go_before_the_lexicon():
     one, found = of(
         "Mr. Lee and her", "NNP NNP CC PRP", [(0, 2), (3, 4)],
