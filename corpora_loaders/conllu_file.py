@@ -40,9 +40,9 @@ def read_conllu(path: str | Path) -> Iterator[Sentence]:
     is called ``PATH:docK``.
 
     Raises:
-        CorpusError: with file, line and sentence, for a wrong number of columns, ids out of order, heads
-            that are not numbers, point outside the sentence or form a cycle, empty forms, or overlapping
-            multiword tokens.
+        CorpusError: with file, line and sentence, for a wrong number of columns, ids (also those of empty nodes) out of
+            order, heads that are not numbers, point outside the sentence or form a cycle, empty forms, or
+            overlapping multiword tokens.
     """
     path = Path(path)
     block: list[tuple[int, str]] = []
@@ -119,6 +119,9 @@ def _sentence(
         if isinstance(word_id, tuple):
             first, kind, last = word_id
             if kind == ".":
+                # Its id says after which word it stands; brackets on one that is elsewhere would be lost or misplaced.
+                if first != len(rows) or columns[0] in empty_nodes:
+                    raise fail(f"empty node {columns[0]} is out of order, after word {len(rows)}", number)
                 empty_nodes.append(columns[0])
                 empty_misc.append(columns[9])
             elif first != len(rows) + 1 or (multiword and first <= multiword[-1][1]):

@@ -39,6 +39,7 @@ _END = re.compile(r"#\s*end document\b")
 _PIECE = re.compile(r"\([^()|]+\)?|[^()|]+\)")
 _BLANKS = re.compile(r"[ \t]+")
 _EMPTY = ("-", "_", "*", "")
+_FULL = 5  # columns of a row that starts with document and part
 _SAMPLE = 20  # rows by which the columns of a short file are told
 
 
@@ -71,7 +72,7 @@ class _Layout:
     def of(cls, rows: list[list[str]]) -> _Layout:
         """Tell it from the first rows of a file."""
         n = len(rows[0])
-        if n >= 5:
+        if n >= _FULL:
             return cls(word=3, number=2, tag=4 if n >= 6 else None, parse=5 if n >= 7 else None)
         number = next((at for at in range(n - 2) if _counts([row[at] for row in rows if len(row) == n])), None)
         word = n - 2 if number is None else number + 1
@@ -95,7 +96,8 @@ def read_conll2012(path: str | Path, account: Account, *, lenient: bool = False)
     """Yield the documents of a file.
 
     Raises:
-        CorpusError: with file and line: too few columns, or not as many as in the row before; no words; or,
+        CorpusError: with file and line: too few columns, or not as many as in the row before; no words; a row
+            of another document than the rows before it; or,
             unless ``lenient``, brackets of mentions or of the parse that do not match.
     """
     path = Path(path)
@@ -134,6 +136,9 @@ def _units(path: Path) -> Iterator[tuple[_Unit, _Layout]]:
             unit.sentences.append([])
             unit.ended = False
         own = unit.sentences[-1]
+        if other := _other_document(unit.sentences[0], row):
+            message = f"a row of {other} among rows of another document; is a line '#begin document' missing?"
+            raise CorpusError(message, file=path, line=line)
         if own and width != len(columns):
             expected = f"{width} columns as in the row before"
             raise CorpusError(f"expected {expected}, found {len(columns)}", file=path, line=line)
@@ -141,6 +146,21 @@ def _units(path: Path) -> Iterator[tuple[_Unit, _Layout]]:
         width = len(columns)
     if unit and unit.sentences:
         yield unit, layout
+
+
+def _other_document(first_sentence: list[_Row], row: _Row) -> str:
+    """What document a row says it is of, if that is another than the first row of its document says.
+
+    Only full rows name their document; that the name differs from that of ``#begin document`` is common and harmless.
+    """
+    first = first_sentence[0] if first_sentence else row
+    if min(len(first.columns), len(row.columns)) < _FULL:
+        return ""
+    name, part = row.columns[:2]
+    if name != first.columns[0]:
+        return f"document {name!r}"
+    numbers = WHOLE_NUMBER.fullmatch(part) and WHOLE_NUMBER.fullmatch(first.columns[1])
+    return f"part {part} of document {name!r}" if numbers and int(part) != int(first.columns[1]) else ""
 
 
 def _layout(path: Path) -> _Layout:

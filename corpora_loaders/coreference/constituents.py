@@ -70,7 +70,7 @@ def read_parse(bits: Sequence[str], tags: Sequence[str]) -> Constituent | None:
         tags: part of speech of each word.
 
     Raises:
-        ParseError: the brackets do not match, or a word has no ``*``.
+        ParseError: the brackets do not match, a word has no ``*``, or words stand outside the highest constituent.
     """
     if all(bit == "*" or "*" not in bit for bit in bits):
         return None
@@ -81,6 +81,8 @@ def read_parse(bits: Sequence[str], tags: Sequence[str]) -> Constituent | None:
         if "".join(piece[0] for piece in pieces) != bit or bit.count("*") != 1:
             raise ParseError(f"the parse of word {word + 1} is {bit!r}; brackets around one * are expected", word)
         for piece in pieces:
+            if root.children and len(path) == 1 and not piece[3]:
+                raise ParseError(f"the parse is complete before word {word + 1} and goes on", word)
             if piece[2]:
                 path[-1].children.append(Constituent(tag, word, word + 1))
             elif piece[3]:

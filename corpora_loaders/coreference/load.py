@@ -20,7 +20,7 @@ from corpora_loaders.lines import numbered_lines
 
 Format = Literal["conllu", "conll2012", "gap"]
 
-_FIRST_ID = re.compile(r"1|1-\d+|0\.1")
+_FIRST_ID = re.compile(r"1|1-\d+|[01]\.\d+")
 _LAST_CELL = re.compile(r"[-_*]|\(.*|.*\)")
 
 

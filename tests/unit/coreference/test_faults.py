@@ -1,0 +1,111 @@
+"""Corpora that contradict themselves: each fault is an error with file and line."""
+
+from __future__ import annotations
+
+import pytest
+
+from corpora_loaders import CorpusError
+from corpora_loaders.coreference import load_documents
+from corpora_loaders.coreference.gap import COLUMNS
+
+ENTITIES = "# newdoc id = x\n# global.Entity = eid-etype-head-other\n"
+
+
+def word(number, misc="_"):
+    return f"{number}\tw\t_\tNOUN\tNN\t_\t{0 if number == 1 else 1}\tdep\t_\t{misc}\n"
+
+
+def empty(number, misc):
+    return f"{number}\t_\t_\tPRON\t_\t_\t_\t_\t1:dep\t{misc}\n"
+
+
+def full(name, number, form, parse="*", cell="-", part=0):
+    return f"{name}\t{part}\t{number}\t{form}\tNN\t{parse}\t-\t-\t-\tSpeaker\t*\t{cell}\n"
+
+
+BEGIN = "#begin document (a); part 000\n"
+GAP = "Ann Lee met Bob before he left."
+
+
+def gap(a=("Ann Lee", 0), b=("Bob", 12), pronoun=("he", 23)):
+    fields = ["g", GAP, *pronoun, *a, "TRUE", *b, "FALSE", "http://x"]
+    return "\t".join(COLUMNS) + "\n" + "\t".join(map(str, fields)) + "\n"
+
+
+FAULTS = {
+    "a bracket on an empty node past the sentence": (
+        ENTITIES + word(1, "Entity=(e1--1-)") + word(2) + empty("9.1", "Entity=(e1--1-)") + "\n",
+        "x:5: sentence 'x:1': empty node 9.1 is out of order, after word 2",
+    ),
+    "an empty node above its word": (
+        ENTITIES + empty("1.1", "Entity=(e1--1-)") + word(1, "Entity=(e1--1-)") + "\n",
+        "x:3: sentence 'x:1': empty node 1.1 is out of order, after word 0",
+    ),
+    "an empty node twice": (
+        ENTITIES + word(1, "Entity=(e1--1-)") + empty("1.1", "Entity=(e1--1-)") * 2 + "\n",
+        "x:5: sentence 'x:1': empty node 1.1 is out of order",
+    ),
+    "GAP with both names in one place": (
+        gap(b=("Ann Lee", 0)),
+        "x:2: sentence 'g': A and B are both 'Ann Lee' at 0",
+    ),
+    "GAP with a name in the place of the pronoun": (
+        gap(b=("he", 23)),
+        "x:2: sentence 'g': B and Pronoun are both 'he' at 23",
+    ),
+    "rows of another document in a block": (
+        BEGIN + full("a", 0, "Ann", cell="(1)") + "\n" + full("b", 0, "she", cell="(1)") + "#end document\n",
+        "x:4: a row of document 'b' among rows of another document",
+    ),
+    "rows of another document inside a sentence": (
+        BEGIN + full("a", 0, "Ann", cell="(1)") + full("b", 1, "saw") + "#end document\n",
+        "x:3: a row of document 'b' among rows of another document",
+    ),
+    "rows of another part in a block": (
+        BEGIN + full("a", 0, "Ann", cell="(1)") + "\n" + full("a", 0, "she", cell="(1)", part=1) + "#end document\n",
+        "x:4: a row of part 1 of document 'a' among rows of another document",
+    ),
+    "two documents in a file without #begin": (
+        full("a", 0, "Ann", cell="(1)") + "\n" + full("b", 0, "she", cell="(1)"),
+        "x:3: a row of document 'b' among rows of another document",
+    ),
+    "a parse that is complete and goes on": (
+        BEGIN + full("a", 0, "Ann", "(TOP(NP*))", "(1)") + full("a", 1, "left", "(VP*)") + "#end document\n",
+        "x:3: the parse is complete before word 2 and goes on",
+    ),
+    "a parse that is complete before the last word": (
+        BEGIN + full("a", 0, "Ann", "(TOP(NP*))", "(1)") + full("a", 1, ".", "*") + "#end document\n",
+        "x:3: the parse is complete before word 2 and goes on",
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_faults_are_told_with_file_and_line(tmp_path, fault):
+    content, message = FAULTS[fault]
+    (tmp_path / "x").write_text(content, encoding="utf-8")
+    with pytest.raises(CorpusError) as error:
+        load_documents(tmp_path / "x")
+    assert message in str(error.value)
+
+
+def test_lenient_ignores_a_parse_that_goes_on(tmp_path):
+    content, _ = FAULTS["a parse that is complete and goes on"]
+    (tmp_path / "x").write_text(content, encoding="utf-8")
+    corpus = load_documents(tmp_path / "x", lenient=True)
+    assert corpus.account.faults == 1
+    assert corpus.documents[0].words == ("Ann", "left")
+
+
+def test_lenient_is_about_brackets_and_not_about_rows_of_another_document(tmp_path):
+    content, message = FAULTS["rows of another document in a block"]
+    (tmp_path / "x").write_text(content, encoding="utf-8")
+    with pytest.raises(CorpusError, match="a row of document 'b'"):
+        load_documents(tmp_path / "x", lenient=True)
+
+
+def test_a_document_may_be_called_otherwise_than_its_rows_say(tmp_path):
+    content = "#begin document (a); part 000\n" + full("b", 0, "Ann", cell="(1)") + "#end document\n"
+    content += "#begin document (a); part 001\n" + full("b", 0, "Ann", cell="(1)", part=1) + "#end document\n"
+    (tmp_path / "x").write_text(content, encoding="utf-8")
+    assert len(load_documents(tmp_path / "x").documents) == 2
