@@ -42,7 +42,7 @@ def read_conllu(path: str | Path) -> Iterator[Sentence]:
     Raises:
         CorpusError: with file, line and sentence, for a wrong number of columns, ids (also those of empty nodes) out of
             order, heads that are not numbers, point outside the sentence or form a cycle, empty forms, or
-            overlapping multiword tokens.
+            overlapping multiword tokens or entities that are marked there.
     """
     path = Path(path)
     block: list[tuple[int, str]] = []
@@ -127,6 +127,8 @@ def _sentence(
             elif first != len(rows) + 1 or (multiword and first <= multiword[-1][1]):
                 raise fail(f"multiword token {columns[0]} overlaps another or is out of order", number)
             else:
+                if columns[9].startswith("Entity=") or "|Entity=" in columns[9]:
+                    raise fail(f"Entity= at multiword token {columns[0]}; brackets belong to its words", number)
                 multiword.append((first, last, columns[1]))
                 range_line = number
         elif word_id != len(rows) + 1:

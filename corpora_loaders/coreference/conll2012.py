@@ -97,7 +97,7 @@ def read_conll2012(path: str | Path, account: Account, *, lenient: bool = False)
 
     Raises:
         CorpusError: with file and line: too few columns, or not as many as in the row before; no words; a row
-            of another document than the rows before it; or,
+            of another document than the rows before it, or after the end of its document; or,
             unless ``lenient``, brackets of mentions or of the parse that do not match.
     """
     path = Path(path)
@@ -109,12 +109,14 @@ def _units(path: Path) -> Iterator[tuple[_Unit, _Layout]]:
     layout = _layout(path)
     unit: _Unit | None = None
     width = 0  # of the row before
+    after_end = False
     for line, text in numbered_lines(path):
         begin = BEGIN.match(text)
         if begin or _END.match(text):
             if unit and unit.sentences:
                 yield unit, layout
             unit = _Unit(_name(begin), line) if begin else None
+            after_end = begin is None
             continue
         if not text.strip():
             if unit:
@@ -130,6 +132,9 @@ def _units(path: Path) -> Iterator[tuple[_Unit, _Layout]]:
             raise CorpusError(message, file=path, line=line)
         if not columns[layout.word].strip():
             raise CorpusError(f"the word (column {layout.word + 1}) is empty", file=path, line=line)
+        if after_end:
+            message = "a row after '#end document'; is a line '#begin document' missing?"
+            raise CorpusError(message, file=path, line=line)
         unit = unit or _Unit("", line)
         row = _Row(line, columns)
         if unit.ended or _starts_again(layout, unit.sentences[-1][-1], row):

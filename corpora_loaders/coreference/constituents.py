@@ -82,7 +82,9 @@ def read_parse(bits: Sequence[str], tags: Sequence[str]) -> Constituent | None:
             raise ParseError(f"the parse of word {word + 1} is {bit!r}; brackets around one * are expected", word)
         for piece in pieces:
             if root.children and len(path) == 1 and not piece[3]:
-                raise ParseError(f"the parse is complete before word {word + 1} and goes on", word)
+                raise ParseError(
+                    f"the parse has no constituent that holds word {word + 1} and the words before it", word
+                )
             if piece[2]:
                 path[-1].children.append(Constituent(tag, word, word + 1))
             elif piece[3]:

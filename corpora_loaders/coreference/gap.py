@@ -35,8 +35,8 @@ def read_gap(path: str | Path) -> Iterator[Document]:
 
     Raises:
         CorpusError: with file and line: another header or number of columns, an offset that is no number or where the
-            text says something else, two of the three in one place, an answer that is neither TRUE nor FALSE, or both
-            names right.
+            text says something else, two of the three with one head word, an answer that is neither TRUE nor FALSE, or
+            both names right.
     """
     path = Path(path)
     for line, text in numbered_lines(path):
@@ -67,9 +67,6 @@ def _document(path: Path, line: int, columns: list[str]) -> Document:
         if not given.strip() or found != given:
             raise fail(f"{what} is {given!r}, but the text has {found!r} at {start}")
         places[what] = (start, start + len(given))
-    for one, other in (("A", "B"), ("A", "Pronoun"), ("B", "Pronoun")):
-        if places[one] == places[other]:
-            raise fail(f"{one} and {other} are both {row[one]!r} at {places[one][0]}; nothing is left to choose from")
     right = {what: _TRUE.get(row[f"{what}-coref"].casefold()) for what in ("A", "B")}
     if None in right.values():
         raise fail("A-coref and B-coref must be TRUE or FALSE")
@@ -96,5 +93,11 @@ def _document(path: Path, line: int, columns: list[str]) -> Document:
     )
     document = build_document(row["ID"], [sentence], [pronoun, *names])
     anaphor, *candidates = (document.mention_at(mark.spans) for mark in (pronoun, *names))
+    asked = {"A": candidates[0], "B": candidates[1], "Pronoun": anaphor}
+    for one, other in (("A", "B"), ("A", "Pronoun"), ("B", "Pronoun")):
+        if asked[one].head == asked[other].head:  # they have the same place, or one is inside the other
+            raise fail(
+                f"{one} {row[one]!r} and {other} {row[other]!r} have one head word, so nothing is left to choose"
+            )
     label = gender_label(row["Pronoun"])
     return replace(document, questions=(Question(anaphor, tuple(candidates)),), labels=(label,) if label else ())

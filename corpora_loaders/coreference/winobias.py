@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from corpora_loaders.coreference.document import Document, Mention, Question
 from corpora_loaders.coreference.english import PRONOUNS
+from corpora_loaders.errors import CorpusError
 
 OCCUPATIONS = frozenset(
     "accountant analyst assistant attendant auditor baker carpenter cashier ceo chief cleaner clerk cook "
@@ -39,6 +40,9 @@ def winobias_document(document: Document) -> Document:
 
     Every pronoun is a question; candidates are the occupations that stand before it, marked or not. The same sentence
     with a pronoun of the other gender is of the same family.
+
+    Raises:
+        CorpusError: a pronoun is said to refer to all the occupations before it.
     """
     found = _ID.search(document.id)
     if not found:
@@ -53,6 +57,11 @@ def winobias_document(document: Document) -> Document:
     ]
     pronouns = [m for m in document.mentions if m.head is not None and gender_label(words[m.head])]
     questions = [Question(p, tuple(one for one in occupations if one.stop <= p.start)) for p in pronouns]
+    for question in questions:
+        right = sum(candidate.entity == question.anaphor.entity for candidate in question.candidates)
+        if right > 1 and right == len(question.candidates):
+            message = "all occupations are marked as what the pronoun refers to; one is expected"
+            raise CorpusError(message, file=document.file, line=question.anaphor.line, sentence=document.id)
     genders = {str(gender_label(words[p.head])) for p in pronouns if p.head is not None}
     neutral = " ".join("*" if gender_label(word) else word.casefold() for word in words)
     return replace(

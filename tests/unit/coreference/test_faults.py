@@ -23,6 +23,7 @@ def full(name, number, form, parse="*", cell="-", part=0):
     return f"{name}\t{part}\t{number}\t{form}\tNN\t{parse}\t-\t-\t-\tSpeaker\t*\t{cell}\n"
 
 
+WINOBIAS = "#begin document (nw/dev_type1/stereotype//0); part 000\n"
 BEGIN = "#begin document (a); part 000\n"
 GAP = "Ann Lee met Bob before he left."
 
@@ -47,11 +48,35 @@ FAULTS = {
     ),
     "GAP with both names in one place": (
         gap(b=("Ann Lee", 0)),
-        "x:2: sentence 'g': A and B are both 'Ann Lee' at 0",
+        "x:2: sentence 'g': A 'Ann Lee' and B 'Ann Lee' have one head word",
     ),
     "GAP with a name in the place of the pronoun": (
         gap(b=("he", 23)),
-        "x:2: sentence 'g': B and Pronoun are both 'he' at 23",
+        "x:2: sentence 'g': B 'he' and Pronoun 'he' have one head word",
+    ),
+    "GAP with one name inside the other": (
+        gap(b=("Lee", 4)),
+        "x:2: sentence 'g': A 'Ann Lee' and B 'Lee' have one head word",
+    ),
+    "a row after the end of its document": (
+        BEGIN + full("a", 0, "Ann", cell="(1)") + "#end document\n" + full("a", 0, "she", cell="(1)"),
+        "x:4: a row after '#end document'",
+    ),
+    "an entity at a multiword token": (
+        ENTITIES + "1-2\tdu\t_\t_\t_\t_\t_\t_\t_\tEntity=(e1--1-)\n" + word(1, "Entity=(e2--1-)") + word(2) + "\n",
+        "x:3: sentence 'x:1': Entity= at multiword token 1-2",
+    ),
+    "WinoBias with both occupations right": (
+        WINOBIAS
+        + "".join(
+            full("nw/dev_type1/stereotype//0", n, form, cell="(1)" if form in ("cook", "baker", "he") else "-")
+            for n, form in enumerate(("cook", "met", "baker", "and", "he", "left"))
+        ),
+        "x:6: sentence 'nw/dev_type1/stereotype//0': all occupations are marked",
+    ),
+    "a parse that starts late": (
+        BEGIN + full("a", 0, "so", "*", "(1)") + full("a", 1, "left", "(TOP*)") + "#end document\n",
+        "x:3: the parse has no constituent that holds word 2 and the words before it",
     ),
     "rows of another document in a block": (
         BEGIN + full("a", 0, "Ann", cell="(1)") + "\n" + full("b", 0, "she", cell="(1)") + "#end document\n",
@@ -71,11 +96,11 @@ FAULTS = {
     ),
     "a parse that is complete and goes on": (
         BEGIN + full("a", 0, "Ann", "(TOP(NP*))", "(1)") + full("a", 1, "left", "(VP*)") + "#end document\n",
-        "x:3: the parse is complete before word 2 and goes on",
+        "x:3: the parse has no constituent that holds word 2 and the words before it",
     ),
     "a parse that is complete before the last word": (
         BEGIN + full("a", 0, "Ann", "(TOP(NP*))", "(1)") + full("a", 1, ".", "*") + "#end document\n",
-        "x:3: the parse is complete before word 2 and goes on",
+        "x:3: the parse has no constituent that holds word 2 and the words before it",
     ),
 }
 
@@ -98,7 +123,7 @@ def test_lenient_ignores_a_parse_that_goes_on(tmp_path):
 
 
 def test_lenient_is_about_brackets_and_not_about_rows_of_another_document(tmp_path):
-    content, message = FAULTS["rows of another document in a block"]
+    content, _ = FAULTS["rows of another document in a block"]
     (tmp_path / "x").write_text(content, encoding="utf-8")
     with pytest.raises(CorpusError, match="a row of document 'b'"):
         load_documents(tmp_path / "x", lenient=True)

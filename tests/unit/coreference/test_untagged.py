@@ -101,4 +101,4 @@ def test_in_a_gap_file(tmp_path):
     row += ["Howard M. Colvin", str(text.index("Howard")), "TRUE", "http://x"]
     (tmp_path / "gap.tsv").write_text("\t".join(COLUMNS) + "\n" + "\t".join(row) + "\n", encoding="utf-8")
     [document] = load_documents(tmp_path / "gap.tsv").documents
-    assert [document.words[m.head] for m in document.mentions] == ["Magnus", "Colvin", "he"]
+    assert [document.words[m.head or 0] for m in document.mentions] == ["Magnus", "Colvin", "he"]
