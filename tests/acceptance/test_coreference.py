@@ -34,7 +34,7 @@ def run(*arguments):
     return main(["analyze", *map(str, arguments)])
 
 
-def row_of(table: pd.DataFrame, **where: str) -> dict[str, Any]:
+def row_of(table: pd.DataFrame, **where: str | int) -> dict[str, Any]:
     """The one row that has these values."""
     for name, value in where.items():
         table = table[table[name] == value]
@@ -229,7 +229,7 @@ def test_heads_of_the_demo_model_see_stereotypes(demo_encoder, data_file):
     shape = len(DIRECTIONS), demo_encoder.n_layers, demo_encoder.n_heads
     right = {PRO: np.zeros(shape, dtype=int), ANTI: np.zeros(shape, dtype=int)}
     for document in documents:
-        for question in document.questions:
+        for question in document.questions or ():
             (good,) = (c.head for c in question.candidates if c.entity == question.anaphor.entity)
             (bad,) = (c.head for c in question.candidates if c.entity != question.anaphor.entity)
             pronoun = question.anaphor.head

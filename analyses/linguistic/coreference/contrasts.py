@@ -80,6 +80,15 @@ class _Part(NamedTuple):
         """Contrasts times both totals: integers, so that equal contrasts are equal."""
         return np.asarray(self.first * self.second_total - self.second * self.first_total)
 
+    def without(self, other: _Part) -> _Part:
+        """What is left when another part is taken out."""
+        return _Part(
+            self.first - other.first,
+            self.first_total - other.first_total,
+            self.second - other.second,
+            self.second_total - other.second_total,
+        )
+
 
 def contrast_tables(
     policy: int, name: str, pair: tuple[str, str], labels: Mapping[str, list[int]], subsets: Counts, replicates: Counts
@@ -111,13 +120,13 @@ def contrast_tables(
     by_preference = np.moveaxis(np.arange(len(every)).reshape(shape), 0, -1).ravel()
 
     def ranking(values: Array) -> list[int]:
-        return by_preference[np.argsort(values[by_preference], kind="stable")[::-1]].tolist()
+        return [int(place) for place in by_preference[np.argsort(values[by_preference], kind="stable")[::-1]]]
 
     whole = _part(first, second, 0)
     halves = []
     for split in range(1, len(first.total)):
         half = _part(first, second, split)
-        rest = _Part(*(all_of_it - own for all_of_it, own in zip(whole, half, strict=True)))
+        rest = whole.without(half)
         halves.append(((half, rest), (rest, half)))
     rows: list[dict[str, Any]] = []
     for sign, higher in ((1, first), (-1, second)):
