@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from corpora_loaders.errors import CorpusError
 from corpora_loaders.lines import numbered_lines
+
+_COUNT = re.compile(r"[0-9]{1,18}")
+"""Digits of other scripts, signs and underscores are no count, although Python would read them as numbers."""
 
 
 def read_frequencies(path: str | Path) -> dict[str, int]:
@@ -20,7 +24,7 @@ def read_frequencies(path: str | Path) -> dict[str, int]:
             continue
         form, count = [*line.rsplit(None, 1), ""][:2]
         form = form.strip()
-        if not form or not count.isdecimal():
+        if not form or not _COUNT.fullmatch(count):
             raise CorpusError(f"expected a form and its count, found {line[:60]!r}", file=path, line=number)
         if form in counts:
             raise CorpusError(f"{form!r} is listed twice", file=path, line=number)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import dropwhile
@@ -12,6 +13,12 @@ import numpy.typing as npt
 
 from corpora_loaders.errors import CorpusError
 from corpora_loaders.lines import WHOLE_NUMBER, file_sha256, numbered_lines
+
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+"""A decimal number. `float` would also take underscores, blanks, digits of other scripts, nan and inf."""
+
+_SIGNS = re.compile(r"[0-9eE.+-]*")
+"""What numbers are made of: checked at once for a whole vector, in which nothing but decimal numbers is then left."""
 
 Vectors = npt.NDArray[np.float32]
 
@@ -100,6 +107,7 @@ def load_vectors(path: str | Path, words: Iterable[str] | None = None) -> WordVe
             continue
         if dimensions is None:
             dimensions, first = len(_after_word(fields)), number
+            _check_word([part for part in fields if part][1:-dimensions] if dimensions else [], path, number)
         word, values = _parted(fields, dimensions, first, path, number)
         in_file += 1
         if word in index:
@@ -137,16 +145,24 @@ def _after_word(fields: list[str]) -> list[str]:
     return list(dropwhile(lambda value: not _is_number(value), filter(None, fields[1:])))
 
 
+def _check_word(parts: list[str], path: str | Path, line: int) -> None:
+    """Refuse parts of the first word that look like numbers: then it is not known where the numbers begin."""
+    for part in parts:
+        try:
+            float.fromhex(part) if part.lower().startswith("0x") else float(part)
+        except (ValueError, OverflowError):
+            continue
+        raise CorpusError(f"{part[:40]!r} is not a number", file=path, line=line)
+
+
 def _is_number(value: str) -> bool:
-    try:
-        float(value)
-    except ValueError:
-        return False
-    return True
+    return _NUMBER.fullmatch(value) is not None
 
 
 def _numbers(values: list[str], path: str | Path, line: int) -> Vectors:
     try:
+        if not _SIGNS.fullmatch("".join(values)):
+            raise ValueError
         with np.errstate(over="ignore"):  # infinite is said below
             vector = np.array(values, dtype=np.float32)
     except ValueError:

@@ -21,6 +21,10 @@ def test_forms_and_counts(tmp_path):
         ("the 1\nthe\n", r":2: .*expected a form and its count, found 'the'"),
         ("the many\n", r":1: .*expected a form and its count"),
         ("the -1\n", r":1: .*expected a form and its count"),
+        ("the 1_0\n", r":1: .*expected a form and its count"),
+        ("the ١٢\n", r":1: .*expected a form and its count"),
+        ("the 1\nof +5\n", r":2: .*expected a form and its count"),
+        ("the " + "9" * 5000, r":1: .*expected a form and its count"),
         ("\t5\n", r":1: .*expected a form and its count"),
         ("the 1\nthe 2\n", r":2: .*'the' is listed twice"),
         ("\n\n", r"there is nothing in it"),
@@ -28,6 +32,6 @@ def test_forms_and_counts(tmp_path):
 )
 def test_bad_lines(tmp_path, text, message):
     file = tmp_path / "f.tsv"
-    file.write_text(text)
+    file.write_text(text, encoding="utf-8")
     with pytest.raises(CorpusError, match=message):
         read_frequencies(file)

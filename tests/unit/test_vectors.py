@@ -160,8 +160,21 @@ def test_two_whole_numbers_are_no_header_later_on(load):
         ("a 1.5 2\nnew 19 york 1 2\n", ":2: the vector of 'new' has 4 numbers"),
         ("1 3\na 1.5 2\n", ":2: the vector of 'a' has 2 numbers, the header announces 3"),
         ("5 0\na 1.5\n", ":2: the vector of 'a' has 1 numbers, the header announces 0"),
-        ("a 1.5 2\nb 1 nan\n", ":2: 'nan' is not a finite number"),
-        ("a 1.5 2\nb -inf 2\n", ":2: '-inf' is not a finite number"),
+        ("a 1.5 2\nb 1_0 2\n", ":2: '1_0' is not a number"),
+        ("a 1.5 2\nb 1 0x1F\n", ":2: '0x1F' is not a number"),
+        ("a 1.5 2\nb 1 ０\n", ":2: '０' is not a number"),
+        ("a 1.5 2\nb 1 1e5_0\n", ":2: '1e5_0' is not a number"),
+        ("a 1.5 2\nb 1 infinity\n", ":2: 'infinity' is not a number"),
+        ("a 1.5 2\nb 1 \u00a02\n", r":2: '\\xa02' is not a number"),
+        ("a 1.5 2\nb 1 1e\n", ":2: '1e' is not a number"),
+        ("a 1.5 2\nb 1 1e999\n", ":2: '1e999' is not a finite number"),
+        ("a 1_0 2\n", ":1: '1_0' is not a number"),
+        ("a nan 2\nb nan 2\n", ":1: 'nan' is not a number"),
+        ("a 0x1F 2\n", ":1: '0x1F' is not a number"),
+        ("2 2\na 1 1_0\n", ":2: .*1"),
+        ("a 1.5 2\rb 1 2\r", ":1: .* is not a number"),
+        ("a 1.5 2\nb 1 nan\n", ":2: 'nan' is not a number"),
+        ("a 1.5 2\nb -inf 2\n", ":2: '-inf' is not a number"),
         ("a 1.5 1e39\n", ":1: '1e39' is not a finite number"),
         ("a 1.5 2\nb 1,5 2\n", ":2: '1,5' is not a number"),
         ("a 1.5 x\n", ":1: 'x' is not a number"),
@@ -237,3 +250,7 @@ def test_only_what_the_words_look_up_is_kept(load):
     assert words_of(load(TEXT, iter(["Apple", "THE"]))) == ["the", "Apple", "apple"]
     none = load(TEXT, ["pear"])
     assert (none.in_file, none.array.shape, none(["pear", "the"]).tolist()) == (3, (0, 2), [[0, 0], [0, 0]])
+
+
+def test_all_ways_to_write_a_decimal_number(load):
+    assert load("a 1 -2 +3 .5 5. 1e2 -1.5E-1 0007\n")(["a"]).tolist() == [[1, -2, 3, 0.5, 5, 100, np.float32(-0.15), 7]]
