@@ -9,14 +9,15 @@ import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import inf
 from pathlib import Path
 from typing import ClassVar, Self
 
 from corpora_loaders.corpus import Corpus, CorpusFile, describe_file, read_files
 from corpora_loaders.errors import CorpusError
-from corpora_loaders.lines import WHOLE_NUMBER, numbered_lines
+from corpora_loaders.json_lines import parse_json
+from corpora_loaders.lines import WHOLE_NUMBER, text_lines
 from corpora_loaders.sentence import Sentence
 
 _Text = str | list[str]  # as running text or as words
@@ -24,6 +25,8 @@ _Record = tuple[int, str, _Text]
 
 _BLANK_OR_TAB = re.compile(r"[ \t]")
 _ENDINGS = (".csv", ".tsv", ".jsonl", ".json")
+_LONGEST_FIELD = 2**31 - 1
+"""The csv module takes 131,072 characters by default, which is less than a long text has."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,7 @@ class LabelledTexts(Corpus):
         labels: one per text.
         blank: number of blank lines, which are skipped.
         wordless: ``file:line`` of the texts without a word, which are skipped.
+        headless: ``file:line`` of first lines that were read as texts, because columns were chosen by number.
     """
 
     unit: ClassVar[str] = "texts"
@@ -42,6 +46,7 @@ class LabelledTexts(Corpus):
     labels: tuple[str, ...] = ()
     blank: int = 0
     wordless: tuple[str, ...] = ()
+    headless: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -94,6 +99,11 @@ class LabelledTexts(Corpus):
             remarks.append(f"Blank lines that were skipped: {self.blank:,}.")
         if number := len(self.wordless):
             remarks.append(f"{number:,} texts without a word were skipped, the first is {self.wordless[0]}.")
+        if self.headless:
+            remarks.append(
+                "Columns were chosen by number, as in a file without a header, so the first line was read as a text: "
+                f"{', '.join(self.headless)}."
+            )
         if counts["repeated_texts"]:
             remarks.append(
                 f"Texts that repeat an earlier one: {counts['repeated_texts']:,}; of these, repeats of a text that "
@@ -107,7 +117,9 @@ def load_labelled(
 ) -> LabelledTexts:
     """Read labelled texts in UTF-8, plain or in a gzip or zip file; the name tells the format.
 
-    * ``.csv``, ``.tsv``: a header names the columns. Quotes have no meaning in TSV.
+    * ``.csv``, ``.tsv``: a header names the columns. Without a header, ``text`` and ``label`` are both the numbers of
+      columns, counted from 1; a first line that has both numbers as names is a header all the same. Quotes have no
+      meaning in TSV.
     * ``.jsonl``, ``.json``: an object per line. The text may be a list of words.
     * any other: lines of a label, a blank or tab, and the text.
 
@@ -115,19 +127,20 @@ def load_labelled(
 
     Args:
         paths: one file or several.
-        text, label: what their columns or keys are called.
+        text, label: what their columns or keys are called; or the numbers of columns.
         limit: take the first so many texts only.
 
     Raises:
         ValueError: text and label are the same column, no file, or a limit below 1.
         CorpusError: a file is not in its format, a label is empty, a file has no text, or two files are the same.
     """
-    if text == label:
+    if text == label or (all(map(WHOLE_NUMBER.fullmatch, (text, label))) and int(text) == int(label)):
         raise ValueError(f"text and label must be two columns, not both {text!r}")
     paths = [paths] if isinstance(paths, str | Path) else list(paths)
     names = [Path(path).name for path in paths]
     blank = 0
     wordless: list[str] = []
+    headless: list[str] = []
 
     def read(path: str | Path) -> Iterator[tuple[Sentence, str]]:
         nonlocal blank
@@ -140,12 +153,15 @@ def load_labelled(
             line, found, content = record
             if not found.strip():
                 raise source.fault("expected a label, found an empty one", line)
+            if found.startswith("\ufeff"):
+                raise source.fault("a byte-order mark before the label; were files put together?", line)
             words = content.split() if isinstance(content, str) else [word for word in content if word.strip()]
             if words:
                 running = content if isinstance(content, str) else " ".join(words)
                 yield Sentence(f"{name}:{line}", tuple(words), text=running, file=str(path), line=line), found.strip()
             else:
                 wordless.append(f"{path}:{line}")
+        headless.extend(f"{path}:{line}" for line in source.headless)
 
     texts: list[tuple[Sentence, str]] = []
     files: list[CorpusFile] = []
@@ -155,16 +171,22 @@ def load_labelled(
         files.append(describe_file(path, sha256, [sentence for sentence, _ in own]))
         texts += own
     sentences, labels = zip(*texts, strict=True)
-    return LabelledTexts(sentences, tuple(files), labels, blank, tuple(wordless))
+    return LabelledTexts(sentences, tuple(files), labels, blank, tuple(wordless), tuple(headless))
 
 
 @dataclass(frozen=True)
 class _Source:
-    """A file, and what its label and text are called."""
+    """A file, and what its label and text are called.
+
+    Attributes:
+        path, label, text: so.
+        headless: the first line, if columns are chosen by number because there is no header.
+    """
 
     path: str | Path
     label: str
     text: str
+    headless: list[int] = field(default_factory=list)
 
     def records(self) -> Iterator[_Record | None]:
         """Each with the line where it starts; None for a blank line."""
@@ -172,7 +194,7 @@ class _Source:
         if ending == ".csv":
             return self._table(self._csv_rows())
         if ending == ".tsv":
-            return self._table((number, line.split("\t")) for number, line in self._lines())
+            return self._table((number, line.split("\t")) for number, line in text_lines(self.path))
         return self._by_line(self._json_fields if ending else self._plain_fields)
 
     def fault(self, message: str, line: int) -> CorpusError:
@@ -187,14 +209,8 @@ class _Source:
         plain = [name.lower().removesuffix(".gz").removesuffix(".zip") for name in names]
         return next((ending for name in plain for ending in _ENDINGS if name.endswith(ending)), "")
 
-    def _lines(self) -> Iterator[tuple[int, str]]:
-        for number, line in numbered_lines(self.path):
-            if "\0" in line:
-                raise self.fault("expected text, found a NUL byte", number)
-            yield number, line
-
     def _by_line(self, fields: Callable[[int, str], tuple[str, _Text]]) -> Iterator[_Record | None]:
-        for number, line in self._lines():
+        for number, line in text_lines(self.path):
             yield (number, *fields(number, line)) if line.strip() else None
 
     def _plain_fields(self, number: int, line: str) -> tuple[str, _Text]:
@@ -203,11 +219,9 @@ class _Source:
 
     def _json_fields(self, number: int, line: str) -> tuple[str, _Text]:
         try:
-            found = json.loads(line)
-            json.dumps(found, ensure_ascii=False).encode()  # an escaped half of a surrogate pair is no text
-        except (ValueError, RecursionError) as error:
-            reason = str(error).replace("line 1 column", "column")  # which is not the line of the file
-            raise self.fault(f"expected a JSON object on every line: {reason}", number) from error
+            found = parse_json(line)
+        except ValueError as error:
+            raise self.fault(f"expected a JSON object on every line: {error}", number) from error
         if not isinstance(found, dict):
             raise self.fault(f"expected a JSON object on every line, found {line[:60]}", number)
         self._check("keys", list(found), number)
@@ -219,8 +233,8 @@ class _Source:
         return label if isinstance(label, str) else json.dumps(label), text
 
     def _csv_rows(self) -> Iterator[tuple[int, list[str]]]:
-        reader = csv.reader((line + "\n" for _, line in self._lines()), strict=True)
-        start = 1
+        reader = csv.reader((line + "\n" for _, line in text_lines(self.path, returns=True)), strict=True)
+        start, limit = 1, csv.field_size_limit(_LONGEST_FIELD)
         try:
             for row in reader:
                 yield start, row
@@ -228,19 +242,39 @@ class _Source:
         except csv.Error as error:
             expected = "a CSV record, with quotes around what holds a comma, quote or line end"
             raise self.fault(f"expected {expected}: {error}", start) from error
+        finally:
+            csv.field_size_limit(limit)
 
     def _table(self, rows: Iterator[tuple[int, list[str]]]) -> Iterator[_Record | None]:
-        columns: list[str] = []
+        places, width = (-1, -1), 0
+        header = ""
         for number, row in rows:
             if not any(map(str.strip, row)):
                 yield None
-            elif not columns:
-                columns = [name.strip() for name in row]
-                self._check("columns", columns, number)
-            elif len(row) != len(columns):
-                raise self.fault(f"expected {len(columns)} fields as in the header, found {len(row)}", number)
-            else:
-                yield number, row[columns.index(self.label)], row[columns.index(self.text)]
+                continue
+            if not width:
+                width = len(row)
+                places, header = self._places(row, number)
+                if header:
+                    continue
+            if len(row) != width:
+                expected = f"{width} fields as in the {header or 'first line'}"
+                raise self.fault(f"expected {expected}, found {len(row)}", number)
+            yield number, row[places[0]], row[places[1]]
+
+    def _places(self, row: list[str], number: int) -> tuple[tuple[int, int], str]:
+        """Where label and text are, from 0, by the first row; and ``"header"`` if it is one."""
+        names = [name.strip() for name in row]
+        given = (self.label, self.text)
+        by_number = all(map(WHOLE_NUMBER.fullmatch, given)) and not set(given) <= set(names)
+        if not by_number:
+            self._check("columns", names, number)
+            return (names.index(self.label), names.index(self.text)), "header"
+        for column in given:
+            if not 1 <= int(column) <= len(row):
+                raise self.fault(f"there is no column {column}; there are {len(row)}, counted from 1", number)
+        self.headless.append(number)
+        return (int(self.label) - 1, int(self.text) - 1), ""
 
     def _check(self, what: str, found: list[str], number: int) -> None:
         if found.count(self.text) != 1 or found.count(self.label) != 1:

@@ -23,6 +23,9 @@ _MACOS = "__MACOSX/"  # where the Finder puts its own notes on the files
 _BOM = b"\xef\xbb\xbf"
 
 
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+
+
 def numbered_lines(path: str | Path) -> Iterator[tuple[int, str]]:
     """Yield ``(line number, line)`` of a UTF-8 file: plain, or in a gzip or zip file (told by content, not by name).
 
@@ -43,6 +46,8 @@ def numbered_lines(path: str | Path) -> Iterator[tuple[int, str]]:
             for number, raw in enumerate(stream, start=1):
                 if number == 1:
                     raw = raw.removeprefix(_BOM)
+                    if raw.startswith(_UTF16):
+                        raise CorpusError("the file is UTF-16, not UTF-8; convert it first", file=path, line=1)
                 yield number, raw.rstrip(b"\r\n").decode("utf-8")
     except UnicodeDecodeError as error:
         raise CorpusError(f"not UTF-8 ({error.reason}); convert the file first", file=path, line=number) from error
@@ -54,6 +59,26 @@ def numbered_lines(path: str | Path) -> Iterator[tuple[int, str]]:
         raise CorpusError(f"cannot read the zip file: {error}; unpack it first", file=path) from error
     except OSError as error:
         raise CorpusError(f"cannot read the file: {error.strerror or error}", file=path) from error
+
+
+def text_lines(path: str | Path, *, returns: bool = False) -> Iterator[tuple[int, str]]:
+    """Yield the lines of a file whose format would not tell that it is something else; see `numbered_lines`.
+
+    Args:
+        path: the file.
+        returns: whether there may be carriage returns within a line.
+
+    Raises:
+        CorpusError: a NUL byte, which text in UTF-16 has; or a carriage return within a line, which is the line end of
+            old Macintosh files, so that lines would be taken for one.
+    """
+    for number, line in numbered_lines(path):
+        if "\0" in line:
+            raise CorpusError("expected text, found a NUL byte; the file must be UTF-8", file=path, line=number)
+        if "\r" in line and not returns:
+            message = "found a carriage return within a line; line ends must be LF or CR LF, not CR alone"
+            raise CorpusError(message, file=path, line=number)
+        yield number, line
 
 
 @contextmanager

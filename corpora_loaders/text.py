@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from corpora_loaders.corpus import Corpus, CorpusFile, describe_file, read_files
 from corpora_loaders.errors import CorpusError
-from corpora_loaders.lines import numbered_lines
+from corpora_loaders.lines import text_lines
 from corpora_loaders.sentence import Sentence
 
 
@@ -63,7 +63,7 @@ def load_text(paths: str | Path | Iterable[str | Path], *, limit: int | None = N
 
 def _paragraphs(path: str | Path, name: str) -> Iterator[Sentence]:
     document = None
-    for number, line in numbered_lines(path):
+    for number, line in text_lines(path):
         words = tuple(line.split())
         if not words:
             document = None

@@ -33,7 +33,7 @@ class Explain:
     Classifiers are those of the papers (--encoder lstm, cnn, average, none), or a transformer: one that is fine-tuned
     here (--model MODEL --finetune), or one that classifies already (--model MODEL --test FILE).
 
-    Data are lines of label, blank or tab, text; or .csv and .tsv with a header, or .jsonl; .gz is fine. What was
+    Data are lines of label, blank or tab, text; or .csv and .tsv, or .jsonl; .gz is fine. What was
     trained is kept in a cache: a run that was interrupted goes on with the same command.
     """
 
@@ -47,10 +47,11 @@ class Explain:
     """Labelled texts to choose the epoch by. Default: a tenth of the rest of --data, held out."""
 
     text_column: Annotated[str, arg(metavar="NAME")] = "text"
-    """Column (or key) of the text in CSV, TSV and JSON Lines."""
+    """Column (or key) of the text in CSV, TSV and JSON Lines. In CSV and TSV without a header: its number, counted from
+    1, together with that of --label-column. A first line that has both numbers as names is a header all the same."""
 
     label_column: Annotated[str, arg(metavar="NAME")] = "label"
-    """Column of the label."""
+    """Column of the label: its name, or its number."""
 
     min_words: OptionalNumber = None
     """Leave out shorter texts. (Jain & Wallace: 6.)"""

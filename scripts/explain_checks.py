@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from corpora_loaders import CorpusError
+from corpora_loaders.lines import WHOLE_NUMBER
 from scripts.builtin import DEMO
 from scripts.errors import UsageError
 from scripts.options import check_seed
@@ -124,13 +125,19 @@ def _check_effect(options: Explain, tests: set[str]) -> None:
     for name in ("epochs", "learning_rate"):
         if getattr(options, name) is not None and not options.trains():
             raise UsageError(f"--{name.replace('_', '-')} is for training, and nothing is trained in this run")
-    if options.text_column == options.label_column:
+    if _same(options.text_column, options.label_column):
         raise UsageError("--text-column and --label-column cannot be the same")
     files = [Path(name) for given in (options.data, options.test, options.dev) for name in given or ()]
     if not any({".csv", ".tsv", ".json", ".jsonl", ".zip"} & set(file.suffixes) for file in files):
         for name in ("text_column", "label_column"):
             if getattr(options, name) != getattr(type(options), name):
                 raise UsageError(f"--{name.replace('_', '-')} is for .csv, .tsv and .jsonl")
+
+
+def _same(one: str, other: str) -> bool:
+    """Whether two columns are the same, by name or by number."""
+    numbers = all(map(WHOLE_NUMBER.fullmatch, (one, other)))
+    return one == other or (numbers and int(one) == int(other))
 
 
 def left_out(options: Explain) -> list[tuple[str, str]]:

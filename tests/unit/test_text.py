@@ -61,3 +61,24 @@ def test_faults(tmp_path):
         load_text([tmp_path / "a.txt", tmp_path / "b.txt"])
     with pytest.raises(ValueError, match="no file"):
         load_text([])
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"One.\rTwo.\r", r"a\.txt:1: found a carriage return within a line"),
+        (b"One.\nTwo.\rThree.\n", r"a\.txt:2: found a carriage return within a line"),
+        ("One.\n".encode("utf-16-le"), r"a\.txt:1: expected text, found a NUL byte"),
+        ("One.\n".encode("utf-16"), r"a\.txt:1: the file is UTF-16"),
+    ],
+    ids=["old Macintosh", "one of its lines", "UTF-16", "UTF-16 with a mark"],
+)
+def test_what_only_looks_like_one_long_paragraph(tmp_path, content, message):
+    (tmp_path / "a.txt").write_bytes(content)
+    with pytest.raises(CorpusError, match=message):
+        load_text(tmp_path / "a.txt")
+
+
+def test_line_ends_of_windows(tmp_path):
+    (tmp_path / "a.txt").write_bytes(b"One.\r\nTwo.\r\n\r\nThree.\r\n")
+    assert [s.words for s in load_text(tmp_path / "a.txt")] == [("One.",), ("Two.",), ("Three.",)]
