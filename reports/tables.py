@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -9,9 +10,16 @@ import pandas as pd
 
 
 def write_csv(table: pd.DataFrame, path: Path) -> None:
-    """Write a table without its index; the folder is made if need be."""
+    """Write a table without its index; the folder is made if need be.
+
+    Cells hold the data as they are, also where a spreadsheet would take them for a formula (``=1+1``): readers of CSV
+    must get back what the corpus says.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
-    table.to_csv(path, index=False, lineterminator="\n")
+    texts = [column for _, column in table.items() if not pd.api.types.is_numeric_dtype(column)]
+    returns = any(isinstance(cell, str) and "\r" in cell for column in texts for cell in column)
+    quoting = csv.QUOTE_NONNUMERIC if returns else csv.QUOTE_MINIMAL  # which leaves a carriage return unquoted
+    table.to_csv(path, index=False, lineterminator="\n", quoting=quoting)
 
 
 def write_controls(controls: Sequence[pd.DataFrame], key: Sequence[str], path: Path) -> None:
