@@ -7,6 +7,7 @@ from typing import Any
 
 from rich import box
 from rich.console import Group, RenderableType
+from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
@@ -39,7 +40,8 @@ def explain_table(results: ExplainResults, *, width: int) -> RenderableType:
     if numbers.row_count:
         parts += ["", numbers] if parts else [numbers]
     if lines:
-        parts.append(Text("\n".join(lines), style="table.caption"))
+        caption = escape("\n".join(lines))
+        parts.append(f"[table.caption]{caption}[/]")
     return Group(*parts)
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 from rich import box
+from rich.markup import escape
 from rich.table import Table
-from rich.text import Text
 
 from reports.format import interval, percent, rows_of
 from reports.probe import ProbeResults, beside_paper
@@ -28,7 +28,7 @@ def probe_table(results: ProbeResults, *, width: int) -> Table:
         lines.append(f"{contrast['first']} − {contrast['second']}: {difference} {between}".rstrip())
     table = Table(
         title="Syntactic heads found (UAS in %, without punctuation)",
-        caption=Text("\n".join(lines), style="table.caption"),
+        caption=escape("\n".join(lines)),
         title_justify="left",
         caption_justify="left",
         box=box.HEAVY_HEAD if wide else None,
@@ -48,5 +48,5 @@ def probe_table(results: ProbeResults, *, width: int) -> Table:
     for name in columns:
         table.add_column(name, justify="right", no_wrap=True)
     for place, row in enumerate(rows):
-        table.add_row(Text(row["method"]), *(cells[place] for cells in columns.values()))
+        table.add_row(escape(row["method"]), *(cells[place] for cells in columns.values()))
     return table

@@ -17,6 +17,7 @@ from scripts.doctor import Doctor
 from scripts.errors import UsageError
 from scripts.explain import Explain
 from scripts.probe import Probe
+from scripts.terminal import complain, delivered, guarded, say, visible
 
 DESCRIPTION = """What do the attention heads of a transformer encoder know about language?
 
@@ -42,7 +43,8 @@ Which version this is:
 $ attentionology --version
 
 Exit status: 0 done; 1 the input or the model cannot be used (the message says why); 2 wrong options; \
-130 interrupted. Nothing half-finished is left behind in any of these, but for the cache of probe and explain."""
+130 interrupted; 141 the reader of the output went away. Nothing half-finished is left behind in any of these, but for \
+the cache of probe and explain."""
 
 Command = (
     Annotated[Analyze, tyro.conf.subcommand("analyze")]
@@ -55,23 +57,21 @@ Command = (
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line (default: ``sys.argv``) and return its exit status."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    return guarded(lambda: _run(arguments))
+
+
+def _run(arguments: list[str]) -> int:
     if arguments in (["--version"], ["-V"]):
         try:
-            print(version("attentionology"))
+            say(version("attentionology"))
         except PackageNotFoundError:
-            print("attentionology (not installed)")
+            say("attentionology (not installed)")
         return 0
     options = [a.split("=", 1)[0].replace("_", "-") for a in arguments if a.startswith("--")]
     if repeated := next((option for option in options if options.count(option) > 1), None):
         return _fail(f"{repeated} is given twice; give all its values after one {repeated}", 2)
     try:
-        command = tyro.cli(
-            Command,
-            prog="attentionology",
-            description=DESCRIPTION,
-            args=arguments,
-            config=(tyro.conf.FlagCreatePairsOff, tyro.conf.OmitArgPrefixes),
-        )
+        command = _parsed(arguments)
     except SystemExit as stop:  # --help, or options that do not parse
         return stop.code if isinstance(stop.code, int) else 2
     if threading.current_thread() is threading.main_thread():
@@ -87,9 +87,36 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _fail(f"interrupted; no results were written{again}", 130)
 
 
+def _parsed(arguments: list[str]) -> Analyze | Probe | Explain | Doctor:
+    """The command with its options.
+
+    Raises:
+        SystemExit: help was asked for, or the options do not parse; tyro has said so.
+    """
+
+    def parse(words: list[str], *, aloud: bool) -> Analyze | Probe | Explain | Doctor:
+        with delivered():
+            return tyro.cli(
+                Command,
+                prog="attentionology",
+                description=DESCRIPTION,
+                args=words,
+                config=(tyro.conf.FlagCreatePairsOff, tyro.conf.OmitArgPrefixes),
+                console_outputs=aloud,
+            )
+
+    shown = [visible(word) for word in arguments]
+    if shown == arguments:
+        return parse(arguments, aloud=True)
+    try:
+        return parse(arguments, aloud=False)  # tyro would repeat them as they are
+    except SystemExit:
+        parse(shown, aloud=True)
+        raise
+
+
 def _fail(message: object, status: int) -> int:
-    print(f"attentionology: {message}", file=sys.stderr)
-    return status
+    return complain(f"attentionology: {message}", status)
 
 
 if __name__ == "__main__":

@@ -7,9 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-
 from scripts.record import closing_lines
+from scripts.terminal import Terminal, delivered, say_json
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -31,9 +30,10 @@ def print_results(run: dict[str, Any], parts: Sequence[Part], out: Path, *, as_j
 
     if as_json:
         found = {name: table for summary, _ in parts for name, table in summary.items()}
-        print(to_json({"out": str(out), "run": run, **found}), end="")
+        say_json(to_json({"out": str(out), "run": run, **found}))
         return
-    console = Console(width=None if sys.stdout.isatty() else WIDE, highlight=False, markup=False, soft_wrap=False)
-    for place, (_, show) in enumerate(parts):
-        console.print(*([""] if place else []), show(console.width), sep="\n")
-    console.print("\n".join(closing_lines(run, out)), soft_wrap=True)
+    terminal = Terminal(None if sys.stdout.isatty() else WIDE)
+    with delivered():
+        for place, (_, show) in enumerate(parts):
+            terminal.print(*([""] if place else []), show(terminal.width), sep="\n")
+        terminal.print("\n".join(closing_lines(run, out)), soft_wrap=True, markup=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Annotated
@@ -11,6 +10,7 @@ from tyro.conf import arg
 
 from scripts.builtin import DEMO, SAMPLE, corpus_path, load_encoder
 from scripts.errors import UsageError
+from scripts.terminal import complain, say, say_json
 
 
 @dataclass(frozen=True)
@@ -53,15 +53,15 @@ class Doctor:
             checks.append(check)
             if not self.json:
                 mark = {True: "ok  ", False: "FAIL", None: "    "}[check.passed]
-                print(f"{mark} {check.name}: {check.found}", flush=True)
+                say(f"{mark} {check.name}: {check.found}")
         healthy = all(check.passed is not False for check in checks)
         if self.json:
             from reports import to_json
 
             record = {"model": encoder.name, "healthy": healthy, "checks": [asdict(c) for c in checks]}
-            print(to_json(record), end="")
+            say_json(to_json(record))
         elif healthy:
-            print(f"\n{encoder.name}: its attention maps can be used.")
+            say(f"\n{encoder.name}: its attention maps can be used.")
         else:
-            print(f"\n{encoder.name}: do not trust its maps, see FAIL above.", file=sys.stderr)
+            complain(f"{encoder.name}: do not trust its maps, see FAIL above.", 1)
         return 0 if healthy else 1

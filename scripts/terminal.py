@@ -1,0 +1,159 @@
+"""The one way by which a command writes to the terminal.
+
+Text of corpora, file names and models is shown with its control characters escaped, so that it can neither color nor
+overwrite nor reorder what surrounds it, and an output that nobody takes ends the command without a traceback.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, TextIO
+
+from rich.console import Console
+from rich.text import Text
+
+READER_GONE = 141
+"""The exit status when the reader of the output has closed it: that of a program which SIGPIPE ends."""
+
+_CONTROL = re.compile(
+    r"[\x00-\x09\x0b-\x1f\x7f-\x9f"  # C0 but the line feed, DEL, C1
+    r"\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # marks, embeddings, overrides and isolates of direction
+    r"\u2028\u2029\ud800-\udfff]"  # line separators; lone surrogates, as in file names that are not UTF-8
+)
+
+
+class OutputError(Exception):
+    """The standard output does not take what is written to it.
+
+    Attributes:
+        reason: what the system said.
+    """
+
+    def __init__(self, reason: OSError) -> None:
+        super().__init__(f"cannot write to the standard output: {reason.strerror or reason}")
+        self.reason = reason
+
+
+def visible(text: str) -> str:
+    r"""The text with control characters written as ``\u001b``, which within JSON strings is the same character.
+
+    Line feeds stay. So do joiners (U+200C, U+200D), which some scripts are not written without.
+    """
+    return _CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+class Terminal(Console):
+    """A rich console that shows control characters in strings, table cells included, instead of obeying them.
+
+    Renderables must hold strings, with markup or escaped by `rich.markup.escape`; a `rich.text.Text` drops some control
+    characters when it is made.
+    """
+
+    def __init__(self, width: int | None) -> None:
+        super().__init__(width=width, highlight=False, emoji=False, soft_wrap=False)
+
+    def render_str(self, text: str, **options: Any) -> Text:  # type: ignore[override] # options are passed on
+        """As rich does, of the visible text."""
+        return super().render_str(visible(text), **options)
+
+    def on_broken_pipe(self) -> None:
+        """Pass on the `BrokenPipeError` that is being handled, where rich would end the program with 1."""
+        raise
+
+
+@contextmanager
+def delivered() -> Iterator[None]:
+    """What is written to the standard output in this block has arrived at its end.
+
+    Raises:
+        OutputError: it has not.
+    """
+    try:
+        try:
+            yield
+        finally:
+            sys.stdout.flush()
+    except OSError as error:
+        raise OutputError(error) from error
+
+
+def say(text: str) -> None:
+    """Print a line or more.
+
+    Raises:
+        OutputError: it cannot be written.
+    """
+    with delivered():
+        print(visible(text))
+
+
+def say_json(text: str) -> None:
+    """Print JSON in the encoding of the standard output, with control characters escaped.
+
+    Raises:
+        OutputError: it cannot be written.
+    """
+    text = visible(text)
+    try:
+        text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
+    except UnicodeEncodeError:
+        text = json.dumps(json.loads(text), indent=2) + "\n"
+    with delivered():
+        print(text, end="")
+
+
+def complain(message: object, status: int) -> int:
+    """Print one line to the standard error, if it takes it; returns the exit status."""
+    line = visible(str(message)).replace("\n", "\\u000a")
+    try:
+        print(line, file=sys.stderr, flush=True)
+    except OSError:
+        _discard(sys.stderr)
+    return status
+
+
+def guarded(command: Callable[[], int]) -> int:
+    """Run a command although its standard streams may be closed, full, or closed before its end.
+
+    Returns:
+        The status of the command; `READER_GONE` if the reader of the output went away, 1 if the output cannot be
+        written for another reason.
+    """
+    _open_closed_streams()
+    try:
+        with delivered():
+            status = command()
+    except OutputError as error:
+        _discard(sys.stdout)
+        gone = isinstance(error.reason, BrokenPipeError)
+        status = READER_GONE if gone else complain(f"attentionology: {error}", 1)
+    try:
+        sys.stderr.flush()
+    except OSError:
+        _discard(sys.stderr)
+    return status
+
+
+def _open_closed_streams() -> None:
+    """Put something in the place of closed streams, lest files of the results get their numbers and what is printed."""
+    if sys.stdin is None:
+        sys.stdin = Path(os.devnull).open(encoding="utf-8")  # noqa: SIM115 for as long as the process runs
+    if sys.stdout is None:  # writing to what is open for reading fails as writing to what is closed does
+        sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w", encoding="utf-8")
+    if sys.stderr is None:
+        sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 for as long as the process runs
+    reconfigure = getattr(sys.stdout, "reconfigure", None)
+    if reconfigure:
+        reconfigure(errors="backslashreplace")
+
+
+def _discard(stream: TextIO) -> None:
+    """Send what is still to be written to nowhere, or the interpreter would fail on it when it ends."""
+    with suppress(OSError, ValueError), Path(os.devnull).open("wb") as nowhere:
+        os.dup2(nowhere.fileno(), stream.fileno())

@@ -1,0 +1,96 @@
+"""Results that nobody reads, and results with control characters in them, through every command as a process."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from corpora_loaders.sample import SAMPLE_TREEBANK
+from scripts.cli import main
+from tests import tiny
+
+TREE = "# sent_id = {id}\n1\tCats\t_\tNOUN\t_\t_\t2\t{relation}\t_\t_\n2\tsleep\t_\tVERB\t_\t_\t0\troot\t_\t_\n\n"
+RELATION = "n\x1b[31m\x07subj\u202e[bold]"
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory):
+    """A folder with a tiny model, a treebank and labelled texts, and words of the command line that read them."""
+    folder = tmp_path_factory.mktemp("inputs")
+    tiny.model("bert", max_position_embeddings=512).save_pretrained(folder / "model")
+    tiny.fresh_tokenizer("wordpiece").save_pretrained(folder / "model")
+    (folder / "labelled.txt").write_text("".join(f"{i % 2} word{i % 2} and word{i}\n" for i in range(80)))
+    odd = folder / "odd\x1b[31m\r.conllu"
+    odd.write_text("".join(TREE.format(id=f"s{i}", relation=RELATION) for i in range(8)), encoding="utf-8")
+    small = ["--limit", "6", "--replicates", "0"]
+    model = ["--model", str(folder / "model")]
+    classifier = ["--encoder", "none", "--epochs", "1", "--tests", "erasure", "--replicates", "0"]
+    return {
+        "analyze": ["analyze", *model, *small, "--analyses", "dependency"],
+        "probe": ["probe", *model, *small, "--folds", "2", "--seeds", "1", "--controls", "none"],
+        "explain": ["explain", "--data", str(folder / "labelled.txt"), *classifier],
+        "doctor": ["doctor", *model, "--sentences", "2"],
+        "odd": ["--corpus", str(odd)],
+    }
+
+
+@pytest.mark.parametrize("json_too", [False, True], ids=["table", "json"])
+@pytest.mark.parametrize("name", ["analyze", "probe", "explain", "doctor"])
+def test_results_that_nobody_reads_are_kept_and_end_quietly(inputs, name, json_too, tmp_path):
+    reading, writing = os.pipe()
+    os.close(reading)
+    arguments = [*inputs[name], *(["--json"] if json_too else [])]
+    if name != "doctor":
+        arguments += ["--out", str(tmp_path / "out")]
+    process = [sys.executable, "-m", "scripts.cli", *arguments]
+    done = subprocess.run(process, stdout=writing, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writing)
+    assert done.returncode == 141
+    assert "Traceback" not in done.stderr
+    assert "attentionology:" not in done.stderr
+    assert (tmp_path / "out" / "run.json").is_file() == (name != "doctor")
+
+
+def test_a_full_output_keeps_the_results(inputs, tmp_path):
+    if not Path("/dev/full").exists():
+        pytest.skip("this system has no /dev/full")
+    process = [sys.executable, "-m", "scripts.cli", *inputs["analyze"], "--out", str(tmp_path / "out")]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(process, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.count("cannot write to the standard output") == 1
+    assert "Traceback" not in done.stderr
+    assert (tmp_path / "out" / "run.json").is_file()
+
+
+def test_control_characters_of_a_treebank_are_shown(inputs, tmp_path, capsys):
+    assert main([*inputs["analyze"], *inputs["odd"], "--out", str(tmp_path / "out")]) == 0
+    out = capsys.readouterr().out
+    assert "n\\u001b[31m\\u0007subj\\u202e[bold]" in out
+    assert not set("\x1b\x07\r\u202e") & set(out)
+
+
+def test_control_characters_are_the_same_in_json(inputs, tmp_path, capsys):
+    assert main([*inputs["analyze"], *inputs["odd"], "--json", "--out", str(tmp_path / "out")]) == 0
+    out = capsys.readouterr().out
+    assert not set("\x1b\x07\r\u202e") & set(out)
+    assert RELATION in json.loads(out)["run"]["corpus"]["relations"]
+
+
+def test_control_characters_of_file_names_are_shown(inputs, tmp_path, capsys):
+    file = tmp_path / "test\x1b[31m\r\u202e.conllu"
+    file.write_bytes(SAMPLE_TREEBANK.read_bytes())
+    assert main([*inputs["probe"], "--train", str(file), "--test", "sample", "--out", str(tmp_path / "o\x07")]) == 2
+    arguments = [word for word in inputs["probe"] if word not in ("--folds", "2")]
+    other = tmp_path / "other.conllu"
+    other.write_text(TREE.format(id="a", relation="nsubj"))
+    assert main([*arguments, "--train", str(file), "--test", str(other), "--out", str(tmp_path / "o\x07")]) == 0
+    out = capsys.readouterr().out
+    assert "test\\u001b[31m\\u000d\\u202e.conllu" in " ".join(out.split())
+    assert "o\\u0007" in out
+    assert not set("\x1b\x07\r\u202e") & set(out)
