@@ -18,6 +18,7 @@ from scripts.control import copies_of
 from scripts.errors import UsageError
 from scripts.options import OptionalNumber, OptionalReal, cache_folder, check_seed, default_folder
 from scripts.progress import Stages
+from scripts.recipe_choice import RecipeName
 
 CONTROLS = ("task", "random-init")
 _NAMES = ("attention", "attention+words", "words+distances")
@@ -52,7 +53,7 @@ class Probe:
     """Treebank to test on. Default: the sample treebank, 'sample'."""
 
     dev: Annotated[tuple[str, ...] | None, arg(metavar="FILE [FILE ...]")] = None
-    """Treebank to watch training with, and to stop by with --recipe tuned. Default there: a tenth of the training
+    """Treebank to watch training with, and to stop by with the recipe tuned. Default there: a tenth of the training
     treebank, by documents where it has enough of them."""
 
     folds: Annotated[int, arg(metavar="K")] = 5
@@ -70,13 +71,14 @@ class Probe:
     """task: the control task. random-init or random-init:K: the attention probes on 1 or K copies of the model with
     random weights that keep the embeddings, each with every seed. none: neither."""
 
-    recipe: Literal["paper", "tuned"] = "paper"
+    recipe: RecipeName = "auto"
     """paper: one epoch in the order of the file, Adam with learning rate 0.002, one sentence at a time. tuned: up to 20
     epochs in random order with weight decay, until the score on the dev sentences has not risen for more than two
-    epochs."""
+    epochs. auto: paper, but tuned where one epoch has fewer than 3,000 steps, which is too few (unless --epochs is
+    given). The results say which recipe was used."""
 
     epochs: OptionalNumber = None
-    """Another number of epochs (with --recipe tuned: at most)."""
+    """Another number of epochs (with --recipe tuned: at most; with auto: of the recipe of the paper)."""
 
     learning_rate: OptionalReal = None
     """Another learning rate of Adam."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from extractors import get_kind
+from scripts.recipe_choice import FEWEST_STEPS, steps_per_epoch
 from scripts.record import describe_command, describe_corpus, describe_model, describe_reading, warnings_of
 
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 _MANY_UNKNOWN = 0.25
 _MUCH_OVERLAP = 0.1
 _EXAMPLES = 10
-_FEW_STEPS = 3000
 
 
 def describe(probing: Probing, arguments: Sequence[str], out: Path) -> dict[str, Any]:
@@ -40,6 +40,7 @@ def describe(probing: Probing, arguments: Sequence[str], out: Path) -> dict[str,
             **probing.options.treebanks(),
             out=str(out),
             probe=own.chosen(),
+            recipe=probing.choice.name,
             vectors=own.vectors and str(own.vectors),
             cache=str(probing.cache),
         ),
@@ -49,6 +50,8 @@ def describe(probing: Probing, arguments: Sequence[str], out: Path) -> dict[str,
         "vectors": probing.vectors and _describe_vectors(probing),
         "probes": {
             "recipe": asdict(probing.recipe),
+            "recipe_name": probing.choice.name,
+            "recipe_reason": probing.choice.reason,
             "seeds": list(probing.seeds),
             "splits": [
                 {name: maps and len(maps) for name, maps in (("train", s.train), ("dev", s.dev), ("test", s.test))}
@@ -80,6 +83,7 @@ def facts(probing: Probing) -> Iterator[str]:
         )
     epochs = f"{recipe.epochs} epoch{'s' if recipe.epochs > 1 else ''}{' at most' if recipe.patience else ''}"
     decay = f", weight decay {recipe.weight_decay:g}" if recipe.weight_decay else ""
+    yield f"recipe “{probing.choice.name}”, because {probing.choice.reason}"
     yield f"{epochs}, learning rate {recipe.learning_rate:g}{decay}"
     if recipe.patience is not None:
         held = sum(len(split.dev or ()) for split in splits) // len(splits)
@@ -162,8 +166,8 @@ def _describe_vectors(probing: Probing) -> dict[str, Any]:
 
 
 def _warnings(probing: Probing) -> Iterator[str]:
-    steps = min(len(split.train) for split in probing.splits) * probing.recipe.epochs
-    if steps < _FEW_STEPS and probing.recipe.patience is None:
+    steps = steps_per_epoch(probing.splits) * probing.recipe.epochs
+    if steps < FEWEST_STEPS and probing.recipe.patience is None:
         took = f"{steps:,} step{'s' if steps > 1 else ''}"
         yield f"Trained in {took}, which is few; --recipe tuned goes on until it no longer helps."
     if probing.vectors is not None:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +14,6 @@ from analyses.linguistic import Attempt, Task, attachment, head_weights, publish
 from corpora_loaders import CorpusError, Treebank, WordVectors, load_treebank, load_vectors
 from extractors import DEFAULT_BATCH_CELLS, Encoder, MapMaker, StoredMaps, get_kind, store_maps
 from probes import (
-    PAPER,
-    TUNED,
     ArcWeights,
     AttentionProbe,
     AttentionWordsProbe,
@@ -25,7 +22,6 @@ from probes import (
     FixedOffset,
     HeadPredictor,
     Probe,
-    Recipe,
     RelationOffset,
     SingleHead,
     State,
@@ -41,6 +37,7 @@ from scripts.builtin import load_encoder
 from scripts.errors import UsageError
 from scripts.probe_record import describe, facts, notes
 from scripts.progress import Stages, progress_bar
+from scripts.recipe_choice import choose_recipe
 from scripts.splits import RightWords, Split, controlled, make_splits, training_key
 
 if TYPE_CHECKING:
@@ -78,6 +75,7 @@ class Probing:
 
     Attributes:
         treebanks, stores: by role, train, dev, test.
+        choice, recipe: how probes are trained, and why so.
         splits: what is trained and tested on what.
         attempts: what every method got right in every run.
         history: of every training, see `probes.Probe.history_`.
@@ -116,6 +114,8 @@ class Probing:
             self.encoder = load_encoder(own.model, revision=own.revision, device=own.device)
         self.stores = self._stores(self.encoder, "maps")
         self.sentences = self.stores["test"].sentences
+        self.choice = choose_recipe(own, lambda hold_out: self._cut(self.stores, hold_out=hold_out))
+        self.recipe = self.choice.recipe  # also of control tasks and random weights
         self.splits = splits = self._splits(self.stores)
         self._baselines(splits)
         for name in own.chosen():
@@ -143,14 +143,6 @@ class Probing:
     def seeds(self) -> range:
         """Of the probes."""
         return range(self.options.seed, self.options.seed + self.options.seeds)
-
-    @cached_property
-    def recipe(self) -> Recipe:
-        """How to train."""
-        own = self.options
-        given = {name: getattr(own, name) for name in ("epochs", "learning_rate", "weight_decay")}
-        chosen = PAPER if own.recipe == "paper" else TUNED
-        return replace(chosen, **{name: value for name, value in given.items() if value is not None})
 
     def forget_checkpoints(self) -> None:
         """They are of no use once the results are in place."""
@@ -202,16 +194,20 @@ class Probing:
         return stores
 
     def _splits(self, stores: dict[str, StoredMaps]) -> list[Split]:
-        own, hold_out = self.options, self.recipe.patience is not None
-        train, dev, test = (stores.get(role) for role in ("train", "dev", "test"))
-        assert test is not None  # noqa: S101 there is always one
-        splits = list(make_splits(train, dev, test, folds=own.folds, hold_out=hold_out, seed=own.seed))
+        hold_out = self.choice.holds_out
+        splits = self._cut(stores, hold_out=hold_out)
         if not splits or any(hold_out and split.dev is None for split in splits):
-            raise CorpusError("too few sentences to train on some and test on others", file=own.treebanks()["test"][0])
-        for role, maps in (("test", test), *(("dev", split.dev) for split in splits if split.dev)):
+            message = "too few sentences to train on some and test on others"
+            raise CorpusError(message, file=self.options.treebanks()["test"][0])
+        for role, maps in (("test", stores["test"]), *(("dev", split.dev) for split in splits if split.dev)):
             if not any(scored(sentence).any() for sentence in maps.sentences):
                 raise CorpusError(f"no {role} word but punctuation has a head", file=maps.sentences[0].file)
         return splits
+
+    def _cut(self, stores: dict[str, StoredMaps], *, hold_out: bool) -> list[Split]:
+        own = self.options
+        train, dev = (stores.get(role) for role in ("train", "dev"))
+        return list(make_splits(train, dev, stores["test"], folds=own.folds, hold_out=hold_out, seed=own.seed))
 
     def _baselines(self, splits: Sequence[Split]) -> None:
         for name, make in BASELINES.items():

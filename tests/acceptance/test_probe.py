@@ -59,7 +59,7 @@ def files_of(folder: Path) -> dict[str, bytes]:
     }
 
 
-SMALL = ("--limit", 40, "--folds", 2, "--seeds", 2, "--replicates", 50)
+SMALL = ("--recipe", "paper", "--limit", 40, "--folds", 2, "--seeds", 2, "--replicates", 50)
 
 
 @pytest.fixture(scope="module")
@@ -336,7 +336,7 @@ def test_probes_know_more_than_single_heads(demo_encoder, data_file, tmp_path):
         (tmp_path / f"{name}.conllu").write_text("\n\n".join(text.split("\n\n")[:n]) + "\n\n", encoding="utf-8")
         files += ["--train" if name == "train" else "--test", tmp_path / f"{name}.conllu"]
     vectors = data_file("glove/glove.6B.50d.top9163.txt.gz")
-    options = ("--learning-rate", 0.01, "--seeds", 1, "--replicates", 200)
+    options = ("--recipe", "paper", "--learning-rate", 0.01, "--seeds", 1, "--replicates", 200)
     assert run(*files, "--vectors", vectors, *options, "--out", tmp_path / "run") == 0
     uas = table(tmp_path / "run").set_index("method")["uas"].to_dict()
     every_head = table(tmp_path / "run", "probe_weights")["accuracy"]
@@ -348,6 +348,85 @@ def test_probes_know_more_than_single_heads(demo_encoder, data_file, tmp_path):
     assert uas["attention+words, random weights"] < uas["attention+words"] - 0.2
     selectivity = table(tmp_path / "run").set_index("method")["selectivity"]
     assert (selectivity[["attention", "attention+words"]] > 0.1).all()
+
+
+class TestDefaultRecipe:
+    """The recipe of the paper where its one epoch is long enough, else the tuned one."""
+
+    OPTIONS = ("--limit", 24, "--folds", 2, "--seeds", 1, "--replicates", 0)
+
+    def record(self, folder):
+        return json.loads((folder / "run.json").read_text())
+
+    def test_few_sentences_are_trained_on_for_longer_in_all_rows(self, model, tmp_path, capsys):
+        assert run("--model", model, *self.OPTIONS, "--out", tmp_path / "run") == 0
+        out = " ".join(capsys.readouterr().out.split())
+        page = (tmp_path / "run" / "report.html").read_text()
+        reason = "one epoch would have 12 steps, fewer than 3,000"
+        assert f"Recipe “tuned”, because {reason}." in out
+        assert f"recipe “tuned”, because {reason}" in page
+        assert "which is few" not in out
+        record = self.record(tmp_path / "run")
+        assert record["options"]["recipe"] == record["probes"]["recipe_name"] == "tuned"
+        assert record["probes"]["recipe_reason"] == reason
+        assert record["probes"]["recipe"]["epochs"] == 20
+        assert all(split["dev"] for split in record["probes"]["splits"])
+        epochs = table(tmp_path / "run", "probe_training").groupby(["method", "task"])["epoch"].max()
+        assert len(epochs) == 3  # the probe, its control task, and random weights
+        assert (epochs > 1).all()
+
+    def test_the_same_as_if_it_were_asked_for_and_not_as_the_paper(self, model, tmp_path):
+        for name, given in (("auto", ()), ("tuned", ("--recipe", "tuned")), ("paper", ("--recipe", "paper"))):
+            assert run("--model", model, *self.OPTIONS, *given, "--out", tmp_path / name) == 0
+        auto, tuned, paper = (files_of(tmp_path / name) for name in ("auto", "tuned", "paper"))
+        assert auto == tuned
+        assert auto["tables/probe_training.csv"] != paper["tables/probe_training.csv"]
+        record = self.record(tmp_path / "paper")
+        assert (record["probes"]["recipe_name"], record["probes"]["recipe"]["epochs"]) == ("paper", 1)
+        assert [split["dev"] for split in record["probes"]["splits"]] == [None, None]
+        assert any("Trained in 12 steps, which is few" in warning for warning in record["warnings"])
+
+    def test_enough_sentences_are_trained_on_as_in_the_paper(self, model, tmp_path, monkeypatch):
+        monkeypatch.setattr("scripts.recipe_choice.FEWEST_STEPS", 12)
+        assert run("--model", model, *self.OPTIONS, "--controls", "none", "--out", tmp_path / "run") == 0
+        record = self.record(tmp_path / "run")
+        assert (record["probes"]["recipe_name"], record["probes"]["recipe"]["epochs"]) == ("paper", 1)
+        assert record["probes"]["recipe_reason"] == "one epoch has 12 steps, at least 12"
+
+    def test_sentences_without_a_head_are_no_steps(self, model, tmp_path, monkeypatch):
+        monkeypatch.setattr("scripts.recipe_choice.FEWEST_STEPS", 12)
+        without = "1\tword\t_\tX\t_\t_\t_\t_\t_\t_\n\n"
+        text = "\n\n".join(SAMPLE_TREEBANK.read_text(encoding="utf-8").strip().split("\n\n")[:20]) + "\n\n"
+        (tmp_path / "some.conllu").write_text(text + 4 * without, encoding="utf-8")
+        options = ("--test", tmp_path / "some.conllu", "--controls", "none", *self.OPTIONS)
+        assert run("--model", model, *options, "--out", tmp_path / "run") == 0
+        assert self.record(tmp_path / "run")["probes"]["recipe_name"] == "tuned"
+
+    def test_a_number_of_epochs_is_of_the_paper(self, model, tmp_path):
+        options = ("--controls", "none", "--epochs", 3, *self.OPTIONS)
+        assert run("--model", model, *options, "--out", tmp_path / "run") == 0
+        probes = self.record(tmp_path / "run")["probes"]
+        assert (probes["recipe_name"], probes["recipe"]["epochs"], probes["recipe"]["patience"]) == ("paper", 3, None)
+        assert probes["recipe_reason"] == "the number of epochs was given"
+
+    def test_too_few_to_hold_some_out(self, model, tmp_path):
+        options = ("--limit", 2, "--folds", 2, "--seeds", 1, "--replicates", 0, "--controls", "none")
+        assert run("--model", model, *options, "--recipe", "tuned", "--out", tmp_path / "tuned") == 1
+        assert run("--model", model, *options, "--out", tmp_path / "run") == 0
+        probes = self.record(tmp_path / "run")["probes"]
+        assert probes["recipe_name"] == "paper"
+        assert "too few sentences to hold some out" in probes["recipe_reason"]
+
+    def test_the_attention_probe_is_above_the_best_single_head(self, demo_encoder, data_file, tmp_path):
+        """On few sentences the recipe of the paper leaves it below, which says nothing about attention."""
+        del demo_encoder
+        options = ("--test", data_file("ud/en_ewt-dev.conllu"), "--limit", 150, "--folds", 2, "--seeds", 1)
+        uas = {}
+        for name, given in (("auto", ()), ("paper", ("--recipe", "paper"))):
+            assert run(*options, *given, "--controls", "none", "--replicates", 0, "--out", tmp_path / name) == 0
+            uas[name] = table(tmp_path / name).set_index("method")["uas"]
+        assert uas["paper"]["attention"] < uas["paper"]["best single head"]
+        assert uas["auto"]["attention"] > uas["auto"]["best single head"] + 0.03
 
 
 def test_a_treebank_without_training_data(demo_encoder, data_file, tmp_path, capsys):
