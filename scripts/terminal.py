@@ -58,7 +58,7 @@ class Terminal(Console):
     def __init__(self, width: int | None) -> None:
         super().__init__(width=width, highlight=False, emoji=False, soft_wrap=False)
 
-    def render_str(self, text: str, **options: Any) -> Text:  # type: ignore[override] # options are passed on
+    def render_str(self, text: str, **options: Any) -> Text:
         """As rich does, of the visible text."""
         return super().render_str(visible(text), **options)
 
