@@ -362,11 +362,13 @@ class TestDefaultRecipe:
         assert run("--model", model, *self.OPTIONS, "--out", tmp_path / "run") == 0
         out = " ".join(capsys.readouterr().out.split())
         page = (tmp_path / "run" / "report.html").read_text()
-        reason = "one epoch would have 12 steps, fewer than 3,000"
+        record = self.record(tmp_path / "run")
+        steps = min(split["train"] + split["dev"] for split in record["probes"]["splits"])
+        reason = f"one epoch would have {steps} steps, fewer than 3,000"
+        assert 5 < steps <= 12
         assert f"Recipe “tuned”, because {reason}." in out
         assert f"recipe “tuned”, because {reason}" in page
         assert "which is few" not in out
-        record = self.record(tmp_path / "run")
         assert record["options"]["recipe"] == record["probes"]["recipe_name"] == "tuned"
         assert record["probes"]["recipe_reason"] == reason
         assert record["probes"]["recipe"]["epochs"] == 20
@@ -384,23 +386,36 @@ class TestDefaultRecipe:
         record = self.record(tmp_path / "paper")
         assert (record["probes"]["recipe_name"], record["probes"]["recipe"]["epochs"]) == ("paper", 1)
         assert [split["dev"] for split in record["probes"]["splits"]] == [None, None]
-        assert any("Trained in 12 steps, which is few" in warning for warning in record["warnings"])
+        steps = min(split["train"] for split in record["probes"]["splits"])
+        assert any(f"Trained in {steps} steps, which is few" in warning for warning in record["warnings"])
 
     def test_enough_sentences_are_trained_on_as_in_the_paper(self, model, tmp_path, monkeypatch):
-        monkeypatch.setattr("scripts.recipe_choice.FEWEST_STEPS", 12)
-        assert run("--model", model, *self.OPTIONS, "--controls", "none", "--out", tmp_path / "run") == 0
-        record = self.record(tmp_path / "run")
-        assert (record["probes"]["recipe_name"], record["probes"]["recipe"]["epochs"]) == ("paper", 1)
-        assert record["probes"]["recipe_reason"] == "one epoch has 12 steps, at least 12"
+        files = {}
+        for name, number in (("train", 20), ("test", 10)):
+            text = SAMPLE_TREEBANK.read_text(encoding="utf-8").strip().split("\n\n")
+            files[name] = tmp_path / f"{name}.conllu"
+            files[name].write_text("\n\n".join(text[:number] if name == "train" else text[-number:]) + "\n\n", "utf-8")
+        given = ("--train", files["train"], "--test", files["test"], "--seeds", 1, "--controls", "none")
+        for fewest, name in ((20, "paper"), (21, "tuned")):
+            monkeypatch.setattr("scripts.recipe_choice.FEWEST_STEPS", fewest)
+            assert run("--model", model, *given, "--replicates", 0, "--out", tmp_path / name) == 0
+            assert self.record(tmp_path / name)["probes"]["recipe_name"] == name
+        probes = self.record(tmp_path / "paper")["probes"]
+        assert probes["recipe"]["epochs"] == 1
+        assert probes["recipe_reason"] == "one epoch has 20 steps, at least 20"
 
     def test_sentences_without_a_head_are_no_steps(self, model, tmp_path, monkeypatch):
-        monkeypatch.setattr("scripts.recipe_choice.FEWEST_STEPS", 12)
+        monkeypatch.setattr("scripts.recipe_choice.FEWEST_STEPS", 21)
         without = "1\tword\t_\tX\t_\t_\t_\t_\t_\t_\n\n"
-        text = "\n\n".join(SAMPLE_TREEBANK.read_text(encoding="utf-8").strip().split("\n\n")[:20]) + "\n\n"
-        (tmp_path / "some.conllu").write_text(text + 4 * without, encoding="utf-8")
-        options = ("--test", tmp_path / "some.conllu", "--controls", "none", *self.OPTIONS)
-        assert run("--model", model, *options, "--out", tmp_path / "run") == 0
-        assert self.record(tmp_path / "run")["probes"]["recipe_name"] == "tuned"
+        text = SAMPLE_TREEBANK.read_text(encoding="utf-8").strip().split("\n\n")
+        (tmp_path / "train.conllu").write_text("\n\n".join(text[:20]) + "\n\n" + 4 * without, encoding="utf-8")
+        (tmp_path / "test.conllu").write_text("\n\n".join(text[-10:]) + "\n\n", encoding="utf-8")
+        files = ("--train", tmp_path / "train.conllu", "--test", tmp_path / "test.conllu")
+        options = ("--controls", "none", "--seeds", 1, "--replicates", 0)
+        assert run("--model", model, *files, *options, "--out", tmp_path / "run") == 0
+        probes = self.record(tmp_path / "run")["probes"]
+        assert probes["recipe_reason"] == "one epoch would have 20 steps, fewer than 21"
+        assert probes["recipe_name"] == "tuned"
 
     def test_a_number_of_epochs_is_of_the_paper(self, model, tmp_path):
         options = ("--controls", "none", "--epochs", 3, *self.OPTIONS)
