@@ -109,13 +109,14 @@ def _sentence(
         columns = line.split("\t")
         if len(columns) != _COLUMNS:
             hint = "; are the columns separated by spaces?" if len(columns) == 1 else ""
+            hint = "; line ends must be LF or CR LF, not CR alone" if "\r" in line else hint
             raise fail(f"expected {_COLUMNS} tab-separated columns, found {len(columns)}{hint}", number)
         if not columns[1]:
             raise fail("the form (column 2) is empty", number)
         try:
             word_id = parse_id_value(columns[0])
         except (ParseException, ValueError) as error:
-            raise fail(f"the id (column 1) {columns[0]!r} is no number, range or decimal", number) from error
+            raise fail(f"the id (column 1) {columns[0][:40]!r} is no number, range or decimal", number) from error
         if isinstance(word_id, tuple):
             first, kind, last = word_id
             if kind == ".":
@@ -125,14 +126,14 @@ def _sentence(
                 empty_nodes.append(columns[0])
                 empty_misc.append(columns[9])
             elif first != len(rows) + 1 or (multiword and first <= multiword[-1][1]):
-                raise fail(f"multiword token {columns[0]} overlaps another or is out of order", number)
+                raise fail(f"multiword token {columns[0][:40]} overlaps another or is out of order", number)
             else:
                 if columns[9].startswith("Entity=") or "|Entity=" in columns[9]:
                     raise fail(f"Entity= at multiword token {columns[0]}; brackets belong to its words", number)
                 multiword.append((first, last, columns[1]))
                 range_line = number
         elif word_id != len(rows) + 1:
-            raise fail(f"expected word id {len(rows) + 1}, found {columns[0]!r}", number)
+            raise fail(f"expected word id {len(rows) + 1}, found {columns[0][:40]!r}", number)
         else:
             rows.append(columns)
             lines.append(number)
@@ -148,11 +149,13 @@ def _sentence(
         try:
             head = parse_int_value(columns[6])
         except (ParseException, ValueError) as error:
-            raise fail(f"the head (column 7) of word {index} is {columns[6]!r}, not a number", number) from error
+            raise fail(f"the head (column 7) of word {index} is {columns[6][:40]!r}, not a number", number) from error
         if head is not None and not 0 <= head <= len(rows):
-            raise fail(f"the head of word {index} is {head}, outside 0 … {len(rows)}", number)
+            raise fail(f"the head of word {index} is {columns[6][:40]}, outside 0 … {len(rows)}", number)
         if not columns[7] or any(character.isspace() for character in columns[7]):
-            raise fail(f"the relation (column 8) of word {index} is {columns[7]!r}; a name or _ is expected", number)
+            raise fail(
+                f"the relation (column 8) of word {index} is {columns[7][:40]!r}; a name or _ is expected", number
+            )
         heads.append(head)
     try:
         depths(heads)
