@@ -149,7 +149,7 @@ def _check_word(parts: list[str], path: str | Path, line: int) -> None:
     """Refuse parts of the first word that look like numbers: then it is not known where the numbers begin."""
     for part in parts:
         try:
-            float.fromhex(part) if part.lower().startswith("0x") else float(part)
+            float.fromhex(part) if part.lower().startswith("0x") else float(part.replace(",", "."))
         except (ValueError, OverflowError):
             continue
         raise CorpusError(f"{part[:40]!r} is not a number", file=path, line=line)

@@ -16,6 +16,7 @@ from scripts.analyze import Analyze
 from scripts.doctor import Doctor
 from scripts.errors import UsageError
 from scripts.explain import Explain
+from scripts.options import NUMBERS
 from scripts.probe import Probe
 from scripts.terminal import complain, delivered, guarded, say, visible
 
@@ -67,6 +68,8 @@ def _run(arguments: list[str]) -> int:
         except PackageNotFoundError:
             say("attentionology (not installed)")
         return 0
+    if unnamed := next((word for word in arguments if not _is_text(word)), None):
+        return _fail(f"{unnamed}: this name is not UTF-8, so results cannot state it; rename the file or folder", 1)
     options = [a.split("=", 1)[0].replace("_", "-") for a in arguments if a.startswith("--")]
     if repeated := next((option for option in options if options.count(option) > 1), None):
         return _fail(f"{repeated} is given twice; give all its values after one {repeated}", 2)
@@ -82,6 +85,10 @@ def _run(arguments: list[str]) -> int:
         return _fail(error, 2)
     except (AttentionologyError, OSError) as error:
         return _fail(error, 1)
+    except (MemoryError, RuntimeError) as error:
+        if not _is_out_of_memory(error):
+            raise
+        return _fail(f"there is not enough memory for this: {(str(error) or 'it has run out').splitlines()[0]}", 1)
     except KeyboardInterrupt:
         again = "; the same command goes on where it stopped" if isinstance(command, Probe | Explain) else ""
         return _fail(f"interrupted; no results were written{again}", 130)
@@ -102,6 +109,7 @@ def _parsed(arguments: list[str]) -> Analyze | Probe | Explain | Doctor:
                 description=DESCRIPTION,
                 args=words,
                 config=(tyro.conf.FlagCreatePairsOff, tyro.conf.OmitArgPrefixes),
+                registry=NUMBERS,
                 console_outputs=aloud,
             )
 
@@ -113,6 +121,21 @@ def _parsed(arguments: list[str]) -> Analyze | Probe | Explain | Doctor:
     except SystemExit:
         parse(shown, aloud=True)
         raise
+
+
+def _is_out_of_memory(error: Exception) -> bool:
+    """Whether numpy or torch, on any device, got no memory; torch says so in words only."""
+    said = str(error)
+    return isinstance(error, MemoryError) or "allocate memory" in said or "out of memory" in said
+
+
+def _is_text(argument: str) -> bool:
+    """Whether an argument is UTF-8; Python reads other bytes as halves of surrogate pairs."""
+    try:
+        argument.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _fail(message: object, status: int) -> int:

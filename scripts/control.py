@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Found = TypeVar("Found")
 
-_CONTROL = re.compile(r"random-init(?::(?P<copies>\d+))?")
+_CONTROL = re.compile(r"random-init(?::(?P<copies>[0-9]{1,9}))?")
 
 
 @dataclass(frozen=True)

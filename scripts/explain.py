@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 from tyro.conf import arg
 
+from corpora_loaders.lines import WHOLE_NUMBER
 from scripts.closing import print_results
 from scripts.errors import UsageError
 from scripts.explain_checks import TESTS, check
@@ -197,10 +198,9 @@ class Explain:
         named = [name for part in self.heads for name in part.split(",") if name]
         if named == ["all"]:
             return "all"
-        try:
-            heads = [int(name) - 1 for name in named]
-        except ValueError:
-            raise UsageError("--heads takes numbers from 1, or all") from None
+        if not all(map(WHOLE_NUMBER.fullmatch, named)):
+            raise UsageError("--heads takes numbers from 1, or all")
+        heads = [int(name) - 1 for name in named]
         if not heads or min(heads) < 0 or len(set(heads)) < len(heads):
             raise UsageError("--heads takes numbers from 1, none of them twice, or all")
         return heads

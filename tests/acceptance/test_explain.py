@@ -438,6 +438,7 @@ class TestOddTexts:
         (["--finetune"], 2, "--finetune is for a transformer: --model MODEL"),
         (["--strength", "2"], 2, "--strength is for --regularizer tying, mlm or conicity"),
         (["--text-column", "label"], 2, "--text-column and --label-column cannot be the same"),
+        (["--text-column", "01", "--label-column", "1"], 2, "--text-column and --label-column cannot be the same"),
         (["--encoder", "lstm", "--dimensions", "5", "--regularizer", "residual"], 2, "multiple of 2"),
         (["--vectors", "OTHER"], 1, "not one word of the texts has a vector"),
         (["--vectors", "OTHER", "--dimensions", "8"], 2, "--dimensions"),

@@ -70,8 +70,9 @@ def test_json_says_the_same_in_any_encoding(monkeypatch, encoding):
         (["analyze", "--corpus", "a\nb\r.conllu"], 1, "a\\u000ab\\u000d.conllu"),
         (["analyze", "--nonsense\x07"], 2, "--nonsense\\u0007"),
         (["analyze", "--analyses", "no\u202e"], 2, "no\\u202e"),
+        (["analyze", "--out", "run\udcff"], 1, "run\\udcff: this name is not UTF-8"),
     ],
-    ids=["escape", "line ends", "unknown option", "bidirectional"],
+    ids=["escape", "line ends", "unknown option", "bidirectional", "not UTF-8"],
 )
 def test_messages_show_control_characters(arguments, status, shown, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -132,3 +133,31 @@ def test_a_message_that_nobody_reads_keeps_its_status(tmp_path):
     done = command(["analyze", "--corpus", str(tmp_path / "none")], stdout=subprocess.PIPE, stderr=pipe)
     os.close(pipe)
     assert (done.returncode, done.stdout) == (1, "")
+
+
+@pytest.mark.parametrize("option", ["--limit", "--replicates", "--seed", "--min-count"])
+@pytest.mark.parametrize("number", ["1_0", "１", " 3", "1e3", "", "9" * 20, "9" * 5000], ids=lambda number: number[:5])
+def test_numbers_on_the_command_line(option, number, capsys):
+    """What only Python reads as a number is refused, and what no count can be."""
+    assert main(["analyze", option, number]) == 2
+    assert f"Error parsing {option}" in capsys.readouterr().err
+
+
+def test_too_little_memory_is_one_line(monkeypatch, capsys):
+    def run(*_):
+        raise RuntimeError("[enforce fail at alloc_cpu.cpp:1] DefaultCPUAllocator: can't allocate memory\nframe #1")
+
+    monkeypatch.setattr("scripts.doctor.Doctor.run", run)
+    assert main(["doctor"]) == 1
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert "there is not enough memory" in error
+
+
+def test_other_errors_of_the_program_are_not_hidden(monkeypatch):
+    def run(*_):
+        raise RuntimeError("a fault")
+
+    monkeypatch.setattr("scripts.doctor.Doctor.run", run)
+    with pytest.raises(RuntimeError, match="a fault"):
+        main(["doctor"])

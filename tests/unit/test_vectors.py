@@ -169,6 +169,7 @@ def test_two_whole_numbers_are_no_header_later_on(load):
         ("a 1.5 2\nb 1 1e\n", ":2: '1e' is not a number"),
         ("a 1.5 2\nb 1 1e999\n", ":2: '1e999' is not a finite number"),
         ("a 1_0 2\n", ":1: '1_0' is not a number"),
+        ("a 1,5 2\n", ":1: '1,5' is not a number"),
         ("a nan 2\nb nan 2\n", ":1: 'nan' is not a number"),
         ("a 0x1F 2\n", ":1: '0x1F' is not a number"),
         ("2 2\na 1 1_0\n", ":2: .*1"),
