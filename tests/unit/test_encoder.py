@@ -155,6 +155,7 @@ def test_precision_too_low_to_compare_values_is_refused(dtype):
         tiny.encoder_from_folder(dtype=dtype)
 
 
-def test_unknown_device():
+@pytest.mark.parametrize("device", ["cuda:9", "meta"])
+def test_unknown_device(device):
     with pytest.raises(ModelError, match="cannot use device"):
-        tiny.encoder_from_folder(device="cuda:9")
+        tiny.encoder_from_folder(device=device)
