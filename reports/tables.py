@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
 import pandas as pd
 
@@ -18,7 +19,8 @@ def write_csv(table: pd.DataFrame, path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     texts = [column for _, column in table.items() if not pd.api.types.is_numeric_dtype(column)]
     returns = any(isinstance(cell, str) and "\r" in cell for column in texts for cell in column)
-    quoting = csv.QUOTE_NONNUMERIC if returns else csv.QUOTE_MINIMAL  # which leaves a carriage return unquoted
+    # The csv module leaves a carriage return unquoted where it does not end lines.
+    quoting: Literal[0, 2] = csv.QUOTE_NONNUMERIC if returns else csv.QUOTE_MINIMAL
     table.to_csv(path, index=False, lineterminator="\n", quoting=quoting)
 
 
