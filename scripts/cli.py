@@ -58,7 +58,10 @@ Command = (
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line (default: ``sys.argv``) and return its exit status."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    return guarded(lambda: _run(arguments))
+    try:
+        return guarded(lambda: _run(arguments))
+    except KeyboardInterrupt:  # before or after the work itself
+        return _fail("interrupted", 130)
 
 
 def _run(arguments: list[str]) -> int:
@@ -124,9 +127,12 @@ def _parsed(arguments: list[str]) -> Analyze | Probe | Explain | Doctor:
 
 
 def _is_out_of_memory(error: Exception) -> bool:
-    """Whether numpy or torch, on any device, got no memory; torch says so in words only."""
-    said = str(error)
-    return isinstance(error, MemoryError) or "allocate memory" in said or "out of memory" in said
+    """Whether numpy or torch, on any device, got no memory; torch says so in words only.
+
+    It says that a product of sizes overflows where what is asked for is more than 64 bits can count.
+    """
+    words = ("allocate memory", "out of memory", "multiplication overflow")
+    return isinstance(error, MemoryError) or any(part in str(error) for part in words)
 
 
 def _is_text(argument: str) -> bool:

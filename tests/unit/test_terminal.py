@@ -154,6 +154,15 @@ def test_too_little_memory_is_one_line(monkeypatch, capsys):
     assert "there is not enough memory" in error
 
 
+def test_an_interruption_while_options_are_read_is_one_line(monkeypatch, capsys):
+    def parse(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("scripts.cli.tyro.cli", parse)
+    assert main(["doctor"]) == 130
+    assert capsys.readouterr().err == "attentionology: interrupted\n"
+
+
 def test_other_errors_of_the_program_are_not_hidden(monkeypatch):
     def run(*_):
         raise RuntimeError("a fault")
