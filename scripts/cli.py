@@ -131,7 +131,7 @@ def _is_out_of_memory(error: Exception) -> bool:
 
     It says that a product of sizes overflows where what is asked for is more than 64 bits can count.
     """
-    words = ("allocate memory", "out of memory", "multiplication overflow")
+    words = ("allocate memory", "out of memory", "multiplication overflow", "size calculation overflow")
     return isinstance(error, MemoryError) or any(part in str(error) for part in words)
 
 
