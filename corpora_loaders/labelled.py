@@ -179,7 +179,8 @@ class _Source:
     """A file, and what its label and text are called.
 
     Attributes:
-        path, label, text: so.
+        path: of the file, or of one in a zip file.
+        label, text: names or numbers of columns, or keys.
         headless: the first line, if columns are chosen by number because there is no header.
     """
 
