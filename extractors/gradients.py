@@ -78,7 +78,8 @@ def extract_gradients(
 
     Raises:
         ValueError: a bad option, or no head for ``"mlm"``.
-        ModelError: no mask token, or an output that does not depend on the attention weights the model gives.
+        ModelError: no mask token, an output that does not depend on the attention weights the model gives, or a loss or
+            gradient that is NaN or infinite.
     """
     if loss not in get_args(GradientLoss):
         raise ValueError(f"loss must be 'mlm' or 'hidden', not {loss!r}")
@@ -126,8 +127,17 @@ def _gradient_batch(
                 f"gives, so there is no gradient ({str(error).split('. ', 1)[0]})"
             ) from error
     inside = mask[:, None, None, :, None] & mask[:, None, None, None, :]
+    by_weight = torch.stack(gradients, dim=1).abs_().masked_fill_(~inside, 0)
+    finite = losses.isfinite() & by_weight.flatten(1).isfinite().all(1)
+    if not finite.all():
+        sentence = batch[int(finite.logical_not().nonzero()[0])][0]
+        what = "gradients are" if losses.isfinite().all() else "loss is"
+        raise ModelError(
+            f"{encoder.name or encoder.family}: the {loss!r} {what} NaN or infinite, first for the sentence "
+            f"{sentence.id!r}; what the model computes after its attention cannot be used"
+        )
     return GradientBatch(
-        gradients=torch.stack(gradients, dim=1).abs_() * inside,
+        gradients=by_weight,
         alpha=torch.stack([alpha.detach() for alpha in attentions], dim=1),
         classes=encoder.classes(masked),
         losses=losses.detach(),

@@ -13,7 +13,7 @@ from transformers.models.bert.modeling_bert import eager_attention_forward
 
 from analyses.surface import GradientImportance
 from corpora_loaders import Sentence
-from extractors import TOKEN_CLASSES, Encoder, ModelError, extract_gradients, load_masked_lm
+from extractors import TOKEN_CLASSES, Encoder, ModelError, extract, extract_gradients, load_masked_lm
 from extractors.masking import mask_pieces
 from extractors.pieces import Pieces
 from tests import tiny
@@ -170,6 +170,31 @@ def test_checkpoints_without_such_a_head(tmp_path, family):
     """Their head would be random numbers."""
     tiny.model(family).save_pretrained(tmp_path)
     assert load_masked_lm(tmp_path) is None
+
+
+@pytest.mark.parametrize("loss", ["mlm", "hidden"])
+@pytest.mark.parametrize("where", ["encoder.layer.2.output.dense", "encoder.layer.2.intermediate.dense"])
+def test_a_loss_that_is_not_a_number_is_an_error(loss, where):
+    encoder, head = double_bert()
+    for body in (encoder.model, head.bert):
+        body.get_submodule(where).bias.data[3] = float("nan")  # behind the last attention, which stays as it is
+    for batch in extract(encoder, SENTENCES):
+        assert batch.maps.isfinite().all()
+    with pytest.raises(ModelError, match=f"'{loss}' loss is NaN"):
+        list(extract_gradients(encoder, SENTENCES, loss, masked_lm=head if loss == "mlm" else None))
+
+
+def test_a_gradient_that_is_not_a_number_is_an_error():
+    encoder = with_mask(tiny.encoder())
+    # The square root of a constant 0 has the value 0 and an infinite slope, which times 0 is NaN.
+    encoder.model.register_forward_hook(lambda _module, _inputs, output: _with_bad_slope(output))
+    with pytest.raises(ModelError, match=r"gradients are NaN .*'a'"):
+        list(extract_gradients(encoder, [Sentence("a", ("one", "two"))], "hidden"))
+
+
+def _with_bad_slope(output):
+    output["last_hidden_state"] = output["last_hidden_state"] + (output["last_hidden_state"] * 0).sqrt()
+    return output
 
 
 def test_what_has_no_gradient():
