@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,10 +10,11 @@ from typing import Any
 import huggingface_hub
 import torch
 import transformers
-from huggingface_hub.errors import HFValidationError
 
 from corpora_loaders.lines import file_sha256
-from extractors.errors import ModelError
+from extractors.checkpoint import check_checkpoint, check_tokenizer
+from extractors.errors import ModelError, cause
+from extractors.loaded_weights import UnusedWeights, check_loaded, shape_conflict
 
 
 @dataclass(frozen=True)
@@ -23,10 +24,14 @@ class LoadedFiles:
     Attributes:
         revision: the Hub commit, None for a local folder.
         sha256: SHA-256 of each safetensors file by its name.
+        unused: tensors of the files that the model has no place for.
+        warnings: what a user should be told before the numbers, a sentence each.
     """
 
     revision: str | None = None
     sha256: dict[str, str] = field(default_factory=dict)
+    unused: UnusedWeights = field(default_factory=UnusedWeights)
+    warnings: tuple[str, ...] = ()
 
 
 def load_tokenizer(name_or_path: str | Path, revision: str | None = None) -> Any:
@@ -41,8 +46,9 @@ def load_tokenizer(name_or_path: str | Path, revision: str | None = None) -> Any
             tokenizer = transformers.AutoTokenizer.from_pretrained(
                 str(name_or_path), revision=revision, trust_remote_code=False
             )
-        except (OSError, ValueError, KeyError, ImportError, HFValidationError) as error:
-            raise ModelError(f"cannot load {str(name_or_path)!r} (its tokenizer): {_first_line(error)}") from error
+        except Exception as error:  # whatever the libraries raise, the cause is in the files
+            raise ModelError(f"cannot load {str(name_or_path)!r} (its tokenizer): {cause(error)}") from error
+    check_tokenizer(name_or_path, tokenizer)
     if len(tokenizer) <= len(tokenizer.all_special_ids) + 1:
         raise ModelError(
             f"the tokenizer of {str(name_or_path)!r} has no vocabulary besides special tokens; is "
@@ -60,8 +66,7 @@ def load_model(
         ModelError: it cannot be found or loaded, or its weights are not stored as safetensors.
     """
     model, info = _from_pretrained(transformers.AutoModel, name_or_path, revision, dtype)
-    _check_complete(name_or_path, [key for key in info["missing_keys"] if "pooler" not in key])
-    return model, _files(name_or_path, model)
+    return model, _files(name_or_path, model, info)
 
 
 def load_classifier(
@@ -90,12 +95,10 @@ def load_classifier(
         head = {"num_labels": len(names), "id2label": names, "label2id": numbers, "ignore_mismatched_sizes": True}
     auto_class = transformers.AutoModelForSequenceClassification
     model, info = _from_pretrained(auto_class, name_or_path, revision, dtype, **head)
-    unset = {*info["missing_keys"], *(key for key, *_ in info["mismatched_keys"])}
-    of_body = {key for key in unset if key.startswith(f"{model.base_model_prefix}.") and "pooler" not in key}
-    _check_complete(name_or_path, of_body)
-    if unset and labels is None:
+    files = _files(name_or_path, model, info)
+    if labels is None and (info["missing_keys"] or info["mismatched_keys"]):
         raise ModelError(f"{str(name_or_path)!r} has no trained classification head; fine-tune one with --finetune")
-    return model.eval(), _files(name_or_path, model)
+    return model.eval(), files
 
 
 def load_masked_lm(
@@ -112,12 +115,15 @@ def load_masked_lm(
             config = transformers.AutoConfig.from_pretrained(
                 str(name_or_path), revision=revision, trust_remote_code=False
             )
-        except (OSError, ValueError, KeyError, HFValidationError) as error:
-            raise ModelError(f"cannot load {str(name_or_path)!r}: {_first_line(error)}") from error
+        except Exception as error:
+            raise ModelError(f"cannot load {str(name_or_path)!r}: {cause(error)}") from error
     if config.is_encoder_decoder or type(config) not in transformers.MODEL_FOR_MASKED_LM_MAPPING:
         return None
     model, info = _from_pretrained(transformers.AutoModelForMaskedLM, name_or_path, revision, dtype)
-    return None if info["missing_keys"] else model.eval()
+    if info["missing_keys"] or info["mismatched_keys"]:
+        return None
+    check_loaded(str(name_or_path), model, info)
+    return model.eval()
 
 
 def save_model(model: Any, tokenizer: Any, folder: str | Path) -> None:
@@ -127,19 +133,11 @@ def save_model(model: Any, tokenizer: Any, folder: str | Path) -> None:
         tokenizer.save_pretrained(folder)
 
 
-def _check_complete(name_or_path: str | Path, missing: Collection[str]) -> None:
-    if missing:
-        first = ", ".join(sorted(missing)[:5])
-        raise ModelError(
-            f"{str(name_or_path)!r} lacks {len(missing)} weights of its architecture, which would be random "
-            f"numbers: {first}{' …' if len(missing) > 5 else ''}"
-        )
-
-
 def _from_pretrained(
     auto_class: Any, name_or_path: str | Path, revision: str | None, dtype: torch.dtype, **options: Any
 ) -> tuple[Any, dict[str, Any]]:
-    """A model with eager attention from safetensors, and what was missing from them."""
+    """A model with eager attention from safetensors, and what was missing from them and left over of them."""
+    warnings = _check_folder(name_or_path)
     with _quiet():
         try:
             model, info = auto_class.from_pretrained(
@@ -152,15 +150,26 @@ def _from_pretrained(
                 output_loading_info=True,
                 **options,
             )
-        except (OSError, ValueError, KeyError, ImportError, RuntimeError, HFValidationError) as error:
+        except Exception as error:  # whatever the libraries raise, the cause is in the files
+            if "ignore_mismatched_sizes" in str(error):
+                raise ModelError(_shape_conflict(auto_class, name_or_path, revision)) from error
             hint = ""
             if "safetensors" in str(error):
                 hint = (
                     " Weights are only read as safetensors. To convert a pytorch_model.bin that you trust: load it "
                     "once with torch.load(..., weights_only=True) and save it with model.save_pretrained()."
                 )
-            raise ModelError(f"cannot load {str(name_or_path)!r}: {_first_line(error)}{hint}") from error
-    return model, info
+            raise ModelError(f"cannot load {str(name_or_path)!r}: {cause(error)}{hint}") from error
+    return model, {**info, "warnings": warnings}
+
+
+def _shape_conflict(auto_class: Any, name_or_path: str | Path, revision: str | None) -> str:
+    """What to say of weights that do not fit config.json; transformers writes their names into its log only."""
+    config = transformers.AutoConfig.from_pretrained(str(name_or_path), revision=revision, trust_remote_code=False)
+    with torch.device("meta"):
+        model = auto_class.from_config(config)
+    config_file = transformers.utils.cached_file(str(name_or_path), "config.json", revision=revision)
+    return f"{str(name_or_path)!r}: {shape_conflict(model, Path(config_file).parent)}"
 
 
 def max_length(model: Any) -> int | None:
@@ -178,27 +187,27 @@ def max_length(model: Any) -> int | None:
     return limit
 
 
-def _check_folder(name_or_path: str | Path) -> None:
-    """A path that is none should be told as such, not as a malformed Hub id."""
+def _check_folder(name_or_path: str | Path) -> list[str]:
+    """What a user should be told of a folder; a path that is none is refused as such, not as a malformed Hub id."""
     name = str(name_or_path)
     looks_like_path = isinstance(name_or_path, Path) or name.startswith((".", "/", "~")) or name.endswith("/")
     if not Path(name).is_dir() and (looks_like_path or name.count("/") > 1):
         raise ModelError(f"there is no model folder {name!r}")
     if Path(name).is_dir() and not (Path(name) / "config.json").is_file():
         raise ModelError(f"cannot load {name!r}: there is no config.json in that folder")
+    return check_checkpoint(name) if Path(name).is_dir() else []
 
 
-def _files(name_or_path: str | Path, model: Any) -> LoadedFiles:
+def _files(name_or_path: str | Path, model: Any, info: dict[str, Any]) -> LoadedFiles:
+    unused = check_loaded(str(name_or_path), model, info)
+    warnings = (*info["warnings"], *unused.warnings())
     revision = getattr(model.config, "_commit_hash", None)
     folder = Path(name_or_path)
     if not folder.is_dir():
         config = transformers.utils.cached_file(str(name_or_path), "config.json", revision=revision)
         folder = Path(config).parent
-    return LoadedFiles(revision, {f.name: file_sha256(f) for f in sorted(folder.glob("*.safetensors"))})
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().split("\n", 1)[0] or type(error).__name__
+    sha256 = {f.name: file_sha256(f) for f in sorted(folder.glob("*.safetensors"))}
+    return LoadedFiles(revision, sha256, unused, warnings)
 
 
 class _quiet:  # noqa: N801

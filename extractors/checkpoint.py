@@ -1,0 +1,231 @@
+"""Checks of the files in a model folder before any other library opens them: they must be what their names say.
+
+Weights are read as safetensors only. Everything that would make the libraries read something else (a pickle, code of
+the model's authors, an adapter, quantized weights) is refused or reported here.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import Any
+
+import transformers
+from safetensors import SafetensorError, safe_open
+
+from extractors.errors import ModelError
+
+CONFIG, WEIGHTS, INDEX = "config.json", "model.safetensors", "model.safetensors.index.json"
+
+_SIZES = (
+    *("hidden_size", "d_model", "dim", "n_embd", "vocab_size"),
+    *("num_hidden_layers", "n_layers", "n_layer", "encoder_layers"),
+    *("num_attention_heads", "n_heads", "n_head", "encoder_attention_heads"),
+)
+"""Keys of config.json that count what every model has at least one of, by their names in all families."""
+
+_SAME_ARCHITECTURE = ({"roberta", "xlm-roberta", "camembert"}, {"t5", "mt5"})
+"""Families whose models compute the same, so that one may stand in config.json for the other."""
+
+_LFS_POINTER = b"version https://git-lfs.github.com/"
+_QUANTIZED = re.compile(r"I8|F[468]_.*|F4")
+_DISTRIBUTED = re.compile(r"shard-\d{5}-model-\d{5}-of-\d{5}\.safetensors")
+
+
+def check_checkpoint(folder: str | Path) -> list[str]:
+    """Refuse a model folder whose files cannot be what they are called.
+
+    Args:
+        folder: with ``config.json``, a tokenizer, and weights as safetensors. Symbolic links are followed, as those of
+            the Hub's cache must be.
+
+    Returns:
+        what a user should be told although the folder can be read, one sentence each.
+
+    Raises:
+        ModelError: a JSON file that is none; sizes in ``config.json`` that no model has; a safetensors file that is
+            truncated, empty, or something else; an index that names missing files, files outside the folder, or files
+            that are not safetensors; an adapter, quantized weights, or a model that needs code of its own.
+    """
+    folder = Path(folder)
+    config = read_object(folder / CONFIG)
+    warnings = _check_config(folder, config)
+    for name in ("tokenizer.json", "tokenizer_config.json"):
+        if (folder / name).exists():
+            settings = read_object(folder / name)
+            if not isinstance(settings.get("tokenizer_class", ""), str | None):
+                given = _kind(settings["tokenizer_class"])
+                raise ModelError(f"{str(folder / name)!r}: tokenizer_class must be a string, not {given}")
+            if "auto_map" in settings:
+                warnings.append(
+                    f"{name} names code of the model's authors (auto_map), which is never run. The tokenizer is read "
+                    "without it."
+                )
+    _check_weights(folder, config)
+    return warnings
+
+
+def check_tokenizer(folder: str | Path, tokenizer: Any) -> None:
+    """A tokenizer must be of the kind that ``tokenizer.json`` describes.
+
+    Transformers chooses a class by ``tokenizer_config.json`` and the type of the model, and may build the tokenizer of
+    that class from the vocabulary alone. One of another kind would read most words as single characters or unknown.
+
+    Raises:
+        ModelError: it does not.
+    """
+    path = Path(folder) / "tokenizer.json"
+    if not path.is_file():
+        return
+    model = read_object(path).get("model")
+    described = model.get("type") if isinstance(model, dict) else None
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    loaded = "another kind" if backend is None else type(backend.model).__name__
+    if described not in (None, loaded):
+        raise ModelError(
+            f"{str(folder)!r}: tokenizer.json describes a {described} tokenizer, but the class that "
+            f"tokenizer_config.json and config.json ask for, {type(tokenizer).__name__}, is of {loaded}; they do not "
+            "belong together"
+        )
+
+
+def read_object(path: Path) -> dict[str, Any]:
+    """The object in a JSON file.
+
+    Raises:
+        ModelError: the file cannot be read, or holds something else.
+    """
+    try:
+        content = json.loads(path.read_bytes())
+    except OSError as error:
+        raise ModelError(f"cannot read {str(path)!r}: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:
+        why = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise ModelError(f"{_described(path)} is not a JSON file ({why}); download it again") from error
+    if not isinstance(content, dict):
+        raise ModelError(f"{_described(path)} holds no JSON object but {_kind(content)}; download it again")
+    return content
+
+
+def _check_config(folder: Path, config: dict[str, Any]) -> list[str]:
+    path = str(folder / CONFIG)
+    for key in _SIZES:
+        value = config.get(key)
+        if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
+            raise ModelError(f"{path!r}: {key} must be a whole number of at least 1, not {value!r}")
+    for key, kind in (("model_type", str), ("architectures", list), ("auto_map", dict), ("id2label", dict)):
+        if config.get(key) is not None and not isinstance(config[key], kind):
+            raise ModelError(f"{path!r}: {key} must be {_NAMES[kind]}, not {_kind(config[key])}")
+    if config.get("quantization_config") is not None:
+        raise ModelError(
+            f"{path!r}: the weights are quantized (quantization_config). Quantized models are not read, because their "
+            "rounding blurs the comparisons that the counts are made of; use the original model"
+        )
+    family = config.get("model_type")
+    known = family in transformers.CONFIG_MAPPING
+    if config.get("auto_map") and not known:
+        raise ModelError(
+            f"{path!r}: a model of the type {family!r} needs code of its authors (auto_map), which is never run, and "
+            "transformers has none of its own for it"
+        )
+    _check_architecture(path, config)
+    if config.get("auto_map"):
+        return [
+            f"{CONFIG} names code of the model's authors (auto_map), which is never run. The model is read as "
+            f"transformers' own {family!r}; if the authors changed the architecture, its attention is not theirs."
+        ]
+    return []
+
+
+def _check_architecture(path: str, config: dict[str, Any]) -> None:
+    """The class that the weights were saved from must be of the family that they are to be read as."""
+    family = config.get("model_type")
+    for name in config.get("architectures") or ():
+        saved_as = getattr(transformers, name, None) if isinstance(name, str) else None
+        saved_family = getattr(getattr(saved_as, "config_class", None), "model_type", None)
+        if saved_family in (None, family) or any({family, saved_family} <= same for same in _SAME_ARCHITECTURE):
+            continue
+        raise ModelError(
+            f"{path!r} contradicts itself: model_type is {family!r}, but the weights were saved from {name}, "
+            f"a {saved_family!r} model (architectures)"
+        )
+
+
+def _check_weights(folder: Path, config: dict[str, Any]) -> None:
+    if (folder / "adapter_config.json").exists():
+        raise ModelError(
+            f"{str(folder)!r} holds an adapter (adapter_config.json), which is not read; merge it into its base model "
+            "(merge_and_unload() of PEFT) and save that with save_pretrained()"
+        )
+    if config.get("transformers_weights") is not None:
+        raise ModelError(
+            f"{str(folder / CONFIG)!r} names other weights (transformers_weights: {config['transformers_weights']!r}); "
+            f"only {WEIGHTS} and {INDEX} are read"
+        )
+    if distributed := sorted(path.name for path in folder.iterdir() if _DISTRIBUTED.fullmatch(path.name)):
+        raise ModelError(
+            f"{str(folder)!r} holds a distributed checkpoint ({distributed[0]}), which is not read; load it once with "
+            "transformers and save it with save_pretrained()"
+        )
+    weights, index = folder / WEIGHTS, folder / INDEX
+    if weights.is_symlink() or weights.exists():
+        _check_safetensors(weights)
+    elif index.exists():
+        _check_shards(folder, index)
+
+
+def _check_shards(folder: Path, index: Path) -> None:
+    content = read_object(index)
+    shards = content.get("weight_map")
+    if not isinstance(shards, dict) or not shards:
+        raise ModelError(f"{_described(index)} has no weight_map that tells which file holds which weights")
+    if not isinstance(content.get("metadata"), dict):
+        raise ModelError(f'{_described(index)} has no metadata, which transformers needs; add "metadata": {{}} to it')
+    for name in dict.fromkeys(map(str, shards.values())):
+        path = PurePosixPath(name)
+        leaves = path.is_absolute() or PureWindowsPath(name).anchor or ".." in re.split(r"[/\\]", name)
+        if leaves or path.suffix != ".safetensors":
+            why = "outside of the model's folder" if leaves else "no safetensors file"
+            raise ModelError(f"{str(index)!r} names {name!r}, which is {why} and is not read")
+        if not (folder / name).exists():
+            raise ModelError(f"{str(index)!r} names {name!r}, which is missing; download it again")
+        _check_safetensors(folder / name)
+
+
+def _check_safetensors(path: Path) -> None:
+    """Check a file by its header and its size; the weights themselves are not read."""
+    if path.is_dir() or not path.exists():
+        raise ModelError(f"{str(path)!r} is {'a folder' if path.is_dir() else 'a link to nowhere'}, not a file")
+    try:
+        with path.open("rb") as file:
+            begin = file.read(len(_LFS_POINTER))
+    except OSError as error:
+        raise ModelError(f"cannot read {str(path)!r}: {error.strerror}") from error
+    if begin == _LFS_POINTER:
+        raise ModelError(
+            f"{_described(path)} is a pointer of Git LFS, not the weights; run 'git lfs pull' or download it again"
+        )
+    if not begin:
+        raise ModelError(f"{_described(path)} is empty; download it again")
+    try:
+        with safe_open(path, framework="pt") as opened:
+            types = {name: str(opened.get_slice(name).get_dtype()) for name in opened.keys()}  # noqa: SIM118 no dict
+    except (SafetensorError, OSError, ValueError) as error:
+        why = str(error).removeprefix("Error while deserializing header: ").split("\n", 1)[0]
+        raise ModelError(f"{_described(path)} is not a whole safetensors file ({why}); download it again") from error
+    if quantized := next((name for name, type_ in types.items() if _QUANTIZED.fullmatch(type_)), None):
+        raise ModelError(
+            f"{str(path)!r} holds quantized weights ({quantized!r} is stored as {types[quantized]}), which are not read"
+        )
+
+
+def _described(path: Path) -> str:
+    return f"{str(path)!r} ({path.stat().st_size:,} bytes)"
+
+
+_NAMES: dict[type, str] = {dict: "an object", list: "a list", str: "a string"}
+
+
+def _kind(value: object) -> str:
+    return _NAMES.get(type(value), "null" if value is None else repr(value))

@@ -1,0 +1,155 @@
+"""What of a checkpoint went into a model: nothing of the model may be missing, and what is left over is reported."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import safe_open
+
+from extractors.errors import ModelError
+
+_SHOWN = 5
+_NUMBER = re.compile(r"(?<=\.)\d+(?=\.)")
+_BUFFERS = ("position_ids", "token_type_ids", "inv_freq", "masked_bias", "attn.bias")
+"""Ends of names of constants that older versions of transformers stored, and that models now compute."""
+
+
+@dataclass(frozen=True)
+class UnusedWeights:
+    """Tensors of a checkpoint that the model has no place for.
+
+    Attributes:
+        heads: those of a head on top of the model, which attention does not need (a pooler is one of them).
+        others: the rest.
+    """
+
+    heads: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
+
+    def warnings(self) -> list[str]:
+        """What a user should be told; nothing of heads, which are left over from most checkpoints."""
+        if not self.others:
+            return []
+        return [
+            f"The checkpoint holds {len(self.others)} weights that this architecture has no place for, so the model "
+            f"may not be the one that was trained: {_listed(self.others)}."
+        ]
+
+
+def check_loaded(name: str, model: Any, info: dict[str, Any]) -> UnusedWeights:
+    """Compare a model with the checkpoint that it was loaded from.
+
+    Only weights that attention is computed from have to be there: those of the base model without its pooler, and of
+    an encoder-decoder those of the encoder.
+
+    Args:
+        name: what to call the model in errors.
+        model: the bare model, or one with a head.
+        info: the loading info of transformers.
+
+    Raises:
+        ModelError: weights are missing or of another shape, the checkpoint has layers that the model has not, or a
+            weight is NaN or infinite.
+    """
+    needed = _needed(model)
+    shapes = {key: (list(stored), list(here)) for key, stored, here in info["mismatched_keys"] if key in needed}
+    if shapes:
+        raise ModelError(f"{name!r}: {_conflict(shapes)}")
+    missing = needed & set(info["missing_keys"])
+    if missing:
+        raise ModelError(
+            f"{name!r} lacks {len(missing)} weights of its architecture, which would be random numbers: "
+            f"{_listed(missing)}"
+        )
+    unused = _unused(model, needed, info["unexpected_keys"])
+    patterns = {_NUMBER.sub("*", key.removeprefix(_prefix(model))) for key in needed}
+    layers = [key for key in unused.others if _NUMBER.sub("*", key) in patterns]
+    if layers:
+        raise ModelError(
+            f"{name!r}: the checkpoint has more layers than config.json says; {len(layers)} of its weights would not "
+            f"be used: {_listed(layers)}"
+        )
+    _check_finite(name, model)
+    return unused
+
+
+def shape_conflict(model: Any, folder: Path) -> str:
+    """Which weights in a folder have other shapes than in a model, as a message.
+
+    Args:
+        model: made from the folder's ``config.json``, without values (on the device ``meta``).
+        folder: with safetensors files, of which only the headers are read.
+    """
+    here = {key.removeprefix(_prefix(model)): list(tensor.shape) for key, tensor in model.state_dict().items()}
+    stored = {}
+    for path in sorted(folder.glob("*.safetensors")):
+        with safe_open(path, framework="pt") as opened:
+            for key in opened.keys():  # noqa: SIM118 it is no dict
+                stored[key.removeprefix(f"{model.base_model_prefix}.")] = list(opened.get_slice(key).get_shape())
+    return _conflict({key: (shape, here[key]) for key, shape in stored.items() if shape != here.get(key, shape)})
+
+
+def _conflict(shapes: Mapping[str, tuple[list[int], list[int]]]) -> str:
+    """How stored shapes differ from those by config.json, of which the first is shown."""
+    message = f"the shapes of {len(shapes) or 'some'} weights are not those that config.json describes"
+    if not shapes:
+        return message
+    key, (stored, described) = min(shapes.items())
+    return f"{message}: {key} is {stored} in the checkpoint, and {described} by config.json"
+
+
+def _prefix(model: Any) -> str:
+    """What the names of the base model's weights begin with: nothing if the model is bare."""
+    return "" if model.base_model is model else f"{model.base_model_prefix}."
+
+
+def _needed(model: Any) -> set[str]:
+    """Names, in the model, of the weights that its attention depends on."""
+    body = model.base_model
+    if body.config.is_encoder_decoder:
+        body = body.get_encoder()
+    tensors = {id(tensor) for tensor in chain(body.parameters(), body.buffers())}
+    named = chain(model.named_parameters(remove_duplicate=False), model.named_buffers(remove_duplicate=False))
+    return {key for key, tensor in named if id(tensor) in tensors and "pooler" not in key}
+
+
+def _unused(model: Any, needed: Collection[str], unexpected: Iterable[str]) -> UnusedWeights:
+    """Sort by whether a tensor belongs to the base model, by its prefix or by the name of a part of it."""
+    prefix = f"{model.base_model_prefix}."
+    parts = {key.removeprefix(_prefix(model)).split(".")[0] for key in needed}
+    heads, others = [], []
+    for key in sorted(unexpected):
+        inside = key.removeprefix(prefix)
+        of_base = inside != key or inside.split(".")[0] in parts
+        if key.endswith(_BUFFERS):
+            continue
+        if not of_base or "pooler" in inside:
+            heads.append(key)
+        else:
+            others.append(inside)
+    return UnusedWeights(tuple(heads), tuple(others))
+
+
+@torch.inference_mode()
+def _check_finite(name: str, model: Any) -> None:
+    for key, parameter in model.named_parameters():
+        if not parameter.numel() or not parameter.is_floating_point():
+            continue
+        # Both are NaN where one value is, and no copy is made.
+        low, high = parameter.aminmax()
+        if not bool(low.isfinite() & high.isfinite()):
+            bad = int((~parameter.isfinite()).sum())
+            raise ModelError(
+                f"{name!r}: {key} has {bad} of {parameter.numel():,} values that are NaN or infinite as "
+                f"{str(parameter.dtype).removeprefix('torch.')}; nothing computed with it means anything"
+            )
+
+
+def _listed(keys: Collection[str]) -> str:
+    return ", ".join(sorted(keys)[:_SHOWN]) + (" …" if len(keys) > _SHOWN else "")
