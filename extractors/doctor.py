@@ -9,15 +9,14 @@ import numpy as np
 import torch
 
 from corpora_loaders import Sentence
+from extractors.conditions import SAME
 from extractors.encoder import Encoder
-from extractors.errors import ModelError
+from extractors.errors import cause
 from extractors.extraction import ExtractionLog, extract, obstacle
+from extractors.forward import Forward
 from extractors.kinds import get_kind, list_kinds
 from extractors.making import ROW_SUM_TOLERANCE, mass_on_padding
 from extractors.pieces import Pieces
-
-_SAME = 1e-5
-"""Largest difference of attention that counts as rounding."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +37,9 @@ def examine(encoder: Encoder, sentences: Sequence[Sentence]) -> Iterator[Check]:
     readable = [s for s, p in zip(sentences, aligned, strict=True) if obstacle(p, encoder.max_length) is None]
     ordered = sorted(readable, key=len)
     yield Check("model", None, f"{encoder.family}, {encoder.n_layers} layers × {encoder.n_heads} heads")
+    yield Check("checkpoint", not encoder.files.unused.others, _checkpoint(encoder))
+    for warning in encoder.warnings:
+        yield Check("note", None, warning)
     limit = "no limit known" if encoder.max_length is None else f"{encoder.max_length} pieces"
     yield Check("longest input", None, limit)
     yield Check("sentences", bool(ordered), f"{len(ordered)} of {len(sentences)} can be read")
@@ -48,7 +50,7 @@ def examine(encoder: Encoder, sentences: Sequence[Sentence]) -> Iterator[Check]:
         ("attention from every layer", _attention),
         ("rows sum to 1", _row_sums),
         ("nothing on padding", _padding),
-        ("padded batch equals single sentence", _batch_equals_single),
+        ("batch equals single sentence", _batch_equals_single),
         ("same again, whatever the batch size", _repeatable),
         ("float32 precise enough for exact counts", _precision),
         ("where attention rests", _sink),
@@ -56,19 +58,34 @@ def examine(encoder: Encoder, sentences: Sequence[Sentence]) -> Iterator[Check]:
     for name, check in checks:
         try:
             yield Check(name, *check(encoder, ordered))
-        except (ModelError, RuntimeError, ValueError, IndexError) as error:
-            yield Check(name, False, str(error).split("\n", 1)[0])
+        except Exception as error:
+            yield Check(name, False, cause(error))
     for kind in list_kinds():
         try:
             passed, found = _precision(encoder, ordered[:2], kind)
             yield Check(f"map kind {kind!r}", passed, f"{get_kind(kind).description}; float32 {found}")
-        except (ModelError, RuntimeError, ValueError) as error:
+        except Exception as error:
             unavailable = False if kind == "weight" else None
-            yield Check(f"map kind {kind!r}", unavailable, f"not available: {str(error).splitlines()[0]}")
+            yield Check(f"map kind {kind!r}", unavailable, f"not available: {cause(error)}")
 
 
 def _pieces(encoder: Encoder, sentences: Sequence[Sentence]) -> list[Pieces]:
     return [p for p in encoder.align(sentences) if isinstance(p, Pieces)]
+
+
+def _checkpoint(encoder: Encoder) -> str:
+    unused = encoder.files.unused
+    heads = f"{len(unused.heads)} tensors of a head on top, which attention does not need" if unused.heads else ""
+    others = f"{len(unused.others)} tensors that the architecture has no place for" if unused.others else ""
+    left_over = " and ".join(part for part in (others, heads) if part)
+    return f"every weight is the checkpoint's; left over: {left_over or 'none'}"
+
+
+def _passes(encoder: Encoder, sentences: Sequence[Sentence]) -> list[Forward]:
+    """Forward passes over all sentences: together if the model can read padded batches, otherwise one by one."""
+    pieces = _pieces(encoder, sentences)
+    batches = [pieces] if encoder.batching == "padded" else [[alone] for alone in pieces]
+    return [encoder.forward(batch) for batch in batches]
 
 
 def _alignment(encoder: Encoder, sentences: Sequence[Sentence]) -> tuple[bool, str]:
@@ -83,7 +100,7 @@ def _alignment(encoder: Encoder, sentences: Sequence[Sentence]) -> tuple[bool, s
 
 
 def _attention(encoder: Encoder, sentences: Sequence[Sentence]) -> tuple[bool, str]:
-    attentions = encoder.forward(_pieces(encoder, sentences[:2])).attentions
+    attentions = encoder.forward(_pieces(encoder, sentences[:1])).attentions
     finite = all(bool(torch.isfinite(alpha).all()) for alpha in attentions)
     return finite and len(attentions) == encoder.n_layers, (
         f"{len(attentions)} full matrices through eager attention"
@@ -92,14 +109,17 @@ def _attention(encoder: Encoder, sentences: Sequence[Sentence]) -> tuple[bool, s
 
 
 def _row_sums(encoder: Encoder, sentences: Sequence[Sentence]) -> tuple[bool, str]:
-    forward = encoder.forward(_pieces(encoder, sentences))
-    rows = forward.mask[:, None].expand(-1, encoder.n_heads, -1)
-    off = max(float((alpha.sum(-1)[rows] - 1).abs().max()) for alpha in forward.attentions)
+    off = 0.0
+    for forward in _passes(encoder, sentences):
+        rows = forward.mask[:, None].expand(-1, encoder.n_heads, -1)
+        off = max(off, *(float((alpha.sum(-1)[rows] - 1).abs().max()) for alpha in forward.attentions))
     return off <= ROW_SUM_TOLERANCE, f"within {off:.1e}"
 
 
-def _padding(encoder: Encoder, sentences: Sequence[Sentence]) -> tuple[bool, str]:
-    mass = mass_on_padding(encoder.forward(_pieces(encoder, sentences)))
+def _padding(encoder: Encoder, sentences: Sequence[Sentence]) -> tuple[bool | None, str]:
+    if encoder.batching != "padded":
+        return None, f"inputs are never padded; read together: {encoder.batching}"
+    mass = max(map(mass_on_padding, _passes(encoder, sentences)))
     return mass <= 1e-6, f"at most {mass:.1e} of a row"
 
 
@@ -114,7 +134,7 @@ def _difference(one: dict[str, np.ndarray], other: dict[str, np.ndarray]) -> flo
 
 def _batch_equals_single(encoder: Encoder, sentences: Sequence[Sentence]) -> tuple[bool, str]:
     off = _difference(_maps(encoder, sentences, 1), _maps(encoder, sentences, 2**20))
-    return off <= _SAME, f"largest difference {off:.1e}"
+    return off <= SAME, f"largest difference {off:.1e}"
 
 
 def _repeatable(encoder: Encoder, sentences: Sequence[Sentence]) -> tuple[bool, str]:
@@ -122,7 +142,7 @@ def _repeatable(encoder: Encoder, sentences: Sequence[Sentence]) -> tuple[bool, 
     again = _difference(first, _maps(encoder, sentences, 2**20))
     sizes = [2**8, 2**11, 2**13]
     off = max(_difference(first, _maps(encoder, sentences, size)) for size in sizes)
-    return again == 0 and off <= _SAME, f"repeated: {again:.1e}, other batch sizes: {off:.1e}"
+    return again == 0 and off <= SAME, f"repeated: {again:.1e}, other batch sizes: {off:.1e}"
 
 
 def _precision(encoder: Encoder, sentences: Sequence[Sentence], kind: str = "weight") -> tuple[bool, str]:

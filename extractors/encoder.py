@@ -12,11 +12,20 @@ from jaxtyping import Bool, Int
 from torch import Tensor, nn
 
 from corpora_loaders import Sentence
-from extractors.errors import ModelError
+from extractors.conditions import (
+    Batching,
+    attend_fully,
+    check_full_attention,
+    check_vocabulary,
+    conditions_of,
+    find_batching,
+    longest_input,
+)
+from extractors.errors import ModelError, cause
 from extractors.forward import Forward, ModelLayers
 from extractors.layers import read_weights
 from extractors.layers.verification import LayerRecorder, verify_model
-from extractors.loading import LoadedFiles, load_model, load_tokenizer, max_length
+from extractors.loading import LoadedFiles, load_model, load_tokenizer
 from extractors.pieces import Pieces, Unalignable, align, prepare_tokenizer
 from extractors.token_classes import PieceForms, token_classes
 from extractors.twin import float64_twin
@@ -40,6 +49,7 @@ class Encoder:
         n_layers, n_heads: shape of its attention.
         max_length: the most pieces it takes, special tokens included; None if it sets no limit.
         forms: the text of each piece by its vocabulary id.
+        batching: which sentences it may read together, see `extractors.conditions.find_batching`.
 
     Raises:
         ModelError: no attention, not one square matrix per layer, or a tokenizer that does not fit.
@@ -53,18 +63,14 @@ class Encoder:
         self.name = name
         self.files = files or LoadedFiles()
         self.forms = PieceForms(self.tokenizer)
-        vocabulary = model.get_input_embeddings().num_embeddings
-        largest = max(tokenizer.get_vocab().values(), default=0)
-        if largest >= vocabulary:
-            raise ModelError(
-                f"{name or 'the model'}: the tokenizer has ids up to {largest}, the model only {vocabulary} "
-                "embeddings; they do not belong together"
-            )
-        self.max_length = max_length(model)
+        check_vocabulary(model, tokenizer, name or "the model")
+        self.max_length = longest_input(model)
+        attend_fully(model)
         self._layers: tuple[Any, ModelLayers] | None = None
         self._double: tuple[Any, Encoder] | None = None
         probe, _ = self._run(*self._probe_input())
         self.n_layers, self.n_heads = len(probe), probe[0].shape[1]
+        self.batching: Batching = find_batching(self)
 
     @classmethod
     def from_pretrained(
@@ -121,6 +127,11 @@ class Encoder:
         """What the model computes in (the input embeddings may be stored in another type)."""
         parameters: list[Tensor] = list(self.model.parameters())
         return next(p.dtype for p in reversed(parameters) if p.is_floating_point())
+
+    @property
+    def warnings(self) -> list[str]:
+        """What a user should be told before the numbers, a sentence each."""
+        return [*self.files.warnings, *conditions_of(self.model, self.batching)]
 
     def align(self, sentences: Sequence[Sentence]) -> list[Pieces | Unalignable]:
         """Tokenise sentences and match words with pieces, see `extractors.pieces.align`."""
@@ -206,7 +217,9 @@ class Encoder:
             if isinstance(module, nn.Embedding):
                 module.weight.data.copy_(trained[module_name].weight.data)
         twin.set_attn_implementation("eager")
-        return Encoder(twin.to(self.device), self.tokenizer, f"{self.name} random-init seed {seed}")
+        control = Encoder(twin.to(self.device), self.tokenizer, f"{self.name} random-init seed {seed}")
+        control.batching = self.batching
+        return control
 
     def weights_sha256(self) -> str:
         """SHA-256 over names, shapes, types and bytes of all weights, independent of how they were stored."""
@@ -223,11 +236,11 @@ class Encoder:
     def _read_layers(self) -> ModelLayers:
         try:
             return self._verified_layers()
-        except (RuntimeError, IndexError, TypeError) as error:
-            if isinstance(error, ModelError):
-                raise
-            first = str(error).split("\n", 1)[0]
-            raise ModelError(f"{self.family!r}: what is known of this architecture does not fit: {first}") from error
+        except ModelError:
+            raise
+        except Exception as error:
+            what = f"{self.family!r}: what is known of this architecture does not fit"
+            raise ModelError(f"{what}: {cause(error)}") from error
 
     @torch.inference_mode()
     def _verified_layers(self) -> ModelLayers:
@@ -267,24 +280,15 @@ class Encoder:
         hidden_states: bool = False,
     ) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...] | None]:
         """Attention of all layers, and all hidden states if asked for."""
-        output = self.model(**model_inputs(ids, mask, segment_ids), output_hidden_states=hidden_states)
+        try:
+            output = self.model(**model_inputs(ids, mask, segment_ids), output_hidden_states=hidden_states)
+        except (torch.OutOfMemoryError, MemoryError):
+            raise
+        except Exception as error:  # whatever a model raises, this is the one that cannot be used
+            what = f"an input of {ids.shape[1]} pieces in {str(self.dtype).removeprefix('torch.')}"
+            raise ModelError(f"{self.name or self.family}: the model cannot read {what} ({cause(error)})") from error
         attentions = tuple(getattr(output, "attentions", None) or ())
-        expected = self.model.config.num_hidden_layers
-        if len(attentions) != expected:
-            raise ModelError(
-                f"{self.name or self.family}: {len(attentions)} of {expected} layers gave attention weights; "
-                f"either {self.family!r} models do not return them, or this one was not loaded with "
-                "attn_implementation='eager'"
-            )
-        shape = (*attentions[0].shape[:2], ids.shape[1], ids.shape[1])
-        for layer, alpha in enumerate(attentions, start=1):
-            if alpha is None or tuple(alpha.shape) != shape or alpha.shape[0] != ids.shape[0]:
-                found = None if alpha is None else tuple(alpha.shape)
-                raise ModelError(
-                    f"{self.name or self.family}: layer {layer} gave attention of shape {found} for "
-                    f"{ids.shape[1]} pieces, where {shape} was expected; only full attention matrices with the "
-                    "same number of heads in every layer can be analysed"
-                )
+        check_full_attention(self.model, attentions, tuple(ids.shape), self.name or self.family)
         return attentions, tuple(output.hidden_states) if hidden_states else None
 
 

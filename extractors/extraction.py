@@ -13,6 +13,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from corpora_loaders import Sentence
+from extractors.conditions import fitting
 from extractors.encoder import Encoder
 from extractors.errors import ExtractionError
 from extractors.kinds import get_kind
@@ -149,7 +150,7 @@ def plan(
                 place = f"{sentence.file}:{sentence.line}: " if sentence.file else ""
                 raise ExtractionError(f"{place}sentence {sentence.id!r}: {reason}")
         readable.sort(key=lambda pair: -len(pair[1]))
-        for batch in _cut(readable, batch_cells, encoder.device):
+        for batch in _cut(readable, batch_cells, encoder):
             yield batch
             log.read += len(batch)
             log.words += sum(len(sentence) for sentence, _ in batch)
@@ -166,15 +167,16 @@ def obstacle(pieces: Pieces | Unalignable, limit: int | None) -> str | None:
     return None
 
 
-def _cut(sentences: Batch, batch_cells: int, device: torch.device) -> Iterator[Batch]:
-    """Cut sentences, longest first, into batches within ``batch_cells`` and what the device does well with."""
-    batch_pieces = _BATCH_PIECES_CPU if device.type == "cpu" else _BATCH_PIECES
+def _cut(sentences: Batch, batch_cells: int, encoder: Encoder) -> Iterator[Batch]:
+    """Cut sentences, longest first, into batches within ``batch_cells`` and what device and model do well with."""
+    batch_pieces = _BATCH_PIECES_CPU if encoder.device.type == "cpu" else _BATCH_PIECES
     start = 0
     while start < len(sentences):
         n = len(sentences[start][1])
         size = max(1, min(batch_cells // n**2, batch_pieces // n))
-        yield sentences[start : start + size]
-        start += size
+        batch = fitting(encoder.batching, sentences[start : start + size], lambda pair: len(pair[1]))
+        yield batch
+        start += len(batch)
 
 
 def _map_batch(encoder: Encoder, batch: Batch, make: MapMaker) -> MapBatch:

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from corpora_loaders import Sentence
 from extractors.attention_model import Words
+from extractors.conditions import fitting
 from extractors.encoder import Encoder
 from extractors.errors import ExtractionError
 from extractors.extraction import obstacle
@@ -66,7 +67,8 @@ class TextReader:
             longest = lengths[order[0]]
             batch = order[: self.fitting(longest)]
             if unpadded:
-                batch = [i for i in batch if lengths[i] == longest]
+                batch = fitting("equal lengths", batch, lengths.__getitem__)
+            batch = fitting(self.encoder.batching, batch, lengths.__getitem__)
             yield batch
             del order[: len(batch)]
 

@@ -106,6 +106,7 @@ class TransformerAttention(nn.Module):
         self.tokenizer: Any = tokenizer
         model.set_attn_implementation("eager")
         self._encoder = Encoder(model.base_model, tokenizer, name, files)
+        self.warnings = self._encoder.warnings
         self._reader = TextReader(self._encoder, level, batch_cells)
         self.layer, self.heads = self._scope(layer, heads)
         self._layers = layer_modules(model) if self._encoder.family in ARCHITECTURES else []

@@ -258,7 +258,7 @@ class Analyze:
             "model": describe_model(encoder),
             "corpus": describe_corpus(corpus),
             "sentences": reading,
-            "warnings": warnings_of(reading) + self._fewer_than_asked(corpus),
+            "warnings": encoder.warnings + warnings_of(reading) + self._fewer_than_asked(corpus),
         }
         for outcome in outcomes:
             run |= outcome.record

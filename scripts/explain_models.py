@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -173,7 +173,11 @@ def describe_model(model: AttentionModel) -> dict[str, Any]:
     known: dict[str, Any] = {"weights_sha256": digest.hexdigest(), "classes": list(model.classes)}
     if isinstance(model, TransformerAttention):
         scope, shape = model.describe(), shape_of(model)
-        files = {"revision": model.files.revision, "files": model.files.sha256}
+        files = {
+            "revision": model.files.revision,
+            "files": model.files.sha256,
+            "unused_weights": asdict(model.files.unused),
+        }
         family = str(model.model.config.model_type)
         return {"name": model.name, "family": family, "shape": shape, "scope": scope, **files, **known}
     assert isinstance(model, AttentionClassifier)  # noqa: S101 there is no other

@@ -142,6 +142,8 @@ def _unknown(run: Explaining) -> int:
 
 def _warnings(run: Explaining) -> Iterator[str]:
     data = run.data
+    if isinstance(run.model, TransformerAttention):
+        yield from run.model.warnings
     words, unknown = sum(map(len, data.test)), _unknown(run)
     if unknown > _MANY_UNKNOWN * words:
         yield f"{unknown / words:.0%} of the tested words are unknown to the model, which cannot tell them apart."

@@ -64,7 +64,7 @@ def describe(probing: Probing, arguments: Sequence[str], out: Path) -> dict[str,
             "bytes": {role: store.bytes for role, store in stores.items()},
             "sentences_made": {role: store.made for role, store in stores.items()},
         },
-        "warnings": [*warnings_of(reading), *_warnings(probing)],
+        "warnings": [*probing.encoder.warnings, *warnings_of(reading), *_warnings(probing)],
     }
 
 

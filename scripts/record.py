@@ -50,6 +50,8 @@ def describe_model(encoder: Encoder) -> dict[str, Any]:
         "family": encoder.family,
         "revision": encoder.files.revision,
         "files": encoder.files.sha256,
+        "unused_weights": asdict(encoder.files.unused),
+        "batching": encoder.batching,
         "weights_sha256": encoder.weights_sha256(),
         "shape": f"{encoder.n_layers} layers × {encoder.n_heads} heads",
         "layers": encoder.n_layers,

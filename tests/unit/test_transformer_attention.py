@@ -476,7 +476,7 @@ def test_a_model_that_changes_its_attention_afterwards_is_refused(monkeypatch: p
     def drifting(*args: Any, **kwargs: Any) -> Any:
         calls.append(1)
         output, weights = own(*args, **kwargs)
-        return output * (1 + 0.1 * (len(calls) > 5)), weights
+        return output * (1 + 0.1 * (len(calls) > 9)), weights
 
     monkeypatch.setattr(inside, "forward", drifting)
     with pytest.raises(ModelError, match="logits change"):

@@ -1,0 +1,176 @@
+"""A model's attention to a sentence must be that of the sentence alone, whatever it is read beside."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+import transformers
+
+from corpora_loaders import Sentence, load_treebank
+from corpora_loaders.sample import SAMPLE_TREEBANK
+from extractors import Encoder, ExtractionLog, ModelError, TransformerAttention, extract
+from extractors.conditions import find_batching, fitting
+from extractors.pieces import Pieces
+from tests import tiny
+
+SENTENCES = list(load_treebank(SAMPLE_TREEBANK, limit=12))
+SPARSE: dict[str, Any] = {"block_size": 4, "num_random_blocks": 1}  # attends fully to 4 · (5 + 2 · 1) = 28 pieces
+CONFIGS = {
+    "convbert": transformers.ConvBertConfig(**tiny.SIZE, embedding_size=24, vocab_size=374),
+    "nystromformer": transformers.NystromformerConfig(
+        **tiny.SIZE, num_landmarks=8, segment_means_seq_len=8, vocab_size=374
+    ),
+    "big_bird": transformers.BigBirdConfig(**tiny.SIZE, **SPARSE, vocab_size=374),
+    "big_bird, full": transformers.BigBirdConfig(**tiny.SIZE, attention_type="original_full", vocab_size=374),
+    "bigbird_pegasus": transformers.BigBirdPegasusConfig(
+        d_model=24,
+        encoder_layers=3,
+        decoder_layers=1,
+        encoder_attention_heads=4,
+        decoder_attention_heads=4,
+        encoder_ffn_dim=32,
+        decoder_ffn_dim=32,
+        max_position_embeddings=64,
+        vocab_size=374,
+        **SPARSE,
+    ),
+}
+
+
+def model(name: str) -> Any:
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        built = transformers.AutoModel.from_config(CONFIGS[name], attn_implementation="eager")
+        for parameter in built.parameters():
+            if parameter.dim() > 1:
+                parameter.data.normal_(std=0.3)
+    return built.eval()
+
+
+def encoder(name: str) -> Encoder:
+    return Encoder(model(name), tiny.fresh_tokenizer("wordpiece"), name)
+
+
+def alone(built: Any, pieces: Pieces) -> list[torch.Tensor]:
+    """Attention as the model itself gives it, one input at a time."""
+    ids = torch.tensor([pieces.ids])
+    with torch.no_grad():
+        output = built(input_ids=ids, attention_mask=torch.ones_like(ids), output_attentions=True)
+    return [layer[0] for layer in output.attentions]
+
+
+@pytest.mark.parametrize("family", tiny.FAMILIES)
+def test_all_common_families_read_padded_batches(family):
+    assert tiny.encoder(family).batching == "padded"
+
+
+@pytest.mark.parametrize("name", ["convbert", "nystromformer"])
+def test_sentences_are_not_padded_where_padding_changes_attention(name):
+    read = encoder(name)
+    assert read.batching == "equal lengths"
+    assert any("padding" in warning for warning in read.warnings)
+    seen = 0
+    for batch in extract(read, SENTENCES, level="token", log=ExtractionLog()):
+        for sentence, maps in batch.unpadded():
+            (pieces,) = read.align([sentence])
+            assert isinstance(pieces, Pieces)
+            for layer, expected in enumerate(alone(read.model, pieces)):
+                torch.testing.assert_close(torch.as_tensor(maps[layer]), expected, atol=1e-5, rtol=0)
+            seen += 1
+    assert seen > 5
+
+
+@pytest.mark.parametrize("name", ["convbert", "nystromformer"])
+def test_sentences_of_the_same_length_are_still_read_together(name):
+    words = [Sentence(str(i), tuple("abc"[i:] + "abc"[:i])) for i in range(3)]
+    (batch,) = extract(encoder(name), words, log=ExtractionLog())
+    assert len(batch) == 3
+
+
+def test_the_control_is_read_in_the_same_batches_as_the_model():
+    assert encoder("convbert").random_init(seed=0).batching == "equal lengths"
+
+
+def test_a_model_whose_inputs_change_each_other_reads_one_at_a_time():
+    built = tiny.model("bert")
+    query = built.encoder.layer[1].attention.self.query
+    query.register_forward_hook(lambda _module, _inputs, output: output * (1 + output.shape[0]))
+    read = Encoder(built, tiny.fresh_tokenizer("wordpiece"))
+    assert read.batching == "one by one"
+    assert all(len(batch) == 1 for batch in extract(read, SENTENCES, log=ExtractionLog()))
+
+
+def test_attention_that_is_drawn_anew_each_time_is_refused():
+    built = tiny.model("bert")
+    query = built.encoder.layer[1].attention.self.query
+    query.register_forward_hook(lambda _module, _inputs, output: output * torch.rand(()))
+    with pytest.raises(ModelError, match="other attention each time"):
+        Encoder(built, tiny.fresh_tokenizer("wordpiece"))
+
+
+def test_attention_that_is_not_a_number_is_refused():
+    built = tiny.model("bert")
+    built.encoder.layer[1].attention.self.query.bias.data[0] = float("nan")
+    with pytest.raises(ModelError, match="attention is NaN"):
+        Encoder(built, tiny.fresh_tokenizer("wordpiece"))
+
+
+def test_an_exception_of_a_model_is_one_line():
+    built = tiny.model("bert")
+    built.encoder.layer[1].register_forward_hook(lambda *_: 1 / 0)
+    with pytest.raises(ModelError, match=r"5 pieces in float32 \(ZeroDivisionError"):
+        Encoder(built, tiny.fresh_tokenizer("wordpiece"))
+
+
+def test_what_may_be_read_together():
+    lengths = [5, 5, 3, 3]
+    assert fitting("padded", [0, 1, 2], lengths.__getitem__) == [0, 1, 2]
+    assert fitting("equal lengths", [0, 1, 2], lengths.__getitem__) == [0, 1]
+    assert fitting("one by one", [0, 1, 2], lengths.__getitem__) == [0]
+
+
+def test_texts_for_explanations_are_batched_in_the_same_way():
+    classifier = TransformerAttention(tiny.classifier("bert"), tiny.fresh_tokenizer("wordpiece"))
+    texts = [("a", "b"), ("a",), ("b", "a")]
+    assert [sorted(batch) for batch in classifier.batches(texts)] == [[0, 1, 2]]
+    classifier._encoder.batching = "equal lengths"
+    assert [sorted(batch) for batch in classifier.batches(texts)] == [[0, 2], [1]]
+
+
+def test_bigbird_pegasus_reads_no_more_than_it_attends_to_fully():
+    read = encoder("bigbird_pegasus")
+    assert read.max_length == 28
+    assert any("28 pieces" in warning for warning in read.warnings)
+    log = ExtractionLog()
+    long = Sentence("long", ("a",) * 40)
+    (pieces,) = read.align([long])
+    assert isinstance(pieces, Pieces)
+    assert len(list(extract(read, [long, Sentence("short", ("a", "b"))], log=log))) == 1
+    assert [(skipped.sentence.id, skipped.reason) for skipped in log.skipped] == [
+        ("long", f"too long: {len(pieces)} pieces, the limit is 28")
+    ]
+    full = transformers.BigBirdPegasusConfig(
+        **{**CONFIGS["bigbird_pegasus"].to_dict(), "attention_type": "original_full"}
+    )
+    read = Encoder(transformers.AutoModel.from_config(full, attn_implementation="eager"), read.tokenizer)
+    assert read.max_length == 64
+    assert read.warnings == []
+
+
+def test_big_bird_says_how_it_can_be_read():
+    with pytest.raises(ModelError, match=r'"attention_type": "original_full".* at most 28 pieces'):
+        encoder("big_bird")
+    assert encoder("big_bird, full").warnings == []
+
+
+@pytest.mark.parametrize("family", ["bert", "gpt2"])
+def test_finding_out_is_cheap(family):
+    read, passes = tiny.encoder(family), []
+    read.model.register_forward_pre_hook(
+        lambda _module, _args, inputs: passes.append(inputs["input_ids"].numel()), with_kwargs=True
+    )
+    assert find_batching(read) == "padded"
+    assert len(passes) == 4
+    assert sum(passes) < 100
