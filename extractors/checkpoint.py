@@ -25,6 +25,9 @@ _SIZES = (
 )
 """Keys of config.json that count what every model has at least one of, by their names in all families."""
 
+_WIDTHS = ("embedding_size", "input_embedding_size", "hidden_size", "d_model", "dim", "n_embd", "emb_dim")
+"""Keys of config.json of which the smallest is a lower bound, but for a factor, of the size of an embedding."""
+
 _SAME_ARCHITECTURE = ({"roberta", "xlm-roberta", "camembert"}, {"t5", "mt5"})
 """Families whose models compute the same, so that one may stand in config.json for the other."""
 
@@ -173,6 +176,16 @@ def _check_weights(folder: Path, config: dict[str, Any]) -> None:
         _check_safetensors(weights)
     elif index.exists():
         _check_shards(folder, index)
+    else:
+        return  # the loader says so, with the way out
+    # Where a table may differ from the stored one (`load_classifier`), it would be made in memory first.
+    size = sum(path.stat().st_size for path in folder.glob("*.safetensors"))
+    width = min((config[key] for key in _WIDTHS if isinstance(config.get(key), int)), default=1)
+    if (config.get("vocab_size") or 1) * width > 4 * size:
+        raise ModelError(
+            f"{str(folder / CONFIG)!r}: vocab_size is {config['vocab_size']:,}, more than the weights ({size:,} bytes) "
+            "can hold embeddings of"
+        )
 
 
 def _check_shards(folder: Path, index: Path) -> None:

@@ -37,7 +37,8 @@ def examine(encoder: Encoder, sentences: Sequence[Sentence]) -> Iterator[Check]:
     readable = [s for s, p in zip(sentences, aligned, strict=True) if obstacle(p, encoder.max_length) is None]
     ordered = sorted(readable, key=len)
     yield Check("model", None, f"{encoder.family}, {encoder.n_layers} layers × {encoder.n_heads} heads")
-    yield Check("checkpoint", not encoder.files.unused.others, _checkpoint(encoder))
+    if encoder.files.sha256:
+        yield Check("checkpoint", not encoder.files.unused.others, _checkpoint(encoder))
     for warning in encoder.warnings:
         yield Check("note", None, warning)
     limit = "no limit known" if encoder.max_length is None else f"{encoder.max_length} pieces"
@@ -78,7 +79,7 @@ def _checkpoint(encoder: Encoder) -> str:
     heads = f"{len(unused.heads)} tensors of a head on top, which attention does not need" if unused.heads else ""
     others = f"{len(unused.others)} tensors that the architecture has no place for" if unused.others else ""
     left_over = " and ".join(part for part in (others, heads) if part)
-    return f"every weight is the checkpoint's; left over: {left_over or 'none'}"
+    return f"all weights that attention needs are in it; left over: {left_over or 'none'}"
 
 
 def _passes(encoder: Encoder, sentences: Sequence[Sentence]) -> list[Forward]:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pandas as pd
 import pytest
+import torch
+from safetensors.torch import load_file, save_file
 
 from corpora_loaders import load_treebank
 from corpora_loaders.sample import SAMPLE_TREEBANK
@@ -168,6 +172,42 @@ def test_many_unknown_words_are_warned_of_in_terminal_record_and_report(model, t
     assert warning.startswith("50% of the words")
     assert f"Careful: {warning}" in capsys.readouterr().out
     assert "Careful: 50% of the words" in (tmp_path / "run" / "report.html").read_text()
+
+
+def test_left_over_weights_are_told_in_terminal_record_and_report(model, corpus, tmp_path, capsys):
+    folder = Path(shutil.copytree(model, tmp_path / "model"))
+    odd, head = "encoder.layer.0.adapter.weight", "cls.predictions.bias"
+    weights = {**load_file(folder / "model.safetensors"), odd: torch.ones(3), head: torch.ones(3)}
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    assert run("--model", folder, "--corpus", corpus, "--out", tmp_path / "run") == 0
+    record = json.loads((tmp_path / "run" / "run.json").read_text())
+    assert record["model"]["unused_weights"] == {"heads": [head], "others": [odd]}
+    assert record["model"]["batching"] == "padded"
+    (warning,) = (warning for warning in record["warnings"] if "adapter" in warning)
+    assert head not in warning
+    assert f"Careful: {warning}" in capsys.readouterr().out
+    assert odd in (tmp_path / "run" / "report.html").read_text()
+
+
+@pytest.mark.parametrize("command", ["analyze", "doctor", "probe", "explain"])
+def test_all_commands_check_the_files_of_a_model(model, corpus, tmp_path, capsys, command):
+    folder = Path(shutil.copytree(model, tmp_path / "model"))
+    weights = folder / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:5000])
+    (tmp_path / "labelled.txt").write_text("".join(f"{i % 2} a b c {i}\n" for i in range(40)))
+    options = {
+        "analyze": ["--corpus", corpus],
+        "doctor": ["--corpus", corpus],
+        "probe": ["--test", corpus, "--folds", "2"],
+        "explain": ["--data", tmp_path / "labelled.txt", "--finetune"],
+    }[command]
+    out = [] if command == "doctor" else ["--out", tmp_path / "run"]
+    assert main([command, *map(str, ["--model", folder, *options, *out])]) == 1
+    error = capsys.readouterr().err
+    assert f"{weights}' (5,000 bytes) is not a whole safetensors file" in error
+    assert len([line for line in error.splitlines() if line.startswith("attentionology:")]) == 1
+    assert "Traceback" not in error
+    assert not (tmp_path / "run").exists()
 
 
 def test_corpus_without_trees_is_refused(model, tmp_path, capsys):

@@ -6,9 +6,12 @@ import json
 
 import pytest
 import torch
+import transformers
+from safetensors.torch import load_file, save_file
 
 from corpora_loaders import Sentence, load_treebank
 from corpora_loaders.sample import SAMPLE_TREEBANK
+from extractors import Encoder
 from extractors.doctor import examine
 from scripts.cli import main
 from tests import tiny
@@ -29,7 +32,35 @@ def test_model_that_attends_to_padding(monkeypatch):
     encoder = tiny.encoder(max_position_embeddings=128)
     honest = encoder._run
     monkeypatch.setattr(encoder, "_run", lambda ids, mask, *a, **kw: honest(ids, torch.ones_like(mask), *a, **kw))
-    assert {"nothing on padding", "padded batch equals single sentence"} <= failures(encoder)
+    assert {"nothing on padding", "batch equals single sentence"} <= failures(encoder)
+
+
+def test_left_over_weights_of_the_model_itself_fail_and_those_of_a_head_do_not(tmp_path):
+    for name in ("cls.predictions.bias", "encoder.layer.0.adapter.weight"):
+        tiny.model("bert", max_position_embeddings=128).save_pretrained(tmp_path)
+        tiny.fresh_tokenizer("wordpiece").save_pretrained(tmp_path)
+        weights = {**load_file(tmp_path / "model.safetensors"), name: torch.ones(3)}
+        save_file(weights, tmp_path / "model.safetensors", metadata={"format": "pt"})
+        expected = {"checkpoint"} if name.startswith("encoder") else set()
+        assert failures(Encoder.from_pretrained(tmp_path)) == expected
+
+
+def test_model_that_padding_changes_is_healthy_because_it_is_not_padded():
+    config = transformers.ConvBertConfig(
+        **{**tiny.SIZE, "max_position_embeddings": 128}, embedding_size=24, vocab_size=374
+    )
+    torch.manual_seed(0)
+    model = transformers.AutoModel.from_config(config, attn_implementation="eager")
+    for parameter in model.parameters():
+        if parameter.dim() > 1:
+            parameter.data.normal_(std=0.3)
+    encoder = Encoder(model, tiny.fresh_tokenizer("wordpiece"))
+    assert failures(encoder) == set()
+    notes = [check.found for check in examine(encoder, load_treebank(SAMPLE_TREEBANK, limit=4)) if check.name == "note"]
+    assert len(notes) == 1
+    assert "same number of pieces" in notes[0]
+    encoder.batching = "padded"
+    assert "batch equals single sentence" in failures(encoder)
 
 
 def test_model_with_dropout_left_on():
