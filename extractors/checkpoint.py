@@ -25,6 +25,9 @@ _SIZES = (
 )
 """Keys of config.json that count what every model has at least one of, by their names in all families."""
 
+_MOST = 10_000
+"""Layers or heads; the modules of more would fill the memory before the weights are looked at."""
+
 _WIDTHS = ("embedding_size", "input_embedding_size", "hidden_size", "d_model", "dim", "n_embd", "emb_dim")
 """Keys of config.json of which the smallest is a lower bound, but for a factor, of the size of an embedding."""
 
@@ -117,9 +120,14 @@ def _check_config(folder: Path, config: dict[str, Any]) -> list[str]:
         value = config.get(key)
         if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
             raise ModelError(f"{path!r}: {key} must be a whole number of at least 1, not {value!r}")
+        if key.endswith(("layers", "heads", "layer", "head")) and value is not None and value > _MOST:
+            raise ModelError(f"{path!r}: {key} is {value:,}, more than any model has")
     for key, kind in (("model_type", str), ("architectures", list), ("auto_map", dict), ("id2label", dict)):
         if config.get(key) is not None and not isinstance(config[key], kind):
             raise ModelError(f"{path!r}: {key} must be {_NAMES[kind]}, not {_kind(config[key])}")
+    for key, value in config.items():
+        if "implementation" in key and isinstance(value, str) and "/" in value:  # code that would be downloaded and run
+            raise ModelError(f"{path!r}: {key} names a kernel on the Hub ({value!r}), which is never run; remove {key}")
     if config.get("quantization_config") is not None:
         raise ModelError(
             f"{path!r}: the weights are quantized (quantization_config). Quantized models are not read, because their "
