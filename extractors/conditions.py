@@ -111,7 +111,8 @@ def conditions_of(model: Any, batching: Batching) -> list[str]:
     if (limit := _full_attention_limit(model)) is not None:
         told.append(
             f"This model attends fully to inputs of at most {limit} pieces, and in blocks to longer ones "
-            "(attention_type: block_sparse). Those are not read."
+            '(attention_type: block_sparse). Those are not read; with "attention_type": "original_full" in its '
+            "config.json the model attends fully to all."
         )
     if batching != "padded":
         together = {"equal lengths": "only inputs of the same number of pieces", "one by one": "no two inputs"}
@@ -138,7 +139,7 @@ def check_full_attention(model: Any, attentions: Sequence[Tensor | None], shape:
     if len(attentions) != layers or not layers:
         raise ModelError(
             f"{name}: {len(attentions)} of {layers} layers gave attention weights; either {family!r} models do not "
-            f"return them, or this one was not loaded with attn_implementation='eager'{_block_sparse_hint(model)}"
+            f"return them, or this one was not loaded with attn_implementation='eager'"
         )
     inputs, n = shape
     heads = {None if alpha is None else alpha.shape[1] for alpha in attentions}
@@ -149,16 +150,6 @@ def check_full_attention(model: Any, attentions: Sequence[Tensor | None], shape:
                 f"{name}: layer {layer} gave attention of shape {found} for {inputs} inputs of {n} pieces; only full "
                 "attention matrices with the same number of heads in every layer can be analysed"
             )
-
-
-def _block_sparse_hint(model: Any) -> str:
-    """How a model of which the attention in blocks cannot be read can be read after all, to end a message with."""
-    if (limit := _full_attention_limit(model)) is None:
-        return ""
-    return (
-        '; with "attention_type": "original_full" in its config.json it can be read, and for inputs of at most '
-        f"{limit} pieces that is what it does anyway"
-    )
 
 
 def _full_attention_limit(model: Any) -> int | None:

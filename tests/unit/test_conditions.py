@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -159,9 +160,17 @@ def test_bigbird_pegasus_reads_no_more_than_it_attends_to_fully():
     assert read.warnings == []
 
 
-def test_big_bird_says_how_it_can_be_read():
-    with pytest.raises(ModelError, match=r'"attention_type": "original_full".* at most 28 pieces'):
-        encoder("big_bird")
+def test_big_bird_reads_short_inputs_as_it_does_with_full_attention():
+    read = encoder("big_bird")
+    assert read.max_length == 28
+    assert any("28 pieces" in warning and "original_full" in warning for warning in read.warnings)
+    full = model("big_bird, full")
+    full.load_state_dict(read.model.state_dict())
+    (pieces,) = read.align(SENTENCES[2:3])
+    assert isinstance(pieces, Pieces)
+    pieces = replace(pieces, ids=pieces.ids[:20])
+    for ours, theirs in zip(read.forward([pieces]).attentions, alone(full, pieces), strict=True):
+        torch.testing.assert_close(ours[0], theirs, atol=1e-6, rtol=0)
     assert encoder("big_bird, full").warnings == []
 
 
