@@ -1,0 +1,151 @@
+"""Files that hold their own SHA-256, so that damage is noticed before anything is computed with them.
+
+A power loss can leave a file with the right size and zeros in it, and disks and copies do worse. A sealed file has a
+seal near its start, ``sha256:`` and 64 hexadecimal digits: the digest of the file's name and of its content with
+zeros in place of these digits. The name is included so that files that were swapped are noticed, too. Because
+the seal is inside the file, file and digest are replaced in one step and can never disagree after a crash.
+
+The seal may be anywhere in the first 64 kB, in files of any format that has room for a short text there: it is the
+first entry of a JSON object, or of the metadata of a safetensors file.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from storage.durable import StorageError, write_durably
+
+BLANK = "sha256:" + 64 * "0"
+"""What is written where the seal will be."""
+
+ANYWHERE = ""
+"""The name of files that people may rename and move."""
+
+_SEAL = re.compile(rb"sha256:([0-9a-f]{64})")
+_HEAD = 2**16
+_BLOCK = 2**22
+
+
+class DamagedError(StorageError):
+    """A file that is not what was written."""
+
+
+def cache_name(path: Path) -> str:
+    """The name of a file in a cache, which as a whole may be moved: its folder's name and its own."""
+    return f"{path.parent.name}/{path.name}"
+
+
+def write_sealed(path: Path, content: bytes, name: str) -> str:
+    """Write a file with a digest in place of the first `BLANK` in its content; returns the digest.
+
+    Raises:
+        ValueError: the content has no `BLANK` in its first 64 kB.
+        StorageError: see `storage.durable.write_durably`.
+    """
+    start, end = _seal_of(content[:_HEAD])
+    if content[start:end] != BLANK.encode()[7:]:
+        raise ValueError("there is no room for the seal")
+    digest = _digest(name, [content])
+    write_durably(path, b"".join([memoryview(content)[:start], digest.encode(), memoryview(content)[end:]]))
+    return digest
+
+
+def check(path: Path, name: str) -> str:
+    """Check a file that `write_sealed` wrote, without keeping it in memory; returns the digest.
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        DamagedError: its content is not what was written, or it has no seal.
+        StorageError: it cannot be read.
+    """
+    return _checked(_blocks(path), name)
+
+
+def read_sealed(path: Path, name: str) -> bytes:
+    """The content of a file that `write_sealed` wrote.
+
+    Raises:
+        FileNotFoundError, DamagedError, StorageError: see `check`.
+    """
+    content = b"".join(_blocks(path))
+    _checked(iter([content]), name)
+    return content
+
+
+def has_seal(path: Path) -> bool:
+    """Whether a file has a seal, right or wrong; files of the first versions have none.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    with path.open("rb") as file:
+        return _SEAL.search(file.read(_HEAD)) is not None
+
+
+def write_json(path: Path, facts: dict[str, Any], name: str, *, indent: int | None = None) -> None:
+    """Write an object as sealed JSON.
+
+    Raises:
+        StorageError: see `storage.durable.write_durably`.
+    """
+    text = json.dumps({"seal": BLANK, **facts}, indent=indent, ensure_ascii=False)
+    write_sealed(path, text.encode() + b"\n", name)
+
+
+def read_json(path: Path, name: str) -> dict[str, Any]:
+    """An object that `write_json` wrote.
+
+    Raises:
+        FileNotFoundError, DamagedError, StorageError: see `check`.
+    """
+    facts: dict[str, Any] = json.loads(read_sealed(path, name))
+    del facts["seal"]
+    return facts
+
+
+def _seal_of(head: bytes) -> tuple[int, int]:
+    """Where the digits of the seal are."""
+    match = _SEAL.search(head)
+    return match.span(1) if match else (0, 0)
+
+
+def _digest(name: str, blocks: Iterable[bytes | memoryview]) -> str:
+    """The digest of content whose seal is blank."""
+    digest = hashlib.sha256(name.encode() + b"\0")
+    for block in blocks:
+        digest.update(block)
+    return digest.hexdigest()
+
+
+def _checked(blocks: Iterator[bytes], name: str) -> str:
+    first = next(blocks, b"")
+    start, end = _seal_of(first[:_HEAD])
+    if not end:
+        raise DamagedError("it has no SHA-256 digest, so it is damaged or was written by an older version")
+    blank: list[bytes | memoryview] = [first[:start], BLANK.encode()[7:], memoryview(first)[end:]]
+    digest = _digest(name, chain(blank, blocks))
+    if digest.encode() != first[start:end]:
+        raise DamagedError("its content does not match its SHA-256 digest")
+    return digest
+
+
+def _blocks(path: Path) -> Iterator[bytes]:
+    try:
+        with path.open("rb") as file:
+            while block := file.read(_BLOCK):
+                yield block
+    except FileNotFoundError:
+        raise
+    except IsADirectoryError:
+        raise DamagedError("it is a folder") from None
+    except OSError as error:
+        if error.errno == errno.EIO:
+            raise DamagedError("the disk cannot read it") from error
+        raise StorageError(f"{path}: cannot be read: {error.strerror or error}") from error

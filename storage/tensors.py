@@ -1,0 +1,50 @@
+"""Sealed safetensors files: tensors, with what is to be known about them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import safetensors.torch
+from safetensors import SafetensorError
+from torch import Tensor
+
+from storage.sealed import BLANK, DamagedError, read_sealed, write_sealed
+
+_KEY = "attentionology"  # one entry only: safetensors writes several in random order
+
+
+def write_tensors(path: Path, tensors: dict[str, Tensor], facts: dict[str, Any], name: str) -> str:
+    """Write tensors and facts, which must be JSON; returns the digest.
+
+    Raises:
+        StorageError: see `storage.durable.write_durably`.
+    """
+    contiguous = {key: tensor.detach().contiguous() for key, tensor in tensors.items()}
+    metadata = {_KEY: json.dumps({"seal": BLANK, **facts}, ensure_ascii=False)}
+    return write_sealed(path, safetensors.torch.save(contiguous, metadata), name)
+
+
+def read_tensors(path: Path, name: str) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """What `write_tensors` wrote.
+
+    Raises:
+        FileNotFoundError, DamagedError, StorageError: see `storage.sealed.check`.
+    """
+    return parse_tensors(read_sealed(path, name))
+
+
+def parse_tensors(content: bytes) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """Tensors and facts of the content of a file.
+
+    Raises:
+        DamagedError: it is none of `write_tensors`.
+    """
+    try:
+        header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
+        facts: dict[str, Any] = json.loads(header["__metadata__"][_KEY])
+        del facts["seal"]
+        return safetensors.torch.load(content), facts
+    except (SafetensorError, ValueError, KeyError, TypeError) as error:
+        raise DamagedError(f"it is not a file of this kind ({error})") from error

@@ -1,0 +1,185 @@
+"""Files that are written whole and checked when they are read."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+from pathlib import Path
+
+import pytest
+import torch
+
+from storage import durable, sealed
+from storage.cache_log import CacheLog
+from storage.durable import StorageError, size, write_durably
+from storage.partial import locked, unfinished, unfinished_name
+from storage.sealed import BLANK, DamagedError, check, read_json, read_sealed, write_json, write_sealed
+from storage.tensors import read_tensors, write_tensors
+from tests.damage import DAMAGE
+
+
+def test_the_digest_is_that_of_the_name_and_the_content_with_a_blank_seal(tmp_path):
+    content = b'{"seal": "' + BLANK.encode() + b'", "text": "' + BLANK.encode() + b'"}'
+    digest = write_sealed(tmp_path / "a", content, "folder/a")
+    assert digest == hashlib.sha256(b"folder/a\0" + content).hexdigest()
+    assert (tmp_path / "a").read_bytes() == content.replace(BLANK.encode(), f"sha256:{digest}".encode(), 1)
+    assert check(tmp_path / "a", "folder/a") == digest
+    with pytest.raises(DamagedError, match="does not match"):
+        check(tmp_path / "a", "folder/b")
+
+
+def test_files_larger_than_a_block(tmp_path, monkeypatch):
+    monkeypatch.setattr(sealed, "_BLOCK", 70_000)
+    tensors = {"a": torch.arange(100_000.0)}
+    write_tensors(tmp_path / "a", tensors, {}, "a")
+    check(tmp_path / "a", "a")
+    assert torch.equal(read_tensors(tmp_path / "a", "a")[0]["a"], tensors["a"])
+    content = bytearray((tmp_path / "a").read_bytes())
+    content[200_000] ^= 1
+    (tmp_path / "a").write_bytes(content)
+    with pytest.raises(DamagedError):
+        check(tmp_path / "a", "a")
+
+
+def test_content_without_room_for_the_seal_is_a_mistake(tmp_path):
+    for content in (b"", b"x" * 70_000 + BLANK.encode(), b"sha256:" + 64 * b"1" + BLANK.encode()):
+        with pytest.raises(ValueError, match="no room for the seal"):
+            write_sealed(tmp_path / "a", content, "a")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_json_and_tensors_come_back(tmp_path):
+    facts = {"ü": [1, None, 0.1], BLANK: "sha256:", "nan": float("inf")}
+    write_json(tmp_path / "a.json", facts, "a")
+    assert read_json(tmp_path / "a.json", "a") == facts
+    assert next(iter(json.loads((tmp_path / "a.json").read_text()))) == "seal"
+    tensors = {"__a": torch.ones(3, 0), "b": torch.arange(6.0).view(2, 3).T, BLANK: torch.tensor(7)}
+    write_tensors(tmp_path / "a.safetensors", tensors, facts, "a")
+    found, also = read_tensors(tmp_path / "a.safetensors", "a")
+    assert also == facts
+    assert {name: t.tolist() for name, t in found.items()} == {name: t.tolist() for name, t in tensors.items()}
+
+
+@pytest.mark.parametrize("damage", DAMAGE, ids=lambda damage: damage.__name__)
+def test_damage_is_noticed(tmp_path, damage):
+    write_json(tmp_path / "a", {"numbers": list(range(100))}, "a")
+    damage(tmp_path / "a")
+    for read in (check, read_sealed):
+        with pytest.raises(DamagedError, match=r"it (has no SHA-256 digest|is a folder)|does not match its SHA-256"):
+            read(tmp_path / "a", "a")
+    with pytest.raises(FileNotFoundError):
+        check(tmp_path / "b", "b")
+
+
+def test_every_single_byte_matters(tmp_path):
+    path = tmp_path / "a"
+    write_tensors(path, {"a": torch.arange(5.0)}, {"b": 1}, "a")
+    whole = path.read_bytes()
+    for place in range(len(whole)):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 0x10]) + whole[place + 1 :])
+        with pytest.raises(DamagedError):
+            check(path, "a")
+
+
+def test_a_file_reaches_the_disk_before_its_name_and_its_name_before_anything_else(tmp_path, monkeypatch):
+    events: list[str] = []
+    fsync, replace = os.fsync, Path.replace
+
+    def synced(descriptor):
+        path = Path(f"/proc/self/fd/{descriptor}").resolve()
+        events.append(f"sync {'folder' if path.is_dir() else path.read_text()}")
+        fsync(descriptor)
+
+    def replaced(self, target):
+        events.append(f"replace {target.name}")
+        return replace(self, target)
+
+    monkeypatch.setattr(os, "fsync", synced)
+    monkeypatch.setattr(Path, "replace", replaced)
+    write_durably(tmp_path / "deep" / "a", b"content")
+    assert events == ["sync content", "replace a", "sync folder"]
+
+
+@pytest.mark.parametrize("failing", ["write_bytes", "replace"])
+def test_what_cannot_be_written_leaves_all_as_it_was(tmp_path, monkeypatch, failing):
+    path = tmp_path / "a"
+    write_durably(path, b"old")
+
+    def fails(self, *_):
+        raise OSError(errno.EIO, "Input/output error")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, failing, fails)
+        with pytest.raises(StorageError, match=r"a: cannot be written: Input/output error$"):
+            write_durably(path, b"new")
+    assert [(p.name, p.read_text()) for p in tmp_path.iterdir()] == [("a", "old")]
+    write_durably(path, b"new")
+    assert [(p.name, p.read_text()) for p in tmp_path.iterdir()] == [("a", "new")]
+
+
+def test_a_disk_that_is_full():
+    """With a device that is always full."""
+    if not Path("/dev/full").exists():
+        pytest.skip("there is no /dev/full here")
+    with pytest.raises(OSError, match="No space") as caught, Path("/dev/full").open("wb", buffering=0) as file:
+        file.write(b"x")
+    assert isinstance(caught.value, OSError)
+    told = durable.reason(caught.value, Path("/nowhere/at/all"), needed=1_234_567)
+    assert told.startswith("No space left on device (1.2 MB needed, ")
+
+
+@pytest.mark.parametrize(
+    ("n_bytes", "said"),
+    [(0, "0 B"), (999, "999 B"), (1000, "1.0 kB"), (999_949, "999.9 kB"), (999_950, "1.0 MB"), (64_200_000, "64.2 MB"),
+     (1_340_000_000, "1.3 GB"), (2_500_000_000_000_000, "2,500.0 TB")],
+)  # fmt: skip
+def test_sizes(n_bytes, said):
+    assert size(n_bytes) == said
+
+
+def test_the_lock_of_an_unfinished_file_is_held_until_the_end(tmp_path):
+    with unfinished(tmp_path / "a") as path:
+        with locked(path, wait=False) as held:
+            assert not held
+        assert path.parent == tmp_path
+    with locked(path, wait=False) as held:
+        assert held
+
+
+def test_a_file_that_is_swept_before_it_is_locked_is_made_anew(tmp_path, monkeypatch):
+    touch, made = Path.touch, []
+
+    def swept_once(self, **options):
+        touch(self, **options)
+        made.append(self)
+        if len(made) == 1:
+            self.unlink()
+
+    monkeypatch.setattr(Path, "touch", swept_once)
+    with unfinished(tmp_path / "a") as path:
+        assert path.exists()
+    assert [len(made), made[1]] == [2, path]
+
+
+def test_names_of_unfinished_files_are_never_too_long():
+    for target in ("a", "x" * 255, "ü" * 127, "\udcff" * 200):
+        assert len(os.fsencode(unfinished_name(target))) <= 255
+
+
+def test_what_is_said_of_many_files(tmp_path):
+    log = CacheLog()
+    for name in "abc":
+        write_durably(tmp_path / name, b"old")
+        log.discard(tmp_path / name, "it is old")
+    log.discard(tmp_path / "other" / "d", "it is old")
+    log.discard(tmp_path / "e", "it is new")
+    assert log.warnings() == [
+        f"The cache file {tmp_path}/a could not be used and was made again: it is old. The same is true of 2 more "
+        "files in this folder.",
+        f"The cache file {tmp_path}/other/d could not be used and was made again: it is old.",
+        f"The cache file {tmp_path}/e could not be used and was made again: it is new.",
+    ]
+    assert list(tmp_path.iterdir()) == []
+    assert [row["file"] for row in log.describe()["discarded"]][-1] == str(tmp_path / "e")
