@@ -3,6 +3,9 @@
 A store is a folder named after all that its maps depend on: the model's weights, configuration and tokenizer, the words
 it read, the kind of map and its options. Sentences come in parts of `WINDOW`; a part exists when its ``.json`` does,
 which is written last, so an interrupted run loses the part it was in and nothing else.
+
+Every file is sealed with its digest (`storage.sealed`). All parts are checked before the store is used; what does not
+agree is thrown away, noted, and made again. Processes that share a store make each part once: they lock its folder.
 """
 
 from __future__ import annotations
@@ -10,14 +13,12 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import shutil
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 import torch
-from safetensors.torch import save
 from torch import Tensor
 
 from corpora_loaders import Sentence
@@ -27,8 +28,12 @@ from extractors.extraction import DEFAULT_BATCH_CELLS, WINDOW, ExtractionLog, Sk
 from extractors.layers import FFBias
 from extractors.making import Merge, Normalize
 from extractors.pieces import Segment
-from extractors.replacing import replacing
-from extractors.stored_maps import StoredMaps, shard_name
+from extractors.stored_maps import Fingerprint, StoredMaps, fingerprint, shard_name
+from storage.cache_log import CacheLog
+from storage.durable import StorageError, free_space, size, write_durably
+from storage.partial import delete, locked, sweep
+from storage.sealed import DamagedError, cache_name, check, read_json, write_json
+from storage.tensors import write_tensors
 
 StoreType = Literal["float32", "float16"]
 
@@ -51,6 +56,7 @@ def store_maps(
     batch_cells: int = DEFAULT_BATCH_CELLS,
     max_length: int | None = None,
     advance: Callable[[int], object] = lambda _: None,
+    cache_log: CacheLog | None = None,
 ) -> StoredMaps:
     """Word maps of sentences in a folder, made where they are not there yet.
 
@@ -59,10 +65,13 @@ def store_maps(
         folder: of all stores; each gets a folder of its own in it.
         dtype: ``"float16"`` takes half the space and has three digits.
         advance: told how many sentences are done.
+        cache_log: notes which files were damaged, or written without a digest by an older version. They are thrown
+            away and made again.
 
     Raises:
         ValueError: as `extract`, or an unknown ``dtype``.
         ExtractionError: the disk is too small, a value is too large for float16, or no sentence could be read.
+        StorageError: the folder or a file in it cannot be written, read or deleted.
         ModelError: as `extract`.
     """
     if dtype not in _TYPES:
@@ -76,10 +85,14 @@ def store_maps(
     }
     name, made_of = _key(encoder, sentences, {**options, "dtype": dtype})
     own = Path(folder) / name
-    own.mkdir(parents=True, exist_ok=True)
-    with replacing(own / "made_of.json") as partial:
-        partial.write_text(json.dumps(made_of, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    maker = _Maker(encoder, sentences, own, {**options, "batch_cells": batch_cells}, dtype, advance)
+    try:
+        own.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StorageError(f"{own}: the folder cannot be made: {error.strerror or error}") from error
+    sweep(own)
+    _explain(own / "made_of.json", made_of)
+    cache_log = CacheLog() if cache_log is None else cache_log
+    maker = _Maker(encoder, sentences, own, {**options, "batch_cells": batch_cells}, dtype, advance, cache_log)
     parts = [maker.part(number) for number in range(-(-len(sentences) // WINDOW))]
     log, places, shape = ExtractionLog(), [], (0, 0)
     for number, part in enumerate(parts):
@@ -101,11 +114,12 @@ def store_maps(
         sentences=tuple(sentences[at] for _, _, at, _ in places),
         kind=kind,
         shape=shape,
-        bytes=sum(size for part in parts for size in part["bytes"]),
+        bytes=sum(shard.size for shard in maker.shards.values()),
         made=maker.made,
         log=log,
         _places=tuple(places),
         _exact=exact if dtype == "float32" else None,
+        _shards=maker.shards,
     )
 
 
@@ -119,20 +133,31 @@ class _Maker:
     options: dict[str, Any]
     dtype: StoreType
     advance: Callable[[int], object]
+    cache_log: CacheLog
     made: int = 0
+    shards: dict[tuple[int, int], Fingerprint] = field(default_factory=dict)
+    checked: dict[int, dict[str, Any]] = field(default_factory=dict)
 
     def part(self, number: int) -> dict[str, Any]:
         """What is in a part, after making it if need be."""
         first = number * WINDOW
+        there = self._there(number)
+        if there is None:
+            # Another process may be making this part, and then it is there when the lock is free.
+            with locked(self.folder, wait=True):
+                there = self._there(number, discard=True)
+                if there is None:
+                    return self._make(number, first)
+        self.advance(len(self.sentences[first : first + WINDOW]))
+        return there
+
+    def _make(self, number: int, first: int) -> dict[str, Any]:
         own = self.sentences[first : first + WINDOW]
-        if (there := self._there(number)) is not None:
-            self.advance(len(own))
-            return there
         log = ExtractionLog()
         numbers: dict[int, list[int]] = {}  # a sentence may be there twice
         for at, sentence in enumerate(own, start=first):
             numbers.setdefault(id(sentence), []).append(at)
-        shards: list[int] = []
+        shards: list[str] = []
         waiting: dict[str, Tensor] = {}
         maps: list[tuple[int, int, list[int]]] = []
         shape: tuple[int, ...] = ()
@@ -162,36 +187,48 @@ class _Maker:
             "unknown_words": log.unknown_words,
             "substituted_words": log.substituted_words,
             "skipped": [(numbers[id(one.sentence)].pop(), one.reason) for one in log.skipped],
-            "bytes": shards,
+            "shards": shards,
         }
-        with replacing(self._record(number)) as partial:
-            partial.write_text(json.dumps(found), encoding="utf-8")
+        path = self._record(number)
+        write_json(path, found, cache_name(path))
         return found
 
     def _record(self, number: int) -> Path:
         return self.folder / f"{number:04d}.json"
 
-    def _there(self, number: int) -> dict[str, Any] | None:
-        """What is in a part; None if it has to be made."""
+    def _there(self, number: int, *, discard: bool = False) -> dict[str, Any] | None:
+        """What is in a part whose files are all as they were written; None if it has to be made.
+
+        Args:
+            number: of the part.
+            discard: throw away what is not as it was written.
+        """
+        if number in self.checked:
+            return self.checked[number]
+        path, facts = self._record(number), None
         try:
-            found: dict[str, Any] = json.loads(self._record(number).read_text(encoding="utf-8"))
-            whole = all(self._size(number, shard) == size for shard, size in enumerate(found["bytes"]))
-        except (FileNotFoundError, ValueError, KeyError, TypeError):
+            facts = read_json(path, cache_name(path))
+            for shard, digest in enumerate(facts["shards"]):
+                path = self.folder / shard_name(number, shard)
+                seen = fingerprint(path, digest)
+                if check(path, cache_name(path)) != digest:
+                    raise DamagedError("it does not belong to the other files of its part")
+                self.shards[number, shard] = seen
+        except (FileNotFoundError, DamagedError) as error:
+            if discard:
+                if isinstance(error, DamagedError) or facts is not None:
+                    self.cache_log.discard(path, str(error) if isinstance(error, DamagedError) else "it is missing")
+                for rest in (self._record(number), *self.folder.glob(shard_name(number, "*"))):
+                    delete(rest)
             return None
-        return found if whole else None
+        self.checked[number] = facts
+        return facts
 
-    def _size(self, part: int, shard: int) -> int | None:
+    def _write(self, part: int, shard: int, maps: dict[str, Tensor]) -> str:
         path = self.folder / shard_name(part, shard)
-        return path.stat().st_size if path.exists() else None
-
-    def _write(self, part: int, shard: int, maps: dict[str, Tensor]) -> int:
-        path = self.folder / shard_name(part, shard)
-        try:
-            with replacing(path) as partial:
-                partial.write_bytes(save(maps))  # save_file would make it private
-        except OSError as error:
-            raise ExtractionError(f"{path}: maps cannot be written: {error.strerror or error}") from error
-        return path.stat().st_size
+        digest = write_tensors(path, maps, {}, cache_name(path))
+        self.shards[part, shard] = fingerprint(path, digest)
+        return digest
 
     def _check_space(self, number: int, shape: Sequence[int]) -> None:
         """What is still to come from a part on must fit on the disk."""
@@ -202,12 +239,21 @@ class _Maker:
                 lengths = map(len, self.sentences[first : first + WINDOW])
                 cells += sum((n + 2) ** 2 for n in lengths if all(n <= limit for limit in limits))
         needed = cells * shape[0] * shape[1] * torch.finfo(_TYPES[self.dtype]).bits // 8
-        free = shutil.disk_usage(self.folder).free
+        free = free_space(self.folder)
         if needed > free:
             raise ExtractionError(
-                f"the word maps need {needed / 1e9:.1f} GB, and {free / 1e9:.1f} GB are free in {self.folder.parent}; "
+                f"the word maps need {size(needed)}, and {size(free)} are free in {self.folder.parent}; "
                 "choose another cache, or float16"
             )
+
+
+def _explain(path: Path, made_of: dict[str, Any]) -> None:
+    """Write down, for people, what a store was made of. No program reads it."""
+    text = (json.dumps(made_of, indent=2, ensure_ascii=False) + "\n").encode()
+    if not path.is_file() or path.read_bytes() != text:  # a store that is complete is only read
+        if path.is_dir():
+            delete(path)
+        write_durably(path, text)
 
 
 def _key(encoder: Encoder, sentences: Sequence[Sentence], options: dict[str, Any]) -> tuple[str, dict[str, Any]]:

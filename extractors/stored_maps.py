@@ -1,11 +1,15 @@
-"""Reading word maps from disk."""
+"""Reading word maps from disk.
+
+`extractors.map_store` has checked every shard when the maps are handed out. Should a shard have changed between then
+and the moment it is opened, it is checked again.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, NamedTuple, overload
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -16,6 +20,27 @@ from extractors.errors import ExtractionError
 from extractors.extraction import ExtractionLog
 from extractors.kinds import get_kind
 from extractors.map_batch import MapBatch
+from storage.durable import StorageError
+from storage.sealed import cache_name, check
+
+
+class Fingerprint(NamedTuple):
+    """A shard as it was when it was checked: its digest, its size in bytes, and what changes when it is replaced."""
+
+    digest: str
+    size: int
+    inode: int
+    modified: int
+
+
+def fingerprint(path: Path, digest: str) -> Fingerprint:
+    """The fingerprint of a file.
+
+    Raises:
+        FileNotFoundError: it is not there.
+    """
+    status = path.stat()
+    return Fingerprint(digest, status.st_size, status.st_ino, status.st_mtime_ns)
 
 
 @dataclass(frozen=True)
@@ -42,6 +67,7 @@ class StoredMaps(Sequence[MapBatch]):
     log: ExtractionLog
     _places: tuple[tuple[int, int, int, tuple[int, ...]], ...]  # part, shard, number in the corpus, special positions
     _exact: Callable[[Sentence], Tensor] | None
+    _shards: dict[tuple[int, int], Fingerprint] = field(repr=False)
     _open: dict[tuple[int, int], Any] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
@@ -97,12 +123,22 @@ class StoredMaps(Sequence[MapBatch]):
                 self._open.clear()
             path = self.folder / shard_name(part, shard)
             try:
+                self._check(path, self._shards[part, shard])
                 self._open[part, shard] = safe_open(path, "pt")
-            except (OSError, SafetensorError) as error:
-                raise ExtractionError(f"{path}: stored maps cannot be read ({error}); delete the folder") from error
+            except (OSError, SafetensorError, StorageError) as error:
+                raise ExtractionError(
+                    f"{path}: the stored maps have changed since they were checked ({error}); the same command makes "
+                    "them again"
+                ) from error
         return self._open[part, shard]
 
+    @staticmethod
+    def _check(path: Path, checked: Fingerprint) -> None:
+        """Check a shard again if it is not the file that was checked."""
+        if fingerprint(path, checked.digest) != checked and check(path, cache_name(path)) != checked.digest:
+            raise StorageError("another process has written other maps")
 
-def shard_name(part: int, shard: int) -> str:
-    """File name of a shard of a part."""
-    return f"{part:04d}-{shard:03d}.safetensors"
+
+def shard_name(part: int, shard: int | str) -> str:
+    """File name of a shard of a part; with ``"*"`` a pattern for all of them."""
+    return f"{part:04d}-{shard if isinstance(shard, str) else f'{shard:03d}'}.safetensors"

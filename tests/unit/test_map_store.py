@@ -5,21 +5,28 @@ from __future__ import annotations
 import dataclasses
 import errno
 import json
+import os
 import shutil
+import subprocess
+import sys
 from collections import namedtuple
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from safetensors.torch import load, save
 
 from corpora_loaders import Sentence
 from extractors import ExtractionError, ExtractionLog, extract, register_kind, store_maps
 from extractors import map_store as module
 from extractors.kinds import registry
 from extractors.pieces import Pieces, Segment
-from extractors.replacing import replacing
+from storage.cache_log import CacheLog
+from storage.durable import StorageError
+from storage.partial import locked, unfinished_name
 from tests import tiny
+from tests.damage import DAMAGE
 
 WORDS = ("the", "unbelievable", "man", "\u200b", "saw", "her", "¿")
 
@@ -218,29 +225,211 @@ def test_interrupted_making_loses_the_part_it_was_in(tmp_path, after):
     assert names[0] == names[1]  # nothing half written is left
 
 
-@pytest.mark.parametrize("damage", ["missing", "truncated", "no record", "half a record"])
-def test_a_part_that_is_not_whole_is_made_again(tmp_path, damage):
-    first = store(tmp_path)
-    maps = [m.clone() for m in tensors(first)]
-    shard, record = first.folder / "0001-000.safetensors", first.folder / "0001.json"
-    if damage in ("missing", "no record"):
-        (shard if damage == "missing" else record).unlink()
-    else:
-        victim = shard if damage == "truncated" else record
-        victim.write_bytes(victim.read_bytes()[:-9])
-    again = store(tmp_path)
+def contents(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize("damage", DAMAGE, ids=lambda damage: damage.__name__)
+@pytest.mark.parametrize("name", ["0001-001.safetensors", "0001.json"])
+def test_a_damaged_file_is_noticed_said_and_made_again(tmp_path, name, damage):
+    first = store(tmp_path, batch_cells=1)
+    whole = contents(first.folder)
+    damage(first.folder / name)
+    log = CacheLog()
+    again = store(tmp_path, batch_cells=1, cache_log=log)
     assert again.made == 4
-    assert all(map(torch.equal, tensors(again), maps))
-    assert store(tmp_path).made == 0
+    assert [found.path for found in log.discarded] == [first.folder / name]
+    [warning] = log.warnings()
+    assert str(first.folder / name) in warning
+    assert contents(first.folder) == whole
+    assert all(map(torch.equal, tensors(again), tensors(first)))
+    assert store(tmp_path, cache_log=(later := CacheLog())).made == 0
+    assert later.warnings() == []
 
 
-def test_a_shard_that_cannot_be_read_is_named(tmp_path):
-    stored = store(tmp_path)
-    stored._open.clear()  # the type checker of the tests looks at one of them, drawn at random
+@pytest.mark.parametrize("name", ["0001-000.safetensors", "0001.json"])
+def test_a_missing_file_is_made_again(tmp_path, name):
+    first = store(tmp_path)
+    whole = contents(first.folder)
+    (first.folder / name).unlink()
+    log = CacheLog()
+    assert store(tmp_path, cache_log=log).made == 4
+    assert contents(first.folder) == whole
+    # A part without its record is one that was interrupted, which is no damage.
+    assert [found.path.name for found in log.discarded] == ([name] if name.endswith("safetensors") else [])
+
+
+@pytest.mark.parametrize("pair", [("0000-000.safetensors", "0001-000.safetensors"), ("0000.json", "0001.json")])
+def test_swapped_files_are_noticed(tmp_path, pair):
+    first = store(tmp_path)
+    whole = contents(first.folder)
+    a, b = (first.folder / name for name in pair)
+    a.rename(tmp_path / "a")
+    b.rename(a)
+    (tmp_path / "a").rename(b)
+    log = CacheLog()
+    assert store(tmp_path, cache_log=log).made == 8
+    assert {found.path for found in log.discarded} == {a, b}
+    assert contents(first.folder) == whole
+
+
+def test_a_file_of_another_store_is_noticed(tmp_path):
+    first, other = store(tmp_path), store(tmp_path, tiny.encoder(seed=1))
+    whole = contents(first.folder)
+    shutil.copy(other.folder / "0000-000.safetensors", first.folder)
+    shutil.copy(other.folder / "0002.json", first.folder)
+    assert store(tmp_path).made == 4 + 2
+    assert contents(first.folder) == whole
+
+
+def test_a_shard_from_another_making_of_the_same_store_is_noticed(tmp_path):
+    first, other = store(tmp_path / "a"), store(tmp_path / "b", batch_cells=1)
+    assert first.folder.name == other.folder.name
+    shutil.copy(other.folder / "0000-000.safetensors", first.folder)
+    log = CacheLog()
+    assert store(tmp_path / "a", cache_log=log).made == 4
+    assert "does not belong to the other files" in log.warnings()[0]
+
+
+def test_a_store_of_the_first_versions_is_made_again_and_said(tmp_path):
+    """They wrote plain safetensors, and the sizes of these into a plain JSON."""
+    first = store(tmp_path)
+    whole = contents(first.folder)
+    for path in first.folder.glob("*-*.safetensors"):
+        path.write_bytes(save(load(path.read_bytes())))
+    for path in first.folder.glob("0*.json"):
+        facts = json.loads(path.read_text())
+        sizes = [shard.stat().st_size for shard in sorted(first.folder.glob(f"{path.stem}-*"))]
+        path.write_text(
+            json.dumps({key: facts[key] for key in facts if key not in ("seal", "shards")} | {"bytes": sizes})
+        )
+    (first.folder / "0000-007.safetensors").write_bytes(b"of a larger part")
+    log = CacheLog()
+    assert store(tmp_path, cache_log=log).made == 10
+    assert contents(first.folder) == whole
+    [warning] = log.warnings()
+    assert "older version" in warning
+    assert "2 more files" in warning
+
+
+def test_nothing_is_left_of_processes_that_were_killed(tmp_path):
+    first = store(tmp_path)
+    left = first.folder / unfinished_name("0000-000.safetensors")
+    alive = first.folder / unfinished_name("0001.json")
+    left.write_bytes(b"half")
+    alive.write_bytes(b"half")
+    with locked(alive, wait=True) as held:
+        assert held
+        store(tmp_path)
+        assert not left.exists()
+        assert alive.exists()
+    store(tmp_path)
+    assert not alive.exists()
+
+
+def test_maps_that_change_after_they_were_checked(tmp_path):
+    stored = store(tmp_path, batch_cells=1)
+    maps = [maps.clone() for maps in tensors(stored)]
     shard = stored.folder / "0000-000.safetensors"
-    shard.write_bytes(b"\xff" * shard.stat().st_size)
-    with pytest.raises(ExtractionError, match=r"0000-000\.safetensors: stored maps cannot be read .*delete the folder"):
+    whole = shard.read_bytes()
+    stored._open.clear()  # the type checker of the tests looks at one of them, drawn at random
+    shard.write_bytes(bytes(len(whole)))
+    with pytest.raises(ExtractionError, match=r"0000-000\.safetensors: the stored maps have changed since"):
         list(stored)
+    shard.unlink()
+    with pytest.raises(ExtractionError, match=r"No such file.*the same command makes them again"):
+        list(stored)
+    shard.write_bytes(whole)  # as another process writes it: another file of the same content
+    assert all(map(torch.equal, tensors(stored), maps))
+
+
+def refuse_to_write(monkeypatch):
+    """As a read-only disk does; permissions alone do not keep root from writing."""
+
+    def refused(*_, **__):
+        raise PermissionError(errno.EROFS, "Read-only file system")
+
+    for name in ("mkdir", "touch", "write_bytes", "unlink", "replace"):
+        monkeypatch.setattr(Path, name, refused)
+    monkeypatch.setattr(shutil, "rmtree", lambda *_, **__: None)
+
+
+def test_a_whole_store_is_only_read(tmp_path, monkeypatch):
+    maps = tensors(store(tmp_path))
+    mkdir = Path.mkdir
+    refuse_to_write(monkeypatch)
+    monkeypatch.setattr(Path, "mkdir", mkdir)
+    again = store(tmp_path)
+    assert again.made == 0
+    assert all(map(torch.equal, tensors(again), maps))
+
+
+def test_what_is_damaged_in_a_cache_that_cannot_be_written_is_named(tmp_path, monkeypatch):
+    first = store(tmp_path)
+    DAMAGE[2](first.folder / "0001-000.safetensors")
+    mkdir = Path.mkdir
+    refuse_to_write(monkeypatch)
+    monkeypatch.setattr(Path, "mkdir", mkdir)
+    with pytest.raises(StorageError, match=r"0001-000\.safetensors: its content .* cannot be deleted; choose another"):
+        store(tmp_path)
+
+
+def test_a_cache_that_cannot_be_made(tmp_path):
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(StorageError, match="cannot be made: Not a directory"):
+        store(tmp_path / "file")
+    folder = store(tmp_path).folder
+    shutil.rmtree(folder)
+    folder.write_text("mine")
+    with pytest.raises(StorageError, match=f"{folder.name}: the folder cannot be made: File exists"):
+        store(tmp_path)
+
+
+MAKING = """
+import os, signal, sys
+from pathlib import Path
+from extractors import map_store
+from storage import durable
+from tests.unit.test_map_store import SENTENCES, store
+
+map_store.WINDOW, map_store._SHARD_BYTES = 4, 3000
+flush, left = durable.flush, int(sys.argv[2])
+
+def killed(path):
+    global left
+    left -= 1
+    if not left:
+        os.kill(os.getpid(), signal.SIGKILL)
+    flush(path)
+
+durable.flush = killed
+store(sys.argv[1], batch_cells=1)
+"""
+"""Each file is flushed twice: before it gets its name, and its folder after."""
+
+
+@pytest.mark.parametrize("step", [1, 4, 9, 14])
+def test_killed_while_it_writes(tmp_path, step):
+    whole = store(tmp_path / "whole", batch_cells=1)
+    command = [sys.executable, "-c", MAKING, str(tmp_path / "cut"), str(step)]
+    root = Path(__file__).parent.parent.parent
+    environment = {**os.environ, "PYTHONPATH": str(root), "OMP_NUM_THREADS": "1"}
+    assert subprocess.run(command, check=False, env=environment, cwd=root).returncode == -9
+    log = CacheLog()
+    resumed = store(tmp_path / "cut", batch_cells=1, cache_log=log)
+    assert resumed.made == (10 if step < 9 else 6)
+    assert contents(resumed.folder) == contents(whole.folder)
+    assert log.warnings() == []  # what an interruption leaves is not damage
+
+
+def test_processes_that_share_a_store_make_each_part_once(tmp_path):
+    code = "import sys\nfrom tests.unit.test_map_store import *\nmodule.WINDOW = 2\nprint(store(sys.argv[1]).made)"
+    command = [sys.executable, "-c", code, str(tmp_path)]
+    root = Path(__file__).parent.parent.parent
+    environment = {**os.environ, "PYTHONPATH": str(root), "OMP_NUM_THREADS": "1"}
+    both = [subprocess.Popen(command, env=environment, cwd=root, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    assert sum(int(process.communicate()[0]) for process in both) == 10
+    assert [process.returncode for process in both] == [0, 0]
 
 
 def test_a_sentence_that_is_there_twice(tmp_path):
@@ -303,8 +492,10 @@ def needed(sentences, bytes_per_cell=4):
 
 
 def test_the_disk_is_too_small(tmp_path, monkeypatch):
-    monkeypatch.setattr(shutil, "disk_usage", lambda folder: Usage(needed(SENTENCES) - 1))
-    with pytest.raises(ExtractionError, match=r"the word maps need 0\.0 GB, and 0\.0 GB are free in .*or float16"):
+    assert needed(SENTENCES) == 33_456
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: Usage(33_455 - 300))
+    message = r"the word maps need 33\.5 kB, and 33\.2 kB are free in .*or float16"
+    with pytest.raises(ExtractionError, match=message):
         store(tmp_path)
     assert not list(tmp_path.rglob("*.safetensors"))
     assert store(tmp_path, dtype="float16").made == 10
@@ -325,31 +516,20 @@ def test_only_what_is_still_to_be_made_needs_space(tmp_path, monkeypatch):
 
 
 def test_a_disk_that_is_full_half_way(tmp_path, monkeypatch):
+    whole = Path.write_bytes
+
     def full(path, content):
+        if "safetensors" not in path.name:
+            return whole(path, content)
         path.write_text("half")
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patched:
         patched.setattr(Path, "write_bytes", full)
-        with pytest.raises(ExtractionError, match=r"0000-000\.safetensors: maps cannot be written: No space left"):
+        message = (
+            r"0000-000\.safetensors: cannot be written: No space left on device \(9\.6 kB needed, [\d.,]+ .B free\)"
+        )
+        with pytest.raises(StorageError, match=message):
             store(tmp_path)
     assert [path.name for path in tmp_path.glob("*/*")] == ["made_of.json"]
     assert store(tmp_path).made == 10
-
-
-def test_replacing(tmp_path):
-    path = tmp_path / "a"
-
-    def write(text, *, ends_well):
-        with replacing(path) as partial:
-            partial.write_text(text)
-            assert [p.read_text() for p in (path, partial)] == ["old", text]
-            if not ends_well:
-                raise KeyboardInterrupt
-
-    path.write_text("old")
-    with pytest.raises(KeyboardInterrupt):
-        write("bad", ends_well=False)
-    assert [(p.name, p.read_text()) for p in tmp_path.iterdir()] == [("a", "old")]
-    write("new", ends_well=True)
-    assert [(p.name, p.read_text()) for p in tmp_path.iterdir()] == [("a", "new")]

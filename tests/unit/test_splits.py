@@ -28,7 +28,7 @@ def sentences_of(lengths: Iterable[int], documents: Iterable[str | None] | None 
 def store(sentences: tuple[Sentence, ...]) -> StoredMaps:
     """A store of which nothing is read."""
     places = tuple((0, 0, i, ()) for i in range(len(sentences)))
-    return StoredMaps(Path(), sentences, "weight", (1, 1), 0, 0, ExtractionLog(), places, None)
+    return StoredMaps(Path(), sentences, "weight", (1, 1), 0, 0, ExtractionLog(), places, None, {})
 
 
 def ids(maps: StoredMaps | None) -> list[str]:
