@@ -12,7 +12,7 @@ from typing import Any, ClassVar, TypeVar
 from jaxtyping import Float, Int
 from numpy import ndarray
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save
+from safetensors.torch import load_file
 from torch import Generator
 
 from corpora_loaders import WordVectors
@@ -22,6 +22,9 @@ from probes.predictor import HeadPredictor
 from probes.recipe import PAPER, Recipe
 from probes.scorers import AttentionScorer, AttentionWordsScorer, DistanceScorer, Scorer
 from probes.training import Checkpoint, Report, TrainingError, scores_of, train
+from storage.durable import StorageError
+from storage.sealed import ANYWHERE, DamagedError, check, has_seal, read_json, write_json
+from storage.tensors import write_tensors
 
 Trained = TypeVar("Trained", bound="Probe")
 
@@ -110,9 +113,8 @@ class Probe(HeadPredictor):
     def save(self, folder: str | Path) -> None:
         """Write ``probe.safetensors`` and ``probe.json``; word vectors are named by their SHA-256, not copied."""
         folder = Path(folder)
-        folder.mkdir(parents=True, exist_ok=True)
         weights = {name: p.detach() for name, p in self.scorer_.named_parameters()}
-        (folder / _WEIGHTS).write_bytes(save(weights))
+        digest = write_tensors(folder / _WEIGHTS, weights, {}, ANYWHERE)
         vectors = self.vectors
         described = {
             "probe": self.name,
@@ -125,9 +127,9 @@ class Probe(HeadPredictor):
             "options": self._options(),
             "vectors": vectors and {"dimensions": vectors.dimensions, "sha256": vectors.sha256},
             "history": self.history_,
+            "weights": digest,
         }
-        text = json.dumps(described, indent=2, ensure_ascii=False) + "\n"
-        (folder / _DESCRIPTION).write_text(text, encoding="utf-8")
+        write_json(folder / _DESCRIPTION, described, ANYWHERE, indent=2)
 
     @property
     def n_parameters(self) -> int:
@@ -231,12 +233,16 @@ def load_probe(folder: str | Path, vectors: WordVectors | None = None) -> Probe:
     """
     folder = Path(folder)
     try:
-        described = json.loads((folder / _DESCRIPTION).read_text(encoding="utf-8"))
+        described = _described(folder / _DESCRIPTION)
+        if "weights" in described and check(folder / _WEIGHTS, ANYWHERE) != described["weights"]:
+            raise DamagedError(f"{_WEIGHTS} does not belong to {_DESCRIPTION}")
         weights = load_file(folder / _WEIGHTS)
         expected, options = described["vectors"], described["options"]
         options |= {"recipe": Recipe(**described["recipe"]), "random_state": described["random_state"]}
         shape, kind, history = (described["layers"], described["heads"]), described["kind"], described["history"]
         name = described["probe"]
+    except StorageError as error:
+        raise ValueError(f"{folder} is damaged: {error}") from error
     except (KeyError, TypeError, ValueError, SafetensorError) as error:
         raise ValueError(f"{folder} is no saved probe, or broken: {error!r}") from error
     if expected and vectors and expected != {"dimensions": vectors.dimensions, "sha256": vectors.sha256}:
@@ -249,3 +255,13 @@ def load_probe(folder: str | Path, vectors: WordVectors | None = None) -> Probe:
     except RuntimeError as error:
         raise ValueError(f"{folder}: the weights do not fit the description: {error}") from error
     return probe
+
+
+def _described(path: Path) -> dict[str, Any]:
+    """What ``probe.json`` says; those of the first versions have no digest."""
+    if has_seal(path):
+        return read_json(path, ANYWHERE)
+    described: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    if "seal" in described:
+        raise DamagedError(f"the digest in {path.name} is none")
+    return described

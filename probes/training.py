@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -15,16 +14,16 @@ from typing import Any, TypeVar
 import numpy as np
 import torch
 from jaxtyping import Float
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save
 from torch import Tensor
 
 from corpora_loaders import AttentionologyError
 from extractors import MapBatch
-from extractors.replacing import replacing
 from probes.examples import Example, examples, gold_heads, scored, uas
 from probes.recipe import Recipe
 from probes.scorers import Scorer
+from storage.cache_log import CacheLog
+from storage.sealed import DamagedError, cache_name
+from storage.tensors import read_tensors, write_tensors
 
 Item = TypeVar("Item")
 
@@ -75,30 +74,45 @@ class Checkpoint:
     Attributes:
         path: the file.
         every: seconds between two savings.
+        cache_log: notes a checkpoint that was damaged and thrown away, and one that may not be written.
+        resumed: whether training went on from the file.
     """
 
     path: Path
     every: float = 10.0
+    cache_log: CacheLog = field(default_factory=CacheLog)
+    resumed: bool = False
     _last: float = field(default_factory=time.monotonic)
 
     def load(self) -> tuple[State, dict[str, Tensor]] | None:
-        """What was saved; None if nothing was, or the file is broken."""
+        """What was saved; None if nothing was, or the file is damaged, which throws it away.
+
+        Raises:
+            StorageError: the file cannot be read, or is damaged and cannot be deleted.
+        """
+        saved = self.cache_log.read(self.path, self._read)
+        self.resumed = saved is not None
+        return saved
+
+    @staticmethod
+    def _read(path: Path) -> tuple[State, dict[str, Tensor]]:
+        tensors, facts = read_tensors(path, cache_name(path))
         try:
-            with safe_open(self.path, "pt") as file:
-                tensors = {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118 no mapping
-                return State(**json.loads(file.metadata()["state"])), tensors
-        except (OSError, SafetensorError, ValueError, KeyError, TypeError):
-            return None
+            return State(**facts), tensors
+        except TypeError as error:
+            raise DamagedError(f"another version wrote it ({error})") from error
 
     def due(self) -> bool:
         """Whether it is time to save."""
         return time.monotonic() - self._last >= self.every
 
     def save(self, state: State, tensors: dict[str, Tensor]) -> None:
-        """Save."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(self.path) as partial:
-            partial.write_bytes(save(tensors, {"state": json.dumps(vars(state))}))
+        """Save, unless the cache is read-only.
+
+        Raises:
+            StorageError: the file cannot be written, for another reason.
+        """
+        self.cache_log.keep(self.path, lambda: write_tensors(self.path, tensors, vars(state), cache_name(self.path)))
         self._last = time.monotonic()
 
 
@@ -214,7 +228,10 @@ def _step(scorer: Scorer, adam: torch.optim.Optimizer, example: Example, state: 
         scores, loss = scorer.learn(example, gold)
     adam.step()
     if not math.isfinite(loss):
-        raise TrainingError(f"the loss of sentence {example.sentence.id!r} is {loss}; a lower learning rate may help")
+        what = f"the loss of sentence {example.sentence.id!r} is {loss}"
+        if not example.maps.isfinite().all():
+            raise TrainingError(f"{what}, because its maps hold values that are not finite numbers")
+        raise TrainingError(f"{what}; a lower learning rate may help")
     counts = scored(example.sentence)
     state.words += known
     state.loss += loss

@@ -27,6 +27,7 @@ from probes.classifiers import (
 from scripts.builtin import DEMO, DEMO_NAME, check_demo, model_location
 from scripts.errors import UsageError
 from scripts.labelled_data import Data, words_of
+from storage.sealed import DamagedError
 
 if TYPE_CHECKING:
     from analyses.explanation import Rows, Test, TextBatch
@@ -155,10 +156,12 @@ def load_saved(path: str) -> AttentionClassifier:
     """A classifier that an earlier run saved.
 
     Raises:
-        ModelError: the file is another.
+        ModelError: the file is another, or damaged.
     """
     try:
         return AttentionClassifier.load(Path(path))
+    except DamagedError as error:
+        raise ModelError(f"{path} is damaged: {error}") from error
     except (OSError, SafetensorError, KeyError, ValueError, TypeError, RuntimeError) as error:
         raise ModelError(f"{path} is not a classifier saved by attentionology explain") from error
 

@@ -71,6 +71,7 @@ def describe(run: Explaining, arguments: Sequence[str], out: Path) -> dict[str, 
             "adversaries": asdict(run.source.imitation),
             "trained": run.trainings.made,
             "from_cache": run.trainings.found,
+            "cache": run.trainings.cache_log.describe(),
         },
         "left_out": dict(run.left_out),
         "warnings": list(_warnings(run)),
@@ -141,6 +142,7 @@ def _unknown(run: Explaining) -> int:
 
 
 def _warnings(run: Explaining) -> Iterator[str]:
+    yield from run.trainings.cache_log.warnings()
     data = run.data
     if isinstance(run.model, TransformerAttention):
         yield from run.model.warnings

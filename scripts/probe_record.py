@@ -63,6 +63,7 @@ def describe(probing: Probing, arguments: Sequence[str], out: Path) -> dict[str,
             "type": own.cache_type,
             "bytes": {role: store.bytes for role, store in stores.items()},
             "sentences_made": {role: store.made for role, store in stores.items()},
+            **probing.cache_log.describe(),
         },
         "warnings": [*probing.encoder.warnings, *warnings_of(reading), *_warnings(probing)],
     }
@@ -166,6 +167,7 @@ def _describe_vectors(probing: Probing) -> dict[str, Any]:
 
 
 def _warnings(probing: Probing) -> Iterator[str]:
+    yield from probing.cache_log.warnings()
     steps = steps_per_epoch(probing.splits) * probing.recipe.epochs
     if steps < FEWEST_STEPS and probing.recipe.patience is None:
         took = f"{steps:,} step{'s' if steps > 1 else ''}"

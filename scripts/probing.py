@@ -39,6 +39,8 @@ from scripts.probe_record import describe, facts, notes
 from scripts.progress import Stages, progress_bar
 from scripts.recipe_choice import choose_recipe
 from scripts.splits import RightWords, Split, controlled, make_splits, training_key
+from storage.cache_log import CacheLog
+from storage.partial import delete
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -83,6 +85,7 @@ class Probing:
         single: how often single heads are right on the training sentences, split by split.
         resumed: trainings that an interrupted run had begun.
         cached: folder of all word maps, of random weights too, with their size and how many were made now.
+        cache_log: which files of the cache were damaged and thrown away, and which may not be written.
     """
 
     options: Options
@@ -96,6 +99,7 @@ class Probing:
     checkpoints: list[Path] = field(default_factory=list)
     resumed: int = 0
     cached: dict[Path, tuple[int, int]] = field(default_factory=dict)
+    cache_log: CacheLog = field(default_factory=CacheLog)
 
     def __call__(
         self, arguments: Sequence[str], out: Path
@@ -147,7 +151,7 @@ class Probing:
     def forget_checkpoints(self) -> None:
         """They are of no use once the results are in place."""
         for path in self.checkpoints:
-            path.unlink(missing_ok=True)
+            delete(path)
 
     def _check_apart(self) -> None:
         """What is tested on must not be trained on."""
@@ -189,6 +193,7 @@ class Probing:
                     batch_cells=own.batch_cells or DEFAULT_BATCH_CELLS,
                     max_length=own.max_length,
                     advance=advance,
+                    cache_log=self.cache_log,
                 )
             self.cached.setdefault(stores[role].folder, (stores[role].bytes, stores[role].made))
         return stores
@@ -258,8 +263,8 @@ class Probing:
         self.attempts += [Attempt(method, task, decoding, run, own.words) for decoding, own in right.items()]
 
     def _fit(self, probe: Probe, split: Split, label: str) -> None:
-        checkpoint = Checkpoint(self.cache / "training" / f"{training_key(probe, split)}.safetensors")
-        self.resumed += checkpoint.path.exists()
+        path = self.cache / "training" / f"{training_key(probe, split)}.safetensors"
+        checkpoint = Checkpoint(path, cache_log=self.cache_log)
         self.checkpoints.append(checkpoint.path)
         shown = 0
         with progress_bar(label, len(split.train) * self.recipe.epochs, remarks=True) as advance:
@@ -276,6 +281,7 @@ class Probing:
                 probe.fit(split.train, split.dev, report=report, checkpoint=checkpoint)
             except TrainingError as error:
                 raise TrainingError(f"{label}: {error}") from None
+        self.resumed += checkpoint.resumed
 
     def results(self) -> ProbeResults:
         """Tables of all that was tried."""

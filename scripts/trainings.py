@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save
 
-from extractors.replacing import replacing
 from probes.classifiers import ClassifierRecipe, Objective, Trainable, train
 from probes.training import TrainingError
 from scripts.progress import progress_bar
+from storage.cache_log import CacheLog
+from storage.sealed import DamagedError, cache_name
+from storage.tensors import read_tensors, write_tensors
 
 if TYPE_CHECKING:
     from extractors import Attend, Words
@@ -71,12 +71,14 @@ class Trainings:
     Attributes:
         history: of all, see `probes.classifiers.train`, with ``model`` and ``role``.
         made, found: how many were trained, and how many were there already.
+        cache_log: which files were damaged and thrown away, and which may not be written.
     """
 
     def __init__(self, cache: Path, *, workers: int) -> None:
         self.cache, self.workers = cache, workers
         self.history: list[dict[str, Any]] = []
         self.made = self.found = 0
+        self.cache_log = CacheLog()
         self._stop = threading.Event()
 
     def __call__(self, jobs: Sequence[Job], label: str) -> dict[str, Trainable]:
@@ -122,7 +124,7 @@ class Trainings:
             shown += done
             advance(done, f"{job.name}: {remark}")
 
-        history = _load(path, model)
+        history = self.cache_log.read(path, lambda path: _load(path, model))
         found = history is not None
         if history is None:
             try:
@@ -138,24 +140,25 @@ class Trainings:
                 )
             except TrainingError as error:
                 raise TrainingError(f"{job.name}: {error}") from None
-            _keep(path, model, history)
+            self._keep(path, model, history)
         advance(whole - shown, job.name)
         return model, history, found
 
-
-def _keep(path: Path, model: Trainable, history: list[dict[str, Any]]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    tensors = {name: tensor.clone(memory_format=torch.contiguous_format) for name, tensor in model.state_dict().items()}
-    with replacing(path) as partial:
-        partial.write_bytes(save(tensors, {"history": json.dumps(history)}))
+    def _keep(self, path: Path, model: Trainable, history: list[dict[str, Any]]) -> None:
+        tensors = {name: tensor.clone() for name, tensor in model.state_dict().items()}  # tied weights share memory
+        self.cache_log.keep(path, lambda: write_tensors(path, tensors, {"history": history}, cache_name(path)))
 
 
-def _load(path: Path, model: Trainable) -> list[dict[str, Any]] | None:
-    """Put what was kept into the model; the history, or None if there is nothing or it is broken."""
+def _load(path: Path, model: Trainable) -> list[dict[str, Any]]:
+    """Put what was kept into the model; returns the history.
+
+    Raises:
+        FileNotFoundError, DamagedError, StorageError: see `storage.sealed.check`.
+    """
+    tensors, facts = read_tensors(path, cache_name(path))
     try:
-        with safe_open(path, "pt") as file:
-            model.load_state_dict({name: file.get_tensor(name) for name in file.keys()})  # noqa: SIM118 no mapping
-            history: list[dict[str, Any]] = json.loads(file.metadata()["history"])
-            return history
-    except (OSError, SafetensorError, ValueError, KeyError, TypeError, RuntimeError):
-        return None
+        model.load_state_dict(tensors)
+        history: list[dict[str, Any]] = facts["history"]
+    except (KeyError, RuntimeError) as error:
+        raise DamagedError(f"another version wrote it ({error})") from error
+    return history

@@ -16,17 +16,17 @@ from typing import Any, Literal, get_args
 import torch
 from jaxtyping import Bool, Float, Int
 from safetensors import safe_open
-from safetensors.torch import save
 from torch import Tensor, nn
 from torch.nn import functional
 
 from corpora_loaders import WordVectors
 from extractors.attention_model import Special, TextState, Words
-from extractors.replacing import replacing
 from probes.classifiers.encoders import ENCODERS, EncoderName, size_of
 from probes.classifiers.training import PUBLISHED, ClassifierRecipe, CrossEntropy, train
 from probes.classifiers.vocabulary import END, MASK, PAD, SPECIAL, START, UNKNOWN, Vocabulary
 from probes.training import one_thread
+from storage.sealed import ANYWHERE, has_seal
+from storage.tensors import read_tensors, write_tensors
 
 Attention = Literal["additive", "dot"]
 Regularizer = Literal["concat", "residual", "tying", "mlm", "conicity"]
@@ -278,10 +278,7 @@ class AttentionClassifier(nn.Module):
     def save(self, path: Path) -> None:
         """Write weights, vocabulary and classes to one safetensors file."""
         facts = {"config": self.config, "classes": self.classes, "words": self.vocabulary.words}
-        path.parent.mkdir(parents=True, exist_ok=True)
-        tensors = {name: tensor.contiguous() for name, tensor in self.state_dict().items()}
-        with replacing(path) as partial:
-            partial.write_bytes(save(tensors, {"classifier": json.dumps(facts, ensure_ascii=False)}))
+        write_tensors(path, self.state_dict(), facts, ANYWHERE)
 
     @classmethod
     def load(cls, path: Path) -> AttentionClassifier:
@@ -289,11 +286,15 @@ class AttentionClassifier(nn.Module):
 
         Raises:
             OSError, SafetensorError, KeyError, ValueError: there is no such file, or it is another one.
+            DamagedError: the file is not as it was written.
         """
         try:
-            with safe_open(path, "pt") as file:
-                facts = json.loads(file.metadata()["classifier"])
-                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 no mapping
+            if has_seal(path):
+                tensors, facts = read_tensors(path, ANYWHERE)
+            else:  # the first versions wrote no digest
+                with safe_open(path, "pt") as file:
+                    facts = json.loads(file.metadata()["classifier"])
+                    tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 no mapping
             model = cls(**facts["config"]).build(Vocabulary(tuple(facts["words"])), facts["classes"])
             model.load_state_dict(tensors)
         except (TypeError, RuntimeError) as error:

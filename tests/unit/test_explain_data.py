@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import errno
+import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
+from safetensors.torch import save
 
 from corpora_loaders import CorpusError
+from extractors import ModelError
 from probes.classifiers import AttentionClassifier, ClassifierRecipe, CrossEntropy, Vocabulary
 from scripts.explain import Explain
+from scripts.explain_models import load_saved
 from scripts.labelled_data import class_numbers, read_data
 from scripts.trainings import Job, Trainings
+from storage.cache_log import CacheLog
+from storage.durable import StorageError
+from storage.sealed import ANYWHERE, cache_name
+from storage.tensors import read_tensors
+from tests.damage import DAMAGE
 
 
 def write(folder: Path, name: str, lines: list[str]) -> str:
@@ -145,16 +156,93 @@ def test_models_are_kept_and_found_again(tmp_path: Path) -> None:
     assert [row["epoch"] for row in first.history] == [1, 2, 1, 2]
 
 
-def test_a_broken_file_is_made_again(tmp_path: Path) -> None:
-    made = Trainings(tmp_path, workers=1)([job()], "train")["seed 0"]
-    (file,) = (tmp_path / "classifiers").iterdir()
-    whole = file.read_bytes()
-    file.write_bytes(whole[: len(whole) // 2])
-    again = Trainings(tmp_path, workers=1)
+def check_made_again(folder: Path, made: object, whole: bytes) -> CacheLog:
+    (file,) = (folder / "classifiers").iterdir()
+    again = Trainings(folder, workers=1)
     model = again([job()], "train")["seed 0"]
     assert (again.made, again.found) == (1, 0)
     assert all(torch.equal(a, b) for a, b in zip(weights(made), weights(model), strict=True))
     assert file.read_bytes() == whole
+    assert [found.path for found in again.cache_log.discarded] == [file]
+    return again.cache_log
+
+
+@pytest.mark.parametrize("damage", DAMAGE, ids=lambda damage: damage.__name__)
+def test_a_damaged_file_is_said_and_made_again(tmp_path: Path, damage: Callable[[Path], None]) -> None:
+    made = Trainings(tmp_path, workers=1)([job()], "train")["seed 0"]
+    (file,) = (tmp_path / "classifiers").iterdir()
+    whole = file.read_bytes()
+    damage(file)
+    [warning] = check_made_again(tmp_path, made, whole).warnings()
+    assert str(file) in warning
+
+
+def test_a_file_of_the_first_versions_is_said_and_made_again(tmp_path: Path) -> None:
+    made = Trainings(tmp_path, workers=1)([job()], "train")["seed 0"]
+    (file,) = (tmp_path / "classifiers").iterdir()
+    whole = file.read_bytes()
+    tensors, facts = read_tensors(file, cache_name(file))
+    file.write_bytes(save(tensors, {"history": json.dumps(facts["history"])}))
+    [warning] = check_made_again(tmp_path, made, whole).warnings()
+    assert "older version" in warning
+
+
+def test_two_files_that_were_swapped_are_noticed(tmp_path: Path) -> None:
+    Trainings(tmp_path, workers=1)([job(0), job(1)], "train")
+    a, b = sorted((tmp_path / "classifiers").iterdir())
+    contents = a.read_bytes(), b.read_bytes()
+    a.write_bytes(contents[1])
+    b.write_bytes(contents[0])
+    again = Trainings(tmp_path, workers=1)
+    again([job(0), job(1)], "train")
+    assert (again.made, again.found) == (2, 0)
+    assert (a.read_bytes(), b.read_bytes()) == contents
+
+
+def test_models_are_trained_where_nothing_may_be_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object, **__: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "mkdir", refused)
+        trainings = Trainings(tmp_path, workers=1)
+        made = trainings([job(0), job(1)], "train")["seed 0"]
+    [warning] = trainings.cache_log.warnings()
+    assert "read-only" in warning
+    other = Trainings(tmp_path, workers=1)([job()], "train")["seed 0"]
+    assert all(torch.equal(a, b) for a, b in zip(weights(made), weights(other), strict=True))
+
+
+def test_a_full_disk_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(StorageError, match=r"cannot be written: No space left on device \(\d.\d kB needed, .* free\)"):
+        Trainings(tmp_path, workers=1)([job()], "train")
+
+
+@pytest.mark.parametrize("damage", DAMAGE, ids=lambda damage: damage.__name__)
+def test_a_damaged_classifier_of_an_earlier_run_is_refused(tmp_path: Path, damage: Callable[[Path], None]) -> None:
+    path = tmp_path / "classifier.safetensors"
+    model = job().make()
+    assert isinstance(model, AttentionClassifier)
+    model.save(path)
+    moved = path.rename(tmp_path / "moved.safetensors")
+    assert all(torch.equal(a, b) for a, b in zip(weights(load_saved(str(moved))), weights(model), strict=True))
+    damage(moved)
+    with pytest.raises(ModelError, match=r"moved\.safetensors is (damaged|not a classifier)"):
+        load_saved(str(moved))
+
+
+def test_a_classifier_of_the_first_versions_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "classifier.safetensors"
+    model = job().make()
+    assert isinstance(model, AttentionClassifier)
+    model.save(path)
+    tensors, facts = read_tensors(path, ANYWHERE)
+    path.write_bytes(save(tensors, {"classifier": json.dumps(facts)}))
+    assert all(torch.equal(a, b) for a, b in zip(weights(load_saved(str(path))), weights(model), strict=True))
 
 
 def test_the_key_changes_with_what_training_depends_on() -> None:

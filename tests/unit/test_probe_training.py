@@ -1,10 +1,13 @@
+import errno
 import json
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import save
 
 from corpora_loaders import Sentence, WordVectors
 from probes import (
@@ -22,6 +25,10 @@ from probes import (
     training,
 )
 from probes.training import shuffled
+from storage.durable import StorageError
+from storage.sealed import cache_name
+from storage.tensors import read_tensors
+from tests.damage import DAMAGE
 from tests.maps import batch_of, random_corpus
 
 VECTORS = WordVectors(
@@ -141,6 +148,19 @@ class TestEarlyStopping:
             AttentionProbe(recipe=Recipe(epochs=2)).fit(iter(batches))
 
 
+def interrupted(batches, folder):
+    """The checkpoint of a training that was stopped."""
+
+    def stop(state):
+        if state.sentences == 30:
+            raise KeyboardInterrupt
+
+    saved = Checkpoint(folder / "one.safetensors", every=0.0)
+    with pytest.raises(KeyboardInterrupt):
+        AttentionProbe().fit(batches, report=stop, checkpoint=saved)
+    return saved.path
+
+
 class TestInterruption:
     @pytest.mark.parametrize("recipe", [PAPER, Recipe(epochs=3, weight_decay=0.01), TUNED_SHORT])
     @pytest.mark.parametrize("kind", range(3))
@@ -185,12 +205,59 @@ class TestInterruption:
         assert told[0] == 30  # sentence 30 had not been saved when the run stopped
         assert told[-1] == 60
 
-    def test_broken_checkpoint_is_not_used(self, batches, tmp_path):
-        path = tmp_path / "one.safetensors"
-        path.write_bytes(b"half of it")
-        assert (
-            AttentionProbe().fit(batches, checkpoint=Checkpoint(path)).coef_ == AttentionProbe().fit(batches).coef_
-        ).all()
+    @pytest.mark.parametrize("damage", DAMAGE, ids=lambda damage: damage.__name__)
+    def test_damaged_checkpoint_is_said_and_not_used(self, batches, tmp_path, damage):
+        path = interrupted(batches, tmp_path)
+        damage(path)
+        saved = Checkpoint(path)
+        probe = AttentionProbe().fit(batches, checkpoint=saved)
+        assert (probe.coef_ == AttentionProbe().fit(batches).coef_).all()
+        assert not saved.resumed
+        [warning] = saved.cache_log.warnings()
+        assert str(path) in warning
+
+    def test_checkpoint_of_another_training_is_not_used(self, batches, tmp_path):
+        path = interrupted(batches, tmp_path)
+        path = path.rename(path.with_name("two.safetensors"))
+        saved = Checkpoint(path)
+        assert saved.load() is None
+        assert [found.path for found in saved.cache_log.discarded] == [path]
+
+    def test_checkpoint_of_the_first_versions_is_not_used(self, batches, tmp_path):
+        path = interrupted(batches, tmp_path)
+        tensors, facts = read_tensors(path, cache_name(path))
+        path.write_bytes(save(tensors, {"state": json.dumps(facts)}))
+        saved = Checkpoint(path)
+        assert saved.load() is None
+        assert "older version" in saved.cache_log.warnings()[0]
+
+    def test_whole_checkpoint_is_used_and_nothing_is_said(self, batches, tmp_path):
+        saved = Checkpoint(interrupted(batches, tmp_path))
+        AttentionProbe().fit(batches, checkpoint=saved)
+        assert saved.resumed
+        assert saved.cache_log.warnings() == []
+
+    def test_training_goes_on_where_nothing_may_be_kept(self, batches, tmp_path, monkeypatch):
+        def refused(*_, **__):
+            raise OSError(errno.EROFS, "Read-only file system")
+
+        saved = Checkpoint(tmp_path / "one.safetensors", every=0.0)
+        with monkeypatch.context() as patched:
+            patched.setattr(Path, "touch", refused)
+            probe = AttentionProbe().fit(batches, checkpoint=saved)
+        assert (probe.coef_ == AttentionProbe().fit(batches).coef_).all()
+        [warning] = saved.cache_log.warnings()
+        assert "read-only" in warning
+
+    def test_full_disk_is_named(self, batches, tmp_path, monkeypatch):
+        def full(*_, **__):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        monkeypatch.setattr(Path, "write_bytes", full)
+        message = r"one\.safetensors: cannot be written: No space left on device \(\d\.\d kB needed, [\d.,]+ .B free\)"
+        with pytest.raises(StorageError, match=message):
+            AttentionProbe().fit(batches, checkpoint=Checkpoint(tmp_path / "one.safetensors", every=0.0))
+        assert list(tmp_path.iterdir()) == []
 
     def test_saves_only_when_it_is_time_and_at_the_end(self, batches, tmp_path, monkeypatch):
         saved: list[State] = []
@@ -212,6 +279,36 @@ class TestSaving:
             assert (own == other).all()
         described = json.loads((tmp_path / "probe" / "probe.json").read_text())
         assert described["parameters"] == sum(value.size for value in weights(probe).values())
+
+    @pytest.mark.parametrize("damage", DAMAGE, ids=lambda damage: damage.__name__)
+    @pytest.mark.parametrize("name", ["probe.json", "probe.safetensors"])
+    def test_damage_is_noticed(self, batches, tmp_path, name, damage):
+        AttentionProbe().fit(batches[:40]).save(tmp_path / "probe")
+        damage(tmp_path / "probe" / name)
+        with pytest.raises(
+            (ValueError, IsADirectoryError), match=r"probe (is damaged|is no saved probe)|Is a directory"
+        ):
+            load_probe(tmp_path / "probe")
+
+    def test_probes_may_be_moved_but_not_mixed(self, batches, tmp_path):
+        for n in (20, 40):
+            AttentionProbe().fit(batches[:n]).save(tmp_path / str(n))
+        moved = (tmp_path / "20").rename(tmp_path / "elsewhere")
+        load_probe(moved)
+        (tmp_path / "40" / "probe.safetensors").rename(moved / "probe.safetensors")
+        with pytest.raises(ValueError, match=r"probe\.safetensors does not belong to probe\.json"):
+            load_probe(moved)
+
+    def test_probes_of_the_first_versions_are_read(self, batches, tmp_path):
+        probe = AttentionProbe().fit(batches[:40])
+        probe.save(tmp_path)
+        described = json.loads((tmp_path / "probe.json").read_text())
+        del described["seal"], described["weights"]
+        (tmp_path / "probe.json").write_text(json.dumps(described))
+        (tmp_path / "probe.safetensors").write_bytes(save({n: p.detach() for n, p in probe.scorer_.named_parameters()}))
+        loaded = load_probe(tmp_path)
+        assert isinstance(loaded, AttentionProbe)
+        assert (loaded.coef_ == probe.coef_).all()
 
     def test_other_vectors_are_refused(self, batches, tmp_path):
         AttentionWordsProbe(VECTORS).fit(batches[:5]).save(tmp_path)
@@ -236,6 +333,13 @@ def test_a_loss_that_explodes_is_an_error(batches):
     huge = [replace(batch, maps=batch.maps * 1e38) for batch in batches]
     with pytest.raises(TrainingError, match="lower learning rate"):
         AttentionProbe(recipe=Recipe(epochs=5, learning_rate=100.0)).fit(huge)
+
+
+def test_maps_that_are_no_numbers_are_not_blamed_on_the_learning_rate(batches):
+    broken = [replace(batch, maps=batch.maps * float("nan")) for batch in batches]
+    with pytest.raises(TrainingError, match="its maps hold values that are not finite") as caught:
+        AttentionProbe().fit(broken)
+    assert "learning rate" not in str(caught.value)
 
 
 def test_default_recipe_is_that_of_the_paper():
