@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from reports.drawing import save
 from reports.format import ARROWS, best_direction, best_head, best_offset, interval, number, percent
 from reports.json_text import to_json
-from reports.run_folder import RUN_RECORD
+from reports.run_files import RUN_RECORD, files_of_run
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,8 @@ def write_report(folder: Path, *, run: dict[str, Any], sections: list[Section]) 
     for section in sections:
         summary |= section.summary
     (folder / "summary.json").write_text(to_json(summary), encoding="utf-8")
-    (folder / RUN_RECORD).write_text(to_json(run), encoding="utf-8")
+    record = {**run, "files": files_of_run(folder)}  # so that --overwrite never deletes any other
+    (folder / RUN_RECORD).write_text(to_json(record), encoding="utf-8")
 
 
 def save_figures(folder: Path, drawn: Mapping[str, Figure]) -> dict[str, str]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
+from collections.abc import Iterable
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 
-RUN_RECORD = "run.json"
-"""Every finished folder holds this file; only a folder that does may be overwritten."""
+from reports.run_files import RUN_RECORD, read_record, strange_file
+from storage.durable import flush, free_space, is_full, size
+from storage.partial import PARTIAL, REPLACED, abandoned, delete, locked, sweep, unfinished, unfinished_name
 
 
 class RunFolderError(OSError):
@@ -21,57 +22,130 @@ class RunFolder:
 
     Use as a context manager around the whole computation, so that a target that cannot be made is noticed
     before it; inside, `path` is the folder to write to. If the block raises, the collected files are removed
-    and the target is as it was.
+    and the target is as it was. What runs that were killed left beside the target is removed, too, but never what a
+    process that is alive may be writing (see `storage.partial`).
 
     Args:
         target: the folder to make. Of a symbolic link, what it points to.
-        overwrite: replace an existing folder, if it is the result of an earlier run.
+        overwrite: replace an existing folder, if it is the result of an earlier run and holds nothing else.
+        reads: files and folders that the run reads. They must not be in a folder that is replaced.
 
     Raises:
-        RunFolderError: the target exists and may not be replaced, or cannot be created.
+        RunFolderError: the target exists and may not be replaced, cannot be created, or its disk is full.
     """
 
-    def __init__(self, target: str | Path, *, overwrite: bool = False) -> None:
-        self.target = Path(target).resolve()
+    def __init__(self, target: str | Path, *, overwrite: bool = False, reads: Iterable[str | Path] = ()) -> None:
         self.overwrite = overwrite
-        self.path = self.target  # until entered
-        if obstacle := self._obstacle():
+        self._holding = ExitStack()
+        try:
+            self.target = Path(target).resolve()
+            self.reads = [path for path in map(Path, reads) if path.exists()]
+            self.path = self.target  # until entered
+            _tidy(self.target.parent)
+            obstacle = self._obstacle()
+            if self.target.exists() and Path.cwd().is_relative_to(self.target):
+                obstacle = "is the current folder, or holds it; choose another --out"
+        except (OSError, RuntimeError) as error:  # RuntimeError: symbolic links that go in a circle
+            raise RunFolderError(f"{target}: {getattr(error, 'strerror', None) or error}") from error
+        if obstacle:
             raise RunFolderError(f"{target} {obstacle}")
 
     def _obstacle(self) -> str | None:
-        if not self.target.exists():
+        target = self.target
+        if not target.exists():
             return None
+        if not target.is_dir():
+            return "is a file, not a folder; choose another --out"
         if not self.overwrite:
             return "exists; choose another --out or add --overwrite"
-        if not (self.target / RUN_RECORD).is_file():
-            return f"has no {RUN_RECORD}, so it is not the result of a run; it is left alone"
+        record = read_record(target)
+        if record is None:
+            return f"has no {RUN_RECORD} written by attentionology, so it is not the result of a run; it is left alone"
+        if strange := strange_file(target, record):
+            return f"holds {strange}, which no run has written; nothing was deleted. Move it or choose another --out"
+        if mine := next((path for path in self.reads if path.resolve().is_relative_to(target)), None):
+            return f"holds {mine}, which this run reads; nothing was deleted. Choose another --out"
         return None
 
     def __enter__(self) -> RunFolder:
         parent = self.target.parent
         try:
             parent.mkdir(parents=True, exist_ok=True)
-            self.path = Path(tempfile.mkdtemp(prefix=f".{self.target.name}.", suffix=".partial", dir=parent))
+            self.path = self._holding.enter_context(unfinished(self.target, folder=True))
         except OSError as error:
-            raise RunFolderError(f"cannot create {self.target}: {error.strerror or error}") from error
+            existing = next(folder for folder in self.target.parents if folder.exists())
+            why = error.strerror or str(error) if existing.is_dir() else f"{existing} is a file, not a folder"
+            raise RunFolderError(f"cannot create {self.target}: {why}") from error
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         partial, self.path = self.path, self.target
-        if kind is not None:
-            shutil.rmtree(partial, ignore_errors=True)
+        with self._holding:
+            try:
+                if kind is None:
+                    for path in (*sorted(partial.rglob("*")), partial):
+                        flush(path)
+            except OSError as late:
+                error = late
+            if error is not None:
+                self._give_up(partial, error)
+                if kind is None:
+                    raise error
+                return
+            self._finish(partial)
+
+    def _give_up(self, partial: Path, error: BaseException) -> None:
+        """Remove what was collected.
+
+        Raises:
+            RunFolderError: the disk is full; says how full.
+        """
+        written = sum(path.stat().st_size for path in partial.rglob("*") if path.is_file())
+        delete(partial)
+        if not isinstance(error, OSError) or not is_full(error):
             return
-        umask = os.umask(0)
-        os.umask(umask)
-        partial.chmod(0o777 & ~umask)  # mkdtemp makes it private
+        if error.filename is not None and not Path(os.fsdecode(error.filename)).is_relative_to(partial):
+            return  # another disk, which the message of the error names
+        raise RunFolderError(
+            f"{self.target}: {error.strerror}: {size(written)} of results had been written and were removed again; now "
+            f"{size(free_space(partial.parent))} are free"
+        ) from error
+
+    def _finish(self, partial: Path) -> None:
+        """Put the results into place."""
         if obstacle := self._obstacle():  # somebody made it meanwhile
-            raise RunFolderError(f"{self.target} {obstacle}; the finished results are in {partial}")
-        if self.target.exists():
-            old = partial.with_suffix(".old")
-            self.target.rename(old)
+            kept = _free_name(self.target)
+            partial.rename(kept)
+            raise RunFolderError(f"{self.target} {obstacle}; the finished results are in {kept}")
+        if not self.target.exists():
             partial.rename(self.target)
-            shutil.rmtree(old)
         else:
-            partial.rename(self.target)
+            old = self.target.with_name(unfinished_name(self.target.name, REPLACED))
+            with locked(self.target, wait=False):
+                self.target.rename(old)
+                try:
+                    partial.rename(self.target)
+                except OSError:
+                    old.rename(self.target)
+                    raise
+                flush(self.target.parent)
+                delete(old)
+        flush(self.target.parent)
+
+
+def _tidy(folder: Path) -> None:
+    """Remove what runs that were killed left in a folder."""
+    for path, name in abandoned(folder, REPLACED):
+        target = folder / name
+        if not target.exists():  # the run was killed between the two renames of a replacement
+            path.rename(target)
+    sweep(folder, PARTIAL, REPLACED)
+
+
+def _free_name(target: Path) -> Path:
+    number = 2
+    while (path := target.with_name(f"{target.name}-{number}")).exists():
+        number += 1
+    return path

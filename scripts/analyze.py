@@ -21,7 +21,7 @@ from scripts.dependency import DependencyOptions
 from scripts.errors import UsageError
 from scripts.job import Job, Outcome
 from scripts.norms import NormsOptions
-from scripts.options import OptionalNumber, check_seed, default_folder
+from scripts.options import OptionalNumber, check_seed, default_folder, paths_read
 from scripts.progress import Stages
 from scripts.record import (
     describe_command,
@@ -174,7 +174,8 @@ class Analyze:
         out = self.out or default_folder(self.model, self.text or self.corpus or (SAMPLE,))
         from reports import RunFolder
 
-        with RunFolder(out, overwrite=self.overwrite) as folder:
+        reads = paths_read(self.model, self.corpus, self.text, self.norms.frequencies)
+        with RunFolder(out, overwrite=self.overwrite, reads=reads) as folder:
             run, outcomes = self._analyze(folder.path, out, arguments)
         parts = [(outcome.section.summary, outcome.show) for outcome in outcomes]
         print_results(run, parts, out, as_json=self.json)

@@ -13,7 +13,7 @@ from corpora_loaders.lines import WHOLE_NUMBER
 from scripts.closing import print_results
 from scripts.errors import UsageError
 from scripts.explain_checks import TESTS, check
-from scripts.options import OptionalNumber, OptionalReal, cache_folder, default_folder
+from scripts.options import OptionalNumber, OptionalReal, cache_folder, default_folder, paths_read
 from scripts.progress import Stages
 
 Encoder = Literal["lstm", "cnn", "average", "none"]
@@ -172,7 +172,8 @@ class Explain:
         from reports import RunFolder, write_report
         from scripts.explaining import Explaining
 
-        with RunFolder(out, overwrite=self.overwrite) as folder:
+        reads = paths_read(self.model, self.data, self.dev, self.test, self.vectors)
+        with RunFolder(out, overwrite=self.overwrite, reads=reads) as folder:
             run, section, show = Explaining(self, folder.path, cache, Stages())(arguments, out)
             write_report(folder.path, run=run, sections=[section])
         print_results(run, [(section.summary, show)], out, as_json=self.json)

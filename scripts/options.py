@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, PrimitiveTypeInfo
 
+from scripts.builtin import DEMO, SAMPLE
 from scripts.errors import UsageError
 
 
@@ -81,6 +82,12 @@ def default_folder(model: str, corpus: Sequence[str]) -> Path:
     """Where results go if nobody says: ``runs/MODEL-CORPUS``."""
     names = [model.rstrip("/").rsplit("/", 1)[-1], *(Path(c).name.split(".", 1)[0] for c in corpus[:1])]
     return Path("runs") / re.sub(r"[^\w.-]+", "_", "-".join(names))
+
+
+def paths_read(*given: str | Path | Sequence[str] | None) -> list[Path]:
+    """Files and folders among the values of options, which may also be names of other things."""
+    named = [name for value in given if value for name in ([value] if isinstance(value, str | Path) else value)]
+    return [Path(name) for name in named if name not in (DEMO, SAMPLE)]
 
 
 def cache_folder(cache: Path | None, out: Path) -> Path:

@@ -16,7 +16,7 @@ from scripts.builtin import DEMO, SAMPLE, corpus_path
 from scripts.closing import print_results
 from scripts.control import copies_of
 from scripts.errors import UsageError
-from scripts.options import OptionalNumber, OptionalReal, cache_folder, check_seed, default_folder
+from scripts.options import OptionalNumber, OptionalReal, cache_folder, check_seed, default_folder, paths_read
 from scripts.progress import Stages
 from scripts.recipe_choice import RecipeName
 
@@ -156,7 +156,8 @@ class Probe:
         from reports import RunFolder, write_report
         from scripts.probing import Probing
 
-        with RunFolder(out, overwrite=self.overwrite) as folder:
+        reads = paths_read(self.model, self.train, self.dev, self.test, self.vectors)
+        with RunFolder(out, overwrite=self.overwrite, reads=reads) as folder:
             probing = Probing(self, folder.path, cache, Stages())
             run, section, show = probing(arguments, out)
             write_report(folder.path, run=run, sections=[section])

@@ -6,7 +6,6 @@ import io
 import json
 import re
 from html.parser import HTMLParser
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -15,8 +14,6 @@ from rich.console import Console
 
 from analyses.linguistic import DependencyAccuracy, with_control
 from reports import (
-    RunFolder,
-    RunFolderError,
     best_heads_table,
     records,
     to_json,
@@ -210,67 +207,3 @@ def test_number_formats():
     assert (percent(0.1234), percent(0.05, sign=True), percent(float("nan"))) == ("12.3", "+5.0", "–")
     nan = float("nan")
     assert [interval(*ends) for ends in ((0.1, 0.2), (nan, nan), (1.0, 1.0))] == ["[10.0, 20.0]", "", ""]
-
-
-class TestRunFolder:
-    def test_appears_only_when_complete(self, tmp_path):
-        target = tmp_path / "deep" / "run"
-        with RunFolder(target) as folder:
-            (folder.path / "run.json").write_text("{}")
-            assert not target.exists()
-        assert (target / "run.json").read_text() == "{}"
-        assert [p.name for p in target.parent.iterdir()] == ["run"]
-
-    @pytest.mark.parametrize("interruption", [ValueError, KeyboardInterrupt])
-    def test_interrupted_run_leaves_nothing(self, tmp_path, interruption):
-        with pytest.raises(interruption), RunFolder(tmp_path / "run") as folder:  # noqa: PT012
-            (folder.path / "table.csv").write_text("half")
-            raise interruption
-        assert list(tmp_path.iterdir()) == []
-
-    def test_existing_folder_is_refused(self, tmp_path):
-        (tmp_path / "run").mkdir()
-        with pytest.raises(RunFolderError, match="--overwrite"):
-            RunFolder(tmp_path / "run")
-
-    def test_overwrite_replaces_a_run_wholly(self, tmp_path):
-        for content in ("old", "new"):
-            with RunFolder(tmp_path / "run", overwrite=True) as folder:
-                (folder.path / "run.json").write_text(content)
-                (folder.path / f"{content}.csv").write_text("")
-        assert sorted(p.name for p in (tmp_path / "run").iterdir()) == ["new.csv", "run.json"]
-        assert [p.name for p in tmp_path.iterdir()] == ["run"]
-
-    def test_interrupted_overwrite_keeps_the_old_run(self, tmp_path):
-        with RunFolder(tmp_path / "run") as folder:
-            (folder.path / "run.json").write_text("old")
-        with pytest.raises(KeyboardInterrupt), RunFolder(tmp_path / "run", overwrite=True) as folder:
-            raise KeyboardInterrupt
-        assert (tmp_path / "run" / "run.json").read_text() == "old"
-
-    def test_overwrite_through_a_symbolic_link_replaces_what_it_points_to(self, tmp_path):
-        with RunFolder(tmp_path / "run") as folder:
-            (folder.path / "run.json").write_text("old")
-        (tmp_path / "latest").symlink_to("run")
-        with RunFolder(tmp_path / "latest", overwrite=True) as folder:
-            (folder.path / "run.json").write_text("new")
-        assert (tmp_path / "latest").is_symlink()
-        assert (tmp_path / "run" / "run.json").read_text() == "new"
-        assert sorted(p.name for p in tmp_path.iterdir()) == ["latest", "run"]
-
-    def test_folder_that_appeared_meanwhile_is_not_touched_and_nothing_is_lost(self, tmp_path):
-        message = "the finished results are in"
-        with pytest.raises(RunFolderError, match=message) as caught, RunFolder(tmp_path / "run") as folder:  # noqa: PT012
-            (folder.path / "run.json").write_text("mine")
-            (tmp_path / "run").mkdir()
-            (tmp_path / "run" / "thesis.tex").write_text("years")
-        assert (tmp_path / "run" / "thesis.tex").read_text() == "years"
-        kept = Path(str(caught.value).rsplit(" ", 1)[1])
-        assert (kept / "run.json").read_text() == "mine"
-
-    def test_overwrite_never_deletes_what_is_no_run(self, tmp_path):
-        (tmp_path / "thesis").mkdir()
-        (tmp_path / "thesis" / "chapter.tex").write_text("years")
-        with pytest.raises(RunFolderError, match="left alone"):
-            RunFolder(tmp_path / "thesis", overwrite=True)
-        assert (tmp_path / "thesis" / "chapter.tex").read_text() == "years"
