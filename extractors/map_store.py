@@ -206,6 +206,7 @@ class _Maker:
         if number in self.checked:
             return self.checked[number]
         path, facts = self._record(number), None
+        shards: dict[tuple[int, int], Fingerprint] = {}
         try:
             facts = read_json(path, cache_name(path))
             for shard, digest in enumerate(facts["shards"]):
@@ -213,7 +214,7 @@ class _Maker:
                 seen = fingerprint(path, digest)
                 if check(path, cache_name(path)) != digest:
                     raise DamagedError("it does not belong to the other files of its part")
-                self.shards[number, shard] = seen
+                shards[number, shard] = seen
         except (FileNotFoundError, DamagedError) as error:
             if discard:
                 if isinstance(error, DamagedError) or facts is not None:
@@ -222,6 +223,7 @@ class _Maker:
                     delete(rest)
             return None
         self.checked[number] = facts
+        self.shards |= shards
         return facts
 
     def _write(self, part: int, shard: int, maps: dict[str, Tensor]) -> str:

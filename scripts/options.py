@@ -12,6 +12,7 @@ from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, Pri
 
 from scripts.builtin import DEMO, SAMPLE
 from scripts.errors import UsageError
+from storage.partial import sweep
 
 
 def _read(kind: type[int] | type[float], name: str, word: str) -> float:
@@ -93,6 +94,8 @@ def paths_read(*given: str | Path | Sequence[str] | None) -> list[Path]:
 def cache_folder(cache: Path | None, out: Path) -> Path:
     """Where a command keeps what later runs may use: ``cache`` beside the results folder if nobody says.
 
+    What processes that were killed left unfinished in it is swept.
+
     Raises:
         UsageError: it would be in the results folder, or cannot be made.
     """
@@ -105,4 +108,6 @@ def cache_folder(cache: Path | None, out: Path) -> Path:
         cache.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(f"cannot create the cache {cache} ({error.strerror}); choose another --cache") from error
+    for folder in (cache, *filter(Path.is_dir, cache.iterdir())):
+        sweep(folder)
     return cache

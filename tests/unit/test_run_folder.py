@@ -17,6 +17,7 @@ import pytest
 
 from reports import RunFolder, RunFolderError
 from reports.run_files import files_of_run
+from scripts.options import cache_folder, paths_read
 from storage import partial as partial_module
 from storage.partial import REPLACED, locked, unfinished_name
 
@@ -207,6 +208,10 @@ class TestOverwrite:
         run(tmp_path / "run", overwrite=True, reads=[tmp_path / "elsewhere", tmp_path])
 
 
+def test_options_that_name_files_to_read():
+    assert paths_read("demo", ("sample", "a.conllu"), None, (), Path("v.txt")) == [Path("a.conllu"), Path("v.txt")]
+
+
 class TestPlaces:
     def test_a_file_in_place_of_the_folder(self, tmp_path):
         (tmp_path / "run").write_text("mine")
@@ -322,6 +327,11 @@ class TestLeftovers:
         (tmp_path / name).mkdir()
         run(tmp_path / "run")
         assert (tmp_path / name).exists()
+
+    def test_those_in_a_cache_are_swept(self, tmp_path):
+        left = [self.left(tmp_path / "cache" / name, name="a") for name in (".", "training", "model-weight-0")]
+        cache_folder(tmp_path / "cache", tmp_path / "run")
+        assert not any(path.exists() for path in left)
 
     def test_without_locks_nothing_is_swept(self, tmp_path, monkeypatch):
         left = self.left(tmp_path)
