@@ -28,7 +28,7 @@ from extractors.layers.verification import LayerRecorder, verify_model
 from extractors.loading import LoadedFiles, load_model, load_tokenizer
 from extractors.pieces import Pieces, Unalignable, align, prepare_tokenizer
 from extractors.token_classes import PieceForms, token_classes
-from extractors.twin import float64_twin
+from extractors.twin import float64_twin, in_float64
 
 
 class Encoder:
@@ -67,7 +67,7 @@ class Encoder:
         self.max_length = longest_input(model)
         attend_fully(model)
         self._layers: tuple[Any, ModelLayers] | None = None
-        self._double: tuple[Any, Encoder] | None = None
+        self._double: tuple[Any, _Float64Encoder] | None = None
         probe, _ = self._run(*self._probe_input())
         self.n_layers, self.n_heads = len(probe), probe[0].shape[1]
         self.batching: Batching = find_batching(self)
@@ -150,7 +150,7 @@ class Encoder:
         ids, mask = self.pad(batch)
         layers = self.layers if hidden_states else None
         attentions, hidden = self._run(ids, mask, self.segment_ids(batch), hidden_states=hidden_states)
-        return Forward(attentions, mask, hidden, layers)
+        return Forward(list(attentions), mask, hidden, layers)
 
     @property
     def layers(self) -> ModelLayers:
@@ -191,15 +191,15 @@ class Encoder:
 
     @property
     def double(self) -> Encoder:
-        """The same model in float64, made when first needed and again after the parameters have changed.
+        """The same model in float64, made when first needed and again after parameters have been replaced.
 
-        The table of word embeddings is shared, see `extractors.twin.float64_twin`.
+        It shares the parameters of this one and converts each when it is used, see `extractors.twin.float64_twin`.
         """
         if self.dtype == torch.float64:
             return self
-        key = self._parameters_values()
+        key = tuple(id(parameter) for parameter in self.model.parameters())  # kept alive, and so unique, by the twin
         if self._double is None or self._double[0] != key:
-            self._double = key, Encoder(float64_twin(self.model), self.tokenizer, self.name, self.files)
+            self._double = key, _Float64Encoder(float64_twin(self.model), self.tokenizer, self.name, self.files)
         return self._double[1]
 
     def random_init(self, seed: int) -> Encoder:
@@ -253,7 +253,7 @@ class Encoder:
         with LayerRecorder(self.model) as recorded:
             attentions, hidden = self._run(ids, mask, hidden_states=True)
         unchecked = ModelLayers(weights, [False] * self.n_layers, self.family)
-        found = list(Forward(attentions, mask, hidden, unchecked).layers())
+        found = list(Forward(list(attentions), mask, hidden, unchecked).layers())
         comparable = verify_model(found, recorded, hidden or (), self.family)
         return ModelLayers(weights, comparable, self.family)
 
@@ -263,12 +263,6 @@ class Encoder:
             (id(p), p.data_ptr(), p.dtype, p.device, None if p.is_inference() else p._version)
             for p in self.model.parameters()
         )
-
-    @torch.inference_mode()
-    def _parameters_values(self) -> tuple[float, ...]:
-        """Changes with any value; passes over all of them."""
-        flat = [p.flatten() for p in self.model.parameters()]
-        return tuple(float(p.sum()) + float(torch.dot(p[1:], p[:-1])) for p in flat)
 
     @torch.inference_mode()
     def _run(
@@ -290,6 +284,26 @@ class Encoder:
         attentions = tuple(getattr(output, "attentions", None) or ())
         check_full_attention(self.model, attentions, tuple(ids.shape), self.name or self.family)
         return attentions, tuple(output.hidden_states) if hidden_states else None
+
+
+class _Float64Encoder(Encoder):
+    """An encoder around a float64 twin, whose parameters are stored in another type than it computes in."""
+
+    @property
+    def device(self) -> torch.device:
+        """Where the twin computes, which is not where its parameters are if that device has no float64."""
+        return in_float64(torch.zeros(0, device=super().device)).device
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """What the twin computes in."""
+        return torch.float64
+
+    @torch.inference_mode()
+    def _parameters_key(self) -> tuple[Any, ...]:
+        """Changes with any value: what is read of the layers are copies here, which must not go stale."""
+        flat = [parameter.flatten() for parameter in self.model.parameters()]
+        return tuple(float(p.sum()) + float(torch.dot(p[1:], p[:-1])) for p in flat)
 
 
 def model_inputs(

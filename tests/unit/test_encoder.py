@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import itertools
+from typing import Any
+
 import pytest
 import torch
 from torch import nn
@@ -88,15 +92,61 @@ def test_random_init_depends_on_its_seed_alone():
     assert encoder.weights_sha256() != one
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-def test_double_agrees_with_a_model_that_is_all_float64(family):
-    encoder = tiny.encoder(family)
-    plain = Encoder(tiny.model(family).double(), encoder.tokenizer)
-    batch = [pieces_of_length(encoder, 9), pieces_of_length(encoder, 4)]
-    for ours, theirs in zip(encoder.double.forward(batch).attentions, plain.forward(batch).attentions, strict=True):
-        assert ours.dtype == torch.float64
-        torch.testing.assert_close(ours[0], theirs[0], rtol=1e-6, atol=1e-9)
+VARIANTS: dict[str, dict[str, Any]] = {
+    **{family: {} for family in FAMILIES},
+    "albert in two groups": {"num_hidden_layers": 4, "num_hidden_groups": 2},
+    "bert in chunks": {"chunk_size_feed_forward": 1},
+    "deberta-v2 with a convolution": {"conv_kernel_size": 3},
+    "modernbert with biases": {"mlp_bias": True, "attention_bias": True, "norm_bias": True},
+}
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_double_gives_the_bits_of_a_model_that_is_all_float64(variant):
+    encoder = tiny.randomised(variant.split(" ")[0], **VARIANTS[variant])
+    converted = Encoder(copy.deepcopy(encoder.model).double(), encoder.tokenizer)
+    for length in (3, 9, 60):
+        batch = [pieces_of_length(encoder, length)]
+        ours, theirs = (one.forward(batch).attentions for one in (encoder.double, converted))
+        assert len(ours) == encoder.n_layers
+        for alpha, expected in zip(ours, theirs, strict=True):
+            assert alpha.dtype == torch.float64
+            assert torch.equal(alpha, expected)
     assert encoder.dtype == torch.float32
+    assert encoder.double.dtype == torch.float64
+    assert encoder.double.double is encoder.double
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_double_holds_no_second_copy_of_the_weights(family):
+    encoder = tiny.encoder(family)
+    before = {name: parameter.clone() for name, parameter in encoder.model.named_parameters()}
+    twin = encoder.double.model
+    stored = {parameter.data_ptr() for parameter in encoder.model.parameters()}
+    assert {parameter.data_ptr() for parameter in twin.parameters()} <= stored
+    assert list(before) == [name for name, _ in encoder.model.named_parameters()]
+    for name, parameter in encoder.model.named_parameters():
+        assert parameter.dtype == torch.float32
+        assert torch.equal(parameter, before[name])
+
+
+def test_double_follows_parameters_that_are_written_to_and_replaced():
+    encoder = tiny.randomised("bert")
+    batch = [pieces_of_length(encoder, 9)]
+
+    def attention(of: Encoder) -> torch.Tensor:
+        return torch.stack(of.forward(batch).attentions)
+
+    query = encoder.model.encoder.layer[1].attention.self.query
+    seen = [attention(encoder.double)]
+    query.weight.data[0] += 1
+    seen.append(attention(encoder.double))
+    query.weight.data = query.weight.data * 0.5
+    seen.append(attention(encoder.double))
+    query.weight = nn.Parameter(query.weight.detach() * 3)
+    seen.append(attention(encoder.double))
+    assert not any(torch.equal(one, other) for one, other in itertools.combinations(seen, 2))
+    assert torch.equal(seen[-1], attention(Encoder(copy.deepcopy(encoder.model).double(), encoder.tokenizer)))
 
 
 def test_weights_hash_sees_every_change():
