@@ -105,7 +105,7 @@ class Workload:
         """Of all layers, or of a part, from the finished forward pass; kept as `extractors.extract` keeps them."""
         kind = get_kind(name)
         layers, sentences = (1, 1) if name in IN_PART else (len(self.weights), len(self.mask))
-        attentions, mask = tuple(alpha[:sentences] for alpha in self.attentions[:layers]), self.mask[:sentences]
+        attentions, mask = [alpha[:sentences] for alpha in self.attentions[:layers]], self.mask[:sentences]
         forward = Forward(attentions, mask)
         if kind.reads_weights:
             states = tuple(x[:sentences] for x in self.states[: layers + 1])

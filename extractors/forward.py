@@ -33,29 +33,35 @@ class Forward:
     """One forward pass.
 
     Attributes:
-        attentions: per layer the attention weights α, shape (batch, heads, n, n).
+        attentions: per layer the attention weights α, shape (batch, heads, n, n); empty where it was released.
         mask: True where there is a piece, False on padding; shape (batch, n).
         hidden_states: input of each layer and what comes after the last, shape (batch, n, dim); None if only attention
             was asked for.
         model_layers: the weights that go with them.
     """
 
-    attentions: tuple[Float[Tensor, "batch heads n n"], ...]
+    attentions: list[Tensor]
     mask: Bool[Tensor, "batch n"]
     hidden_states: tuple[Float[Tensor, "batch n dim"], ...] | None = None
     model_layers: ModelLayers | None = None
 
-    def layers(self, groups: WordMerger | None = None, ff_bias: FFBias = "input") -> Iterator[Layer]:
+    def layers(
+        self, groups: WordMerger | None = None, ff_bias: FFBias = "input", *, release: bool = False
+    ) -> Iterator[Layer]:
         """The layers one after the other, each to be dropped before the next.
 
         Args:
             groups: pieces to merge as vectors.
             ff_bias: see `extractors.layers.activations.activation_slopes`.
+            release: give up the attention of each layer to whoever takes the layer, so that its memory is free as soon
+                as the layer is dropped. The attention of all layers is the largest thing that a pass leaves behind.
 
         Raises:
             ModelError: what is recomputed is not what the model computed.
         """
         for number, alpha in enumerate(self.attentions):
+            if release:
+                self.attentions[number] = alpha.new_empty(0)
             if self.hidden_states is None or self.model_layers is None:
                 yield Layer(alpha, self.mask)
                 continue

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -66,7 +66,12 @@ class MapMaker:
         words = WordMerger(pieces, n, dtype=encoder.dtype, device=forward.mask.device) if self.level == "word" else None
         lengths = [len(p.special) for p in pieces] if words else [len(p) for p in pieces]
         groups = words if self.merge == "vector" else None
-        layers: Iterable[Tensor] = map(self.kind.layer_map, forward.layers(groups, self.ff_bias))
+        attention_is_map = self.kind.rows_sum_to_one and not self.kind.reads_weights
+        if not attention_is_map:
+            check_attention(forward, encoder)
+        # From here on the attention of a layer is dropped when its map has been made: of one long sentence, each copy
+        # of the maps that is alive at a time can take gigabytes.
+        layers: Iterable[Tensor] = map(self.kind.layer_map, forward.layers(groups, self.ff_bias, release=True))
         if self.kind.rollout:
             layers = roll_out(layers, forward.mask, residual=self.kind.residual)
         k = words.k if words else n
@@ -78,19 +83,19 @@ class MapMaker:
                 words(layer, out=by_layer[number])
             else:
                 by_layer[number] = layer
+            del layer  # or it would live on while the next is made
         inside = torch.arange(by_layer.shape[-1]) < torch.tensor(lengths)[:, None]
         if (not words or groups) and not inside.all():
             outside = ~(inside[:, None, :, None] & inside[:, None, None, :])
             by_layer.masked_fill_(outside.to(by_layer.device), 0)
         maps = by_layer.transpose(0, 1)
-        attention_is_map = self.kind.rows_sum_to_one and not self.kind.reads_weights
-        if not attention_is_map:
-            check_attention(forward, encoder)
         if self.kind.rows_sum_to_one:
             off_by_row = (maps.sum(-1) - 1).abs().amax((1, 2)).cpu()
-            _check(off_by_row[inside].max(), "attention" if attention_is_map else "the map", forward, encoder)
+            what = "attention" if attention_is_map else "the map"
+            _check(off_by_row[inside].max(), what, encoder, lambda: mass_on_padding(encoder.forward(pieces)))
         if self.normalize == "row":
-            maps = row_normalised(maps, inside.to(maps.device))
+            for layer in by_layer:
+                layer.copy_(row_normalised(layer, inside.to(layer.device)))
         return maps, lengths
 
 
@@ -102,7 +107,8 @@ def check_attention(forward: Forward, encoder: Encoder) -> None:
     """
     inside = forward.mask.to(forward.attentions[0].dtype)[:, None, :, None]
     off = [(torch.matmul(alpha, inside).squeeze(-1) - 1).abs().amax(1) for alpha in forward.attentions]
-    _check(torch.stack(off).amax(0)[forward.mask].max(), "attention", forward, encoder)
+    off_by_row = torch.stack(off).amax(0)
+    _check(off_by_row[forward.mask].max(), "attention", encoder, lambda: mass_on_padding(forward))
 
 
 def mass_on_padding(forward: Forward) -> float:
@@ -111,11 +117,14 @@ def mass_on_padding(forward: Forward) -> float:
     return max(float((alpha * onto_padding).sum(-1).max()) for alpha in forward.attentions)
 
 
-def _check(off: Float[Tensor, ""], what: str, forward: Forward, encoder: Encoder) -> None:
-    """Every row inside a sentence is a distribution over that sentence, or nothing computed from it counts."""
+def _check(off: Float[Tensor, ""], what: str, encoder: Encoder, mass: Callable[[], float]) -> None:
+    """Every row inside a sentence is a distribution over that sentence, or nothing computed from it counts.
+
+    ``mass`` gives the most attention on padding, asked for only where something is wrong.
+    """
     if float(off) <= ROW_SUM_TOLERANCE:
         return
-    on_padding = mass_on_padding(forward)
+    on_padding = mass()
     why = (
         f"up to {on_padding:.2g} of a row's attention falls on padding, so the attention mask is not respected"
         if on_padding > ROW_SUM_TOLERANCE

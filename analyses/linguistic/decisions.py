@@ -67,9 +67,11 @@ def head_hits(batch: MapBatch, words: ScoredWords) -> Bool[Tensor, "words 2 laye
     decided, in_doubt = _compare(batch, b, dependent, governor)
     hits[rows] = decided
     unclear = np.unique(words.sentence[rows[in_doubt.numpy()]]).tolist()
-    for index, maps in zip(unclear, batch.exact(unclear) if unclear else (), strict=True):
+    for index in unclear:
         own = b == index
-        hits[rows[own.numpy()]] = _argmax(maps, batch.words[index, : maps.shape[-1]], dependent[own], governor[own])
+        # One sentence at a time, and no name for its maps, because float64 takes twice the room.
+        right = _argmax(batch.exact([index])[0], batch.words[index], dependent[own], governor[own])
+        hits[rows[own.numpy()]] = right
     return hits
 
 
@@ -93,31 +95,36 @@ def _compare(
     batch: MapBatch, b: Tensor, dependent: Tensor, governor: Tensor
 ) -> tuple[Bool[Tensor, "words 2 layers heads"], Bool[Tensor, " words"]]:
     """Gold value against the best other candidate, and which words have a comparison too close to call."""
-    maps = batch.maps
-    device = maps.device
-    work = maps.masked_fill(_barred(batch.words.to(device))[:, None, None], -torch.inf)
+    device = batch.maps.device
+    barred = _barred(batch.words.to(device))[:, None]
     b, dependent, governor = b.to(device), dependent.to(device), governor.to(device)
-    decided = []
+    decided = torch.zeros(len(b), 2, *batch.maps.shape[1:3], dtype=torch.bool, device=device)
     in_doubt = torch.zeros(len(b), dtype=torch.bool, device=device)
-    for view in (work, work.transpose(-1, -2)):
-        gold = view[b, :, :, dependent, governor]
-        view[b, :, :, dependent, governor] = -torch.inf
-        other = view.amax(-1)[b, :, :, dependent]
-        view[b, :, :, dependent, governor] = gold
-        close = (gold - other).abs() <= batch.noise * torch.maximum(gold, other).abs()
-        in_doubt |= close.flatten(1).any(1)
-        decided.append(gold > other)
-    return torch.stack(decided, 1).cpu(), in_doubt.cpu()
+    for layer, maps in enumerate(batch.maps.unbind(1)):  # layer by layer, to copy the maps of one layer only
+        work = maps.masked_fill(barred, -torch.inf)
+        for direction, view in enumerate((work, work.transpose(-1, -2))):
+            gold = view[b, :, dependent, governor]
+            view[b, :, dependent, governor] = -torch.inf
+            other = view.amax(-1)[b, :, dependent]
+            view[b, :, dependent, governor] = gold
+            close = (gold - other).abs() <= batch.noise * torch.maximum(gold, other).abs()
+            in_doubt |= close.any(1)
+            decided[:, direction, layer] = gold > other
+    return decided.cpu(), in_doubt.cpu()
 
 
 def _argmax(
     maps: Float[Tensor, "layers heads n n"],
-    candidate: Bool[Tensor, " n"],
+    candidate: Bool[Tensor, " padded"],
     dependent: Tensor,
     governor: Tensor,
 ) -> Bool[Tensor, "words 2 layers heads"]:
     """The plain decision on one sentence: largest value, first of equals."""
-    allowed = maps.cpu().masked_fill(_barred(candidate), -torch.inf).numpy()
-    picked = np.stack([allowed.argmax(-1), allowed.argmax(-2)])  # direction, layer, head, word
-    right = picked[..., dependent.numpy()] == governor.numpy()
-    return torch.from_numpy(np.moveaxis(right, -1, 0))
+    barred = _barred(candidate[: maps.shape[-1]])
+    by_layer = []
+    for layer in maps:
+        allowed = layer.cpu().masked_fill(barred, -torch.inf).numpy()
+        picked = np.stack([allowed.argmax(-1), allowed.argmax(-2)])  # direction, head, word
+        by_layer.append(picked[..., dependent.numpy()] == governor.numpy())
+    right = np.stack(by_layer)  # layer, direction, head, word
+    return torch.from_numpy(np.ascontiguousarray(right.transpose(3, 1, 0, 2)))

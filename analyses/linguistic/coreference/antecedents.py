@@ -48,10 +48,10 @@ def antecedent_hits(
             asked[row], gold[row], allowed[row] = _masks(choice, window, position[index], n)
         hits, close = _compare(batch.maps, batch.noise, b, asked, gold, allowed)
         unclear = sorted(set(b[close].tolist()))
-        for index, maps in zip(unclear, batch.exact(unclear) if unclear else (), strict=True):
+        for index in unclear:
             rows = torch.nonzero(b == index).flatten()
-            k = maps.shape[-1]
-            hits[rows] = _argmax(maps, asked[rows], gold[rows, :k], allowed[rows, :, :k])
+            # One window at a time, and no name for its maps, because float64 takes twice the room.
+            hits[rows] = _argmax(batch.exact([index])[0], asked[rows], gold[rows], allowed[rows])
         parts.append(hits)
     shape = (len(POLICIES), len(DIRECTIONS), *batch.maps.shape[1:3])
     return torch.cat(parts) if parts else torch.zeros(0, *shape, dtype=torch.bool)
@@ -97,11 +97,12 @@ def _compare(
 def _argmax(
     maps: Float[Tensor, "layers heads n n"],
     asked: Int[Tensor, " choices"],
-    gold: Bool[Tensor, "choices n"],
-    allowed: Bool[Tensor, "choices policies n"],
+    gold: Bool[Tensor, "choices padded"],
+    allowed: Bool[Tensor, "choices policies padded"],
 ) -> Bool[Tensor, "choices policies directions layers heads"]:
     """The plain decision: largest value, first of equals."""
     maps = maps.cpu()
+    gold, allowed = gold[:, : maps.shape[-1]], allowed[..., : maps.shape[-1]]
     picked = []
     for values in (maps[:, :, asked, :], maps[:, :, :, asked].transpose(-1, -2)):  # layers, heads, choices, n
         by_policy = values[:, :, :, None].masked_fill(~allowed, -torch.inf)
