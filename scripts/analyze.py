@@ -240,8 +240,13 @@ class Analyze:
             with stages("cut the text"):
                 corpus = cut_text(self, corpus, encoder, folder)
         job = Job(self, encoder, corpus, folder, stages)
-        for name, prepare in (("surface", surface.prepare), ("coreference", coreference.prepare)):
-            if name in self.chosen():
+        preparations = {
+            "dependency": dependency.prepare,
+            "surface": surface.prepare,
+            "coreference": coreference.prepare,
+        }
+        for name in self.chosen():
+            if prepare := preparations.get(name):
                 prepare(job)
         outcomes = [ANALYSES[name](job) for name in self.chosen()]
         corpus = outcomes[0].corpus or corpus

@@ -47,6 +47,8 @@ class CoreferenceOptions:
 
 def prepare(job: Job) -> None:
     """Cut the documents, before other analyses take their time: here options may turn out to be impossible."""
+    from analyses.linguistic.coreference.accuracy import mentions_by_group
+    from analyses.linguistic.outcomes import check_limit
     from corpora_loaders.coreference import Documents
     from extractors import make_windows
 
@@ -57,6 +59,7 @@ def prepare(job: Job) -> None:
             given = getattr(own, name)
             if given not in (usual, "words"):
                 raise UsageError(f"--{name} {given} says nothing to GAP and WinoBias, which come with candidates")
+    check_limit(mentions_by_group(corpus), options.replicates)
     with job.stages("cut documents"):
         try:
             job.found["windows"] = make_windows(job.encoder, corpus, length=options.max_length, stride=own.stride)
@@ -135,7 +138,10 @@ def _accuracy(
             windows.corpus, n_layers, n_heads, singletons=singletons, replicates=replicates, seed=seed
         )
 
-    accuracy, log = job.measure(encoder, windows, label, metric)
+    def state_bytes(n_layers: int, n_heads: int) -> int:
+        return CoreferenceAccuracy.state_bytes(windows.corpus, n_layers, n_heads, replicates=replicates)
+
+    accuracy, log = job.measure(encoder, windows, label, metric, state_bytes)
     return accuracy.compute(), log
 
 

@@ -22,17 +22,26 @@ class DependencyOptions:
     """Count universal relations (nsubj) instead of subtypes as given (nsubj:pass)."""
 
 
+def prepare(job: Job) -> None:
+    """Find out before anything slow whether there are trees, and no more words than can be counted."""
+    from analyses.linguistic.dependency import words_by_group
+    from analyses.linguistic.outcomes import check_limit
+
+    options, relations = job.options, job.corpus.relations
+    if not relations:
+        raise CorpusError(
+            "no word has a head, and the analysis dependency needs trees; --analyses surface,clusters does without",
+            file=job.corpus.files[0].path,
+        )
+    check_limit(words_by_group(relations, coarse=options.dependency.coarse), options.replicates)
+
+
 def run(job: Job) -> Outcome:
     """Accuracy of every head, and of the control's."""
     from analyses.linguistic import with_control
     from reports import best_heads_table, write_dependency
 
     options = job.options
-    if not job.corpus.relations:
-        raise CorpusError(
-            "no word has a head, and the analysis dependency needs trees; --analyses surface,clusters does without",
-            file=job.corpus.files[0].path,
-        )
     with job.stages("dependency"):
         result, log = _accuracy(job, job.encoder, "dependency", options.replicates)
     controls = run_control(job, lambda twin, label: _accuracy(job, twin, label, 0)[0].best)
@@ -77,5 +86,11 @@ def _accuracy(job: Job, encoder: Encoder, label: str, replicates: int) -> tuple[
         except ValueError as error:
             raise CorpusError(str(error), file=corpus.files[0].path) from None
 
-    accuracy, log = job.measure(encoder, corpus, label, metric)
+    def state_bytes(n_layers: int, n_heads: int) -> int:
+        coarse = options.dependency.coarse
+        return DependencyAccuracy.state_bytes(
+            list(corpus.relations), n_layers, n_heads, coarse=coarse, replicates=replicates
+        )
+
+    accuracy, log = job.measure(encoder, corpus, label, metric, state_bytes)
     return accuracy.compute(), log

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from extractors import Encoder, ExtractionError, ExtractionLog, MapBatch
     from reports import Section
     from scripts.analyze import Analyze
-    from scripts.progress import Stages
+    from scripts.progress import Advance, Stages
 
 Counted = TypeVar("Counted", bound="Metric")
 
@@ -82,7 +82,12 @@ class Job:
         }
 
     def measure(
-        self, encoder: Encoder, corpus: Corpus, label: str, metric: Callable[[int, int], Counted]
+        self,
+        encoder: Encoder,
+        corpus: Corpus,
+        label: str,
+        metric: Callable[[int, int], Counted],
+        state_bytes: Callable[[int, int], int],
     ) -> tuple[Counted, ExtractionLog]:
         """Word maps of a corpus, counted.
 
@@ -91,23 +96,36 @@ class Job:
             corpus: what to read.
             label: for the progress bar.
             metric: makes the metric, given the layers and heads of the maps.
+            state_bytes: what it will hold in memory, given the same.
+
+        Raises:
+            MemoryShortageError: that, or the maps, will not fit.
         """
         from extractors import ExtractionLog, extract
+        from scripts.memory import check_memory, estimate_memory
 
         log = ExtractionLog()
         batches = extract(encoder, corpus, log=log, **self.map_options(), **self.reading())
         with progress_bar(label, len(corpus), unit=corpus.unit) as advance:
-            first, batches = self.peek(batches, log, corpus)
-            counted = metric(first.maps.shape[1], first.maps.shape[2])
-            for batch in batches:
-                counted.update(batch)
-                advance(len(batch))
+            (layers, heads, longest, _), batches = self.peek(batches, log, corpus)
+            check_memory(
+                estimate_memory(
+                    encoder,
+                    (layers, heads),
+                    longest=longest,
+                    batch_cells=self.reading()["batch_cells"],
+                    states=state_bytes(layers, heads),
+                ),
+                encoder.device,
+            )
+            counted = metric(layers, heads)
+            read_all(batches, advance, counted.update)
         return counted, log
 
     def peek(
         self, batches: Iterator[MapBatch], log: ExtractionLog, corpus: Corpus | None = None
-    ) -> tuple[MapBatch, Iterator[MapBatch]]:
-        """The first batch, which tells the shape of the maps, and all of them.
+    ) -> tuple[tuple[int, ...], Iterator[MapBatch]]:
+        """The shape of the first maps, (layers, heads, n, n) for the longest of the first sentences, and all batches.
 
         Raises:
             ExtractionError: there is none.
@@ -115,7 +133,7 @@ class Job:
         first = next(batches, None)
         if first is None:
             raise self.nothing_read(log, corpus)
-        return first, chain([first], batches)
+        return tuple(first.maps.shape[1:]), chain([first], batches)
 
     def nothing_read(self, log: ExtractionLog, corpus: Corpus | None = None) -> ExtractionError:
         """What to raise where no input could be read."""
@@ -123,6 +141,18 @@ class Job:
 
         corpus = corpus or self.corpus
         return ExtractionError(f"none of the {len(corpus)} {corpus.unit} could be read: {log.reasons()}")
+
+
+def read_all(batches: Iterator[MapBatch], advance: Advance, *readers: Callable[[MapBatch], object]) -> None:
+    """Show every batch to all readers, and drop it before the next is made: one batch of maps may fill the memory."""
+
+    def show(batch: MapBatch) -> int:
+        for reader in readers:
+            reader(batch)
+        return len(batch)
+
+    for sentences in map(show, batches):
+        advance(sentences)
 
 
 @dataclass(frozen=True)

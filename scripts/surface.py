@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 from tyro.conf import arg
 
+from corpora_loaders.errors import out_of_memory
 from scripts.builtin import load_head
 from scripts.errors import UsageError
-from scripts.job import Job, Outcome
+from scripts.job import Job, Outcome, read_all
 from scripts.progress import progress_bar
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from analyses.surface import HeadDistanceTables, SurfaceTables
-    from extractors import ExtractionLog
+    from extractors import ExtractionLog, MapBatch
 
 
 @dataclass(frozen=True)
@@ -135,18 +136,18 @@ def _read(job: Job) -> Reading:
     distances: HeadDistances | None = None
     specials: dict[str, str] = {}
     with job.stages(label), progress_bar(label, len(corpus)) as advance:
-        first, batches = job.peek(batches, log)
-        shape = first.maps.shape[1], first.maps.shape[2]
+        (layers, heads, *_), batches = job.peek(batches, log)
+        shape = layers, heads
         smoothing = (entropy.SMOOTHING, js.SMOOTHING) if released else (0.0, 0.0)
         statistics = SurfaceStatistics(*shape, reach=options.surface.reach, smoothing=smoothing[0])
         if "clusters" in options.chosen():
             distances = HeadDistances(*shape, smoothing=smoothing[1])
-        for batch in batches:
-            specials = specials or _special_names(batch.special[0].tolist(), batch.labels[0])
-            statistics.update(batch)
-            if distances:
-                distances.update(batch)
-            advance(len(batch))
+
+        def name_specials(batch: MapBatch) -> None:
+            if not specials:
+                specials.update(_special_names(batch.special[0].tolist(), batch.labels[0]))
+
+        read_all(batches, advance, name_specials, statistics.update, *([distances.update] if distances else []))
     tables = statistics.compute()
     best = job.found.get("dependency")
     relations = None if best is None else best_relations(_single(best), options.min_count)
@@ -223,7 +224,7 @@ def _gradients(job: Job) -> tuple[pd.DataFrame | None, list[str]]:
                 metric.update(batch)
                 advance(len(batch.sentences))
     except ModelError as error:
-        if own.gradients != "auto":
+        if own.gradients != "auto" or out_of_memory(error):
             raise
         return None, [f"Gradients were not computed: {error}."]
     read = int(metric.total)

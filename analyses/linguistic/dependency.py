@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from analyses.linguistic.decisions import ScoredWords, head_hits
 from analyses.linguistic.dependency_tables import TOTALS, DependencyTables, tables
-from analyses.linguistic.outcomes import OutcomeCounts
+from analyses.linguistic.outcomes import OutcomeCounts, state_bytes
 from corpora_loaders import OFFSETS, coarse_relation
 from extractors import DIRECTIONS, MapBatch
 
@@ -41,7 +42,7 @@ class DependencyAccuracy(OutcomeCounts):
         replicates: int = 1000,
         seed: int = 0,
     ) -> None:
-        names = sorted({coarse_relation(r) if coarse else r for r in relations})
+        names = _groups(relations, coarse)
         if clash := set(names) & set(TOTALS):
             raise ValueError(f"relation names {sorted(clash)} are reserved for totals")
         super().__init__(
@@ -55,12 +56,20 @@ class DependencyAccuracy(OutcomeCounts):
         index = {name: i for i, name in enumerate(names)}
         self._index = {r: index[coarse_relation(r) if coarse else r] for r in relations}
 
+    @staticmethod
+    def state_bytes(
+        relations: Sequence[str], n_layers: int, n_heads: int, *, coarse: bool = False, replicates: int = 1000
+    ) -> int:
+        """What the counts take in memory; arguments as those of the class."""
+        groups = _groups(relations, coarse)
+        return state_bytes(len(groups), (len(DIRECTIONS), n_layers, n_heads), len(OFFSETS), replicates)
+
     def update(self, batch: MapBatch) -> None:
         """Count a batch.
 
         Raises:
             ValueError: token-level maps, maps of another shape, or a relation outside the inventory.
-            OverflowError: more words of one relation than the bootstrap can count.
+            TooManyDecisionsError: more words of one relation than the bootstrap can count.
         """
         if batch.level != "word":
             raise ValueError("dependency accuracy needs word-level maps (level='word')")
@@ -85,3 +94,15 @@ class DependencyAccuracy(OutcomeCounts):
             ValueError: counts of another configuration were merged or loaded.
         """
         return tables(self.groups, *self.split_counts(), OFFSETS)
+
+
+def words_by_group(relations: Mapping[str, int], *, coarse: bool = False) -> Counter[str]:
+    """How many words there are of each group that is counted, from how many there are of each relation."""
+    words: Counter[str] = Counter()
+    for relation, number in relations.items():
+        words[coarse_relation(relation) if coarse else relation] += number
+    return words
+
+
+def _groups(relations: Sequence[str], coarse: bool) -> list[str]:
+    return sorted(words_by_group(dict.fromkeys(relations, 0), coarse=coarse))

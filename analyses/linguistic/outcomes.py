@@ -9,7 +9,8 @@ outcomes, added up per group, are the counts, the held-out counts and the bootst
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,13 +22,49 @@ from torch import Tensor
 from torchmetrics import Metric
 
 from analyses.resampling import halves, poisson_weights
+from corpora_loaders import AttentionologyError
 
 SPLITS = 10
 """Ways to cut the corpus into halves for held-out accuracy; one split alone is a matter of luck."""
 
-_MOST_DECISIONS = 2**23  # of one group; float32 holds integers exactly up to twice that
+MOST_DECISIONS = 2**23
+"""Of one group, if there are bootstrap replicates: these draw about as many, and float32 holds integers exactly only up
+to twice that."""
+
+_EXACT = 2**24  # from here on float32 drops odd numbers
 
 Array = npt.NDArray[Any]
+
+
+class TooManyDecisionsError(AttentionologyError, OverflowError):
+    """More decisions of one group than the bootstrap can count exactly."""
+
+
+def check_limit(decisions: Mapping[str, int], replicates: int) -> None:
+    """Refuse more decisions of one group than can be counted.
+
+    Args:
+        decisions: how many there are, or will be, of each group.
+        replicates: number of bootstrap replicates; without any there is no limit.
+
+    Raises:
+        TooManyDecisionsError: there are more than `MOST_DECISIONS`.
+    """
+    if not replicates or not decisions:
+        return
+    group = max(decisions, key=lambda name: decisions[name])
+    if decisions[group] > MOST_DECISIONS:
+        raise TooManyDecisionsError(
+            f"there are {decisions[group]:,} decisions of the group {group!r}, and with bootstrap replicates no more "
+            f"than {MOST_DECISIONS:,} of one group are counted exactly; use --replicates 0, or less text"
+        )
+
+
+def state_bytes(groups: int, shape: Sequence[int], n_baselines: int, replicates: int) -> int:
+    """What `OutcomeCounts` of these arguments holds in memory."""
+    outcomes = math.prod(shape) + n_baselines + 1
+    counts = 2 * 8 * groups * (1 + SPLITS) * outcomes  # twice, because torchmetrics keeps the initial zeros
+    return counts + 4 * groups * replicates * outcomes
 
 
 @dataclass(frozen=True)
@@ -47,7 +84,7 @@ class OutcomeCounts(Metric):
     """What every analysis of decisions counts; subclasses make the outcomes.
 
     All states are integer counts and the resampling depends on the ids of the units alone, so any split of the corpus
-    gives the same bits. The bootstrap takes ``groups × replicates × outcomes × 4`` bytes.
+    gives the same bits. The bootstrap takes ``groups × replicates × outcomes × 4`` bytes, see `state_bytes`.
 
     Args:
         groups: names of the groups of decisions.
@@ -119,7 +156,7 @@ class OutcomeCounts(Metric):
             baselines: whether each baseline is.
 
         Raises:
-            OverflowError: more decisions of one group than the bootstrap can count.
+            TooManyDecisionsError: more decisions of one group than the bootstrap can count.
             ValueError: counts of another configuration were merged or loaded.
         """
         self.check_configuration()
@@ -133,17 +170,27 @@ class OutcomeCounts(Metric):
             own, right = unit[rows], outcomes[rows]
             self.counts[g] += (subsets[:, own].float() @ right).to(self.counts)
             self.bootstrap[g].addmm_(drawn[:, own].float(), right)
-        if self.replicates and int(self.counts[:, 0, -1].max()) > _MOST_DECISIONS:
-            raise OverflowError(f"more than {_MOST_DECISIONS:,} words of one kind; count without replicates")
+        self._check_limit()
         return outcomes
+
+    def merge_state(self, incoming_state: dict[str, Any] | Metric) -> None:
+        """Add the counts of another part of the corpus.
+
+        Raises:
+            TooManyDecisionsError: together they are more than the bootstrap can count; what was added is spoilt.
+        """
+        super().merge_state(incoming_state)
+        self._check_limit()
 
     def split_counts(self) -> tuple[Counts, Counts]:
         """Counts over the corpus and its halves, and over the replicates.
 
         Raises:
+            TooManyDecisionsError: counts were loaded or gathered that are more than the bootstrap can count.
             ValueError: counts of another configuration were merged or loaded.
         """
         self.check_configuration()
+        self._check_limit()
         heads = int(np.prod(self.shape))
 
         def split(state: Tensor) -> Counts:
@@ -164,6 +211,20 @@ class OutcomeCounts(Metric):
         """
         if int(self.configuration) != self._hash():
             raise ValueError("counts made with other groups, shapes, replicates or seeds cannot be added up")
+
+    def _check_limit(self) -> None:
+        """Counts must be exact. A replicate may draw far more than there are, if a few units have most decisions."""
+        if not self.replicates:
+            return
+        check_limit(dict(zip(self.groups, self.counts[:, 0, -1].tolist(), strict=True)), self.replicates)
+        # Sums of non-negative numbers: what has reached this in float32 stays there, exact or not.
+        drawn = self.bootstrap[..., -1].amax(1)
+        if bool((drawn >= _EXACT).any()):
+            group = self.groups[int(drawn.argmax())]
+            raise TooManyDecisionsError(
+                f"a bootstrap replicate draws {_EXACT:,} or more decisions of the group {group!r}, which are no longer "
+                "counted exactly; use --replicates 0, or less text"
+            )
 
     def _hash(self) -> int:
         digest = hashlib.blake2b(self._described.encode(), digest_size=8).digest()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import torch
 from jaxtyping import Int
@@ -20,7 +22,7 @@ from analyses.linguistic.coreference.tables import (
     group_name,
     tables,
 )
-from analyses.linguistic.outcomes import OutcomeCounts
+from analyses.linguistic.outcomes import OutcomeCounts, state_bytes
 from corpora_loaders.coreference import TYPES, Document, Documents, Mention
 from extractors import MapBatch, Window
 
@@ -65,13 +67,20 @@ class CoreferenceAccuracy(OutcomeCounts):
         bins = torch.zeros(len(TYPES), len(SENTENCE_BINS), len(WORD_BINS), outcomes, dtype=torch.int64)
         self.add_state("distances", bins, "sum", persistent=True)
 
+    @staticmethod
+    def state_bytes(corpus: Documents, n_layers: int, n_heads: int, *, replicates: int = 1000) -> int:
+        """What the counts take in memory; arguments as those of the class."""
+        shape = (len(POLICIES), len(DIRECTIONS), n_layers, n_heads)
+        groups = len({document.labels for document in corpus.documents}) * len(TYPES)
+        return state_bytes(groups, shape, len(BASELINES), replicates)
+
     def update(self, batch: MapBatch) -> None:
         """Count a batch.
 
         Raises:
             ValueError: token-level maps, maps of another shape, what is no window of a document, or a document of
                 other groups than the corpus has.
-            OverflowError: more mentions of one group than the bootstrap can count.
+            TooManyDecisionsError: more mentions of one group than the bootstrap can count.
         """
         if batch.level != "word":
             raise ValueError("coreference needs word-level maps (level='word')")
@@ -114,6 +123,18 @@ class CoreferenceAccuracy(OutcomeCounts):
             for label in sorted({label for labels in self.labels for label in labels})
         }
         return tables(members, by_label, *self.split_counts(), self.distances.cpu().numpy())
+
+
+def mentions_by_group(corpus: Documents) -> Counter[str]:
+    """How many mentions there are to resolve of each group that is counted; some may turn out not to be scored."""
+    mentions: Counter[str] = Counter()
+    for document in corpus.documents:
+        if document.questions is None:
+            asked = [document.mentions[index] for index in document.anaphors]
+        else:
+            asked = [question.anaphor for question in document.questions if question.has_answer]
+        mentions.update(group_name(document.labels, mention.type) for mention in asked if mention.head is not None)
+    return mentions
 
 
 def distance(document: Document, choice: Choice) -> tuple[int, int]:
