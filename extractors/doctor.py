@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from corpora_loaders import Sentence
+from corpora_loaders.errors import out_of_memory
 from extractors.conditions import SAME
 from extractors.encoder import Encoder
 from extractors.errors import cause
@@ -60,12 +61,16 @@ def examine(encoder: Encoder, sentences: Sequence[Sentence]) -> Iterator[Check]:
         try:
             yield Check(name, *check(encoder, ordered))
         except Exception as error:
+            if out_of_memory(error):
+                raise
             yield Check(name, False, cause(error))
     for kind in list_kinds():
         try:
             passed, found = _precision(encoder, ordered[:2], kind)
             yield Check(f"map kind {kind!r}", passed, f"{get_kind(kind).description}; float32 {found}")
         except Exception as error:
+            if out_of_memory(error):
+                raise
             unavailable = False if kind == "weight" else None
             yield Check(f"map kind {kind!r}", unavailable, f"not available: {cause(error)}")
 

@@ -17,6 +17,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from corpora_loaders import Sentence
+from corpora_loaders.errors import out_of_memory
 from extractors.encoder import Encoder, model_inputs
 from extractors.errors import ModelError
 from extractors.extraction import DEFAULT_BATCH_CELLS, ExtractionLog, TooLong, plan
@@ -122,6 +123,8 @@ def _gradient_batch(
         try:
             gradients = torch.autograd.grad(losses.sum(), attentions)
         except RuntimeError as error:
+            if out_of_memory(error):
+                raise
             raise ModelError(
                 f"{encoder.name or encoder.family}: its output does not depend on the attention weights that it "
                 f"gives, so there is no gradient ({str(error).split('. ', 1)[0]})"

@@ -12,10 +12,13 @@ from typing import Annotated
 import tyro
 
 from corpora_loaders import AttentionologyError
+from corpora_loaders.errors import out_of_memory
+from scripts.allocator import return_large_blocks
 from scripts.analyze import Analyze
 from scripts.doctor import Doctor
 from scripts.errors import UsageError
 from scripts.explain import Explain
+from scripts.memory import shortage
 from scripts.options import NUMBERS
 from scripts.probe import Probe
 from scripts.terminal import complain, delivered, guarded, say, visible
@@ -57,6 +60,7 @@ Command = (
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line (default: ``sys.argv``) and return its exit status."""
+    return_large_blocks()
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
         return guarded(lambda: _run(arguments))
@@ -84,14 +88,14 @@ def _run(arguments: list[str]) -> int:
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # a cluster's time limit is an interruption too
     try:
         return command.run(arguments)
-    except UsageError as error:
-        return _fail(error, 2)
-    except (AttentionologyError, OSError) as error:
-        return _fail(error, 1)
-    except (MemoryError, RuntimeError) as error:
-        if not _is_out_of_memory(error):
-            raise
-        return _fail(f"there is not enough memory for this: {(str(error) or 'it has run out').splitlines()[0]}", 1)
+    except Exception as error:
+        if reason := out_of_memory(error):
+            return _fail(shortage(reason, command), 1)
+        if isinstance(error, UsageError):
+            return _fail(error, 2)
+        if isinstance(error, AttentionologyError | OSError):
+            return _fail(error, 1)
+        raise
     except KeyboardInterrupt:
         again = "; the same command goes on where it stopped" if isinstance(command, Probe | Explain) else ""
         return _fail(f"interrupted; no results were written{again}", 130)
@@ -124,15 +128,6 @@ def _parsed(arguments: list[str]) -> Analyze | Probe | Explain | Doctor:
     except SystemExit:
         parse(shown, aloud=True)
         raise
-
-
-def _is_out_of_memory(error: Exception) -> bool:
-    """Whether numpy or torch, on any device, got no memory; torch says so in words only.
-
-    It says that a product of sizes overflows where what is asked for is more than 64 bits can count.
-    """
-    words = ("allocate memory", "out of memory", "multiplication overflow", "size calculation overflow")
-    return isinstance(error, MemoryError) or any(part in str(error) for part in words)
 
 
 def _is_text(argument: str) -> bool:

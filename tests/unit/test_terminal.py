@@ -151,7 +151,7 @@ def test_too_little_memory_is_one_line(monkeypatch, capsys):
     assert main(["doctor"]) == 1
     error = capsys.readouterr().err
     assert error.count("\n") == 1
-    assert "there is not enough memory" in error
+    assert "out of memory" in error
 
 
 def test_an_interruption_while_options_are_read_is_one_line(monkeypatch, capsys):
