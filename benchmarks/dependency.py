@@ -14,6 +14,7 @@ import os
 import statistics
 import subprocess
 import sys
+import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -26,6 +27,7 @@ from rich.console import Console
 from rich.table import Table
 
 from analyses.linguistic import DependencyAccuracy
+from benchmarks.large_model import WORDS, write_long_sentences
 from benchmarks.measuring import peak_memory, ratio, take_turns
 from corpora_loaders import Sentence, load_treebank
 from corpora_loaders.sample import SAMPLE_TREEBANK
@@ -135,6 +137,31 @@ def measure_memory(files: list[str]) -> None:
     Console(width=110).print(table)
 
 
+def measure_large_model() -> None:
+    """The real command on a model of the shape of BERT-large: what it takes besides the weights."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_long_sentences(folder / "long.conllu")
+        script = "import sys; from pathlib import Path; from benchmarks.large_model import write_large_model as write"
+        weights = int(_output(f"{script}; print(write(Path(sys.argv[1])))", str(folder / "model"))) / 2**20
+        command = ["analyze", "--analyses", "dependency", "--model", str(folder / "model")]
+        command += ["--corpus", str(folder / "long.conllu"), "--out", str(folder / "run")]
+        script = "import sys; from scripts.cli import main; from benchmarks.measuring import peak_memory"
+        peak = float(_output(f"{script}; main(sys.argv[1:]); print(peak_memory())", *command))
+    maps = 4 * 24 * 16 * (WORDS + 2) ** 2 / 2**20
+    table = Table(title=f"The shape of BERT-large, three sentences of {WORDS + 2} pieces (MB)")
+    for column in ("weights", "maps of one sentence", "peak of the command", "peak ÷ weights"):
+        table.add_column(column, justify="right")
+    table.add_row(f"{weights:.0f}", f"{maps:.0f}", f"{peak:.0f}", f"{peak / weights:.1f}")
+    Console(width=110).print(table)
+
+
+def _output(script: str, *arguments: str) -> str:
+    """The last line that a fresh process prints."""
+    done = subprocess.run([sys.executable, "-c", script, *arguments], capture_output=True, text=True, check=True)
+    return done.stdout.splitlines()[-1]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--corpus", nargs="*", default=[])
@@ -150,6 +177,7 @@ def main() -> None:
     else:
         measure_times(sentences, options.rounds)
         measure_memory(options.corpus)
+        measure_large_model()
 
 
 if __name__ == "__main__":
