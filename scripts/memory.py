@@ -108,7 +108,8 @@ def _limits() -> Iterator[int]:
 
     proc, cgroup = Path("/proc"), Path("/sys/fs/cgroup")
     machine = _table(proc / "meminfo")
-    yield 1024 * (machine["MemAvailable:"] + machine["SwapFree:"])
+    if "MemAvailable:" in machine:
+        yield 1024 * (machine["MemAvailable:"] + machine.get("SwapFree:", 0))
     for limit, used, statistics in _CGROUPS:
         try:
             files = _table(cgroup / statistics)["inactive_file"]  # counted as used, but given up when needed
@@ -133,7 +134,7 @@ def shortage(reason: BaseException, command: object) -> str:
     named = [f"--{name.replace('_', '-')}" for name in _LOWER if name in set(_option_names(command))]
     *first, last = named or ["the size of the input"]
     options = f"{', '.join(first)} or {last}" if first else last
-    return f"out of memory{asked}; lower {options}, or use a smaller model"
+    return f"out of memory{asked}, no results were written; lower {options}, or use a smaller model"
 
 
 def _option_names(options: Any) -> Iterator[str]:
