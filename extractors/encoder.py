@@ -25,7 +25,7 @@ from extractors.errors import ModelError, cause
 from extractors.forward import Forward, ModelLayers
 from extractors.layers import read_weights
 from extractors.layers.verification import LayerRecorder, verify_model
-from extractors.loading import LoadedFiles, load_model, load_tokenizer
+from extractors.loading import LoadedFiles, find_model, load_model, load_tokenizer
 from extractors.pieces import Pieces, Unalignable, align, prepare_tokenizer
 from extractors.token_classes import PieceForms, token_classes
 from extractors.twin import float64_twin, in_float64
@@ -84,7 +84,8 @@ class Encoder:
         """Load a model from a folder or from the Hugging Face Hub.
 
         Args:
-            name_or_path: folder with ``config.json`` and ``*.safetensors``, or a Hub id.
+            name_or_path: folder with ``config.json`` and ``*.safetensors``, or a Hub id. A model of the Hub is read at
+                one commit, which ``files`` records; see `extractors.hub.hub_model`.
             revision: branch, tag or commit on the Hub.
             device: where to compute.
             dtype: of weights and maps, float32 or float64. Lower precision would blur the comparisons that
@@ -96,8 +97,9 @@ class Encoder:
         """
         if dtype not in (torch.float32, torch.float64):
             raise ValueError(f"dtype must be torch.float32 or torch.float64, not {dtype}")
-        tokenizer = load_tokenizer(name_or_path, revision)
-        model, files = load_model(name_or_path, revision, dtype)
+        files = find_model(name_or_path, revision)
+        tokenizer = load_tokenizer(files)
+        model, files = load_model(files, dtype=dtype)
         try:
             if torch.device(device).type == "meta":
                 raise RuntimeError("it computes shapes and no numbers")
@@ -106,7 +108,7 @@ class Encoder:
             first = str(error).split(". ", 1)[0].split("\n", 1)[0][:120]
             known = "usual are cpu, cuda, cuda:1, mps"
             raise ModelError(f"cannot use device {str(device)!r} ({known}): {first}") from error
-        name = Path(name_or_path).resolve().name if Path(name_or_path).is_dir() else str(name_or_path)
+        name = Path(name_or_path).resolve().name if files.endpoint is None else files.name
         return cls(model, tokenizer, name, files)
 
     def __repr__(self) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,63 +15,108 @@ import transformers
 from corpora_loaders.lines import file_sha256
 from extractors.checkpoint import check_checkpoint, check_tokenizer
 from extractors.errors import ModelError, cause
+from extractors.hub import CONVERSION_HINT, hub_model
 from extractors.loaded_weights import UnusedWeights, check_loaded, shape_conflict
 
 
 @dataclass(frozen=True)
 class LoadedFiles:
-    """Where a model came from.
+    """Where a model comes from.
 
     Attributes:
-        revision: the Hub commit, None for a local folder.
+        revision: the commit on the Hub, None for a local folder.
         sha256: SHA-256 of each safetensors file by its name.
+        requested_revision: the branch, tag or commit that was asked for, if one was.
+        endpoint: the address of the Hub, None for a local folder.
+        offline: whether the Hub was not asked or did not answer; None for a local folder.
+        folder: where the files lie; None for a model that was not loaded from any.
+        name: the model's name on the Hub, or its folder as it was given.
         unused: tensors of the files that the model has no place for.
         warnings: what a user should be told before the numbers, a sentence each.
     """
 
     revision: str | None = None
     sha256: dict[str, str] = field(default_factory=dict)
+    requested_revision: str | None = None
+    endpoint: str | None = None
+    offline: bool | None = None
+    folder: Path | None = None
+    name: str = ""
     unused: UnusedWeights = field(default_factory=UnusedWeights)
     warnings: tuple[str, ...] = ()
 
 
-def load_tokenizer(name_or_path: str | Path, revision: str | None = None) -> Any:
+Location = str | Path | LoadedFiles
+"""A model's folder, its name on the Hub, or what `find_model` made of either."""
+
+
+def find_model(location: Location, revision: str | None = None) -> LoadedFiles:
+    """The files of a model: those of a folder, or one commit of a model on the Hub, fetched and checked.
+
+    What this returns may be given to all functions that load, which then read the same files.
+
+    Raises:
+        ModelError: there is no such folder, or see `extractors.hub.hub_model`.
+    """
+    if isinstance(location, LoadedFiles):
+        return location
+    folder = Path(location)
+    _check_folder(location)
+    if folder.is_dir():
+        warnings = tuple(check_checkpoint(folder))
+        sha256 = {file.name: file_sha256(file) for file in sorted(folder.glob("*.safetensors"))}
+        return LoadedFiles(sha256=sha256, folder=folder, name=str(location), warnings=warnings)
+    model = hub_model(str(location), revision)
+    return LoadedFiles(
+        model.commit,
+        model.sha256,
+        model.revision,
+        model.endpoint,
+        model.offline,
+        model.folder,
+        model.name,
+        warnings=tuple(check_checkpoint(model.folder)),
+    )
+
+
+def load_tokenizer(name_or_path: Location, revision: str | None = None) -> Any:
     """The fast tokenizer of a model.
 
     Raises:
         ModelError: it cannot be loaded, or it has hardly any vocabulary (its files are missing).
     """
-    _check_folder(name_or_path)
+    files = find_model(name_or_path, revision)
     with _quiet():
         try:
             tokenizer = transformers.AutoTokenizer.from_pretrained(
-                str(name_or_path), revision=revision, trust_remote_code=False
+                str(files.folder), local_files_only=True, trust_remote_code=False
             )
         except Exception as error:  # whatever the libraries raise, the cause is in the files
-            raise ModelError(f"cannot load {str(name_or_path)!r} (its tokenizer): {cause(error)}") from error
-    check_tokenizer(name_or_path, tokenizer)
+            raise ModelError(f"cannot load {files.name!r} (its tokenizer): {cause(error)}") from error
+    check_tokenizer(files.folder or "", tokenizer)
     if len(tokenizer) <= len(tokenizer.all_special_ids) + 1:
         raise ModelError(
-            f"the tokenizer of {str(name_or_path)!r} has no vocabulary besides special tokens; is "
+            f"the tokenizer of {files.name!r} has no vocabulary besides special tokens; is "
             "tokenizer.json or vocab.txt missing?"
         )
     return tokenizer
 
 
 def load_model(
-    name_or_path: str | Path, revision: str | None = None, dtype: torch.dtype = torch.float32
+    name_or_path: Location, revision: str | None = None, dtype: torch.dtype = torch.float32
 ) -> tuple[Any, LoadedFiles]:
     """The bare model with eager attention, and a record of its files.
 
     Raises:
         ModelError: it cannot be found or loaded, or its weights are not stored as safetensors.
     """
-    model, info = _from_pretrained(transformers.AutoModel, name_or_path, revision, dtype)
-    return model, _files(name_or_path, model, info)
+    files = find_model(name_or_path, revision)
+    model, info = _from_pretrained(transformers.AutoModel, files, dtype)
+    return model, _with_unused(files, model, info)
 
 
 def load_classifier(
-    name_or_path: str | Path,
+    name_or_path: Location,
     revision: str | None = None,
     dtype: torch.dtype = torch.float32,
     labels: Sequence[str] | None = None,
@@ -93,36 +139,36 @@ def load_classifier(
         names = dict(enumerate(labels))
         numbers = {label: number for number, label in names.items()}
         head = {"num_labels": len(names), "id2label": names, "label2id": numbers, "ignore_mismatched_sizes": True}
-    auto_class = transformers.AutoModelForSequenceClassification
-    model, info = _from_pretrained(auto_class, name_or_path, revision, dtype, **head)
-    files = _files(name_or_path, model, info)
+    files = find_model(name_or_path, revision)
+    model, info = _from_pretrained(transformers.AutoModelForSequenceClassification, files, dtype, **head)
+    files = _with_unused(files, model, info)
     if labels is None and (info["missing_keys"] or info["mismatched_keys"]):
-        raise ModelError(f"{str(name_or_path)!r} has no trained classification head; fine-tune one with --finetune")
+        raise ModelError(f"{files.name!r} has no trained classification head; fine-tune one with --finetune")
     return model.eval(), files
 
 
 def load_masked_lm(
-    name_or_path: str | Path, revision: str | None = None, dtype: torch.dtype = torch.float32
+    name_or_path: Location, revision: str | None = None, dtype: torch.dtype = torch.float32
 ) -> Any | None:
     """The model with its masked-LM head and eager attention; None if the checkpoint has no such head.
 
     Raises:
         ModelError: it cannot be found or loaded.
     """
-    _check_folder(name_or_path)
+    files = find_model(name_or_path, revision)
     with _quiet():
         try:
             config = transformers.AutoConfig.from_pretrained(
-                str(name_or_path), revision=revision, trust_remote_code=False
+                str(files.folder), local_files_only=True, trust_remote_code=False
             )
         except Exception as error:
-            raise ModelError(f"cannot load {str(name_or_path)!r}: {cause(error)}") from error
+            raise ModelError(f"cannot load {files.name!r}: {cause(error)}") from error
     if config.is_encoder_decoder or type(config) not in transformers.MODEL_FOR_MASKED_LM_MAPPING:
         return None
-    model, info = _from_pretrained(transformers.AutoModelForMaskedLM, name_or_path, revision, dtype)
+    model, info = _from_pretrained(transformers.AutoModelForMaskedLM, files, dtype)
     if info["missing_keys"] or info["mismatched_keys"]:
         return None
-    check_loaded(str(name_or_path), model, info)
+    check_loaded(files.name, model, info)
     return model.eval()
 
 
@@ -134,15 +180,14 @@ def save_model(model: Any, tokenizer: Any, folder: str | Path) -> None:
 
 
 def _from_pretrained(
-    auto_class: Any, name_or_path: str | Path, revision: str | None, dtype: torch.dtype, **options: Any
+    auto_class: Any, files: LoadedFiles, dtype: torch.dtype, **options: Any
 ) -> tuple[Any, dict[str, Any]]:
     """A model with eager attention from safetensors, and what was missing from them and left over of them."""
-    warnings = _check_folder(name_or_path)
     with _quiet():
         try:
             model, info = auto_class.from_pretrained(
-                str(name_or_path),
-                revision=revision,
+                str(files.folder),
+                local_files_only=True,
                 dtype=dtype,
                 attn_implementation="eager",
                 use_safetensors=True,
@@ -152,24 +197,29 @@ def _from_pretrained(
             )
         except Exception as error:  # whatever the libraries raise, the cause is in the files
             if "ignore_mismatched_sizes" in str(error):
-                raise ModelError(_shape_conflict(auto_class, name_or_path, revision)) from error
-            hint = ""
-            if "safetensors" in str(error):
-                hint = (
-                    " Weights are only read as safetensors. To convert a pytorch_model.bin that you trust: load it "
-                    "once with torch.load(..., weights_only=True) and save it with model.save_pretrained()."
-                )
-            raise ModelError(f"cannot load {str(name_or_path)!r}: {cause(error)}{hint}") from error
-    return model, {**info, "warnings": warnings}
+                raise ModelError(_shape_conflict(auto_class, files)) from error
+            hint = f" {CONVERSION_HINT}" if "safetensors" in str(error) else ""
+            raise ModelError(f"cannot load {files.name!r}: {cause(error)}{hint}") from error
+    return model, info
 
 
-def _shape_conflict(auto_class: Any, name_or_path: str | Path, revision: str | None) -> str:
+def _shape_conflict(auto_class: Any, files: LoadedFiles) -> str:
     """What to say of weights that do not fit config.json; transformers writes their names into its log only."""
-    config = transformers.AutoConfig.from_pretrained(str(name_or_path), revision=revision, trust_remote_code=False)
+    folder = files.folder or Path()
+    config = transformers.AutoConfig.from_pretrained(str(folder), local_files_only=True, trust_remote_code=False)
     with torch.device("meta"):
         model = auto_class.from_config(config)
-    config_file = transformers.utils.cached_file(str(name_or_path), "config.json", revision=revision)
-    return f"{str(name_or_path)!r}: {shape_conflict(model, Path(config_file).parent)}"
+    return f"{files.name!r}: {shape_conflict(model, folder)}"
+
+
+def _with_unused(files: LoadedFiles, model: Any, info: dict[str, Any]) -> LoadedFiles:
+    """The record of the files with what the model has no place for.
+
+    Raises:
+        ModelError: the files lack weights of the model, or have those of further layers.
+    """
+    unused = check_loaded(files.name, model, info)
+    return replace(files, unused=unused, warnings=(*files.warnings, *unused.warnings()))
 
 
 def max_length(model: Any) -> int | None:
@@ -187,33 +237,27 @@ def max_length(model: Any) -> int | None:
     return limit
 
 
-def _check_folder(name_or_path: str | Path) -> list[str]:
-    """What a user should be told of a folder; a path that is none is refused as such, not as a malformed Hub id."""
+def _check_folder(name_or_path: str | Path) -> None:
+    """A path that is none should be told as such, not as a malformed Hub id."""
     name = str(name_or_path)
     looks_like_path = isinstance(name_or_path, Path) or name.startswith((".", "/", "~")) or name.endswith("/")
     if not Path(name).is_dir() and (looks_like_path or name.count("/") > 1):
         raise ModelError(f"there is no model folder {name!r}")
+    if Path(name).is_file():
+        raise ModelError(f"{name!r} is a file; give the folder that it is in")
     if Path(name).is_dir() and not (Path(name) / "config.json").is_file():
         raise ModelError(f"cannot load {name!r}: there is no config.json in that folder")
-    return check_checkpoint(name) if Path(name).is_dir() else []
-
-
-def _files(name_or_path: str | Path, model: Any, info: dict[str, Any]) -> LoadedFiles:
-    unused = check_loaded(str(name_or_path), model, info)
-    warnings = (*info["warnings"], *unused.warnings())
-    revision = getattr(model.config, "_commit_hash", None)
-    folder = Path(name_or_path)
-    if not folder.is_dir():
-        config = transformers.utils.cached_file(str(name_or_path), "config.json", revision=revision)
-        folder = Path(config).parent
-    sha256 = {f.name: file_sha256(f) for f in sorted(folder.glob("*.safetensors"))}
-    return LoadedFiles(revision, sha256, unused, warnings)
 
 
 class _quiet:  # noqa: N801
-    """Silences the loading bars and notes of transformers, and restores its settings."""
+    """Silences the loading bars and notes of transformers, and restores its settings.
+
+    It also keeps transformers from asking a service on the Hub to convert a checkpoint, which is done in public.
+    """
 
     def __enter__(self) -> None:
+        self._conversion = os.environ.get("DISABLE_SAFETENSORS_CONVERSION")
+        os.environ["DISABLE_SAFETENSORS_CONVERSION"] = "1"
         self._verbosity = transformers.utils.logging.get_verbosity()
         self._bars = transformers.utils.logging.is_progress_bar_enabled()
         self._hub_verbosity = huggingface_hub.logging.get_verbosity()
@@ -222,6 +266,10 @@ class _quiet:  # noqa: N801
         transformers.utils.logging.disable_progress_bar()
 
     def __exit__(self, *_: object) -> None:
+        if self._conversion is None:
+            os.environ.pop("DISABLE_SAFETENSORS_CONVERSION", None)
+        else:
+            os.environ["DISABLE_SAFETENSORS_CONVERSION"] = self._conversion
         transformers.utils.logging.set_verbosity(self._verbosity)
         huggingface_hub.logging.set_verbosity(self._hub_verbosity)
         if self._bars:

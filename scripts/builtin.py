@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from corpora_loaders.sample import SAMPLE_TREEBANK
+from scripts.errors import UsageError
 
 if TYPE_CHECKING:
     from extractors import Encoder
@@ -22,6 +23,16 @@ _DEMO_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db
 def corpus_path(name: str) -> str:
     """The path of a corpus; ``sample`` is the built-in treebank (a file of that name is ``./sample``)."""
     return str(SAMPLE_TREEBANK) if name == SAMPLE else name
+
+
+def check_revision(model: str, revision: str | None) -> None:
+    """Refuse a revision of a model that is not on the Hub.
+
+    Raises:
+        UsageError: it is one.
+    """
+    if revision is not None and (model == DEMO or Path(model).is_dir()):
+        raise UsageError(f"--revision is for models on the Hub, and {model!r} is not one")
 
 
 def load_encoder(name: str, *, revision: str | None = None, device: str = "cpu") -> Encoder:
@@ -56,11 +67,14 @@ def check_demo(files: LoadedFiles) -> None:
         raise ModelError(f"the demo model's weights have sha256 {found}, expected {_DEMO_SHA256}")
 
 
-def load_head(name: str, *, revision: str | None = None) -> Any | None:
-    """The same model with its masked-LM head, None if it has none; see `extractors.load_masked_lm`."""
+def load_head(encoder: Encoder) -> Any | None:
+    """The model that an encoder is of, from the same files, with its masked-LM head.
+
+    None if it has no such head, or was not loaded from files. See `extractors.load_masked_lm`.
+    """
     from extractors import load_masked_lm
 
-    return load_masked_lm(model_location(name), revision=revision)
+    return None if encoder.files.folder is None else load_masked_lm(encoder.files)
 
 
 def model_location(name: str) -> str | Path:

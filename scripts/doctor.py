@@ -8,8 +8,9 @@ from typing import Annotated
 
 from tyro.conf import arg
 
-from scripts.builtin import DEMO, SAMPLE, corpus_path, load_encoder
+from scripts.builtin import DEMO, SAMPLE, check_revision, corpus_path, load_encoder
 from scripts.errors import UsageError
+from scripts.record import describe_files, model_label
 from scripts.terminal import complain, say, say_json
 
 
@@ -43,11 +44,13 @@ class Doctor:
         """Do it; returns the exit status."""
         if self.sentences < 1:
             raise UsageError(f"--sentences must be at least 1, not {self.sentences}")
+        check_revision(self.model, self.revision)
         from corpora_loaders import load_treebank
         from extractors.doctor import examine
 
         treebank = load_treebank(corpus_path(self.corpus), limit=self.sentences)
         encoder = load_encoder(self.model, revision=self.revision, device=self.device)
+        name = model_label(encoder.name, encoder.files.revision, offline=encoder.files.offline)
         checks = []
         for check in examine(encoder, treebank):
             checks.append(check)
@@ -58,10 +61,11 @@ class Doctor:
         if self.json:
             from reports import to_json
 
-            record = {"model": encoder.name, "healthy": healthy, "checks": [asdict(c) for c in checks]}
+            source = describe_files(encoder.files)
+            record = {"model": encoder.name, **source, "healthy": healthy, "checks": [asdict(c) for c in checks]}
             say_json(to_json(record))
         elif healthy:
-            say(f"\n{encoder.name}: its attention maps can be used.")
+            say(f"\n{name}: its attention maps can be used.")
         else:
-            complain(f"{encoder.name}: do not trust its maps, see FAIL above.", 1)
+            complain(f"{name}: do not trust its maps, see FAIL above.", 1)
         return 0 if healthy else 1

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from safetensors import SafetensorError
 
 from corpora_loaders import CorpusError, load_vectors
 from extractors import ModelError, TransformerAttention, load_classifier
-from extractors.loading import load_tokenizer
+from extractors.loading import LoadedFiles, find_model, load_tokenizer
 from probes.classifiers import (
     FINE_TUNING,
     IMITATION,
@@ -27,6 +28,7 @@ from probes.classifiers import (
 from scripts.builtin import DEMO, DEMO_NAME, check_demo, model_location
 from scripts.errors import UsageError
 from scripts.labelled_data import Data, words_of
+from scripts.record import describe_files
 from storage.sealed import DamagedError
 
 if TYPE_CHECKING:
@@ -108,21 +110,26 @@ class Transformers:
         self.recipe = _changed(FINE_TUNING, options.epochs, options.learning_rate)
         self.imitation = _changed(FINE_TUNING, options.adversary_epochs, options.learning_rate)
         self.classes = None if data.train is None else data.train.classes
-        self.location = model_location(options.model or "")
+
+    @cached_property
+    def files(self) -> LoadedFiles:
+        """Where the model comes from, found once for all that are trained."""
+        files = find_model(model_location(self.options.model or ""), self.options.revision)
+        if self.options.model == DEMO:
+            check_demo(files)
+        return files
 
     def make(self, seed: int) -> TransformerAttention:
         """The model, its head drawn with the seed if it is new."""
         own = self.options
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            model, files = load_classifier(self.location, own.revision, labels=self.classes)
+            model, files = load_classifier(self.files, labels=self.classes)
             if own.finetune:  # also where the checkpoint has a head of this size
                 for child in model.children():
                     if child is not model.base_model:
                         child.apply(model._init_weights)
-        if own.model == DEMO:
-            check_demo(files)
-        name = DEMO_NAME if own.model == DEMO else Path(str(own.model)).name or str(own.model)
+        name = self._name()
         heads = own.chosen_heads()
         n_layers, n_heads = (getattr(model.config, f"num_{what}", 0) for what in ("hidden_layers", "attention_heads"))
         if own.layer is not None and own.layer > n_layers > 0:
@@ -132,7 +139,7 @@ class Transformers:
         try:
             return TransformerAttention(
                 model,
-                load_tokenizer(self.location, own.revision),
+                load_tokenizer(files),
                 layer=-1 if own.layer is None else own.layer - 1,
                 query=own.query,
                 heads=heads,
@@ -145,6 +152,12 @@ class Transformers:
             raise ModelError(str(error).replace("query='all'", "--query all")) from error
         except ValueError as error:
             raise UsageError(str(error)) from error
+
+    def _name(self) -> str:
+        if self.options.model == DEMO:
+            return DEMO_NAME
+        name = self.files.name
+        return name if self.files.endpoint else Path(name).name or name
 
     def identity(self, model: TransformerAttention) -> dict[str, Any]:
         """What the untrained model is made of."""
@@ -176,13 +189,9 @@ def describe_model(model: AttentionModel) -> dict[str, Any]:
     known: dict[str, Any] = {"weights_sha256": digest.hexdigest(), "classes": list(model.classes)}
     if isinstance(model, TransformerAttention):
         scope, shape = model.describe(), shape_of(model)
-        files = {
-            "revision": model.files.revision,
-            "files": model.files.sha256,
-            "unused_weights": asdict(model.files.unused),
-        }
         family = str(model.model.config.model_type)
-        return {"name": model.name, "family": family, "shape": shape, "scope": scope, **files, **known}
+        source = describe_files(model.files)
+        return {"name": model.name, "family": family, "shape": shape, "scope": scope, **source, **known}
     assert isinstance(model, AttentionClassifier)  # noqa: S101 there is no other
     config = model.config
     regularizer = f", {config['regularizer']}" if config["regularizer"] else ""
@@ -192,8 +201,7 @@ def describe_model(model: AttentionModel) -> dict[str, Any]:
         "shape": f"{config['attention']} attention, {config['size']} dimensions{regularizer}",
         "config": config,
         "vocabulary": len(model.vocabulary),
-        "revision": None,
-        "files": {},
+        **describe_files(LoadedFiles()),
         **known,
     }
 

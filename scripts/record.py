@@ -14,9 +14,11 @@ from scripts.builtin import DEMO
 if TYPE_CHECKING:
     from corpora_loaders import Corpus
     from extractors import Encoder, ExtractionLog
+    from extractors.loading import LoadedFiles
     from scripts.progress import Stages
 
 _MANY_UNKNOWN = 0.05
+_COMMIT_DIGITS = 12
 
 
 def describe_command(command: Any, arguments: Sequence[str], stages: Stages, **resolved: Any) -> dict[str, Any]:
@@ -48,9 +50,7 @@ def describe_model(encoder: Encoder) -> dict[str, Any]:
     return {
         "name": encoder.name,
         "family": encoder.family,
-        "revision": encoder.files.revision,
-        "files": encoder.files.sha256,
-        "unused_weights": asdict(encoder.files.unused),
+        **describe_files(encoder.files),
         "batching": encoder.batching,
         "weights_sha256": encoder.weights_sha256(),
         "shape": f"{encoder.n_layers} layers × {encoder.n_heads} heads",
@@ -61,6 +61,25 @@ def describe_model(encoder: Encoder) -> dict[str, Any]:
         "device": str(encoder.device),
         "tokenizer": {"class": type(encoder.tokenizer).__name__, "vocabulary": len(encoder.tokenizer)},
     }
+
+
+def describe_files(files: LoadedFiles) -> dict[str, Any]:
+    """Where a model comes from: of the Hub the commit, so that the same one can be asked for again."""
+    return {
+        "revision": files.revision,
+        "requested_revision": files.requested_revision,
+        "endpoint": files.endpoint,
+        "offline": files.offline,
+        "files": files.sha256,
+        "unused_weights": asdict(files.unused),
+    }
+
+
+def model_label(name: str, revision: str | None, *, offline: bool | None = None) -> str:
+    """What a model is called: its name, and of the Hub the beginning of the commit."""
+    if revision is None:
+        return name
+    return f"{name} @ {revision[:_COMMIT_DIGITS]}{' (from the cache, without the Hub)' if offline else ''}"
 
 
 def describe_corpus(corpus: Corpus) -> dict[str, Any]:
@@ -82,7 +101,7 @@ def closing_lines(run: dict[str, Any], out: Path) -> list[str]:
     skipped = len(sentences["skipped"])
     return [
         "",
-        f"{model['name']}, {model['shape']}",
+        f"{model_label(model['name'], model['revision'], offline=model.get('offline'))}, {model['shape']}",
         *(["The demo model's weights were verified by sha256."] if run["options"]["model"] == DEMO else []),
         f"{run['corpus']['unit'].capitalize()} read: {sentences['read']:,}, skipped: {skipped:,}"
         + (" (see the report)" if skipped else ""),

@@ -193,7 +193,7 @@ def prepare(job: Job) -> None:
         why = "this tokenizer has no mask token, and the loss is that of masked pieces"
     elif wanted != "hidden":
         with job.stages("load the masked-LM head"):
-            job.found["head"] = load_head(job.options.model, revision=job.options.revision)
+            job.found["head"] = load_head(encoder)
         if job.found["head"] is None:
             why = (
                 "this checkpoint has no masked-LM head, which the loss of the paper needs. --gradients hidden uses "

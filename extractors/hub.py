@@ -1,0 +1,281 @@
+"""Models from the Hugging Face Hub: one commit, only the files that are needed, each checked against its checksum."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import huggingface_hub
+from huggingface_hub import constants
+from huggingface_hub.errors import HFValidationError, HTTPError
+from huggingface_hub.utils import tqdm, validate_repo_id
+
+from extractors.errors import ModelError
+from extractors.hub_answers import NoAnswerError, asking, first_line, refusals, without_remarks, writing
+from extractors.hub_cache import discard, remember, sha256_if_intact
+
+CONVERSION_HINT = (
+    "Weights are only read as safetensors. To convert a pytorch_model.bin that you trust: load it once with "
+    "torch.load(..., weights_only=True) and save it with model.save_pretrained()."
+)
+
+_CONFIG = "config.json"
+_WEIGHTS = "model.safetensors"
+_INDEX = "model.safetensors.index.json"
+_TOKENIZER = re.compile(
+    r"tokenizer(\.\d[\d.]*)?\.json|tokenizer_config\.json|special_tokens_map\.json|added_tokens\.json|vocab\.txt"
+    r"|vocab\.json|merges\.txt|entity_vocab\.json|bpe\.codes|dict\.txt|prophetnet\.tokenizer|tokenizer\.model"
+    r"|spiece\.model|spm\.model|sentencepiece(\.bpe)?\.model|word_(shape|pronunciation)\.json"
+)
+"""Names that the tokenizers of transformers read."""
+
+_COMMIT = re.compile(r"[0-9a-f]{40}")
+_ENDPOINT = re.compile(r"https?://([\w.-]+|\[[0-9A-Fa-f:.]+\])(:\d+)?(/[^\s?#]*)?")
+
+
+@dataclass(frozen=True)
+class HubModel:
+    """The files of a model at one commit, in the cache of huggingface_hub.
+
+    Attributes:
+        name: the model's name on the Hub.
+        folder: where the files lie.
+        commit: which commit they are of.
+        revision: the branch, tag or commit that was asked for; None for the main branch.
+        endpoint: the address of the Hub.
+        sha256: the SHA-256 of each file with weights, by its name.
+        offline: whether the Hub was not asked or did not answer, so that the commit is that of an earlier run.
+    """
+
+    name: str
+    folder: Path
+    commit: str
+    revision: str | None
+    endpoint: str
+    sha256: dict[str, str]
+    offline: bool
+
+
+class _LackingError(Exception):
+    """A file that a model needs is not there; its argument is the file's name."""
+
+
+def hub_model(name: str, revision: str | None = None) -> HubModel:
+    """Find one commit of a model on the Hub, fetch what is not in the cache of it, and check all of it.
+
+    The name is resolved to a commit once, so that the tokenizer and every form of the model are of the same commit.
+    Only the configuration, the files of the tokenizer and the weights as safetensors are fetched. Where the Hub does
+    not answer a single request within `huggingface_hub.constants.HF_HUB_ETAG_TIMEOUT` seconds (10 unless the
+    environment says otherwise), or ``HF_HUB_OFFLINE`` is set, the cache is used as an earlier run left it.
+
+    The cache names a file by its checksum: SHA-256 for large files, git's SHA-1 for others. Every file is compared with
+    its name each time, because huggingface_hub itself only compares the size; this takes about a second for 400 MB. A
+    damaged file is fetched again; offline it is refused. Where the cache holds no links (``HF_HUB_DISABLE_SYMLINKS``)
+    the checksums are those that the Hub gives, and offline there is nothing to compare with.
+
+    Args:
+        name: such as ``google-bert/bert-base-uncased``.
+        revision: a branch, tag or commit; None for the main branch.
+
+    Raises:
+        ModelError: there is no such model or revision, it may not be read, has no weights as safetensors, or could not
+            be fetched intact; or the Hub does not answer and the model is not in the cache.
+    """
+    _check_request(name, revision)
+    with without_remarks():
+        if constants.is_offline_mode():
+            return _from_cache(name, revision, "HF_HUB_OFFLINE is set")
+        try:
+            return _from_hub(name, revision)
+        except NoAnswerError as silence:
+            return _from_cache(name, revision, f"{constants.ENDPOINT} does not answer ({silence})")
+
+
+def shard_names(index: Path) -> list[str]:
+    """The files that an index of sharded weights names, each a safetensors file beside the index.
+
+    Raises:
+        ModelError: the index cannot be read, or names anything else.
+    """
+    try:
+        names = set(json.loads(index.read_text("utf-8"))["weight_map"].values())
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise ModelError(f"{index.name} is not an index of weights") from error
+    for name in names:
+        if not isinstance(name, str) or not name.endswith(".safetensors") or re.search(r"[/\\\0]", name):
+            raise ModelError(f"{index.name} names {name!r}, which is not a safetensors file in the model's folder")
+    if not names:
+        raise ModelError(f"{index.name} names no file with weights")
+    return sorted(names)
+
+
+def _check_request(name: str, revision: str | None) -> None:
+    """Refuse names, revisions and addresses that no Hub has.
+
+    Raises:
+        ModelError: it is one.
+    """
+    try:
+        validate_repo_id(name)
+    except HFValidationError as error:
+        raise ModelError(
+            f"{name!r} is neither a model folder nor a name on the Hub, such as google-bert/bert-base-uncased"
+        ) from error
+    # Git forbids such names. The revision becomes part of a path in the cache, which it must not lead out of.
+    if revision is not None and (
+        not revision.strip() or not revision.isprintable() or ".." in revision or revision.startswith("/")
+    ):
+        raise ModelError(f"{name!r} has no branch, tag or commit {revision!r}")
+    if constants.is_offline_mode():
+        return
+    try:
+        if not _ENDPOINT.fullmatch(constants.ENDPOINT):
+            raise ValueError
+        _ = urlsplit(constants.ENDPOINT).port
+    except ValueError:
+        raise ModelError(
+            f"HF_ENDPOINT is not the address of a Hub, such as https://huggingface.co: {constants.ENDPOINT!r}"
+        ) from None
+
+
+def _from_hub(name: str, revision: str | None) -> HubModel:
+    """The model as the Hub has it.
+
+    Raises:
+        ModelError: as `hub_model`.
+        NoAnswerError: the Hub does not answer.
+    """
+    with asking(name, revision):
+        info = huggingface_hub.HfApi(endpoint=constants.ENDPOINT).model_info(
+            name, revision=revision, timeout=constants.HF_HUB_ETAG_TIMEOUT, files_metadata=True
+        )
+        if not isinstance(info.sha, str) or not _COMMIT.fullmatch(info.sha) or info.siblings is None:
+            raise NoAnswerError("what it says is not what a Hub says")
+        commit = info.sha
+        checksums = {file.rfilename: file.lfs["sha256"] if file.lfs else file.blob_id for file in info.siblings}
+    answers = False
+
+    def get(file: str) -> tuple[Path, str]:
+        nonlocal answers
+        cached = huggingface_hub.try_to_load_from_cache(name, file, revision=commit)
+        if isinstance(cached, str):
+            if sha256 := sha256_if_intact(Path(cached), checksums[file]):
+                return Path(cached), sha256
+            with writing():
+                discard(Path(cached))
+        if not answers:  # huggingface_hub would try for minutes
+            with asking(name, revision):
+                address = huggingface_hub.hf_hub_url(name, file, revision=commit, endpoint=constants.ENDPOINT)
+                huggingface_hub.get_hf_file_metadata(address, timeout=constants.HF_HUB_ETAG_TIMEOUT)
+            answers = True
+        path = _download(name, revision, commit, file)
+        if sha256 := sha256_if_intact(path, checksums[file]):
+            return path, sha256
+        with writing():
+            discard(path)
+        raise ModelError(f"{name!r}: {file} was damaged on the way; it was thrown away, try again")
+
+    try:
+        folder, sha256 = _collect(checksums, get)
+    except _LackingError as lacking:
+        without_weights = lacking.args == (_WEIGHTS,)
+        what = f"weights as safetensors. {CONVERSION_HINT}" if without_weights else str(lacking)
+        raise ModelError(f"{name!r} at {commit} has no {what}") from None
+    remember(folder, revision or constants.DEFAULT_REVISION, commit)
+    return HubModel(name, folder, commit, revision, constants.ENDPOINT, sha256, offline=False)
+
+
+def _from_cache(name: str, revision: str | None, why: str) -> HubModel:
+    """The model as an earlier run left it in the cache.
+
+    Raises:
+        ModelError: it is not there, not complete, or damaged.
+    """
+    what, cache = f"{name!r} ({revision or constants.DEFAULT_REVISION})", constants.HF_HUB_CACHE
+    config = huggingface_hub.try_to_load_from_cache(name, _CONFIG, revision=revision)
+    if not isinstance(config, str):
+        raise ModelError(f"{why}, and {what} is not in the cache {cache}")
+    folder = Path(config).parent
+
+    def get(file: str) -> tuple[Path, str]:
+        if sha256 := sha256_if_intact(folder / file, None):
+            return folder / file, sha256
+        raise ModelError(f"{why}, and {file} of {what} in the cache {cache} is damaged")
+
+    try:
+        _, sha256 = _collect({path.name for path in folder.iterdir() if path.is_file()}, get)
+    except _LackingError as lacking:
+        raise ModelError(f"{why}, and {lacking} of {what} is not in the cache {cache}") from None
+    return HubModel(name, folder, folder.name, revision, constants.ENDPOINT, sha256, offline=True)
+
+
+def _collect(there: Collection[str], get: Callable[[str], tuple[Path, str]]) -> tuple[Path, dict[str, str]]:
+    """Get all files of a model that are needed, the weights last, so that a folder with weights is complete.
+
+    Args:
+        there: names of the files that there are.
+        get: makes sure that a file is in the folder and intact; gives its path and SHA-256.
+
+    Returns:
+        the folder, and the SHA-256 of the files with weights.
+
+    Raises:
+        _LackingError: there is no configuration or are no weights as safetensors.
+        ModelError: the index of the weights is none.
+    """
+    sharded = _WEIGHTS not in there
+    if sharded and _INDEX not in there:
+        raise _LackingError(_WEIGHTS)
+    if _CONFIG not in there:
+        raise _LackingError(_CONFIG)
+    folder = get(_CONFIG)[0].parent
+    for file in sorted(filter(_TOKENIZER.fullmatch, there)):
+        get(file)
+    weights = shard_names(get(_INDEX)[0]) if sharded else [_WEIGHTS]
+    for file in weights:
+        if file not in there:
+            raise _LackingError(file)
+    return folder, {file: get(file)[1] for file in weights}
+
+
+def _download(name: str, revision: str | None, commit: str, file: str) -> Path:
+    """Fetch one file into the cache.
+
+    Raises:
+        ModelError: it did not come, or cannot be written.
+    """
+    bars: list[Any] = []
+
+    class Bar(tqdm):  # type: ignore[misc] # without stubs
+        """Shows how much was received, on a terminal, and counts it everywhere."""
+
+        def __init__(self, *args: Any, **options: Any) -> None:
+            super().__init__(*args, **options)
+            self.expected, self.received = options.get("total"), 0
+            bars.append(self)
+
+        def update(self, n: float | None = 1) -> bool | None:
+            self.received += int(n or 0)
+            return bool(super().update(n))
+
+    try:
+        with writing(), refusals(name, revision):
+            return Path(
+                huggingface_hub.hf_hub_download(
+                    name, file, revision=commit, endpoint=constants.ENDPOINT, tqdm_class=Bar
+                )
+            )
+    except (HTTPError, OSError, RuntimeError) as error:
+        if isinstance(error, ModelError):
+            raise
+        why = first_line(error)
+        if bars:
+            in_last_part = re.search(r"received (\d+) bytes", why)  # which was cut, and so was not counted
+            received = bars[0].received + int(in_last_part[1] if in_last_part else 0)
+            why = f"received {received:,} of {bars[0].expected or 0:,} bytes"
+        raise ModelError(f"{name!r}: {file} could not be fetched: {why}; the same command goes on") from error

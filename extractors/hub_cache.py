@@ -1,0 +1,53 @@
+"""Files in the cache of huggingface_hub, where the name of a file is its checksum."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from contextlib import suppress
+from pathlib import Path
+
+from corpora_loaders.lines import file_sha256
+from extractors.replacing import replacing
+
+
+def sha256_if_intact(path: Path, checksum: str | None) -> str | None:
+    """The SHA-256 of a file in the cache; None if it is not the file that its checksum says it is.
+
+    Args:
+        path: the file, usually a link to one that has its checksum as its name.
+        checksum: what to compare a file with that is no link, if known.
+    """
+    sha256 = file_sha256(path)
+    # Not `resolve`: the file that is named by its checksum may itself be a link into a store with names of its own.
+    expected = path.readlink().name if path.is_symlink() else checksum or ""
+    actual = expected
+    if re.fullmatch(r"[0-9a-f]{64}", expected):
+        actual = sha256
+    elif re.fullmatch(r"[0-9a-f]{40}", expected):
+        content = path.read_bytes()
+        actual = hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
+    return sha256 if actual == expected else None
+
+
+def discard(path: Path) -> None:
+    """Remove a file from the cache, with all that it links to."""
+    while path.is_symlink():
+        target = path.parent / path.readlink()
+        path.unlink()
+        path = target
+    path.unlink(missing_ok=True)
+
+
+def remember(folder: Path, revision: str, commit: str) -> None:
+    """Write down which commit a branch or tag means, where huggingface_hub looks for it without the Hub.
+
+    huggingface_hub does so before a file is fetched. Here it is done when all are there, so that what is found without
+    the Hub is complete.
+    """
+    reference = folder.parents[1] / "refs" / revision
+    with suppress(OSError):  # a cache that cannot be written serves this run all the same
+        if revision != commit and not (reference.is_file() and reference.read_text() == commit):
+            reference.parent.mkdir(parents=True, exist_ok=True)
+            with replacing(reference) as partial:
+                partial.write_text(commit)
