@@ -11,7 +11,7 @@ from tyro.conf import arg
 
 from corpora_loaders import Corpus, PlainText
 from scripts import clusters, coreference, dependency, norms, surface
-from scripts.builtin import DEMO, SAMPLE, load_encoder
+from scripts.builtin import DEMO, SAMPLE, check_revision, load_encoder
 from scripts.closing import print_results
 from scripts.clusters import ClustersOptions
 from scripts.control import ControlOptions
@@ -196,6 +196,7 @@ class Analyze:
 
     def _check(self) -> None:
         """Refuse impossible options before anything slow happens."""
+        check_revision(self.model, self.revision)
         check_corpus(self)
         chosen, default = self.chosen(), Analyze()
         for option, readers in _READ_BY.items():

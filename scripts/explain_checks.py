@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from corpora_loaders import CorpusError
 from corpora_loaders.lines import WHOLE_NUMBER
-from scripts.builtin import DEMO
+from scripts.builtin import check_revision
 from scripts.errors import UsageError
 from scripts.options import check_seed
 
@@ -99,8 +99,8 @@ def _check_kind(options: Explain) -> None:
         raise UsageError(
             f"{folder} is a results folder; its model is {folder}/classifier.safetensors or {folder}/model"
         )
-    if options.revision and (options.model == DEMO or Path(options.model or "").is_dir()):
-        raise UsageError("--revision is for models on the Hub")
+    if options.model is not None:
+        check_revision(options.model, options.revision)
     if saved and options.finetune:
         raise UsageError("--finetune is for transformers, not for a saved classifier")
     for name in transformer if options.model is None or saved else ():

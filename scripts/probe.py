@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 from tyro.conf import arg
 
 from corpora_loaders import CorpusError
-from scripts.builtin import DEMO, SAMPLE, corpus_path
+from scripts.builtin import DEMO, SAMPLE, check_revision, corpus_path
 from scripts.closing import print_results
 from scripts.control import copies_of
 from scripts.errors import UsageError
@@ -194,6 +194,7 @@ class Probe:
 
     def _check(self) -> None:
         """Refuse impossible options before anything slow happens."""
+        check_revision(self.model, self.revision)
         for name in ("train", "dev", "test"):
             if getattr(self, name) == ():
                 raise UsageError(f"--{name} needs at least one file")
