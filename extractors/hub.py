@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from huggingface_hub.errors import HFValidationError, HTTPError
 from huggingface_hub.utils import tqdm, validate_repo_id
 
 from extractors.errors import ModelError
-from extractors.hub_answers import NoAnswerError, asking, first_line, refusals, without_remarks, writing
+from extractors.hub_answers import NoAnswerError, asking, first_line, refusals, using_cache, without_remarks
 from extractors.hub_cache import discard, remember, sha256_if_intact
 
 CONVERSION_HINT = (
@@ -34,6 +35,7 @@ _TOKENIZER = re.compile(
 )
 """Names that the tokenizers of transformers read."""
 
+_STRANGE = "what it says is not what a Hub says"
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _ENDPOINT = re.compile(r"https?://([\w.-]+|\[[0-9A-Fa-f:.]+\])(:\d+)?(/[^\s?#]*)?")
 
@@ -48,7 +50,7 @@ class HubModel:
         commit: which commit they are of.
         revision: the branch, tag or commit that was asked for; None for the main branch.
         endpoint: the address of the Hub.
-        sha256: the SHA-256 of each file with weights, by its name.
+        checked: the SHA-256 of each file with weights, by its name.
         offline: whether the Hub was not asked or did not answer, so that the commit is that of an earlier run.
     """
 
@@ -57,7 +59,7 @@ class HubModel:
     commit: str
     revision: str | None
     endpoint: str
-    sha256: dict[str, str]
+    checked: dict[str, str]
     offline: bool
 
 
@@ -87,7 +89,7 @@ def hub_model(name: str, revision: str | None = None) -> HubModel:
             be fetched intact; or the Hub does not answer and the model is not in the cache.
     """
     _check_request(name, revision)
-    with without_remarks():
+    with without_remarks(), using_cache():
         if constants.is_offline_mode():
             return _from_cache(name, revision, "HF_HUB_OFFLINE is set")
         try:
@@ -155,39 +157,35 @@ def _from_hub(name: str, revision: str | None) -> HubModel:
             name, revision=revision, timeout=constants.HF_HUB_ETAG_TIMEOUT, files_metadata=True
         )
         if not isinstance(info.sha, str) or not _COMMIT.fullmatch(info.sha) or info.siblings is None:
-            raise NoAnswerError("what it says is not what a Hub says")
+            raise NoAnswerError(_STRANGE)
         commit = info.sha
         checksums = {file.rfilename: file.lfs["sha256"] if file.lfs else file.blob_id for file in info.siblings}
-    answers = False
 
     def get(file: str) -> tuple[Path, str]:
-        nonlocal answers
         cached = huggingface_hub.try_to_load_from_cache(name, file, revision=commit)
         if isinstance(cached, str):
             if sha256 := sha256_if_intact(Path(cached), checksums[file]):
                 return Path(cached), sha256
-            with writing():
-                discard(Path(cached))
-        if not answers:  # huggingface_hub would try for minutes
-            with asking(name, revision):
-                address = huggingface_hub.hf_hub_url(name, file, revision=commit, endpoint=constants.ENDPOINT)
-                huggingface_hub.get_hf_file_metadata(address, timeout=constants.HF_HUB_ETAG_TIMEOUT)
-            answers = True
+            discard(Path(cached))
+        with asking(name, revision):  # once: `hf_hub_download` would go on asking for minutes
+            address = huggingface_hub.hf_hub_url(name, file, revision=commit, endpoint=constants.ENDPOINT)
+            about = huggingface_hub.get_hf_file_metadata(address, timeout=constants.HF_HUB_ETAG_TIMEOUT)
+            if about.commit_hash != commit:
+                raise NoAnswerError(_STRANGE)
         path = _download(name, revision, commit, file)
         if sha256 := sha256_if_intact(path, checksums[file]):
             return path, sha256
-        with writing():
-            discard(path)
+        discard(path)
         raise ModelError(f"{name!r}: {file} was damaged on the way; it was thrown away, try again")
 
     try:
-        folder, sha256 = _collect(checksums, get)
+        folder, checked = _collect(checksums, get)
     except _LackingError as lacking:
         without_weights = lacking.args == (_WEIGHTS,)
         what = f"weights as safetensors. {CONVERSION_HINT}" if without_weights else str(lacking)
         raise ModelError(f"{name!r} at {commit} has no {what}") from None
     remember(folder, revision or constants.DEFAULT_REVISION, commit)
-    return HubModel(name, folder, commit, revision, constants.ENDPOINT, sha256, offline=False)
+    return HubModel(name, folder, commit, revision, constants.ENDPOINT, checked, offline=False)
 
 
 def _from_cache(name: str, revision: str | None, why: str) -> HubModel:
@@ -197,7 +195,9 @@ def _from_cache(name: str, revision: str | None, why: str) -> HubModel:
         ModelError: it is not there, not complete, or damaged.
     """
     what, cache = f"{name!r} ({revision or constants.DEFAULT_REVISION})", constants.HF_HUB_CACHE
-    config = huggingface_hub.try_to_load_from_cache(name, _CONFIG, revision=revision)
+    config = None
+    with suppress(UnicodeDecodeError):  # of what a branch or tag stands for
+        config = huggingface_hub.try_to_load_from_cache(name, _CONFIG, revision=revision)
     if not isinstance(config, str):
         raise ModelError(f"{why}, and {what} is not in the cache {cache}")
     folder = Path(config).parent
@@ -208,10 +208,10 @@ def _from_cache(name: str, revision: str | None, why: str) -> HubModel:
         raise ModelError(f"{why}, and {file} of {what} in the cache {cache} is damaged")
 
     try:
-        _, sha256 = _collect({path.name for path in folder.iterdir() if path.is_file()}, get)
+        _, checked = _collect({path.name for path in folder.iterdir() if path.is_file()}, get)
     except _LackingError as lacking:
         raise ModelError(f"{why}, and {lacking} of {what} is not in the cache {cache}") from None
-    return HubModel(name, folder, folder.name, revision, constants.ENDPOINT, sha256, offline=True)
+    return HubModel(name, folder, folder.name, revision, constants.ENDPOINT, checked, offline=True)
 
 
 def _collect(there: Collection[str], get: Callable[[str], tuple[Path, str]]) -> tuple[Path, dict[str, str]]:
@@ -264,7 +264,7 @@ def _download(name: str, revision: str | None, commit: str, file: str) -> Path:
             return bool(super().update(n))
 
     try:
-        with writing(), refusals(name, revision):
+        with using_cache(), refusals(name, revision):
             return Path(
                 huggingface_hub.hf_hub_download(
                     name, file, revision=commit, endpoint=constants.ENDPOINT, tqdm_class=Bar

@@ -72,18 +72,19 @@ def refusals(name: str, revision: str | None) -> Iterator[None]:
 
 
 @contextmanager
-def writing() -> Iterator[None]:
-    """Name the cache where it cannot be written.
+def using_cache() -> Iterator[None]:
+    """Name the cache where it cannot be read or written.
 
     Raises:
-        ModelError: so it is. Other errors are passed on.
+        ModelError: it cannot be. Other errors are passed on.
     """
     try:
         yield
     except OSError as error:
         if isinstance(error, HTTPError | ConnectionError | TimeoutError) or error.errno is None:
             raise
-        cache = f"cannot write into the cache {constants.HF_HUB_CACHE} ({error.strerror})"
+        file = f": {error.filename}" if error.filename else ""
+        cache = f"cannot use the cache {constants.HF_HUB_CACHE} ({error.strerror}{file})"
         raise ModelError(f"{cache}; set HF_HOME to another folder") from error
 
 

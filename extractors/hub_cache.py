@@ -47,7 +47,7 @@ def remember(folder: Path, revision: str, commit: str) -> None:
     """
     reference = folder.parents[1] / "refs" / revision
     with suppress(OSError):  # a cache that cannot be written serves this run all the same
-        if revision != commit and not (reference.is_file() and reference.read_text() == commit):
+        if revision != commit and not (reference.is_file() and reference.read_bytes() == commit.encode()):
             reference.parent.mkdir(parents=True, exist_ok=True)
             with replacing(reference) as partial:
                 partial.write_text(commit)

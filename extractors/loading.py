@@ -26,7 +26,7 @@ class LoadedFiles:
     Attributes:
         revision: the commit on the Hub, None for a local folder.
         sha256: SHA-256 of each safetensors file by its name.
-        requested_revision: the branch, tag or commit that was asked for, if one was.
+        requested: the branch, tag or commit that was asked for, if one was.
         endpoint: the address of the Hub, None for a local folder.
         offline: whether the Hub was not asked or did not answer; None for a local folder.
         folder: where the files lie; None for a model that was not loaded from any.
@@ -37,7 +37,7 @@ class LoadedFiles:
 
     revision: str | None = None
     sha256: dict[str, str] = field(default_factory=dict)
-    requested_revision: str | None = None
+    requested: str | None = None
     endpoint: str | None = None
     offline: bool | None = None
     folder: Path | None = None
@@ -69,7 +69,7 @@ def find_model(location: Location, revision: str | None = None) -> LoadedFiles:
     model = hub_model(str(location), revision)
     return LoadedFiles(
         model.commit,
-        model.sha256,
+        model.checked,
         model.revision,
         model.endpoint,
         model.offline,

@@ -67,7 +67,7 @@ def describe_files(files: LoadedFiles) -> dict[str, Any]:
     """Where a model comes from: of the Hub the commit, so that the same one can be asked for again."""
     return {
         "revision": files.revision,
-        "requested_revision": files.requested_revision,
+        "requested_revision": files.requested,
         "endpoint": files.endpoint,
         "offline": files.offline,
         "files": files.sha256,
