@@ -163,15 +163,15 @@ def _from_hub(name: str, revision: str | None) -> HubModel:
 
     def get(file: str) -> tuple[Path, str]:
         cached = huggingface_hub.try_to_load_from_cache(name, file, revision=commit)
-        if isinstance(cached, str):
-            if sha256 := sha256_if_intact(Path(cached), checksums[file]):
-                return Path(cached), sha256
-            discard(Path(cached))
+        if isinstance(cached, str) and (sha256 := sha256_if_intact(Path(cached), checksums[file])):
+            return Path(cached), sha256
         with asking(name, revision):  # once: `hf_hub_download` would go on asking for minutes
             address = huggingface_hub.hf_hub_url(name, file, revision=commit, endpoint=constants.ENDPOINT)
             about = huggingface_hub.get_hf_file_metadata(address, timeout=constants.HF_HUB_ETAG_TIMEOUT)
             if about.commit_hash != commit:
                 raise NoAnswerError(_STRANGE)
+        if isinstance(cached, str):  # it is damaged
+            discard(Path(cached))
         path = _download(name, revision, commit, file)
         if sha256 := sha256_if_intact(path, checksums[file]):
             return path, sha256
