@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from corpora_loaders.lines import file_sha256
-from extractors.replacing import replacing
+from storage.durable import StorageError, write_durably
 
 
 def sha256_if_intact(path: Path, checksum: str | None) -> str | None:
@@ -46,8 +46,6 @@ def remember(folder: Path, revision: str, commit: str) -> None:
     the Hub is complete.
     """
     reference = folder.parents[1] / "refs" / revision
-    with suppress(OSError):  # a cache that cannot be written serves this run all the same
+    with suppress(OSError, StorageError):  # a cache that cannot be written serves this run all the same
         if revision != commit and not (reference.is_file() and reference.read_bytes() == commit.encode()):
-            reference.parent.mkdir(parents=True, exist_ok=True)
-            with replacing(reference) as partial:
-                partial.write_text(commit)
+            write_durably(reference, commit.encode())
