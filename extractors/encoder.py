@@ -224,9 +224,14 @@ class Encoder:
         return control
 
     def weights_sha256(self) -> str:
-        """SHA-256 over names, shapes, types and bytes of all weights, independent of how they were stored."""
+        """SHA-256 over names, shapes, types and bytes of all weights, independent of how they were stored.
+
+        Weights that the files lack, such as a pooler's, are random numbers in every run and are left out.
+        """
         digest = hashlib.sha256()
         for key, tensor in sorted(self.model.state_dict().items()):
+            if key in self.files.untrained:
+                continue
             digest.update(f"{key} {tuple(tensor.shape)} {tensor.dtype}\n".encode())
             digest.update(tensor.detach().cpu().reshape(-1).contiguous().view(torch.uint8).numpy())
         return digest.hexdigest()

@@ -32,6 +32,7 @@ class LoadedFiles:
         folder: where the files lie; None for a model that was not loaded from any.
         name: the model's name on the Hub, or its folder as it was given.
         unused: tensors of the files that the model has no place for.
+        untrained: weights of the model that the files lack and no map depends on, such as a pooler's: random numbers.
         warnings: what a user should be told before the numbers, a sentence each.
     """
 
@@ -43,6 +44,7 @@ class LoadedFiles:
     folder: Path | None = None
     name: str = ""
     unused: UnusedWeights = field(default_factory=UnusedWeights)
+    untrained: frozenset[str] = frozenset()
     warnings: tuple[str, ...] = ()
 
 
@@ -219,7 +221,8 @@ def _with_unused(files: LoadedFiles, model: Any, info: dict[str, Any]) -> Loaded
         ModelError: the files lack weights of the model, or have those of further layers.
     """
     unused = check_loaded(files.name, model, info)
-    return replace(files, unused=unused, warnings=(*files.warnings, *unused.warnings()))
+    missing = frozenset(info["missing_keys"])
+    return replace(files, unused=unused, untrained=missing, warnings=(*files.warnings, *unused.warnings()))
 
 
 def max_length(model: Any) -> int | None:

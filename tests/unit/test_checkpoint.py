@@ -340,3 +340,14 @@ def test_a_head_that_is_not_finite_is_an_error(tmp_path):
 def test_a_good_folder_has_nothing_to_tell(folder):
     assert check_checkpoint(folder) == []
     assert Encoder.from_pretrained(folder).warnings == []
+
+
+def test_a_pooler_that_was_never_trained_is_no_part_of_the_checksum(tmp_path):
+    save(tmp_path, auto_class=transformers.AutoModelForMaskedLM)
+    first, second = Encoder.from_pretrained(tmp_path), Encoder.from_pretrained(tmp_path)
+    poolers = [encoder.model.pooler.dense.weight for encoder in (first, second)]
+    assert not torch.equal(*poolers)  # random numbers, since a masked-LM checkpoint has no pooler
+    assert first.weights_sha256() == second.weights_sha256()
+    with torch.no_grad():
+        first.model.embeddings.word_embeddings.weight[3, 0] += 1
+    assert first.weights_sha256() != second.weights_sha256()
