@@ -10,12 +10,10 @@ from jaxtyping import Float
 from scipy.stats import kendalltau
 from torch import Tensor
 
-from analyses.explanation.batch import Column, Rows, TextBatch
+from analyses.explanation.batch import Column, Rows, TextBatch, read
 from analyses.explanation.measures import tvd
+from analyses.explanation.ties import GRADIENTS, LEFT_OUT, WEIGHTS, levels
 from extractors.attention_model import AttentionModel, Words, drop, probabilities
-
-ROUNDING = 1e-6
-"""Share of the largest score below which differences are rounding."""
 
 SIGNIFICANT = 0.05
 """Two-sided p up to which a τ counts as significant."""
@@ -24,46 +22,45 @@ SIGNIFICANT = 0.05
 def correlation(batch: TextBatch) -> Rows:
     """Kendall's τ-b between attention and other measures, and between these.
 
+    Every text is read by itself here, as its last digits depend on what else is in a batch, and a τ can depend on last
+    digits: the same text has the same τ in every company. What only noise keeps apart is a tie, see
+    `analyses.explanation.ties`.
+
+    Args:
+        batch: the texts.
+
     Returns:
         ``tau_*`` and ``p_*`` for attention with ``gradient``, ``loo`` (leave one out) and ``random`` (scores drawn at
         random: the floor), and ``gradient_loo`` for these two with one another. NaN where τ is not defined: a text of
         fewer than two words, or the same score for all words.
     """
-    gradients = gradient_importance(batch.model, batch.texts)
-    left_out = leave_one_out(batch.model, batch.texts, batch.probabilities)
-    rows: Rows = {}
-    scores = [score[: len(text)].double().numpy() for score, text in zip(batch.scores, batch.texts, strict=True)]
-    gradient = [row[: len(text)].double().numpy() for row, text in zip(gradients, batch.texts, strict=True)]
+    attention, gradient, left_out = [], [], []
+    for text in batch.texts:
+        alone = read(batch.model, ("",), (text,), batch.seed)
+        words = slice(len(text))
+        (loo,) = leave_one_out(batch.model, (text,), alone.probabilities)
+        attention.append(levels(alone.scores[0, words].double().numpy(), WEIGHTS))
+        gradient.append(levels(gradient_importance(batch.model, (text,))[0, words].numpy(), GRADIENTS))
+        left_out.append(levels(loo, LEFT_OUT))
     random = [batch.generator(i, "correlation").random(len(text)) for i, text in enumerate(batch.texts)]
-    for name, one, other in (
-        ("gradient", scores, gradient),
-        ("loo", scores, left_out),
+    rows: Rows = {}
+    for name, first, second in (
+        ("gradient", attention, gradient),
+        ("loo", attention, left_out),
         ("gradient_loo", gradient, left_out),
-        ("random", scores, random),
+        ("random", attention, random),
     ):
-        rows[f"tau_{name}"], rows[f"p_{name}"] = kendall(one, other)
+        rows[f"tau_{name}"], rows[f"p_{name}"] = kendall(first, second)
     return rows
 
 
 def kendall(first: Sequence[Column], second: Sequence[Column]) -> tuple[Column, Column]:
-    """τ-b and its two-sided p of each pair; NaN where it is not defined."""
-    found = np.full((2, len(first)), np.nan)
-    for place, (one, other) in enumerate(zip(first, second, strict=True)):
-        one, other = levels(one), levels(other)
-        if len(one) > 1 and np.ptp(one) > 0 and np.ptp(other) > 0:
-            found[:, place] = kendalltau(one, other)
-    return found[0], found[1]
-
-
-def levels(scores: Column) -> Column:
-    """Ranks of scores; those that differ by less than rounding can tell are tied."""
-    if not len(scores):
-        return scores
-    order = np.argsort(scores, kind="stable")
-    gaps = np.diff(scores[order], prepend=scores[order[:1]])
-    ranks = np.empty(len(scores))
-    ranks[order] = np.cumsum(gaps > ROUNDING * np.abs(scores).max())
-    return ranks
+    """τ-b and its two-sided p of each pair; NaN where it is not defined. Only equal numbers are ties."""
+    result = np.full((2, len(first)), np.nan)
+    for i, (scores, others) in enumerate(zip(first, second, strict=True)):
+        if len(scores) > 1 and np.ptp(scores) > 0 and np.ptp(others) > 0:
+            result[:, i] = kendalltau(scores, others)
+    return result[0], result[1]
 
 
 def gradient_importance(model: AttentionModel, texts: Sequence[Words]) -> Float[Tensor, "batch n"]:
