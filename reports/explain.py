@@ -38,11 +38,11 @@ from reports.tables import write_csv
 _GROUPS: dict[str, tuple[str, ...]] = {
     "uniform": ("correct", "uniform_retrained_correct", "uniform_tvd", "uniform_jsd", "uniform_flip"),
     "correlation": ("tau_gradient", "tau_loo", "tau_gradient_loo", "tau_random"),
-    "permutation": ("permutation_tvd", "permutation_jsd", "permutation_flip"),
-    "adversarial": ("exact_jsd", "adversarial_jsd", "adversarial_tvd", "ceiling_jsd"),
-    "seeds": ("seed_jsd", "seed_tvd"),
+    "permutation": ("permutation_tvd", "permutation_mean_tvd", "permutation_jsd", "permutation_flip"),
+    "adversarial": ("exact_jsd", "adversarial_jsd", "adversarial_tvd", "ceiling_jsd", "permutation_jsd"),
+    "seeds": ("seed_jsd", "seed_shuffled_jsd", "seed_tvd", "seed_mean_tvd", "permutation_mean_tvd"),
     "guided": tuple(name for name in MEASURES if name.startswith("guided_")),
-    "imitation": ("imitation_jsd", "imitation_tvd", "imitation_same_jsd"),
+    "imitation": ("imitation_jsd", "imitation_tvd", "imitation_same_jsd", "imitation_same_shuffled_jsd"),
     "erasure": tuple(f"single_{name}_{part}" for name in BEST for part in ("difference", "top_flip", "random_flip")),
     "removal": (
         *(f"removal_{name}{part}" for part in ("", "_never") for name in ORDERS),
@@ -54,8 +54,12 @@ _GROUPS: dict[str, tuple[str, ...]] = {
 }
 """Measures of each part of the page."""
 
+_SHARED = {"correct", "permutation_jsd", "permutation_mean_tvd"}
+"""Measures that more than one part shows: they are no sign that a test was chosen."""
+
 _FLOORS = {
-    *("uniform_retrained_correct", "guided_uniform_correct", "tau_gradient_loo", "permutation_jsd", "epsilon"),
+    *("uniform_retrained_correct", "guided_uniform_correct", "tau_gradient_loo", "tau_random", "epsilon"),
+    *("permutation_jsd", "seed_shuffled_jsd", "seed_mean_tvd", "imitation_same_shuffled_jsd"),
     *("single_attention_random_flip", "removal_random", "removal_attention_gradient", "random_token_agrees"),
     *("comprehensiveness_random", "sufficiency_random"),
 }
@@ -195,7 +199,7 @@ def _figures(results: ExplainResults, title: str) -> Iterator[tuple[str, Figure]
 def _group(results: ExplainResults, name: str, measures: Sequence[str]) -> dict[str, Any]:
     """Rows of the tables of a part of the page; empty if it did not run."""
     there = set(results.summary["measure"] if len(results.summary) else ()) | set(results.texts.columns)
-    ran = any(measure in there for measure in measures if measure != "correct")
+    ran = any(measure in there for measure in measures if measure not in _SHARED)
     if name == "imitation":
         ran |= bool(len(results.curve)) and bool((results.curve["kind"] == "adversary").any())
     if not ran:

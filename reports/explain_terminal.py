@@ -20,7 +20,8 @@ _WIDE = 130
 _MARKS = {"passes": ("✓ passes", "green"), "fails": ("✗ fails", "red"), "undecided": ("? undecided", "yellow")}
 _KEY = (
     *("uniform_retrained_correct", "tau_gradient", "tau_loo", "tau_gradient_loo", "tau_random"),
-    *("permutation_tvd", "permutation_flip", "exact_jsd", "adversarial_jsd", "ceiling_jsd", "seed_jsd", "seed_tvd"),
+    *("permutation_tvd", "permutation_flip", "exact_jsd", "adversarial_jsd", "ceiling_jsd", "seed_jsd"),
+    *("seed_shuffled_jsd", "seed_mean_tvd", "permutation_mean_tvd"),
     *("imitation_jsd", "imitation_tvd", "single_attention_top_flip", "single_attention_random_flip"),
     *("removal_attention", "removal_attention_gradient", "removal_random", "removal_attention_never"),
     *("single_token_std", "top_token_agrees", "comprehensiveness_attention", "sufficiency_attention"),
@@ -35,6 +36,8 @@ def explain_table(results: ExplainResults, *, width: int) -> RenderableType:
     parts: list[RenderableType] = []
     if len(results.verdicts):
         parts.append(_verdicts(results, wide=width >= _WIDE))
+        if width < _WIDE:  # no room for it in the table
+            parts += ["", _compared(results)]
         lines.insert(0, "Above 0 attention does better than the floor. To pass is no proof that attention is faithful.")
     numbers = _numbers(results)
     if numbers.row_count:
@@ -63,11 +66,20 @@ def _verdicts(results: ExplainResults, *, wide: bool) -> Table:
             verdict = f"? n = {row['n']}"
         table.add_row(
             Text(row["test"]),
-            Text(row["question"] if wide else row["question"].partition(" (")[0]),
+            Text(f"{row['question']} ({row['compared']})" if wide else row["question"]),
             Text(sides),
             Text(f"{difference}{between}{_interval(row['low'], row['high'], unit)}".rstrip()),
             Text(verdict, style=style),
         )
+    return table
+
+
+def _compared(results: ExplainResults) -> Table:
+    table = _table("What is compared with what, in the same order", wide=False)
+    table.add_column("test", no_wrap=True)
+    table.add_column("number against floor", ratio=1)
+    for row in rows_of(results.verdicts):
+        table.add_row(Text(row["test"]), Text(row["compared"]))
     return table
 
 

@@ -30,7 +30,7 @@ _USED_BY = {
     "lambdas": ("imitation",),
     "divergence": ("imitation",),
     "adversary_epochs": ("imitation",),
-    "draws": ("permutation", "regularizers"),
+    "draws": ("permutation", "adversarial", "seeds", "imitation", "regularizers"),
     "steps": ("adversarial",),
 }
 """Options that are about some tests only."""

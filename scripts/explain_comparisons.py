@@ -18,6 +18,7 @@ from analyses.explanation import (
     Given,
     Reading,
     Test,
+    chance,
     correlation,
     divergences,
     exact,
@@ -151,7 +152,8 @@ class Comparisons:
             run.add("uniform", {"uniform_retrained_correct": run.scores.add("uniform", "uniform", found)})
         if seeds:
             readings = {name: reading(model, run.words) for name, model in models.items()}
-            run.add("seeds", seed_variance(run.base, list(readings.values())))
+            others = list(readings.values())
+            run.add("seeds", seed_variance(run.base, others, run.words, draws=own.draws, seed=own.seed))
             for name, other in readings.items():
                 run.scores.add(name, "seed", other.probabilities)
                 self._point("seed", name, np.nan, other)
@@ -192,8 +194,10 @@ class Comparisons:
             self._point("adversary", name, strength, on_test)
             if name == best[1]:
                 shapes, outputs = divergences(run.base, on_test)
-                same = np.where(outputs <= own.epsilon, shapes, np.nan)
-                farthest = {"imitation_jsd": shapes, "imitation_tvd": outputs, "imitation_same_jsd": same}
+                farthest = {"imitation_jsd": shapes, "imitation_tvd": outputs}
+                by_chance = chance(run.base, [on_test], run.words, draws=own.draws, seed=own.seed)
+                for column, values in (("imitation_same_jsd", shapes), ("imitation_same_shuffled_jsd", by_chance)):
+                    farthest[column] = np.where(outputs <= own.epsilon, values, np.nan)
         run.add("imitation", farthest)
         run.adversary = best[1]
         return models[best[1]]

@@ -56,6 +56,9 @@ if TYPE_CHECKING:
     from scripts.explain import Explain
 
 
+_SHUFFLED = {"adversarial": "permutation_jsd", "seeds": "permutation_mean_tvd"}
+"""Tests that are held against a column of ``permutation``, also where that was not chosen."""
+
 _NO_STEPS = "but for two classes and a linear classifier there is only the search by gradient, and --steps is 0"
 
 
@@ -207,9 +210,13 @@ class Explaining:
         if "adversarial" in self.chosen and not adversaries:  # a saved classifier of more classes
             self.chosen.remove("adversarial")
             self.left_out.append(("adversarial", _NO_STEPS))
+        shuffled: Test = partial(permutation, draws=own.draws)
+        floors = [column for name, column in _SHUFFLED.items() if name in self.chosen]
+        if "permutation" not in self.chosen:
+            shuffled = _columns(shuffled, floors)
         tests: dict[str, Test] = {
             "correlation": correlation,
-            "permutation": partial(permutation, draws=own.draws),
+            "permutation": shuffled,
             "adversarial": lambda batch: {k: v for test in adversaries.values() for k, v in test(batch).items()},
             "uniform": uniform_attention,
             "erasure": single_weight,
@@ -217,7 +224,7 @@ class Explaining:
             "single-token": single_token,
             "eraser": rationales,
         }
-        return {name: test for name, test in tests.items() if name in self.chosen}
+        return {n: test for n, test in tests.items() if n in self.chosen or (n == "permutation" and floors)}
 
     def examined(
         self, model: AttentionModel, tests: Mapping[str, Test], label: str, groups: dict[str, list[str]]
@@ -274,6 +281,16 @@ class Explaining:
             model.save(self.folder / "classifier.safetensors")
         elif self.options.finetune:
             model.save(self.folder / "model")
+
+
+def _columns(test: Test, names: Sequence[str]) -> Test:
+    """The same test with only some of its columns."""
+
+    def run(batch: TextBatch) -> Rows:
+        rows = test(batch)
+        return {name: rows[name] for name in names}
+
+    return run
 
 
 def _noted(name: str, test: Test, groups: dict[str, list[str]]) -> Test:

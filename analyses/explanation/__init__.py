@@ -2,7 +2,7 @@
 
 from analyses.explanation.adversarial import EPSILON, by_gradient, exact, exact_attention, solvable
 from analyses.explanation.batch import Column, Rows, Test, TextBatch, examine, read
-from analyses.explanation.comparison import Given, Reading, divergences, reading, seed_variance, uniform_rows
+from analyses.explanation.comparison import Given, Reading, chance, divergences, reading, seed_variance, uniform_rows
 from analyses.explanation.correlation import correlation, gradient_importance, kendall, leave_one_out
 from analyses.explanation.counterfactual import permutation, uniform_attention
 from analyses.explanation.erasure import removal, single_weight
@@ -27,6 +27,7 @@ __all__ = [
     "Test",
     "TextBatch",
     "by_gradient",
+    "chance",
     "correlation",
     "divergences",
     "entropy",

@@ -16,7 +16,7 @@ from jaxtyping import Float
 from numpy import ndarray
 from torch import Tensor
 
-from analyses.explanation.batch import Column, Rows
+from analyses.explanation.batch import Column, Rows, generator
 from analyses.explanation.measures import jsd, tvd, uniform
 from extractors.attention_model import Attend, AttentionModel, TextState, Words
 
@@ -121,14 +121,59 @@ def divergences(first: Reading, second: Reading) -> tuple[Column, Column]:
     return shapes, outputs
 
 
-def seed_variance(base: Reading, others: Sequence[Reading]) -> Rows:
-    """How much models that differ in the seed alone differ from the base (Wiegreffe & Pinter 2019, §3.3).
+def chance(
+    base: Reading, others: Sequence[Reading], texts: Sequence[Words], *, draws: int = 100, seed: int = 0
+) -> Column:
+    """JSD that the base and the others would have if they weighed words independently, text by text: the floor.
+
+    The weights of the others are shuffled among the words, in all of them and in all rows alike. (To shuffle those of
+    the base instead is the same and takes less.) Of each shuffle the median over the others is taken, as it is of the
+    others as they are, and then the *mean* over the shuffles: the expectation of the very number that it is held
+    against, however many others there are. A median over shuffles would be another number where these are skewed.
+
+    Args:
+        base: the model that is tested.
+        others: those that it is compared with, at least one.
+        texts: what all of them have read.
+        draws: shuffles per text.
+        seed: of the shuffles.
 
     Returns:
-        medians over the seeds: ``seed_jsd`` of the attention, ``seed_tvd`` of the output.
+        NaN for texts of fewer than two words.
+    """
+    expected = np.full(len(texts), np.nan)
+    for i, text in enumerate(texts):
+        if len(text) > 1:
+            source = generator(" ".join(text), "attention of others shuffled", seed)
+            orders = torch.from_numpy(source.permuted(np.tile(np.arange(len(text)), (draws, 1)), axis=1))
+            shuffled = torch.from_numpy(base.attention[i]).double()[:, orders]
+            apart = [jsd(shuffled, torch.from_numpy(o.attention[i]).double()[:, None]).mean(0).numpy() for o in others]
+            expected[i] = np.median(apart, axis=0).mean()
+    return expected
+
+
+def seed_variance(
+    base: Reading, others: Sequence[Reading], texts: Sequence[Words], *, draws: int = 100, seed: int = 0
+) -> Rows:
+    """How much models that differ in the seed alone differ from the base (Wiegreffe & Pinter 2019, §3.3).
+
+    Args:
+        base: the model that is tested.
+        others: those with other seeds.
+        texts: what all of them have read.
+        draws: shuffles per text, for the floor.
+        seed: of the shuffles.
+
+    Returns:
+        medians over the seeds: ``seed_jsd`` of the attention, ``seed_tvd`` of the output; ``seed_shuffled_jsd``: what
+        the first would be by chance, see `chance`; ``seed_mean_tvd``: the mean over the seeds, which does not depend
+        on how many there are but for noise.
     """
     pairs = [divergences(base, other) for other in others]
+    outputs = [output for _, output in pairs]
     return {
         "seed_jsd": np.median([shape for shape, _ in pairs], axis=0),
-        "seed_tvd": np.median([output for _, output in pairs], axis=0),
+        "seed_shuffled_jsd": chance(base, others, texts, draws=draws, seed=seed),
+        "seed_tvd": np.median(outputs, axis=0),
+        "seed_mean_tvd": np.mean(outputs, axis=0),
     }

@@ -22,7 +22,8 @@ def permutation(batch: TextBatch, *, draws: int = 100) -> Rows:
 
     Returns:
         medians over the draws: ``permutation_tvd`` of the output, ``permutation_jsd`` of the attention itself (mean
-        over rows); ``permutation_flip``: share of the draws with another class. NaN for texts of fewer than two words.
+        over rows); ``permutation_mean_tvd``: the mean over the draws, which can be compared with that over any number
+        of seeds; ``permutation_flip``: share of the draws with another class. NaN for texts of fewer than two words.
     """
     order = _orders(batch, draws)
     shapes: list[Tensor] = []
@@ -34,10 +35,12 @@ def permutation(batch: TextBatch, *, draws: int = 100) -> Rows:
         return weights
 
     p, original = answers(batch, draws, shuffled), batch.probabilities.double()[:, None]
+    moved = tvd(p, original).numpy()
     return single_words_out(
         batch,
         {
-            "permutation_tvd": np.median(tvd(p, original).numpy(), axis=1),
+            "permutation_tvd": np.median(moved, axis=1),
+            "permutation_mean_tvd": moved.mean(axis=1),
             "permutation_jsd": np.median(torch.cat(shapes, 1).double().numpy(), axis=1),
             "permutation_flip": (p.argmax(-1) != original.argmax(-1)).double().mean(1).numpy(),
         },

@@ -292,6 +292,7 @@ def test_permutation_and_uniform_equal_the_naive_loop(classes, rows, special):
         q = naive.answer(model, text, even)
         expected = {
             "permutation_tvd": np.median([abs(x - p).sum() / 2 for x in said]),
+            "permutation_mean_tvd": np.mean([abs(x - p).sum() / 2 for x in said]),
             "permutation_jsd": np.median(shapes),
             "permutation_flip": np.mean([x.argmax() != p.argmax() for x in said]),
             "uniform_tvd": abs(q - p).sum() / 2,
@@ -583,7 +584,7 @@ def test_a_dropped_word():
 def test_readings_and_their_divergences_equal_the_naive_loop():
     base, others = Fake(rows=2, seed=0), [Fake(rows=2, seed=s) for s in (1, 2, 3)]
     readings = [reading(model, TEXTS) for model in (base, *others)]
-    found = seed_variance(readings[0], readings[1:])
+    found = seed_variance(readings[0], readings[1:], TEXTS, draws=6, seed=4)
     for i, text in enumerate(TEXTS):
         p, alpha = naive.whole(base, text), base.weights(text)
         np.testing.assert_allclose(readings[0].probabilities[i], p, atol=1e-7)
@@ -592,7 +593,17 @@ def test_readings_and_their_divergences_equal_the_naive_loop():
         shapes = [np.mean([naive.jsd(a, b) for a, b in zip(alpha, m.weights(text), strict=True)]) for m in others]
         outputs = [abs(p - naive.whole(m, text)).sum() / 2 for m in others]
         assert found["seed_tvd"][i] == pytest.approx(np.median(outputs), abs=1e-7)
+        assert found["seed_mean_tvd"][i] == pytest.approx(np.mean(outputs), abs=1e-7)
         np.testing.assert_allclose(found["seed_jsd"][i], np.median(shapes) if len(text) > 1 else math.nan, atol=1e-7)
+        n = len(text)
+        orders = generator(" ".join(text), "attention of others shuffled", 4).permuted([[*range(n)]] * 6, axis=1)
+        by_chance = []
+        for order in orders:  # the weights of the others, moved so that each meets the weight of the base that it drew
+            moved = [m.weights(text)[:, np.argsort(order)] for m in others]
+            apart = [np.mean([naive.jsd(a, b) for a, b in zip(alpha, weights, strict=True)]) for weights in moved]
+            by_chance.append(np.median(apart))
+        expected = np.mean(by_chance) if n > 1 else math.nan
+        np.testing.assert_allclose(found["seed_shuffled_jsd"][i], expected, atol=1e-7)
     same = divergences(readings[0], readings[0])
     assert np.nanmax(same[0]) == 0
     assert same[1].max() == 0
@@ -621,6 +632,91 @@ def test_attention_of_several_texts_side_by_side():
         [[0, 0, 0], [0, 0, 0]],
         [[0.5, 0.5, 0.5], [0.5, 0.5, 0.5]],
     ]
+
+
+def given(weights):
+    """A reading of texts that all get the same output."""
+    return Reading([row[None] for row in weights], np.full((len(weights), 2), 0.5))
+
+
+def judged_alike(base, others, texts):
+    rows = seed_variance(base, others, texts, draws=40)
+    table = verdicts(pd.DataFrame(rows).assign(permutation_mean_tvd=0.0), Bootstrap(texts, 400))
+    return table.set_index("question").loc["Do models that differ in the seed attend more alike than chance?"]
+
+
+FLAT_AND_PEAKED = [0.1, 1.0, 30.0]  # of a Dirichlet distribution: from one word to almost uniform
+
+
+@pytest.mark.parametrize("concentration", FLAT_AND_PEAKED)
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_models_that_attend_alike_pass_however_flat_their_attention(concentration, count):
+    """They share half of their attention. With shuffled weights of the base as a floor, the flat ones would fail."""
+    rng = np.random.default_rng(0)
+    texts = [(f"text {i}", *VOCABULARY[:9]) for i in range(60)]
+    shared, *own = rng.dirichlet([concentration] * 10, size=(count + 2, 60))
+    base, *others = (given((shared + part) / 2) for part in own)
+    found = judged_alike(base, others, texts)
+    assert found["verdict"] == "passes"
+    assert 0 < found["smaller_mean"] < found["larger_mean"]
+
+
+@pytest.mark.parametrize("concentration", FLAT_AND_PEAKED)
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_models_that_have_nothing_in_common_meet_their_floor(concentration, count):
+    """Whatever their number: the floor is what the same number of models gives by chance, neither less nor more."""
+    rng = np.random.default_rng(1)
+    texts = [(f"text {i}", *VOCABULARY[:5]) for i in range(250)]
+    base, *others = (given(weights) for weights in rng.dirichlet([concentration] * 6, size=(count + 1, 250)))
+    found = judged_alike(base, others, texts)
+    spread = (found["high"] - found["low"]) / 4  # about one standard error
+    assert abs(found["difference"]) < 3 * spread
+    assert spread < 0.2 * found["smaller_mean"]
+
+
+def test_models_that_avoid_the_words_of_the_base_fail():
+    rng = np.random.default_rng(2)
+    texts = [(f"text {i}", *VOCABULARY[:7]) for i in range(60)]
+    weights = rng.dirichlet([0.5] * 8, size=60)
+    rising, falling = np.sort(weights, axis=1), -np.sort(-weights, axis=1)
+    assert judged_alike(given(rising), [given(falling)] * 3, texts)["verdict"] == "fails"
+
+
+def planted(n=60, words=9):
+    """Attention that ranks words almost as leaving them out does; gradients rank them exactly so."""
+    rng = np.random.default_rng(0)
+    loo = rng.random((n, words))
+    attention, random = loo + rng.normal(scale=0.07, size=loo.shape), rng.random(loo.shape)
+    tau = {"loo": kendall([*attention], [*loo])[0], "random": kendall([*attention], [*random])[0]}
+    texts = [(f"text {i}", *VOCABULARY[: words - 1]) for i in range(n)]
+    columns = {f"tau_{name}": values for name, values in tau.items()} | {"tau_gradient_loo": kendall([*loo], [*loo])[0]}
+    return pd.DataFrame(columns), texts
+
+
+def test_a_question_about_leave_one_out_is_not_decided_by_gradients():
+    table, texts = planted()
+    assert table["tau_loo"].mean() > 0.75
+    found = verdicts(table, Bootstrap(texts, 200)).set_index("question")
+    assert found["verdict"].to_dict() == {
+        "Does attention rank words as leaving them out does, better than chance?": "passes",
+        "Does attention agree with leaving words out better than gradients do?": "fails",
+    }
+    chance_row, gradient_row = found.to_dict("records")
+    assert chance_row["compared"].endswith("against τ of attention and random scores")
+    assert gradient_row["compared"].endswith("against that of gradient × input")
+
+
+def test_a_floor_is_the_same_whatever_other_columns_are_there():
+    """Shuffled weights that move the output by 0.0518 are above ε = 0.05, also beside seeds that move it by more."""
+    rng = np.random.default_rng(0)
+    texts = [(f"text {i}",) for i in range(200)]
+    moved = 0.0518 + rng.normal(scale=0.004, size=200)
+    table = pd.DataFrame({"permutation_tvd": moved, "permutation_mean_tvd": moved})
+    beside = table.assign(seed_tvd=0.2, seed_mean_tvd=0.2, seed_jsd=0.1, seed_shuffled_jsd=0.2)
+    alone, together = (verdicts(rows, Bootstrap(texts, 200)) for rows in (table, beside))
+    assert alone["verdict"].tolist() == ["passes"]
+    pd.testing.assert_frame_equal(together[together["test"] == "permutation"].reset_index(drop=True), alone)
+    assert together.loc[together["larger"] == "permutation_mean_tvd", "verdict"].tolist() == ["fails"]
 
 
 # means and intervals
@@ -758,7 +854,7 @@ class Told(Bootstrap):
         return np.full(values.shape[1], self.bounds[0]), np.full(values.shape[1], self.bounds[1])
 
 
-RULE = Rule("t", "?", ("x", "y"), ("z", "epsilon"), "yes", "no")
+RULE = Rule("t", "?", "this against that", "x", "z", "yes", "no", searched="w")
 
 
 def verdict(table, bootstrap, **options):
@@ -781,7 +877,7 @@ def verdict(table, bootstrap, **options):
     ],
 )
 def test_only_an_interval_without_zero_decides(low, high, n, expected):
-    table = pd.DataFrame({"x": [1.0] * n + [math.nan] * 7})
+    table = pd.DataFrame({"x": [1.0] * n + [math.nan] * 7, "z": 0.0})
     found = verdict(table, Told(low, high, n + 7))
     assert found is not None
     assert (found["verdict"], found["n"]) == (expected, n)
@@ -791,25 +887,51 @@ def test_only_an_interval_without_zero_decides(low, high, n, expected):
 
 def test_a_verdict_is_about_texts_that_have_both_columns():
     n = 40
-    table = pd.DataFrame({"y": [3.0] * n, "z": np.arange(n) / n})
-    table.loc[:4, "y"] = math.nan
+    table = pd.DataFrame({"x": [3.0] * n, "z": np.arange(n) / n})
+    table.loc[:4, "x"] = math.nan
     table.loc[36:, "z"] = math.nan
     found = verdict(table, Bootstrap([(str(i),) for i in range(n)], 200))
     assert found is not None
     mean = np.arange(5, 36).mean() / n
-    assert (found["larger"], found["smaller"], found["n"]) == ("y", "z", 31)
+    assert (found["larger"], found["smaller"], found["n"]) == ("x", "z", 31)
     assert [found["larger_mean"], found["smaller_mean"], found["difference"]] == pytest.approx([3, mean, 3 - mean])
     assert found["low"] < found["difference"] < found["high"]
     assert found["verdict"] == "passes"
 
 
-def test_the_first_column_that_is_there_counts_and_tests_without_columns_are_left_out():
-    table = pd.DataFrame({"x": [0.3] * FEWEST, "y": [9.0] * FEWEST})
-    found = verdict(table, Told(1.0, 1.0), epsilon=0.2)
+def test_questions_whose_columns_are_not_there_are_left_out():
+    table = pd.DataFrame({"x": [0.3] * FEWEST})
+    assert verdict(table, Told(1.0, 1.0)) is None
+    assert verdict(table.rename(columns={"x": "z"}), Told(1.0, 1.0)) is None
+
+
+def test_a_question_without_any_text_is_undecided_and_not_left_out():
+    found = verdict(pd.DataFrame({"x": [math.nan] * FEWEST, "z": [1.0] * FEWEST}), Told(math.nan, math.nan))
     assert found is not None
-    assert (found["larger"], found["smaller"], found["smaller_mean"]) == ("x", "epsilon", pytest.approx(0.2))
-    assert verdict(table[["y"]].rename(columns={"y": "w"}), Told(1.0, 1.0)) is None
-    assert verdict(pd.DataFrame({"x": [math.nan] * FEWEST}), Told(1.0, 1.0)) is None
+    assert (found["verdict"], found["n"], found["meaning"]) == ("undecided", 0, "No text has both numbers.")
+    assert np.isnan([found["difference"], found["larger_mean"], found["smaller_mean"]]).all()
+
+
+def test_what_only_a_search_found_is_never_passed():
+    """The search may have missed it. An exact number counts before that of the search, if there is one."""
+    table = pd.DataFrame({"x": [1.0] * FEWEST, "w": [0.5] * FEWEST})
+    found = verdict(table, Told(0.4, 0.6))
+    assert found is not None
+    assert (found["smaller"], found["verdict"]) == ("w", "undecided")
+    found = verdict(table, Told(-0.6, -0.4))
+    assert found is not None
+    assert found["verdict"] == "fails"
+    found = verdict(table.assign(z=0.25), Told(0.4, 0.6))
+    assert found is not None
+    assert (found["smaller"], found["smaller_mean"], found["verdict"]) == ("z", 0.25, "passes")
+
+
+def test_the_tolerance_is_a_floor():
+    table = pd.DataFrame({"permutation_tvd": [0.3] * FEWEST})
+    found = verdicts(table, Told(0.1, 0.1), epsilon=0.2).to_dict("records")
+    assert [(row["larger"], row["smaller"], row["smaller_mean"]) for row in found] == [
+        ("permutation_tvd", "epsilon", pytest.approx(0.2))
+    ]
     assert "epsilon" not in table
 
 
@@ -823,8 +945,11 @@ def test_copies_of_one_text_are_one_text():
 def test_rules_are_about_columns_that_the_tests_give():
     model = built()
     columns = set(examine(model, IDS, TEXTS, ALL | {"g": partial(by_gradient, steps=1)}).columns)
-    ours = {c for rule in RULES for c in (*rule.larger, *rule.smaller) if c.startswith(("tau", "perm", "exact", "adv"))}
-    assert ours <= columns
+    named = {column for rule in RULES for column in (rule.larger, rule.smaller, rule.searched or "")}
+    assert {column for column in named if column.startswith(("tau", "perm", "exact", "adv"))} <= columns
+    readings = [reading(built(seed=seed), TEXTS) for seed in range(2)]
+    given_by_seeds = seed_variance(readings[0], readings[1:], TEXTS, draws=2)
+    assert {column for column in named if column.startswith("seed")} <= set(given_by_seeds)
     assert len({rule.question for rule in RULES}) == len(RULES)
 
 

@@ -31,13 +31,13 @@ TESTS: dict[str, tuple[str, ...]] = {
     "correlation": tuple(
         f"{kind}_{of}" for of in ("gradient", "loo", "gradient_loo", "random") for kind in ("tau", "p")
     ),
-    "permutation": ("permutation_tvd", "permutation_jsd", "permutation_flip"),
+    "permutation": ("permutation_tvd", "permutation_mean_tvd", "permutation_jsd", "permutation_flip"),
     "made uniform": ("uniform_tvd", "uniform_flip", "uniform_jsd"),
     "states": ("conicity", "null_space"),
     "adversarial": ("exact_jsd", "ceiling_jsd", "adversarial_jsd", "adversarial_tvd"),
-    "seeds": ("seed_jsd", "seed_tvd"),
+    "seeds": ("seed_jsd", "seed_shuffled_jsd", "seed_tvd", "seed_mean_tvd"),
     "guided": ("guided_base_correct", "guided_uniform_correct"),
-    "imitation": ("imitation_jsd", "imitation_same_jsd", "imitation_tvd"),
+    "imitation": ("imitation_jsd", "imitation_same_jsd", "imitation_same_shuffled_jsd", "imitation_tvd"),
     "erasure": tuple(
         f"single_{name}_{part}"
         for name in BEST
@@ -275,6 +275,7 @@ def test_verdicts_in_the_page_are_those_found(tmp_path):
         assert re.findall(r'class="verdict (\w+)">. (\w+)<', row) == [(own["verdict"], own["verdict"])]
         unit = MEASURES[own["larger"]][1]
         shown = percent(own["larger_mean"]) if unit == "%" else number(own["larger_mean"])
+        assert own["compared"] in row
         assert f">{shown}" in row or row.split("<td>")[1].startswith(shown)
     assert set(found.verdicts["verdict"]) == {"passes", "fails", "undecided"}
 
@@ -283,7 +284,10 @@ def test_verdicts_in_the_page_are_those_found(tmp_path):
     ("larger", "smaller", "floor"),
     [
         ("tau_loo", "tau_gradient_loo", "tau_gradient_loo"),
+        ("tau_loo", "tau_random", "tau_random"),
         ("permutation_tvd", "epsilon", "epsilon"),
+        ("permutation_mean_tvd", "seed_mean_tvd", "seed_mean_tvd"),
+        ("seed_shuffled_jsd", "seed_jsd", "seed_shuffled_jsd"),
         ("permutation_jsd", "exact_jsd", "permutation_jsd"),
         ("removal_random", "removal_attention", "removal_random"),
         ("removal_attention_gradient", "removal_attention", "removal_attention_gradient"),
@@ -301,7 +305,7 @@ def test_number_and_floor_are_told_apart(larger, smaller, floor):
 
 def test_every_rule_has_names_and_a_floor():
     for rule in RULES:
-        assert {*rule.larger, *rule.smaller} <= MEASURES.keys() | {"seed_tvd"}
+        assert {rule.larger, rule.smaller, rule.searched or rule.smaller} <= MEASURES.keys()
     assert all(label and unit for label, unit in MEASURES.values())
 
 
@@ -357,6 +361,7 @@ def test_terminal(case, width):
     assert "nan" not in text.split()
     for row in found.verdicts.to_dict("records"):
         assert row["test"] in text
+        assert "".join(row["compared"].split()) in "".join(text.split()) or width >= 130
         assert (f" {row['verdict']}" if row["n"] >= FEWEST else f"? n = {row['n']}") in text
     if case == "everything":
         assert "[75.0, 85.0]" in text
