@@ -152,8 +152,8 @@ class Comparisons:
             run.add("uniform", {"uniform_retrained_correct": run.scores.add("uniform", "uniform", found)})
         if seeds:
             readings = {name: reading(model, run.words) for name, model in models.items()}
-            others = list(readings.values())
-            run.add("seeds", seed_variance(run.base, others, run.words, draws=own.draws, seed=own.seed))
+            every = list(readings.values())
+            run.add("seeds", seed_variance(run.base, every, run.words, draws=own.draws, seed=own.seed))
             for name, other in readings.items():
                 run.scores.add(name, "seed", other.probabilities)
                 self._point("seed", name, np.nan, other)

@@ -210,6 +210,10 @@ Verdict = Literal["passes", "fails", "undecided"]
 FEWEST = 30
 """With fewer texts the bootstrap says too little."""
 
+ROUNDING = 2e-7
+"""Differences of a text up to this are rounding of float32 and count as 0, or the sign of a rounding error that all
+texts share would decide: in a text of one word the best word and a random one are the same."""
+
 
 def verdicts(
     texts: pd.DataFrame, bootstrap: Bootstrap, *, epsilon: float = EPSILON, rules: Sequence[Rule] = RULES
@@ -236,7 +240,7 @@ def verdicts(
         pairs = table[[rule.larger, smaller]].to_numpy(dtype=np.float64)
         difference = pairs[:, 0] - pairs[:, 1]
         defined = ~np.isnan(difference)
-        (low,), (high,) = bootstrap(difference[:, None])
+        (low,), (high,) = bootstrap(np.where(np.abs(difference) <= ROUNDING, 0.0, difference)[:, None])
         means = pairs[defined].mean(axis=0) if defined.any() else np.full(2, np.nan)
         verdict, meaning = _judged(float(low), float(high), bootstrap.distinct(defined), rule)
         if verdict == "passes" and smaller == rule.searched:

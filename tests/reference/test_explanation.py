@@ -935,6 +935,21 @@ def test_the_tolerance_is_a_floor():
     assert "epsilon" not in table
 
 
+@pytest.mark.parametrize("sign", [1, -1])
+def test_rounding_decides_nothing(sign):
+    """Equal numbers that were computed in two ways, such as a mean over draws that are all alike."""
+    value = 0.1
+    table = pd.DataFrame({"x": [value] * 50, "z": [value + sign * 1e-16] * 50})
+    bootstrap = Bootstrap([(str(i),) for i in range(50)], 100)
+    assert (table["x"] != table["z"]).all()
+    found = verdict(table, bootstrap)
+    assert found is not None
+    assert (found["verdict"], found["low"], found["high"]) == ("undecided", 0, 0)
+    found = verdict(table.assign(z=value - sign * 1e-5), bootstrap)
+    assert found is not None
+    assert found["verdict"] == ("passes" if sign > 0 else "fails")
+
+
 def test_copies_of_one_text_are_one_text():
     table = pd.DataFrame({"x": [1.0] * 50, "z": [0.5] * 50})
     found = verdict(table, Bootstrap([("always", "the", "same")] * 50))

@@ -89,7 +89,7 @@ def drawn(name: str, n: int, rng: np.random.Generator) -> np.ndarray[Any, Any]:
     if name.endswith(("correct", "flip", "agrees", "never", "predicted")):
         return (rng.random(n) < (0.2 if "flip" in name or "never" in name else 0.8)).astype(float)
     if name.startswith(("tau_", "single_")) and not name.endswith("std"):
-        return np.clip(rng.normal(0.0 if name == "tau_random" else 0.2, 0.2, n), -1, 1)
+        return np.clip(rng.normal({"tau_random": 0.0, "tau_gradient_loo": 0.5}.get(name, 0.2), 0.2, n), -1, 1)
     if name == "ceiling_jsd":
         return rng.uniform(0.66, 0.69, n)
     if name.endswith("_jsd"):
