@@ -17,6 +17,7 @@ from numpy import ndarray
 from torch import Tensor
 
 from analyses.explanation.batch import Column, Rows, generator
+from analyses.explanation.erasure import CELLS
 from analyses.explanation.measures import jsd, tvd, uniform
 from extractors.attention_model import Attend, AttentionModel, TextState, Words
 
@@ -146,8 +147,13 @@ def chance(
         if len(text) > 1:
             source = generator(" ".join(text), "attention of others shuffled", seed)
             orders = torch.from_numpy(source.permuted(np.tile(np.arange(len(text)), (draws, 1)), axis=1))
-            shuffled = torch.from_numpy(base.attention[i]).double()[:, orders]
-            apart = [jsd(shuffled, torch.from_numpy(o.attention[i]).double()[:, None]).mean(0).numpy() for o in others]
+            weights = torch.from_numpy(base.attention[i]).double()
+            given = [torch.from_numpy(other.attention[i]).double()[:, None] for other in others]
+            parts = [
+                torch.stack([jsd(weights[:, part], one).mean(0) for one in given])
+                for part in orders.split(max(CELLS // weights.numel(), 1))  # shuffles that fit into memory
+            ]
+            apart = torch.cat(parts, dim=1).numpy()
             expected[i] = np.median(apart, axis=0).mean()
     return expected
 

@@ -10,10 +10,12 @@ from collections.abc import Callable, Mapping
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
+from torch.nn import functional
 
 from analyses.explanation.batch import Rows, TextBatch
 from analyses.explanation.measures import jsd, tvd
 from extractors.attention_model import AttentionModel
+from extractors.map_batch import FLOAT32_NOISE
 
 DRAWS = 5
 """Random orders per text."""
@@ -105,9 +107,18 @@ def orderings(batch: TextBatch, draws: int = DRAWS) -> dict[str, Tensor]:
 
 
 def ranks(scores: Float[Tensor, "batch k n"], mask: Bool[Tensor, "batch n"]) -> Int[Tensor, "batch k n"]:
-    """0 for the word with the highest score; the earlier of two equal words first; padding after all words."""
-    ordered = scores.masked_fill(~mask[:, None], -torch.inf).argsort(dim=-1, descending=True, stable=True)
-    return ordered.argsort(dim=-1)
+    """0 for the word with the highest score; the earlier of two equal words first; padding after all words.
+
+    Words whose scores only noise keeps apart are equal, as in `analyses.explanation.ties.levels`: otherwise another
+    batch, which changes last digits, would change which of them comes first.
+    """
+    n = scores.shape[-1]
+    ordered, order = scores.double().masked_fill(~mask[:, None], -torch.inf).sort(dim=-1, descending=True, stable=True)
+    magnitude = torch.where(ordered.isfinite(), ordered.abs(), 0.0)
+    cut = ordered[..., :-1] - ordered[..., 1:] > FLOAT32_NOISE * torch.maximum(magnitude[..., :-1], magnitude[..., 1:])
+    level = functional.pad(cut.cumsum(-1), (1, 0))[..., :n]
+    levels = torch.zeros_like(order).scatter(-1, order, level)
+    return levels.argsort(dim=-1, stable=True).argsort(dim=-1)
 
 
 def columns(values: Mapping[str, Tensor], there: Bool[Tensor, " batch"]) -> Rows:

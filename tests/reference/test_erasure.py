@@ -198,6 +198,10 @@ def test_orders_descend_and_the_earlier_of_equal_words_is_first():
             assert (scores[i, :, len(text) :] == 0).all()
     tied = torch.tensor([[[0.0, 2.0, -1.0, 2.0, 0.0]]])
     assert ranks(tied, torch.tensor([[True, True, True, True, False]])).tolist() == [[[2, 0, 3, 1, 4]]]
+    noisy = tied * torch.tensor([1.0, 1.0, 1.0, 1 + 1e-6, 1.0])  # the same, as another batch might have it
+    assert ranks(noisy, torch.tensor([[True, True, True, True, False]])).tolist() == [[[2, 0, 3, 1, 4]]]
+    small = torch.tensor([[[1e-9, 0.9, 2e-9, 0.0]]])  # distinct, however small beside the largest
+    assert ranks(small, torch.ones(1, 4, dtype=torch.bool)).tolist() == [[[2, 0, 1, 3]]]
     assert orderings(batch, 4)["random"].shape[1] == 4
 
 

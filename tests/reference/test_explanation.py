@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 import torch
 
-from analyses.explanation import OVERALL
+from analyses.explanation import OVERALL, comparison
 from analyses.explanation import batch as one_pass
 from analyses.explanation.adversarial import by_gradient, exact, exact_attention, exact_jsd, solvable
 from analyses.explanation.batch import Test, examine, generator, read
@@ -607,6 +607,15 @@ def test_readings_and_their_divergences_equal_the_naive_loop():
     same = divergences(readings[0], readings[0])
     assert np.nanmax(same[0]) == 0
     assert same[1].max() == 0
+
+
+def test_shuffles_in_parts_are_those_in_one_go(monkeypatch):
+    """As many at once as fit into memory."""
+    base, *others = [reading(Fake(rows=2, seed=seed), TEXTS) for seed in range(3)]
+    whole = comparison.chance(base, others, TEXTS, draws=9)
+    monkeypatch.setattr(comparison, "CELLS", 30)
+    np.testing.assert_allclose(comparison.chance(base, others, TEXTS, draws=9), whole, rtol=0, atol=1e-12)
+    assert np.isfinite(whole).sum() == sum(len(text) > 1 for text in TEXTS)
 
 
 def test_readings_with_given_attention():

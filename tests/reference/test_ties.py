@@ -122,13 +122,16 @@ def test_order_and_batches_change_no_tau_and_no_word(encoder, monkeypatch):
 
 @pytest.mark.parametrize("capability", ["default", "avx2", "that of this machine"])
 def test_order_and_batches_change_nothing_with_any_instructions(capability):
-    """What is computed in one go differs between instruction sets, and with it the last digits."""
+    """What is computed in one go differs between instruction sets, and with it the last digits.
+
+    Without context a word that occurs twice has the same score twice, so last digits matter most.
+    """
     if capability == "avx2" and torch.backends.cpu.get_cpu_capability() == "DEFAULT":
         pytest.skip("this processor has no AVX2")
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("ATEN_CPU", "PYTEST_"))}
     if capability in ("default", "avx2"):
         environment["ATEN_CPU_CAPABILITY"] = capability
-    node = f"{Path(__file__)}::test_order_and_batches_change_no_tau_and_no_word"
+    node = f"{Path(__file__)}::test_order_and_batches_change_no_tau_and_no_word[average]"
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", node],
         cwd=Path(__file__).parents[2],
@@ -138,4 +141,4 @@ def test_order_and_batches_change_nothing_with_any_instructions(capability):
         check=False,
     )
     assert done.returncode == 0, done.stdout[-3000:]
-    assert "3 passed" in done.stdout
+    assert "1 passed" in done.stdout
