@@ -151,7 +151,7 @@ def chance(
             given = [torch.from_numpy(other.attention[i]).double()[:, None] for other in others]
             parts = [
                 torch.stack([jsd(weights[:, part], one).mean(0) for one in given])
-                for part in orders.split(max(CELLS // weights.numel(), 1))  # shuffles that fit into memory
+                for part in torch.split(orders, max(CELLS // weights.numel(), 1))  # shuffles that fit into memory
             ]
             apart = torch.cat(parts, dim=1).numpy()
             expected[i] = np.median(apart, axis=0).mean()
