@@ -298,7 +298,8 @@ class TestTheSameAgain:
     def test_order_of_the_texts_does_not_matter(self, done, files, tmp_path):
         lines = (files / "test.txt").read_text().splitlines()
         (tmp_path / "test.txt").write_text("\n".join(reversed(lines)) + "\n")
-        options = ("--steps", 0, "--replicates", 20, "--tests", "correlation,adversarial,removal,eraser")
+        tests = ("--tests", "correlation,adversarial,removal,eraser", "--draws", 5)
+        options = ("--steps", 0, "--replicates", 20, *tests)
         model = done / "run" / "classifier.safetensors"
         assert run("--model", model, "--test", tmp_path / "test.txt", *options, "--out", tmp_path / "run") == 0
         turned = table(tmp_path / "run").iloc[::-1].reset_index(drop=True)
