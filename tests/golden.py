@@ -63,7 +63,7 @@ COMMANDS: dict[str, list[str]] = {
     ],
     "explain-transformer": [
         *("explain", "--data", "TEXTS", "--model", "demo", "--finetune", "--epochs", "1", "--limit", "20"),
-        *("--seeds", "1", "--draws", "10", "--steps", "20", "--adversary-epochs", "1", "--max-words", "25"),
+        *("--seeds", "1", "--draws", "10", "--steps", "20", "--max-words", "25"),
     ],
 }
 """Each command by its name; ``TEXTS`` stands for a file of the first 300 texts of SST-2."""
