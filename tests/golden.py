@@ -16,6 +16,7 @@ import argparse
 import hashlib
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -90,7 +91,9 @@ def digest(path: Path) -> str:
     """SHA-256 of a file; of JSON without what differs from run to run, and whatever the order of its keys."""
     if path.suffix != ".json":
         return hashlib.sha256(path.read_bytes()).hexdigest()
-    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    # The sample treebank lies wherever the package lies.
+    text = re.sub(r'"[^"]*/(?=sample/en_sample\.conllu")', '"', path.read_text(encoding="utf-8"))
+    content: dict[str, Any] = json.loads(text)
     for record in (content, content.get("run", {})):
         for name in VOLATILE:
             record.pop(name, None)
