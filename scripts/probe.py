@@ -18,10 +18,11 @@ from scripts.control import copies_of
 from scripts.errors import UsageError
 from scripts.options import OptionalNumber, OptionalReal, cache_folder, check_seed, default_folder, paths_read
 from scripts.progress import Stages
-from scripts.recipe_choice import RecipeName
 
 CONTROLS = ("task", "random-init")
 _NAMES = ("attention", "attention+words", "words+distances")
+
+RecipeName = Literal["auto", "paper", "tuned"]
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from scripts.probe import Probe as Options
     from scripts.splits import Split
 
-RecipeName = Literal["auto", "paper", "tuned"]
-
 FEWEST_STEPS = 3000
 """Steps of training below which one epoch is too short: the probe may then fall below the best single head."""
 
