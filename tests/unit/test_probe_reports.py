@@ -20,6 +20,7 @@ from analyses.linguistic import Attempt, Task, attachment, head_weights
 from reports import ProbeResults, Section, probe_table, write_probe, write_report
 from reports.format import interval, percent
 from reports.probe_figures import by_bin, lengths_figure, methods_figure, training_figure, weights_figure
+from scripts.terminal import Terminal
 from tests.maps import random_corpus
 from tests.unit.test_reports import RUN
 
@@ -331,16 +332,16 @@ def test_strange_names_break_nothing(tmp_path):
     assert set(strange.values()) <= set(names)
     assert {row["relation"] for row in shown.headed("n", "[red]")} >= set(relations.values())
     assert "$\\foo_{$ {{ 1 }}" in (tmp_path / "figures" / "probe.svg").read_text()
-    for markup in (True, False):
-        for width in (130, 90):
-            out = io.StringIO()
-            Console(file=out, width=width, markup=markup, highlight=False).print(probe_table(changed, width=width))
-            printed = out.getvalue()
-            rows = [line.strip("│ ") for line in printed.splitlines()]
-            for method, uas in changed.tables.methods.set_index("method")["uas"].items():
-                assert any(row.startswith(f"{method} ") and percent(uas) in row for row in rows)
-            assert "Word vectors: [bold]x[/bold].txt." in printed
-            assert "\\[" not in printed
+    for width in (130, 90):
+        terminal = Terminal(width)
+        with terminal.capture() as captured:
+            terminal.print(probe_table(changed, width=width))
+        printed = captured.get()
+        rows = [line.strip("│ ") for line in printed.splitlines()]
+        for method, uas in changed.tables.methods.set_index("method")["uas"].items():
+            assert any(row.startswith(f"{method} ") and percent(uas) in row for row in rows)
+        assert "Word vectors: [bold]x[/bold].txt." in printed
+        assert "\\[" not in printed
 
 
 def cells(found: ProbeResults, width: int) -> list[list[str]]:
