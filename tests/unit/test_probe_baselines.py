@@ -41,6 +41,7 @@ from probes import (
     uas,
 )
 from probes.examples import examples
+from storage.sealed import ANYWHERE, read_json, write_json
 from tests.maps import batch_of, one_head, random_corpus
 
 CAT = Sentence("cat", ("the", "cat", "saw", "it"), (2, 3, 0, 3), ("det", "nsubj", "root", "obj"))
@@ -630,6 +631,11 @@ class TestDemandingUsers:
             AttentionProbe().fit(broken)
 
 
+def description(saved: Path) -> dict[str, Any]:
+    """What ``probe.json`` says, without its seal."""
+    return read_json(saved / "probe.json", ANYWHERE)
+
+
 class TestBrokenFiles:
     @pytest.fixture
     def saved(self, tmp_path: Path) -> Path:
@@ -637,10 +643,16 @@ class TestBrokenFiles:
         return tmp_path / "probe"
 
     @pytest.mark.parametrize("kept", [0, 20, -8])
-    def test_weights_that_are_cut_off(self, saved, kept):
+    @pytest.mark.parametrize("sealed", [True, False])
+    def test_weights_that_are_cut_off(self, saved, kept, sealed):
         path = saved / "probe.safetensors"
         path.write_bytes(path.read_bytes()[:kept])
-        with pytest.raises(ValueError, match="probe is no saved probe, or broken"):
+        if not sealed:  # the first versions wrote no digests
+            described = description(saved)
+            del described["weights"]
+            (saved / "probe.json").write_text(json.dumps(described))
+        message = "probe is damaged: .* SHA-256 digest" if sealed else "probe is no saved probe, or broken: Safetensor"
+        with pytest.raises(ValueError, match=message):
             load_probe(saved)
 
     @pytest.mark.parametrize("text", ["", "{", "[]", "{}", "null", "\udcff\udcfe"])
@@ -653,9 +665,9 @@ class TestBrokenFiles:
         "name", ["probe", "layers", "heads", "kind", "recipe", "random_state", "options", "vectors"]
     )
     def test_description_that_lacks_something(self, saved, name):
-        described = json.loads((saved / "probe.json").read_text())
+        described = description(saved)
         del described[name]
-        (saved / "probe.json").write_text(json.dumps(described))
+        write_json(saved / "probe.json", described, ANYWHERE)
         with pytest.raises(ValueError, match=f"broken: KeyError.*{name}"):
             load_probe(saved)
 
@@ -668,14 +680,24 @@ class TestBrokenFiles:
         ],
     )
     def test_description_of_something_else(self, saved, changes, message):
-        described = json.loads((saved / "probe.json").read_text())
-        (saved / "probe.json").write_text(json.dumps(described | changes))
+        write_json(saved / "probe.json", description(saved) | changes, ANYWHERE)
         with pytest.raises(ValueError, match=message):
+            load_probe(saved)
+
+    def test_description_that_was_changed_by_hand(self, saved):
+        text = (saved / "probe.json").read_text()
+        assert '"random_state": 0' in text
+        (saved / "probe.json").write_text(text.replace('"random_state": 0', '"random_state": 1'))
+        with pytest.raises(ValueError, match="probe is damaged: its content does not match its SHA-256 digest"):
             load_probe(saved)
 
     def test_weights_of_another_probe(self, saved, tmp_path):
         AttentionWordsProbe(VECTORS).fit(batches_of(1)).save(tmp_path / "words")
         (tmp_path / "words" / "probe.safetensors").replace(saved / "probe.safetensors")
+        with pytest.raises(ValueError, match=r"probe\.safetensors does not belong to probe\.json"):
+            load_probe(saved)
+        described = description(saved) | {"weights": description(tmp_path / "words")["weights"]}
+        write_json(saved / "probe.json", described, ANYWHERE)
         with pytest.raises(ValueError, match="weights do not fit the description"):
             load_probe(saved)
 
