@@ -35,6 +35,8 @@ from probes.classifiers.encoders import Projection
 from probes.classifiers.training import mean_auc, shuffled_batches
 from probes.classifiers.vocabulary import END, MASK, PAD, SPECIAL, START, UNKNOWN
 from probes.training import TrainingError
+from storage.sealed import ANYWHERE, DamagedError
+from storage.tensors import read_tensors, write_tensors
 
 ENCODERS = ("lstm", "cnn", "average", "none")
 REGULARIZERS = (None, "concat", "residual", "tying", "mlm", "conicity")
@@ -387,7 +389,7 @@ def test_what_was_saved_gives_the_same_to_the_last_bit(encoder, attention, regul
     assert again.read_bytes() == path.read_bytes()
     raw = path.read_bytes()
     header = json.loads(raw[8 : 8 + int.from_bytes(raw[:8], "little")])
-    assert json.loads(header["__metadata__"]["classifier"])["words"] == WORDS
+    assert json.loads(header["__metadata__"]["attentionology"])["words"] == WORDS
     assert b"\x80\x04" not in raw[:64]
 
 
@@ -409,11 +411,27 @@ def test_other_files_are_told_from_models(tmp_path):
     save_file({"a": torch.zeros(1)}, tmp_path / "bare")
     save_file({"a": torch.zeros(1)}, tmp_path / "other", {"format": "pt"})
     built().save(tmp_path / "model")
+    tensors, facts = read_tensors(tmp_path / "model", ANYWHERE)
     with safe_open(tmp_path / "model", "pt") as file:
-        save_file({"table.weight": torch.zeros(1)}, tmp_path / "changed", file.metadata())
-    for name in ("text", "bare", "other", "changed"):
+        save_file({"table.weight": torch.zeros(1)}, tmp_path / "damaged", file.metadata())
+    with pytest.raises(DamagedError, match="does not match its SHA-256 digest"):
+        AttentionClassifier.load(tmp_path / "damaged")
+    write_tensors(tmp_path / "changed", {"table.weight": torch.zeros(1)}, facts, ANYWHERE)
+    write_tensors(tmp_path / "untold", tensors, {"classes": facts["classes"]}, ANYWHERE)
+    for name in ("text", "bare", "other", "changed", "untold"):
         with pytest.raises((OSError, SafetensorError, KeyError, ValueError)):
             AttentionClassifier.load(tmp_path / name)
+
+
+def test_a_model_that_was_saved_without_a_digest_is_still_read(tmp_path):
+    model = built(random_state=4)
+    facts = {"config": model.config, "classes": model.classes, "words": model.vocabulary.words}
+    save_file(model.state_dict(), tmp_path / "model", {"classifier": json.dumps(facts)})
+    read = AttentionClassifier.load(tmp_path / "model")
+    assert torch.equal(probabilities(read, TEXTS), probabilities(model, TEXTS))
+    save_file({"table.weight": torch.zeros(1)}, tmp_path / "changed", {"classifier": json.dumps(facts)})
+    with pytest.raises(ValueError, match="holds no classifier"):
+        AttentionClassifier.load(tmp_path / "changed")
 
 
 # training
