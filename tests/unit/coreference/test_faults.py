@@ -90,6 +90,26 @@ FAULTS = {
         BEGIN + full("a", 0, "Ann", cell="(1)") + "\n" + full("a", 0, "she", cell="(1)", part=1) + "#end document\n",
         "x:4: a row of part 1 of document 'a' among rows of another document",
     ),
+    "rows of two documents, neither that of #begin, in a block": (
+        BEGIN + full("b", 0, "Ann", cell="(1)") + "\n" + full("b", 0, "ate") + "\n" + full("c", 0, "she", cell="(1)"),
+        "x:6: a row of document 'c' among rows of another document",
+    ),
+    "rows of a document, another one, and the first again": (
+        BEGIN + "\n".join(full(name, 0, "Ann", cell="(1)") for name in "bcb") + "#end document\n",
+        "x:6: a row of document 'b' among rows of another document",
+    ),
+    "a sentence of two names": (
+        BEGIN + full("b", 0, "Ann") + "\n" + full("c", 0, "Ann", cell="(1)") + full("d", 1, "saw") + "#end document\n",
+        "x:5: a row of document 'd' among rows of another document",
+    ),
+    "a sentence of another part": (
+        BEGIN + full("b", 0, "Ann") + "\n" + full("c", 0, "Ann", part=1) + "#end document\n",
+        "x:4: a row of part 1 of document 'c' among rows of another document",
+    ),
+    "rows of two documents in a block without a name": (
+        "#begin document\n" + full("a", 0, "Ann", cell="(1)") + "\n" + full("b", 0, "she", cell="(1)"),
+        "x:4: a row of document 'b' among rows of another document",
+    ),
     "two documents in a file without #begin": (
         full("a", 0, "Ann", cell="(1)") + "\n" + full("b", 0, "she", cell="(1)"),
         "x:3: a row of document 'b' among rows of another document",
@@ -134,3 +154,13 @@ def test_a_document_may_be_called_otherwise_than_its_rows_say(tmp_path):
     content += "#begin document (a); part 001\n" + full("b", 0, "Ann", cell="(1)", part=1) + "#end document\n"
     (tmp_path / "x").write_text(content, encoding="utf-8")
     assert len(load_documents(tmp_path / "x").documents) == 2
+
+
+def test_sentences_may_have_names_of_their_own(tmp_path):
+    """As in test cases of the reference scorer: in one document test1, test2, none of them its name."""
+    sentences = [full(f"test{n}", 0, "Ann", cell="(1") + full(f"test{n}", 1, "Lee", cell="1)") for n in (1, 2, 3)]
+    (tmp_path / "x").write_text("#begin document (LuoTestCase); \n" + "\n".join(sentences) + "#end document\n")
+    (document,) = load_documents(tmp_path / "x").documents
+    assert document.words == ("Ann", "Lee") * 3
+    assert [len(mention.spans) for mention in document.mentions] == [1, 1, 1]
+    assert {mention.entity for mention in document.mentions} == {"1"}
