@@ -56,23 +56,22 @@ class _Unit:
     name: str
     line: int
     sentences: list[list[_Row]] = field(default_factory=list)
-    labels: set[str] = field(default_factory=set)  # the first columns of the sentences, where rows are full
+    labels: set[str] = field(default_factory=set)  # in the first column of the sentences' first rows
     ended: bool = True  # whether the next row starts a sentence
 
     def start_sentence(self, row: _Row) -> None:
         """Make room for the rows of a sentence, of which this is the first."""
         self.sentences.append([])
         self.ended = False
-        if len(row.columns) >= _FULL:
-            self.labels.add(row.columns[0])
+        self.labels.add(row.columns[0])
 
     def labels_sentences(self) -> bool:
         """Whether the first column names sentences instead of the document, as in test cases of the reference scorer.
 
         That is so if no sentence has the name of ``#begin document`` there, and no two have the same.
         """
-        foreign = bool(self.name) and not any(label in self.name for label in self.labels)
-        return foreign and len(self.labels) == len(self.sentences)
+        distinct = len(self.labels) == len(self.sentences)
+        return distinct and bool(self.name) and not any(label in self.name for label in self.labels)
 
 
 @dataclass(frozen=True)
