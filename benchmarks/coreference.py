@@ -22,14 +22,14 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
-from analyses.linguistic import CoreferenceAccuracy
-from analyses.linguistic.coreference.choices import choices
+from attentionology.analyses.linguistic import CoreferenceAccuracy
+from attentionology.analyses.linguistic.coreference.choices import choices
+from attentionology.corpora_loaders.coreference import Documents, load_documents
+from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
+from attentionology.extractors import Encoder, ExtractionLog, Windows, extract, make_windows
+from attentionology.scripts.builtin import load_encoder
 from benchmarks.dependency import DATA, forward_only
 from benchmarks.measuring import peak_memory, ratio, take_turns
-from corpora_loaders.coreference import Documents, load_documents
-from corpora_loaders.sample import SAMPLE_TREEBANK
-from extractors import Encoder, ExtractionLog, Windows, extract, make_windows
-from scripts.builtin import load_encoder
 
 SHAPES = {"128 pieces": (128, 126, None), "512 pieces": (512, 256, 8)}
 """Length and stride of windows, and how many documents are read: all, or the first."""

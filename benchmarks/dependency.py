@@ -26,14 +26,14 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
-from analyses.linguistic import DependencyAccuracy
+from attentionology.analyses.linguistic import DependencyAccuracy
+from attentionology.corpora_loaders import Sentence, load_treebank
+from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
+from attentionology.extractors import DEFAULT_BATCH_CELLS, Encoder, ExtractionLog, extract
+from attentionology.extractors.extraction import Batch, plan
+from attentionology.scripts.builtin import load_encoder
 from benchmarks.large_model import WORDS, write_long_sentences
 from benchmarks.measuring import peak_memory, ratio, take_turns
-from corpora_loaders import Sentence, load_treebank
-from corpora_loaders.sample import SAMPLE_TREEBANK
-from extractors import DEFAULT_BATCH_CELLS, Encoder, ExtractionLog, extract
-from extractors.extraction import Batch, plan
-from scripts.builtin import load_encoder
 
 DATA = Path(os.environ.get("ATTENTIONOLOGY_DATA", Path(__file__).resolve().parents[2] / "shared" / "data")) / "ud"
 SENTENCES = 300
@@ -146,7 +146,7 @@ def measure_large_model() -> None:
         weights = int(_output(f"{script}; print(write(Path(sys.argv[1])))", str(folder / "model"))) / 2**20
         command = ["analyze", "--analyses", "dependency", "--model", str(folder / "model")]
         command += ["--corpus", str(folder / "long.conllu"), "--out", str(folder / "run")]
-        script = "import sys; from scripts.cli import main; from benchmarks.measuring import peak_memory"
+        script = "import sys; from attentionology.scripts.cli import main; from benchmarks.measuring import peak_memory"
         peak = float(_output(f"{script}; main(sys.argv[1:]); print(peak_memory())", *command))
     maps = 4 * 24 * 16 * (WORDS + 2) ** 2 / 2**20
     table = Table(title=f"The shape of BERT-large, three sentences of {WORDS + 2} pieces (MB)")

@@ -23,7 +23,7 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
-from analyses.explanation import (
+from attentionology.analyses.explanation import (
     TextBatch,
     by_gradient,
     correlation,
@@ -36,14 +36,14 @@ from analyses.explanation import (
     single_token,
     single_weight,
 )
+from attentionology.corpora_loaders import load_labelled, load_treebank
+from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
+from attentionology.extractors import AttentionModel, TransformerAttention, Words, load_classifier, probabilities
+from attentionology.extractors.loading import load_tokenizer
+from attentionology.probes.classifiers import AttentionClassifier, Vocabulary
+from attentionology.scripts.builtin import DEMO, model_location
 from benchmarks.dependency import DATA
 from benchmarks.measuring import peak_memory, ratio, take_turns
-from corpora_loaders import load_labelled, load_treebank
-from corpora_loaders.sample import SAMPLE_TREEBANK
-from extractors import AttentionModel, TransformerAttention, Words, load_classifier, probabilities
-from extractors.loading import load_tokenizer
-from probes.classifiers import AttentionClassifier, Vocabulary
-from scripts.builtin import DEMO, model_location
 
 SST = DATA.parent / "classification" / "sst2.dev.txt"
 DRAWS = 100

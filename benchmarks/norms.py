@@ -36,11 +36,11 @@ from rich.table import Table
 from torch import Tensor
 from torch.nn import functional
 
+from attentionology.extractors.forward import Forward, ModelLayers
+from attentionology.extractors.kinds import get_kind
+from attentionology.extractors.kinds.rollout import roll_out
+from attentionology.extractors.layers import read_weights
 from benchmarks.measuring import peak_memory, ratio
-from extractors.forward import Forward, ModelLayers
-from extractors.kinds import get_kind
-from extractors.kinds.rollout import roll_out
-from extractors.layers import read_weights
 
 HEADS = 12
 PER_HEAD = ("norm", "attn", "attnres", "attnresln", "globenc")

@@ -25,13 +25,13 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
+from attentionology.corpora_loaders import Sentence, WordVectors, load_treebank, load_vectors
+from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
+from attentionology.extractors import Encoder, ExtractionLog, StoredMaps, extract, store_maps
+from attentionology.probes import PROBES, make_probe
+from attentionology.probes.examples import examples, gold_heads
 from benchmarks.dependency import DATA, encoder_with, forward_only
 from benchmarks.measuring import peak_memory, ratio, take_turns
-from corpora_loaders import Sentence, WordVectors, load_treebank, load_vectors
-from corpora_loaders.sample import SAMPLE_TREEBANK
-from extractors import Encoder, ExtractionLog, StoredMaps, extract, store_maps
-from probes import PROBES, make_probe
-from probes.examples import examples, gold_heads
 
 VECTORS = DATA.parent / "glove" / "glove.6B.50d.top9163.txt.gz"
 

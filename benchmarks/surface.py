@@ -23,13 +23,13 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
-from analyses.surface import GradientImportance, HeadDistances, SurfaceStatistics
+from attentionology.analyses.surface import GradientImportance, HeadDistances, SurfaceStatistics
+from attentionology.corpora_loaders import PlainText, Sentence, load_text, load_treebank
+from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
+from attentionology.extractors import Encoder, ExtractionLog, extract, extract_gradients, make_segments
+from attentionology.scripts.builtin import load_encoder
 from benchmarks.dependency import DATA, corpus, forward_only
 from benchmarks.measuring import peak_memory, ratio, take_turns
-from corpora_loaders import PlainText, Sentence, load_text, load_treebank
-from corpora_loaders.sample import SAMPLE_TREEBANK
-from extractors import Encoder, ExtractionLog, extract, extract_gradients, make_segments
-from scripts.builtin import load_encoder
 
 TEXT = DATA.parent / "text" / "wiki_valid_paragraphs.txt"
 CONSOLE = Console(width=110)

@@ -1,17 +1,17 @@
 """Files → annotated text. One file per format; no torch here."""
 
-from corpora_loaders.conllu_file import read_conllu
-from corpora_loaders.corpus import Corpus, CorpusFile
-from corpora_loaders.errors import AttentionologyError, CorpusError
-from corpora_loaders.frequencies import read_frequencies
-from corpora_loaders.labelled import LabelledTexts, load_labelled
-from corpora_loaders.pairs import Pair, pair_paragraphs
-from corpora_loaders.sentence import Sentence
-from corpora_loaders.surface import surface_sentence
-from corpora_loaders.text import PlainText, load_text
-from corpora_loaders.tree import OFFSETS, coarse_relation, is_punct
-from corpora_loaders.treebank import Treebank, load_treebank
-from corpora_loaders.vectors import WordVectors, load_vectors
+from attentionology.corpora_loaders.conllu_file import read_conllu
+from attentionology.corpora_loaders.corpus import Corpus, CorpusFile
+from attentionology.corpora_loaders.errors import AttentionologyError, CorpusError
+from attentionology.corpora_loaders.frequencies import read_frequencies
+from attentionology.corpora_loaders.labelled import LabelledTexts, load_labelled
+from attentionology.corpora_loaders.pairs import Pair, pair_paragraphs
+from attentionology.corpora_loaders.sentence import Sentence
+from attentionology.corpora_loaders.surface import surface_sentence
+from attentionology.corpora_loaders.text import PlainText, load_text
+from attentionology.corpora_loaders.tree import OFFSETS, coarse_relation, is_punct
+from attentionology.corpora_loaders.treebank import Treebank, load_treebank
+from attentionology.corpora_loaders.vectors import WordVectors, load_vectors
 
 __all__ = [
     "OFFSETS",

@@ -7,7 +7,7 @@ comments is the `conllu` package's.
 Rules for what is more than a plain tree:
 
 * multiword tokens (``3-4 du``): the model reads the syntactic words ``de le``; the range and its form are
-  kept in `Sentence.multiword` (see `corpora_loaders.surface` for the alternative);
+  kept in `Sentence.multiword` (see `attentionology.corpora_loaders.surface` for the alternative);
 * empty nodes (``8.1``): not among the words, their ids and MISC are kept;
 * enhanced dependencies: kept as text in `Sentence.deps`, not used;
 * ``_`` as head: kept as None; such a word is read by the model but never scored.
@@ -23,10 +23,10 @@ from sys import intern
 from conllu.exceptions import ParseException
 from conllu.parser import parse_comment_line, parse_id_value, parse_int_value
 
-from corpora_loaders.errors import CorpusError
-from corpora_loaders.lines import numbered_lines
-from corpora_loaders.sentence import Sentence
-from corpora_loaders.tree import depths
+from attentionology.corpora_loaders.errors import CorpusError
+from attentionology.corpora_loaders.lines import numbered_lines
+from attentionology.corpora_loaders.sentence import Sentence
+from attentionology.corpora_loaders.tree import depths
 
 _COLUMNS = 10
 _OF_THE_FILE = re.compile(r"#\s*(global\.|newdoc)")

@@ -10,9 +10,9 @@ from itertools import islice
 from pathlib import Path
 from typing import ClassVar, TypeVar, overload
 
-from corpora_loaders.errors import CorpusError
-from corpora_loaders.lines import file_sha256
-from corpora_loaders.sentence import Sentence
+from attentionology.corpora_loaders.errors import CorpusError
+from attentionology.corpora_loaders.lines import file_sha256
+from attentionology.corpora_loaders.sentence import Sentence
 
 Item = TypeVar("Item")
 

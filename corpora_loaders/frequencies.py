@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from corpora_loaders.errors import CorpusError
-from corpora_loaders.lines import numbered_lines
+from attentionology.corpora_loaders.errors import CorpusError
+from attentionology.corpora_loaders.lines import numbered_lines
 
 _COUNT = re.compile(r"[0-9]{1,18}")
 """Digits of other scripts, signs and underscores are no count, although Python would read them as numbers."""

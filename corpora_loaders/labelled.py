@@ -14,11 +14,11 @@ from math import inf
 from pathlib import Path
 from typing import ClassVar, Self
 
-from corpora_loaders.corpus import Corpus, CorpusFile, describe_file, read_files
-from corpora_loaders.errors import CorpusError
-from corpora_loaders.json_lines import parse_json
-from corpora_loaders.lines import WHOLE_NUMBER, text_lines
-from corpora_loaders.sentence import Sentence
+from attentionology.corpora_loaders.corpus import Corpus, CorpusFile, describe_file, read_files
+from attentionology.corpora_loaders.errors import CorpusError
+from attentionology.corpora_loaders.json_lines import parse_json
+from attentionology.corpora_loaders.lines import WHOLE_NUMBER, text_lines
+from attentionology.corpora_loaders.sentence import Sentence
 
 _Text = str | list[str]  # as running text or as words
 _Record = tuple[int, str, _Text]

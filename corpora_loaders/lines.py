@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from corpora_loaders.errors import CorpusError
+from attentionology.corpora_loaders.errors import CorpusError
 
 WHOLE_NUMBER = re.compile(r"[0-9]{1,9}")
 """What `int` takes, whatever a file holds: no digits of other scripts, and not thousands of them."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from corpora_loaders.sentence import Sentence
-from corpora_loaders.tree import depths
+from attentionology.corpora_loaders.sentence import Sentence
+from attentionology.corpora_loaders.tree import depths
 
 
 def surface_sentence(sentence: Sentence) -> Sentence:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from corpora_loaders.corpus import Corpus, CorpusFile, describe_file, read_files
-from corpora_loaders.errors import CorpusError
-from corpora_loaders.lines import text_lines
-from corpora_loaders.sentence import Sentence
+from attentionology.corpora_loaders.corpus import Corpus, CorpusFile, describe_file, read_files
+from attentionology.corpora_loaders.errors import CorpusError
+from attentionology.corpora_loaders.lines import text_lines
+from attentionology.corpora_loaders.sentence import Sentence
 
 
 @dataclass(frozen=True)

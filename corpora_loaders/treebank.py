@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from corpora_loaders.conllu_file import read_conllu
-from corpora_loaders.corpus import Corpus, CorpusFile, UniqueNames, describe_file, read_files
-from corpora_loaders.errors import CorpusError
-from corpora_loaders.sentence import Sentence
-from corpora_loaders.surface import surface_sentence
+from attentionology.corpora_loaders.conllu_file import read_conllu
+from attentionology.corpora_loaders.corpus import Corpus, CorpusFile, UniqueNames, describe_file, read_files
+from attentionology.corpora_loaders.errors import CorpusError
+from attentionology.corpora_loaders.sentence import Sentence
+from attentionology.corpora_loaders.surface import surface_sentence
 
 TokenChoice = Literal["syntactic", "surface"]
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from corpora_loaders.errors import CorpusError
-from corpora_loaders.lines import WHOLE_NUMBER, file_sha256, numbered_lines
+from attentionology.corpora_loaders.errors import CorpusError
+from attentionology.corpora_loaders.lines import WHOLE_NUMBER, file_sha256, numbered_lines
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 """A decimal number. `float` would also take underscores, blanks, digits of other scripts, nan and inf."""

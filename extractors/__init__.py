@@ -1,6 +1,6 @@
 """Annotated text + a Hugging Face model → maps. The only room that knows the inside of transformers."""
 
-from extractors.attention_model import (
+from attentionology.extractors.attention_model import (
     Attend,
     AttentionModel,
     LinearAttentionModel,
@@ -10,25 +10,25 @@ from extractors.attention_model import (
     drop,
     probabilities,
 )
-from extractors.encoder import Encoder
-from extractors.errors import ExtractionError, ModelError
-from extractors.extraction import DEFAULT_BATCH_CELLS, ExtractionLog, Skipped, extract
-from extractors.forward import Forward
-from extractors.gradients import GradientBatch, GradientLoss, extract_gradients
-from extractors.kinds import MapKind, get_kind, list_kinds, register_kind
-from extractors.kinds.mixing import MIXING_VARIANTS
-from extractors.layers import Architecture, FFBias, Layer, register_architecture
-from extractors.loading import load_classifier, load_masked_lm
-from extractors.making import MapMaker, Merge, Normalize
-from extractors.map_batch import DIRECTIONS, FLOAT32_NOISE, Level, MapBatch
-from extractors.map_store import StoreType, store_maps
-from extractors.norm_batch import NormBatch, StageBatch, extract_norms, extract_stages
-from extractors.pieces import Segment
-from extractors.segments import SEGMENT_LENGTH, Segments, make_segments
-from extractors.stored_maps import StoredMaps
-from extractors.token_classes import TOKEN_CLASSES, is_punctuation
-from extractors.transformer_attention import TransformerAttention
-from extractors.windows import DOCUMENT_LENGTH, LONG_WINDOW, Window, Windows, make_windows
+from attentionology.extractors.encoder import Encoder
+from attentionology.extractors.errors import ExtractionError, ModelError
+from attentionology.extractors.extraction import DEFAULT_BATCH_CELLS, ExtractionLog, Skipped, extract
+from attentionology.extractors.forward import Forward
+from attentionology.extractors.gradients import GradientBatch, GradientLoss, extract_gradients
+from attentionology.extractors.kinds import MapKind, get_kind, list_kinds, register_kind
+from attentionology.extractors.kinds.mixing import MIXING_VARIANTS
+from attentionology.extractors.layers import Architecture, FFBias, Layer, register_architecture
+from attentionology.extractors.loading import load_classifier, load_masked_lm
+from attentionology.extractors.making import MapMaker, Merge, Normalize
+from attentionology.extractors.map_batch import DIRECTIONS, FLOAT32_NOISE, Level, MapBatch
+from attentionology.extractors.map_store import StoreType, store_maps
+from attentionology.extractors.norm_batch import NormBatch, StageBatch, extract_norms, extract_stages
+from attentionology.extractors.pieces import Segment
+from attentionology.extractors.segments import SEGMENT_LENGTH, Segments, make_segments
+from attentionology.extractors.stored_maps import StoredMaps
+from attentionology.extractors.token_classes import TOKEN_CLASSES, is_punctuation
+from attentionology.extractors.transformer_attention import TransformerAttention
+from attentionology.extractors.windows import DOCUMENT_LENGTH, LONG_WINDOW, Window, Windows, make_windows
 
 __all__ = [
     "DEFAULT_BATCH_CELLS",

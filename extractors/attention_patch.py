@@ -18,7 +18,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from extractors.errors import ModelError
+from attentionology.extractors.errors import ModelError
 
 TOLERANCE = 1e-5
 """How far logits under the model's own attention, put back, may be from its own; see `difference`."""

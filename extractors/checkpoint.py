@@ -14,7 +14,7 @@ from typing import Any
 import transformers
 from safetensors import SafetensorError, safe_open
 
-from extractors.errors import ModelError
+from attentionology.extractors.errors import ModelError
 
 CONFIG, WEIGHTS, INDEX = "config.json", "model.safetensors", "model.safetensors.index.json"
 

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from torch import Tensor
 
-from corpora_loaders import Sentence
-from extractors.errors import ModelError, cause
-from extractors.loading import max_length
-from extractors.pieces import Pieces
+from attentionology.corpora_loaders import Sentence
+from attentionology.extractors.errors import ModelError, cause
+from attentionology.extractors.loading import max_length
+from attentionology.extractors.pieces import Pieces
 
 if TYPE_CHECKING:
-    from extractors.encoder import Encoder
+    from attentionology.extractors.encoder import Encoder
 
 T = TypeVar("T")
 

@@ -8,16 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from corpora_loaders import Sentence
-from corpora_loaders.errors import out_of_memory
-from extractors.conditions import SAME
-from extractors.encoder import Encoder
-from extractors.errors import cause
-from extractors.extraction import ExtractionLog, extract, obstacle
-from extractors.forward import Forward
-from extractors.kinds import get_kind, list_kinds
-from extractors.making import ROW_SUM_TOLERANCE, mass_on_padding
-from extractors.pieces import Pieces
+from attentionology.corpora_loaders import Sentence
+from attentionology.corpora_loaders.errors import out_of_memory
+from attentionology.extractors.conditions import SAME
+from attentionology.extractors.encoder import Encoder
+from attentionology.extractors.errors import cause
+from attentionology.extractors.extraction import ExtractionLog, extract, obstacle
+from attentionology.extractors.forward import Forward
+from attentionology.extractors.kinds import get_kind, list_kinds
+from attentionology.extractors.making import ROW_SUM_TOLERANCE, mass_on_padding
+from attentionology.extractors.pieces import Pieces
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from corpora_loaders import AttentionologyError
+from attentionology.corpora_loaders import AttentionologyError
 
 
 class ModelError(AttentionologyError, RuntimeError):

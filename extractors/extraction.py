@@ -12,15 +12,15 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from corpora_loaders import Sentence
-from extractors.conditions import fitting
-from extractors.encoder import Encoder
-from extractors.errors import ExtractionError
-from extractors.kinds import get_kind
-from extractors.layers import FFBias
-from extractors.making import MapMaker, Merge, Normalize
-from extractors.map_batch import Level, MapBatch
-from extractors.pieces import Pieces, Unalignable
+from attentionology.corpora_loaders import Sentence
+from attentionology.extractors.conditions import fitting
+from attentionology.extractors.encoder import Encoder
+from attentionology.extractors.errors import ExtractionError
+from attentionology.extractors.kinds import get_kind
+from attentionology.extractors.layers import FFBias
+from attentionology.extractors.making import MapMaker, Merge, Normalize
+from attentionology.extractors.map_batch import Level, MapBatch
+from attentionology.extractors.pieces import Pieces, Unalignable
 
 TooLong = Literal["skip", "error"]
 
@@ -85,7 +85,7 @@ def extract(
     Args:
         encoder: the model.
         sentences: read lazily, one window at a time.
-        kind: a registered map kind, see `extractors.kinds`.
+        kind: a registered map kind, see `attentionology.extractors.kinds`.
         level: ``"word"`` merges pieces (sum over those attended to, mean over those attended from; Clark et
             al. 2019, §4.1), ``"token"`` keeps them.
         merge: how norms of pieces become those of words: ``"norm"``: like attention weights, as the authors of
@@ -93,7 +93,7 @@ def extract(
             those attended from) and their norm is taken.
         normalize: ``"row"`` divides each row of the map by its sum.
         ff_bias: for the kinds that pass the feed-forward block, see
-            `extractors.layers.activations.activation_slopes`.
+            `attentionology.extractors.layers.activations.activation_slopes`.
         batch_cells: bound on sentences × pieces² of a batch; a longer sentence is a batch of its own. The
             maps of a batch take about ``8 · layers · heads · batch_cells`` bytes.
         too_long: what to do with a sentence of more pieces than the model, or ``max_length``, allows:

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from extractors.layers import FFBias, Layer, LayerWeights
-from extractors.layers.verification import verify_batch
-from extractors.merging import WordMerger
+from attentionology.extractors.layers import FFBias, Layer, LayerWeights
+from attentionology.extractors.layers.verification import verify_batch
+from attentionology.extractors.merging import WordMerger
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +52,7 @@ class Forward:
 
         Args:
             groups: pieces to merge as vectors.
-            ff_bias: see `extractors.layers.activations.activation_slopes`.
+            ff_bias: see `attentionology.extractors.layers.activations.activation_slopes`.
             release: give up the attention of each layer to whoever takes the layer, so that its memory is free as soon
                 as the layer is dropped. The attention of all layers is the largest thing that a pass leaves behind.
 

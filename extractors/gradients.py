@@ -16,13 +16,13 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional
 
-from corpora_loaders import Sentence
-from corpora_loaders.errors import out_of_memory
-from extractors.encoder import Encoder, model_inputs
-from extractors.errors import ModelError
-from extractors.extraction import DEFAULT_BATCH_CELLS, ExtractionLog, TooLong, plan
-from extractors.masking import check_masking, mask_pieces
-from extractors.pieces import Pieces
+from attentionology.corpora_loaders import Sentence
+from attentionology.corpora_loaders.errors import out_of_memory
+from attentionology.extractors.encoder import Encoder, model_inputs
+from attentionology.extractors.errors import ModelError
+from attentionology.extractors.extraction import DEFAULT_BATCH_CELLS, ExtractionLog, TooLong, plan
+from attentionology.extractors.masking import check_masking, mask_pieces
+from attentionology.extractors.pieces import Pieces
 
 GradientLoss = Literal["mlm", "hidden"]
 
@@ -71,9 +71,9 @@ def extract_gradients(
       components. It asks the same, what the model makes of a gap, of a model without a masked-LM head.
 
     Args:
-        encoder, sentences, batch_cells, too_long, max_length, log: as for `extractors.extract`.
+        encoder, sentences, batch_cells, too_long, max_length, log: as for `attentionology.extractors.extract`.
         loss: one of these, to be chosen knowingly.
-        masked_lm: the same model with its head, see `extractors.load_masked_lm`; for ``"mlm"`` only.
+        masked_lm: the same model with its head, see `attentionology.extractors.load_masked_lm`; for ``"mlm"`` only.
         mask_rate: probability of a piece to be masked; one per sentence is at least.
         seed: of the masks; they depend on the sentence's id and the seed alone.
 

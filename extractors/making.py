@@ -10,16 +10,16 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from extractors.encoder import Encoder
-from extractors.errors import ModelError
-from extractors.forward import Forward
-from extractors.kinds import MapKind
-from extractors.kinds.rollout import roll_out
-from extractors.kinds.rows import row_normalised
-from extractors.layers import FFBias
-from extractors.map_batch import Level
-from extractors.merging import WordMerger
-from extractors.pieces import Pieces
+from attentionology.extractors.encoder import Encoder
+from attentionology.extractors.errors import ModelError
+from attentionology.extractors.forward import Forward
+from attentionology.extractors.kinds import MapKind
+from attentionology.extractors.kinds.rollout import roll_out
+from attentionology.extractors.kinds.rows import row_normalised
+from attentionology.extractors.layers import FFBias
+from attentionology.extractors.map_batch import Level
+from attentionology.extractors.merging import WordMerger
+from attentionology.extractors.pieces import Pieces
 
 Merge = Literal["norm", "vector"]
 Normalize = Literal["none", "row"]
@@ -30,7 +30,7 @@ ROW_SUM_TOLERANCE = 1e-4
 
 @dataclass(frozen=True)
 class MapMaker:
-    """Makes maps of one kind; the fields are the arguments of `extractors.extract`.
+    """Makes maps of one kind; the fields are the arguments of `attentionology.extractors.extract`.
 
     Raises:
         ValueError: an unknown value, or vectors to merge where the kind has none.

@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from corpora_loaders import Sentence
+from attentionology.corpora_loaders import Sentence
 
 Level = Literal["word", "token"]
 Recompute = Callable[[Sequence[int]], list[Float[Tensor, "layers heads n n"]]]
@@ -27,7 +27,7 @@ FLOAT32_NOISE = 2e-5
 Attention weights and norms of vectors are that precise; kinds made of differences say otherwise where they are
 registered. Measured over 60,000 close decisions of a 6-layer model in three languages, the relative difference of
 the two best candidates is off by at most 1.6e-5 in float32 (in 99.99 % of them by less than 7e-6); of a 12-layer
-model by at most 9e-6. `extractors.doctor` measures it for any model.
+model by at most 9e-6. `attentionology.extractors.doctor` measures it for any model.
 """
 
 
@@ -45,7 +45,7 @@ class MapBatch:
         sentences: the sentences, in batch order.
         labels: for each sentence what stands at each position, pieces as the tokenizer writes them.
         forms: the same as text, without the tokenizer's marks.
-        kind: name of the map kind, see `extractors.kinds`.
+        kind: name of the map kind, see `attentionology.extractors.kinds`.
         level: ``"word"`` or ``"token"``.
         noise: relative difference below which two values must not be compared, see `exact`.
         recompute: how `exact` gets its maps; None where there is no model behind the batch.

@@ -21,19 +21,19 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from corpora_loaders import Sentence
-from extractors.encoder import Encoder
-from extractors.errors import ExtractionError
-from extractors.extraction import DEFAULT_BATCH_CELLS, WINDOW, ExtractionLog, Skipped, extract
-from extractors.layers import FFBias
-from extractors.making import Merge, Normalize
-from extractors.pieces import Segment
-from extractors.stored_maps import Fingerprint, StoredMaps, fingerprint, shard_name
-from storage.cache_log import CacheLog
-from storage.durable import StorageError, free_space, size, write_durably
-from storage.partial import delete, locked, sweep
-from storage.sealed import DamagedError, cache_name, check, read_json, write_json
-from storage.tensors import write_tensors
+from attentionology.corpora_loaders import Sentence
+from attentionology.extractors.encoder import Encoder
+from attentionology.extractors.errors import ExtractionError
+from attentionology.extractors.extraction import DEFAULT_BATCH_CELLS, WINDOW, ExtractionLog, Skipped, extract
+from attentionology.extractors.layers import FFBias
+from attentionology.extractors.making import Merge, Normalize
+from attentionology.extractors.pieces import Segment
+from attentionology.extractors.stored_maps import Fingerprint, StoredMaps, fingerprint, shard_name
+from attentionology.storage.cache_log import CacheLog
+from attentionology.storage.durable import StorageError, free_space, size, write_durably
+from attentionology.storage.partial import delete, locked, sweep
+from attentionology.storage.sealed import DamagedError, cache_name, check, read_json, write_json
+from attentionology.storage.tensors import write_tensors
 
 StoreType = Literal["float32", "float16"]
 

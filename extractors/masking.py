@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from extractors.encoder import Encoder
-from extractors.errors import ModelError
-from extractors.pieces import Pieces
+from attentionology.extractors.encoder import Encoder
+from attentionology.extractors.errors import ModelError
+from attentionology.extractors.pieces import Pieces
 
 
 def check_masking(encoder: Encoder, rate: float) -> None:

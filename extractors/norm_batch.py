@@ -10,16 +10,16 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from corpora_loaders import Sentence
-from extractors.encoder import Encoder
-from extractors.extraction import DEFAULT_BATCH_CELLS, ExtractionLog, TooLong, plan
-from extractors.kinds.attention_block import attnres, attnresln, value_norms
-from extractors.kinds.feed_forward import FF_KINDS, feed_forward_norms
-from extractors.kinds.mixing import MIXING_VARIANTS, mixing_ratios
-from extractors.layers import FFBias
-from extractors.making import check_attention
-from extractors.masking import check_masking, mask_pieces
-from extractors.pieces import Pieces
+from attentionology.corpora_loaders import Sentence
+from attentionology.extractors.encoder import Encoder
+from attentionology.extractors.extraction import DEFAULT_BATCH_CELLS, ExtractionLog, TooLong, plan
+from attentionology.extractors.kinds.attention_block import attnres, attnresln, value_norms
+from attentionology.extractors.kinds.feed_forward import FF_KINDS, feed_forward_norms
+from attentionology.extractors.kinds.mixing import MIXING_VARIANTS, mixing_ratios
+from attentionology.extractors.layers import FFBias
+from attentionology.extractors.making import check_attention
+from attentionology.extractors.masking import check_masking, mask_pieces
+from attentionology.extractors.pieces import Pieces
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,14 +96,14 @@ def extract_norms(
     """Value norms and mixing ratios of all sentences.
 
     Args:
-        encoder, sentences, ff_bias, batch_cells, too_long, max_length, log: as for `extractors.extract`.
+        encoder, sentences, ff_bias, batch_cells, too_long, max_length, log: as for `attentionology.extractors.extract`.
         mask_rate: share of the pieces of words that are replaced by the mask token, each by its own draw from a
             generator that the sentence's id and the seed determine (Kobayashi et al. 2021 mask 12 %).
         seed: of the masking.
 
     Raises:
         ValueError: a rate outside 0 … 1.
-        ModelError: nothing to mask with; or as for `extractors.extract`.
+        ModelError: nothing to mask with; or as for `attentionology.extractors.extract`.
     """
     check_masking(encoder, mask_rate)
     for batch in plan(encoder, sentences, batch_cells, max_length, too_long, log or ExtractionLog()):
@@ -145,7 +145,7 @@ def extract_stages(
 ) -> Iterator[StageBatch]:
     """Maps around the feed-forward block of all sentences; tens of times the cost of the forward pass.
 
-    Arguments and errors as for `extractors.extract`.
+    Arguments and errors as for `attentionology.extractors.extract`.
     """
     for batch in plan(encoder, sentences, batch_cells, max_length, too_long, log or ExtractionLog()):
         yield _stage_batch(encoder, [p for _, p in batch], tuple(sentence for sentence, _ in batch), ff_bias)

@@ -9,8 +9,8 @@ from typing import Any
 
 from tokenizers.pre_tokenizers import ByteLevel
 
-from corpora_loaders import Sentence
-from extractors.errors import ModelError
+from attentionology.corpora_loaders import Sentence
+from attentionology.extractors.errors import ModelError
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal, get_args
 
-from corpora_loaders import Corpus, CorpusError, Pair, PlainText, Sentence, pair_paragraphs
-from extractors.encoder import Encoder
-from extractors.errors import ModelError
-from extractors.pieces import Pieces, Segment, read_texts
+from attentionology.corpora_loaders import Corpus, CorpusError, Pair, PlainText, Sentence, pair_paragraphs
+from attentionology.extractors.encoder import Encoder
+from attentionology.extractors.errors import ModelError
+from attentionology.extractors.pieces import Pieces, Segment, read_texts
 
 SegmentIds = Literal["zeros", "pair"]
 
@@ -70,7 +70,7 @@ def make_segments(
     seed: int = 0,
     segment_ids: SegmentIds = "zeros",
 ) -> Segments:
-    """Cut a text into segments of two consecutive stretches, see `corpora_loaders.pair_paragraphs`.
+    """Cut a text into segments of two consecutive stretches, see `attentionology.corpora_loaders.pair_paragraphs`.
 
     Args:
         encoder: whose tokenizer cuts words into pieces.

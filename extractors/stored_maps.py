@@ -15,13 +15,13 @@ import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
-from corpora_loaders import Sentence
-from extractors.errors import ExtractionError
-from extractors.extraction import ExtractionLog
-from extractors.kinds import get_kind
-from extractors.map_batch import MapBatch
-from storage.durable import StorageError
-from storage.sealed import cache_name, check
+from attentionology.corpora_loaders import Sentence
+from attentionology.extractors.errors import ExtractionError
+from attentionology.extractors.extraction import ExtractionLog
+from attentionology.extractors.kinds import get_kind
+from attentionology.extractors.map_batch import MapBatch
+from attentionology.storage.durable import StorageError
+from attentionology.storage.sealed import cache_name, check
 
 
 class Fingerprint(NamedTuple):

@@ -10,17 +10,17 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from corpora_loaders import Sentence
-from extractors.attention_model import Words
-from extractors.conditions import fitting
-from extractors.encoder import Encoder
-from extractors.errors import ExtractionError
-from extractors.extraction import obstacle
-from extractors.pieces import Pieces, Unalignable
+from attentionology.corpora_loaders import Sentence
+from attentionology.extractors.attention_model import Words
+from attentionology.extractors.conditions import fitting
+from attentionology.extractors.encoder import Encoder
+from attentionology.extractors.errors import ExtractionError
+from attentionology.extractors.extraction import obstacle
+from attentionology.extractors.pieces import Pieces, Unalignable
 
 TextLevel = Literal["word", "piece"]
 
-_TOGETHER_CPU, _TOGETHER = 1024, 16384  # pieces of a batch, see `extractors.extraction`
+_TOGETHER_CPU, _TOGETHER = 1024, 16384  # pieces of a batch, see `attentionology.extractors.extraction`
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from extractors.attention_model import Special, TextState, Words
-from extractors.attention_patch import (
+from attentionology.extractors.attention_model import Special, TextState, Words
+from attentionology.extractors.attention_patch import (
     TOLERANCE,
     AttentionPatch,
     InputEmbeddings,
@@ -28,16 +28,16 @@ from extractors.attention_patch import (
     implementation,
     resumed,
 )
-from extractors.encoder import Encoder
-from extractors.errors import ModelError
-from extractors.extraction import DEFAULT_BATCH_CELLS
-from extractors.kinds import get_kind
-from extractors.layers.architectures import ARCHITECTURES
-from extractors.layers.verification import LayerRecorder
-from extractors.layers.weights import layer_modules
-from extractors.loading import LoadedFiles, save_model
-from extractors.making import MapMaker
-from extractors.text_reader import TextLevel, TextReader
+from attentionology.extractors.encoder import Encoder
+from attentionology.extractors.errors import ModelError
+from attentionology.extractors.extraction import DEFAULT_BATCH_CELLS
+from attentionology.extractors.kinds import get_kind
+from attentionology.extractors.layers.architectures import ARCHITECTURES
+from attentionology.extractors.layers.verification import LayerRecorder
+from attentionology.extractors.layers.weights import layer_modules
+from attentionology.extractors.loading import LoadedFiles, save_model
+from attentionology.extractors.making import MapMaker
+from attentionology.extractors.text_reader import TextLevel, TextReader
 
 Query = Literal["cls", "all"]
 Way = Literal["first position", "from the layer", "whole model"]
@@ -51,7 +51,7 @@ class TransformerAttention(nn.Module):
     """A sequence classifier as an `AttentionModel`.
 
     The model passed in is put into evaluation mode and from then on computes attention by the function in
-    `extractors.attention_patch`, which is its own eager one.
+    `attentionology.extractors.attention_patch`, which is its own eager one.
 
     Args:
         model: of ``AutoModelForSequenceClassification``.
@@ -59,7 +59,7 @@ class TransformerAttention(nn.Module):
         layer: 0-based, negative from the end.
         query: ``"cls"``: the row of the first position; ``"all"``: all rows of the layer.
         heads: ``"all"`` or 0-based heads; the others keep their attention.
-        special: see `extractors.attention_model.Special`.
+        special: see `attentionology.extractors.attention_model.Special`.
         level: ``"word"``, or ``"piece"``: every piece counts as a word.
         score: the map kind of `scores`.
         name: what to call the model.

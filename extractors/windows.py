@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import ClassVar
 
-from corpora_loaders import Corpus, CorpusError, Sentence
-from corpora_loaders.coreference import Document, Documents
-from extractors.encoder import Encoder
-from extractors.pieces import Pieces
+from attentionology.corpora_loaders import Corpus, CorpusError, Sentence
+from attentionology.corpora_loaders.coreference import Document, Documents
+from attentionology.extractors.encoder import Encoder
+from attentionology.extractors.pieces import Pieces
 
 DOCUMENT_LENGTH = 128
 """Pieces of a document that are read, special tokens included (Clark et al. 2019, §4.3)."""

@@ -1,11 +1,11 @@
 """What is trained on maps or text, and the baselines and controls beside it (Clark et al. 2019, §5)."""
 
-from probes.baselines import FixedOffset, RelationOffset, SingleHead, count_heads
-from probes.control_task import control_task
-from probes.decoding import Decoding, DecodingError, decode
-from probes.examples import gold_heads, scored, uas
-from probes.predictor import HeadPredictor
-from probes.probe import (
+from attentionology.probes.baselines import FixedOffset, RelationOffset, SingleHead, count_heads
+from attentionology.probes.control_task import control_task
+from attentionology.probes.decoding import Decoding, DecodingError, decode
+from attentionology.probes.examples import gold_heads, scored, uas
+from attentionology.probes.predictor import HeadPredictor
+from attentionology.probes.probe import (
     PROBES,
     AttentionProbe,
     AttentionWordsProbe,
@@ -14,9 +14,9 @@ from probes.probe import (
     load_probe,
     make_probe,
 )
-from probes.recipe import PAPER, TUNED, Recipe
-from probes.training import Checkpoint, State, TrainingError
-from probes.weights import ArcWeights, added_up, arc_weights
+from attentionology.probes.recipe import PAPER, TUNED, Recipe
+from attentionology.probes.training import Checkpoint, State, TrainingError
+from attentionology.probes.weights import ArcWeights, added_up, arc_weights
 
 __all__ = [
     "PAPER",

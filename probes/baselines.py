@@ -9,11 +9,11 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 
-from corpora_loaders import OFFSETS, Sentence
-from extractors import MapBatch
-from probes.examples import Example, annotated, examples, gold_heads, scored
-from probes.predictor import HeadPredictor
-from probes.training import TrainingError
+from attentionology.corpora_loaders import OFFSETS, Sentence
+from attentionology.extractors import MapBatch
+from attentionology.probes.examples import Example, annotated, examples, gold_heads, scored
+from attentionology.probes.predictor import HeadPredictor
+from attentionology.probes.training import TrainingError
 
 
 class FixedOffset(HeadPredictor):
@@ -86,7 +86,7 @@ class SingleHead(HeadPredictor):
 
     Attributes:
         correct_: how often each head is right on the training sentences; shape (2, layers, heads), in the order of
-            `extractors.DIRECTIONS`.
+            `attentionology.extractors.DIRECTIONS`.
         total_: of how many words.
         best_: direction, layer and head of the largest of them, 0-based; of equals the last.
     """

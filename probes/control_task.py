@@ -6,8 +6,8 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import replace
 
-from corpora_loaders import Sentence
-from probes.examples import annotated
+from attentionology.corpora_loaders import Sentence
+from attentionology.probes.examples import annotated
 
 _BEHAVIOURS = 3
 

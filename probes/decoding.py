@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float, Int
 from numpy import ndarray
 
-from corpora_loaders import AttentionologyError
+from attentionology.corpora_loaders import AttentionologyError
 
 Decoding = Literal["argmax", "tree"]
 

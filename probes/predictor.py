@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from jaxtyping import Int
 from numpy import ndarray
 
-from extractors import MapBatch
-from probes.examples import uas
+from attentionology.extractors import MapBatch
+from attentionology.probes.examples import uas
 
 
 class HeadPredictor:

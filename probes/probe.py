@@ -15,16 +15,16 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Generator
 
-from corpora_loaders import WordVectors
-from extractors import MapBatch
-from probes.decoding import Decoding, decode
-from probes.predictor import HeadPredictor
-from probes.recipe import PAPER, Recipe
-from probes.scorers import AttentionScorer, AttentionWordsScorer, DistanceScorer, Scorer
-from probes.training import Checkpoint, Report, TrainingError, scores_of, train
-from storage.durable import StorageError
-from storage.sealed import ANYWHERE, DamagedError, check, has_seal, read_json, write_json
-from storage.tensors import write_tensors
+from attentionology.corpora_loaders import WordVectors
+from attentionology.extractors import MapBatch
+from attentionology.probes.decoding import Decoding, decode
+from attentionology.probes.predictor import HeadPredictor
+from attentionology.probes.recipe import PAPER, Recipe
+from attentionology.probes.scorers import AttentionScorer, AttentionWordsScorer, DistanceScorer, Scorer
+from attentionology.probes.training import Checkpoint, Report, TrainingError, scores_of, train
+from attentionology.storage.durable import StorageError
+from attentionology.storage.sealed import ANYWHERE, DamagedError, check, has_seal, read_json, write_json
+from attentionology.storage.tensors import write_tensors
 
 Trained = TypeVar("Trained", bound="Probe")
 
@@ -35,7 +35,7 @@ class Probe(HeadPredictor):
     """What all trained probes have in common.
 
     Args:
-        recipe: how to train, see `probes.recipe.Recipe`.
+        recipe: how to train, see `attentionology.probes.recipe.Recipe`.
         random_state: seed of the initial weights and of the order of sentences.
 
     Attributes:
@@ -69,7 +69,7 @@ class Probe(HeadPredictor):
         Args:
             batches: read once per epoch, so a stream will do for one epoch only.
             dev: to stop early by, if the recipe has patience, and to report.
-            report: told about the `probes.training.State` after every sentence.
+            report: told about the `attentionology.probes.training.State` after every sentence.
             checkpoint: go on from this file if it is there, and keep it.
 
         Raises:

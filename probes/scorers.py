@@ -21,8 +21,8 @@ from numpy import ndarray
 from torch import Generator, Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from corpora_loaders import WordVectors
-from probes.examples import UNKNOWN, Example
+from attentionology.corpora_loaders import WordVectors
+from attentionology.probes.examples import UNKNOWN, Example
 
 Scores = Float[Tensor, "words candidates"]
 Gold = Int[ndarray, " words"]

@@ -16,14 +16,14 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from corpora_loaders import AttentionologyError
-from extractors import MapBatch
-from probes.examples import Example, examples, gold_heads, scored, uas
-from probes.recipe import Recipe
-from probes.scorers import Scorer
-from storage.cache_log import CacheLog
-from storage.sealed import DamagedError, cache_name
-from storage.tensors import read_tensors, write_tensors
+from attentionology.corpora_loaders import AttentionologyError
+from attentionology.extractors import MapBatch
+from attentionology.probes.examples import Example, examples, gold_heads, scored, uas
+from attentionology.probes.recipe import Recipe
+from attentionology.probes.scorers import Scorer
+from attentionology.storage.cache_log import CacheLog
+from attentionology.storage.sealed import DamagedError, cache_name
+from attentionology.storage.tensors import read_tensors, write_tensors
 
 Item = TypeVar("Item")
 

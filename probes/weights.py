@@ -10,10 +10,10 @@ import torch
 from jaxtyping import Float
 from numpy import ndarray
 
-from extractors import MapBatch
-from probes.examples import examples, gold_heads, scored
-from probes.probe import AttentionProbe, AttentionWordsProbe
-from probes.scorers import AttentionScorer, AttentionWordsScorer
+from attentionology.extractors import MapBatch
+from attentionology.probes.examples import examples, gold_heads, scored
+from attentionology.probes.probe import AttentionProbe, AttentionWordsProbe
+from attentionology.probes.scorers import AttentionScorer, AttentionWordsScorer
 
 
 class ArcWeights(NamedTuple):

@@ -1,19 +1,26 @@
 """Results → CSV and JSON, figures, one self-contained page, provenance."""
 
-from reports.coreference import CoreferenceResults, write_coreference
-from reports.dependency import write_dependency
-from reports.explain import ExplainResults, write_explain
-from reports.explain_terminal import explain_table
-from reports.json_text import records, to_json
-from reports.norms import NormResults, write_norms
-from reports.page import Section, write_report
-from reports.probe import ProbeResults, write_probe
-from reports.probe_terminal import probe_table
-from reports.provenance import git_commit, versions
-from reports.run_folder import RunFolder, RunFolderError
-from reports.surface import ClusterResults, SurfaceResults, write_clusters, write_surface
-from reports.tables import write_csv
-from reports.terminal import WIDE, best_heads_table, clusters_table, coreference_table, norms_table, surface_table
+from attentionology.reports.coreference import CoreferenceResults, write_coreference
+from attentionology.reports.dependency import write_dependency
+from attentionology.reports.explain import ExplainResults, write_explain
+from attentionology.reports.explain_terminal import explain_table
+from attentionology.reports.json_text import records, to_json
+from attentionology.reports.norms import NormResults, write_norms
+from attentionology.reports.page import Section, write_report
+from attentionology.reports.probe import ProbeResults, write_probe
+from attentionology.reports.probe_terminal import probe_table
+from attentionology.reports.provenance import git_commit, versions
+from attentionology.reports.run_folder import RunFolder, RunFolderError
+from attentionology.reports.surface import ClusterResults, SurfaceResults, write_clusters, write_surface
+from attentionology.reports.tables import write_csv
+from attentionology.reports.terminal import (
+    WIDE,
+    best_heads_table,
+    clusters_table,
+    coreference_table,
+    norms_table,
+    surface_table,
+)
 
 __all__ = [
     "WIDE",

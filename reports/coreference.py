@@ -8,13 +8,20 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from analyses.linguistic.coreference import BASELINES, POLICIES, REASONS, CoreferenceTables, Example, column_name
-from reports.coreference_contrasts import contrasts_figure, shown_contrasts
-from reports.coreference_figures import best_figure, distance_figure, heads_figure
-from reports.format import rows_of
-from reports.json_text import records
-from reports.page import Section, save_figures
-from reports.tables import write_controls, write_csv
+from attentionology.analyses.linguistic.coreference import (
+    BASELINES,
+    POLICIES,
+    REASONS,
+    CoreferenceTables,
+    Example,
+    column_name,
+)
+from attentionology.reports.coreference_contrasts import contrasts_figure, shown_contrasts
+from attentionology.reports.coreference_figures import best_figure, distance_figure, heads_figure
+from attentionology.reports.format import rows_of
+from attentionology.reports.json_text import records
+from attentionology.reports.page import Section, save_figures
+from attentionology.reports.tables import write_controls, write_csv
 
 CANDIDATES = {
     "preceding": "head words of the mentions before it",

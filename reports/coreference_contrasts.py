@@ -10,9 +10,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from analyses.linguistic.coreference import DIRECTIONS, STEREOTYPES, CoreferenceTables
-from reports.drawing import BLACK, BLUE, GREY, ORANGE, SKY, STYLE
-from reports.format import ARROWS, head_name, interval, percent, rows_of
+from attentionology.analyses.linguistic.coreference import DIRECTIONS, STEREOTYPES, CoreferenceTables
+from attentionology.reports.drawing import BLACK, BLUE, GREY, ORANGE, SKY, STYLE
+from attentionology.reports.format import ARROWS, head_name, interval, percent, rows_of
 
 _MARKERS = dict(zip(DIRECTIONS, ("o", "^"), strict=True))
 _SPACING = 5.5

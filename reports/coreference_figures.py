@@ -10,9 +10,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from analyses.linguistic.coreference import BASELINES, DIRECTIONS, column_name
-from reports.drawing import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, STYLE, finish, heads_map, name_rows
-from reports.format import ARROWS, best_head, rows_of
+from attentionology.analyses.linguistic.coreference import BASELINES, DIRECTIONS, column_name
+from attentionology.reports.drawing import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, STYLE, finish, heads_map, name_rows
+from attentionology.reports.format import ARROWS, best_head, rows_of
 
 _BASELINES = {
     "nearest": (ORANGE, "D"),

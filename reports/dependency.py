@@ -8,12 +8,12 @@ from typing import Any
 
 import pandas as pd
 
-from analyses.linguistic import DIRECTIONS, TOTALS
-from reports.dependency_figures import best_heads_figure, heads_figure
-from reports.format import ARROWS, shown_rows
-from reports.json_text import records
-from reports.page import Section, save_figures
-from reports.tables import write_controls, write_csv
+from attentionology.analyses.linguistic import DIRECTIONS, TOTALS
+from attentionology.reports.dependency_figures import best_heads_figure, heads_figure
+from attentionology.reports.format import ARROWS, shown_rows
+from attentionology.reports.json_text import records
+from attentionology.reports.page import Section, save_figures
+from attentionology.reports.tables import write_controls, write_csv
 
 
 def write_dependency(
@@ -31,7 +31,7 @@ def write_dependency(
 
     Args:
         folder: an existing folder.
-        cells, best: `analyses.linguistic.DependencyTables`, ``best`` perhaps with the control's columns.
+        cells, best: `attentionology.analyses.linguistic.DependencyTables`, ``best`` perhaps with the control's columns.
         controls: the best-heads table of each randomly initialised copy.
         min_count: relations with fewer words are left out of the first figure and greyed in the page.
         model, corpus: names for the titles.

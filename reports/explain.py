@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import pandas as pd
 from matplotlib.figure import Figure
 
-from analyses.explanation import OVERALL
-from reports.explain_figures import (
+from attentionology.analyses.explanation import OVERALL
+from attentionology.reports.explain_figures import (
     BEST,
     DELETED,
     MEASURES,
@@ -22,7 +22,7 @@ from reports.explain_figures import (
     regularizers_figure,
     training_figure,
 )
-from reports.explain_plots import (
+from attentionology.reports.explain_plots import (
     MAX_CLASSES,
     has_values,
     max_attention_figure,
@@ -30,10 +30,10 @@ from reports.explain_plots import (
     single_figure,
     tau_figure,
 )
-from reports.format import rows_of
-from reports.json_text import records
-from reports.page import Section, save_figures
-from reports.tables import write_csv
+from attentionology.reports.format import rows_of
+from attentionology.reports.json_text import records
+from attentionology.reports.page import Section, save_figures
+from attentionology.reports.tables import write_csv
 
 _GROUPS: dict[str, tuple[str, ...]] = {
     "uniform": ("correct", "uniform_retrained_correct", "uniform_tvd", "uniform_jsd", "uniform_flip"),

@@ -13,8 +13,20 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from reports.drawing import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, STYLE, YELLOW, finish, name_rows
-from reports.format import percent
+from attentionology.reports.drawing import (
+    BLACK,
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    PURPLE,
+    SKY,
+    STYLE,
+    YELLOW,
+    finish,
+    name_rows,
+)
+from attentionology.reports.format import percent
 
 MAX_CLASSES = 6
 """With more classes nothing is split by class."""

@@ -11,10 +11,10 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from analyses.explanation import FEWEST
-from reports.explain import ExplainResults, overall, verdict_rows
-from reports.explain_figures import SHARE, measure_name, with_unit
-from reports.format import interval, number, percent, rows_of
+from attentionology.analyses.explanation import FEWEST
+from attentionology.reports.explain import ExplainResults, overall, verdict_rows
+from attentionology.reports.explain_figures import SHARE, measure_name, with_unit
+from attentionology.reports.format import interval, number, percent, rows_of
 
 _WIDE = 130
 _MARKS = {"passes": ("✓ passes", "green"), "fails": ("✗ fails", "red"), "undecided": ("? undecided", "yellow")}

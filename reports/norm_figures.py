@@ -6,7 +6,20 @@ import matplotlib as mpl
 import pandas as pd
 from matplotlib.figure import Figure
 
-from reports.drawing import BLACK, BLUE, CLASSES, GREEN, GREY, ORANGE, PURPLE, SKY, STYLE, YELLOW, by_layer, finish
+from attentionology.reports.drawing import (
+    BLACK,
+    BLUE,
+    CLASSES,
+    GREEN,
+    GREY,
+    ORANGE,
+    PURPLE,
+    SKY,
+    STYLE,
+    YELLOW,
+    by_layer,
+    finish,
+)
 
 _VARIANTS = {
     "attn-w": (GREY, "o", ":"),

@@ -8,11 +8,11 @@ from typing import Any
 
 import pandas as pd
 
-from analyses.norms.paper import Published
-from reports.json_text import records
-from reports.norm_figures import change_figure, mixing_figure, shares_figure
-from reports.page import Section, save_figures
-from reports.tables import write_csv
+from attentionology.analyses.norms.paper import Published
+from attentionology.reports.json_text import records
+from attentionology.reports.norm_figures import change_figure, mixing_figure, shares_figure
+from attentionology.reports.page import Section, save_figures
+from attentionology.reports.tables import write_csv
 
 _SHOWN_PAIRS = 5
 
@@ -22,11 +22,11 @@ class NormResults:
     """All tables of the analysis.
 
     Attributes:
-        shares: `analyses.norms.NormShares`.
-        mixing: `analyses.norms.MixingRatios`.
-        frequency: `analyses.norms.FrequencyCorrelation`.
+        shares: `attentionology.analyses.norms.NormShares`.
+        mixing: `attentionology.analyses.norms.MixingRatios`.
+        frequency: `attentionology.analyses.norms.FrequencyCorrelation`.
         expansion: columns layer, expansion.
-        change, amplified: `analyses.norms.FeedForwardChange`, the pairs with their pieces; None if not
+        change, amplified: `attentionology.analyses.norms.FeedForwardChange`, the pairs with their pieces; None if not
             asked for.
         published: the papers' numbers of the same model, if there are any.
         notes: how the numbers came about, a sentence each.

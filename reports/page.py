@@ -11,10 +11,10 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
-from reports.drawing import save
-from reports.format import ARROWS, best_direction, best_head, best_offset, interval, number, percent
-from reports.json_text import to_json
-from reports.run_files import RUN_RECORD, files_of_run
+from attentionology.reports.drawing import save
+from attentionology.reports.format import ARROWS, best_direction, best_head, best_offset, interval, number, percent
+from attentionology.reports.json_text import to_json
+from attentionology.reports.run_files import RUN_RECORD, files_of_run
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ def write_report(folder: Path, *, run: dict[str, Any], sections: list[Section]) 
         sections: in the order of the page, at least one.
     """
     environment = Environment(
-        loader=PackageLoader("reports"),
+        loader=PackageLoader("attentionology.reports"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from analyses.linguistic import AttachmentTables, HeadWeights
-from reports.format import rows_of
-from reports.json_text import records
-from reports.page import Section, save_figures
-from reports.probe_figures import lengths_figure, methods_figure, training_figure, weights_figure
-from reports.tables import write_csv
+from attentionology.analyses.linguistic import AttachmentTables, HeadWeights
+from attentionology.reports.format import rows_of
+from attentionology.reports.json_text import records
+from attentionology.reports.page import Section, save_figures
+from attentionology.reports.probe_figures import lengths_figure, methods_figure, training_figure, weights_figure
+from attentionology.reports.tables import write_csv
 
 MEANINGS = {
     "right-branching": "always the next word",

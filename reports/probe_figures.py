@@ -10,9 +10,22 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from analyses.linguistic import DIRECTIONS, ROOT_LENGTH
-from reports.drawing import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, STYLE, YELLOW, finish, name_rows, ticks
-from reports.format import ARROWS, percent
+from attentionology.analyses.linguistic import DIRECTIONS, ROOT_LENGTH
+from attentionology.reports.drawing import (
+    BLACK,
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    PURPLE,
+    SKY,
+    STYLE,
+    YELLOW,
+    finish,
+    name_rows,
+    ticks,
+)
+from attentionology.reports.format import ARROWS, percent
 
 _COLOURS = {
     "right-branching": GREY,

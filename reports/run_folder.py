@@ -8,9 +8,18 @@ from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 
-from reports.run_files import RUN_RECORD, read_record, strange_file
-from storage.durable import flush, free_space, is_full, size
-from storage.partial import PARTIAL, REPLACED, abandoned, delete, locked, sweep, unfinished, unfinished_name
+from attentionology.reports.run_files import RUN_RECORD, read_record, strange_file
+from attentionology.storage.durable import flush, free_space, is_full, size
+from attentionology.storage.partial import (
+    PARTIAL,
+    REPLACED,
+    abandoned,
+    delete,
+    locked,
+    sweep,
+    unfinished,
+    unfinished_name,
+)
 
 
 class RunFolderError(OSError):
@@ -23,7 +32,7 @@ class RunFolder:
     Use as a context manager around the whole computation, so that a target that cannot be made is noticed
     before it; inside, `path` is the folder to write to. If the block raises, the collected files are removed
     and the target is as it was. What runs that were killed left beside the target is removed, too, but never what a
-    process that is alive may be writing (see `storage.partial`).
+    process that is alive may be writing (see `attentionology.storage.partial`).
 
     Args:
         target: the folder to make. Of a symbolic link, what it points to.

@@ -9,11 +9,11 @@ from typing import Any
 
 import pandas as pd
 
-from analyses.surface import LABELS, Geography, HeadDistanceTables, SurfaceTables
-from reports.format import head_name, ranges
-from reports.json_text import records
-from reports.page import Section, save_figures
-from reports.surface_figures import (
+from attentionology.analyses.surface import LABELS, Geography, HeadDistanceTables, SurfaceTables
+from attentionology.reports.format import head_name, ranges
+from attentionology.reports.json_text import records
+from attentionology.reports.page import Section, save_figures
+from attentionology.reports.surface_figures import (
     class_names,
     entropy_figure,
     gradients_figure,
@@ -22,7 +22,7 @@ from reports.surface_figures import (
     statistics_figure,
     tree_figure,
 )
-from reports.tables import write_csv
+from attentionology.reports.tables import write_csv
 
 _TREE_LEAVES = 400
 BY_LAYER = ("previous", "next", "self", "first_special", "last_special", "punctuation", "other")
@@ -35,7 +35,7 @@ class SurfaceResults:
     Attributes:
         tables: surface statistics, heads with labels.
         specials: what the model calls its ``first_special`` and ``last_special`` tokens; without an entry it has none.
-        gradients: `analyses.surface.GradientImportance`, None if there are none.
+        gradients: `attentionology.analyses.surface.GradientImportance`, None if there are none.
         notes: how the numbers came about, a sentence each.
     """
 

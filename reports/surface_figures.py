@@ -15,9 +15,9 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter
 from scipy.cluster.hierarchy import dendrogram
 
-from analyses.surface import LABELS, Geography
-from reports.drawing import BLACK, BLUE, CLASSES, GREY, ORANGE, STYLE, by_layer, finish, ticks
-from reports.format import head_name
+from attentionology.analyses.surface import LABELS, Geography
+from attentionology.reports.drawing import BLACK, BLUE, CLASSES, GREY, ORANGE, STYLE, by_layer, finish, ticks
+from attentionology.reports.format import head_name
 
 _PANELS = (
     ("previous", "to the previous token (%)"),

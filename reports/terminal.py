@@ -9,9 +9,9 @@ from rich import box
 from rich.markup import escape
 from rich.table import Table
 
-from reports.coreference import CoreferenceResults, best_of, candidates_in_words
-from reports.coreference_contrasts import contrast_lines
-from reports.format import (
+from attentionology.reports.coreference import CoreferenceResults, best_of, candidates_in_words
+from attentionology.reports.coreference_contrasts import contrast_lines
+from attentionology.reports.format import (
     best_direction,
     best_head,
     best_offset,
@@ -22,8 +22,8 @@ from reports.format import (
     rows_of,
     shown_rows,
 )
-from reports.norms import NormResults
-from reports.surface import BY_LAYER, ClusterResults, SurfaceResults, label_rows, statistic_names
+from attentionology.reports.norms import NormResults
+from attentionology.reports.surface import BY_LAYER, ClusterResults, SurfaceResults, label_rows, statistic_names
 
 WIDE = 130
 """Columns of a terminal that the table with intervals needs."""

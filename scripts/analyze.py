@@ -9,28 +9,28 @@ from typing import Annotated, Any, Literal
 
 from tyro.conf import arg
 
-from corpora_loaders import Corpus, PlainText
-from scripts import clusters, coreference, dependency, norms, surface
-from scripts.builtin import DEMO, SAMPLE, check_revision, load_encoder
-from scripts.closing import print_results
-from scripts.clusters import ClustersOptions
-from scripts.control import ControlOptions
-from scripts.coreference import CoreferenceOptions
-from scripts.corpus import check_corpus, corpus_files, cut_text, has_trees, read_corpus
-from scripts.dependency import DependencyOptions
-from scripts.errors import UsageError
-from scripts.job import Job, Outcome
-from scripts.norms import NormsOptions
-from scripts.options import OptionalNumber, check_seed, default_folder, paths_read
-from scripts.progress import Stages
-from scripts.record import (
+from attentionology.corpora_loaders import Corpus, PlainText
+from attentionology.scripts import clusters, coreference, dependency, norms, surface
+from attentionology.scripts.builtin import DEMO, SAMPLE, check_revision, load_encoder
+from attentionology.scripts.closing import print_results
+from attentionology.scripts.clusters import ClustersOptions
+from attentionology.scripts.control import ControlOptions
+from attentionology.scripts.coreference import CoreferenceOptions
+from attentionology.scripts.corpus import check_corpus, corpus_files, cut_text, has_trees, read_corpus
+from attentionology.scripts.dependency import DependencyOptions
+from attentionology.scripts.errors import UsageError
+from attentionology.scripts.job import Job, Outcome
+from attentionology.scripts.norms import NormsOptions
+from attentionology.scripts.options import OptionalNumber, check_seed, default_folder, paths_read
+from attentionology.scripts.progress import Stages
+from attentionology.scripts.record import (
     describe_command,
     describe_corpus,
     describe_model,
     describe_reading,
     warnings_of,
 )
-from scripts.surface import ReadingOptions, SurfaceOptions
+from attentionology.scripts.surface import ReadingOptions, SurfaceOptions
 
 ANALYSES = {
     "dependency": dependency.run,
@@ -172,7 +172,7 @@ class Analyze:
         """Do it; returns the exit status."""
         self._check()
         out = self.out or default_folder(self.model, self.text or self.corpus or (SAMPLE,))
-        from reports import RunFolder
+        from attentionology.reports import RunFolder
 
         reads = paths_read(self.model, self.corpus, self.text, self.norms.frequencies)
         with RunFolder(out, overwrite=self.overwrite, reads=reads) as folder:
@@ -229,8 +229,8 @@ class Analyze:
         with stages("read the corpus"):
             corpus = read_corpus(self)
         with stages("load the model"):
-            from extractors import MapMaker, get_kind
-            from reports import write_report
+            from attentionology.extractors import MapMaker, get_kind
+            from attentionology.reports import write_report
 
             try:
                 MapMaker(get_kind(self.map), "word", self.merge, self.normalize, self.ff_bias)

@@ -6,12 +6,12 @@ import importlib.util
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from corpora_loaders.sample import SAMPLE_TREEBANK
-from scripts.errors import UsageError
+from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
+from attentionology.scripts.errors import UsageError
 
 if TYPE_CHECKING:
-    from extractors import Encoder
-    from extractors.loading import LoadedFiles
+    from attentionology.extractors import Encoder
+    from attentionology.extractors.loading import LoadedFiles
 
 DEMO = "demo"
 SAMPLE = "sample"
@@ -45,7 +45,7 @@ def load_encoder(name: str, *, revision: str | None = None, device: str = "cpu")
         ModelError: see `Encoder.from_pretrained`; for ``demo`` also if the package is missing or its weights
             are not the known ones.
     """
-    from extractors import Encoder
+    from attentionology.extractors import Encoder
 
     encoder = Encoder.from_pretrained(model_location(name), revision=revision, device=device)
     if name == DEMO:
@@ -60,7 +60,7 @@ def check_demo(files: LoadedFiles) -> None:
     Raises:
         ModelError: it has.
     """
-    from extractors import ModelError
+    from attentionology.extractors import ModelError
 
     found = files.sha256.get("model.safetensors")
     if found != _DEMO_SHA256:
@@ -70,16 +70,16 @@ def check_demo(files: LoadedFiles) -> None:
 def load_head(encoder: Encoder) -> Any | None:
     """The model that an encoder is of, from the same files, with its masked-LM head.
 
-    None if it has no such head, or was not loaded from files. See `extractors.load_masked_lm`.
+    None if it has no such head, or was not loaded from files. See `attentionology.extractors.load_masked_lm`.
     """
-    from extractors import load_masked_lm
+    from attentionology.extractors import load_masked_lm
 
     return None if encoder.files.folder is None else load_masked_lm(encoder.files)
 
 
 def model_location(name: str) -> str | Path:
     """Where to load a model from: ``demo`` is inside its package, all others are what they are called."""
-    from extractors import ModelError
+    from attentionology.extractors import ModelError
 
     if name != DEMO:
         return name

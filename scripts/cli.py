@@ -11,17 +11,17 @@ from typing import Annotated
 
 import tyro
 
-from corpora_loaders import AttentionologyError
-from corpora_loaders.errors import out_of_memory
-from scripts.allocator import return_large_blocks
-from scripts.analyze import Analyze
-from scripts.doctor import Doctor
-from scripts.errors import UsageError
-from scripts.explain import Explain
-from scripts.memory import shortage
-from scripts.options import NUMBERS
-from scripts.probe import Probe
-from scripts.terminal import complain, delivered, guarded, say, visible
+from attentionology.corpora_loaders import AttentionologyError
+from attentionology.corpora_loaders.errors import out_of_memory
+from attentionology.scripts.allocator import return_large_blocks
+from attentionology.scripts.analyze import Analyze
+from attentionology.scripts.doctor import Doctor
+from attentionology.scripts.errors import UsageError
+from attentionology.scripts.explain import Explain
+from attentionology.scripts.memory import shortage
+from attentionology.scripts.options import NUMBERS
+from attentionology.scripts.probe import Probe
+from attentionology.scripts.terminal import complain, delivered, guarded, say, visible
 
 DESCRIPTION = """What do the attention heads of a transformer encoder know about language?
 

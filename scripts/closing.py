@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scripts.record import closing_lines
-from scripts.terminal import Terminal, delivered, say_json
+from attentionology.scripts.record import closing_lines
+from attentionology.scripts.terminal import Terminal, delivered, say_json
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -26,7 +26,7 @@ def print_results(run: dict[str, Any], parts: Sequence[Part], out: Path, *, as_j
         out: the results folder.
         as_json: print JSON.
     """
-    from reports import WIDE, to_json
+    from attentionology.reports import WIDE, to_json
 
     if as_json:
         found = {name: table for summary, _ in parts for name, table in summary.items()}

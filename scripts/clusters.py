@@ -7,9 +7,9 @@ from typing import Annotated
 
 from tyro.conf import arg
 
-from scripts.errors import UsageError
-from scripts.job import Job, Outcome
-from scripts.surface import read
+from attentionology.scripts.errors import UsageError
+from attentionology.scripts.job import Job, Outcome
+from attentionology.scripts.surface import read
 
 
 @dataclass(frozen=True)
@@ -27,8 +27,8 @@ class ClustersOptions:
 
 def run(job: Job) -> Outcome:
     """Distances between heads, their map, their clusters."""
-    from analyses.surface import geography
-    from reports import ClusterResults, clusters_table, write_clusters
+    from attentionology.analyses.surface import geography
+    from attentionology.reports import ClusterResults, clusters_table, write_clusters
 
     reading = read(job)
     assert reading.distances is not None  # noqa: S101  # read() knows that clusters were asked for

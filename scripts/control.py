@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from tyro.conf import arg
 
-from scripts.errors import UsageError
-from scripts.job import Job
+from attentionology.scripts.errors import UsageError
+from attentionology.scripts.job import Job
 
 if TYPE_CHECKING:
-    from extractors import Encoder
+    from attentionology.extractors import Encoder
 
 Found = TypeVar("Found")
 

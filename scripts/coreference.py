@@ -6,14 +6,14 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from scripts.control import control_record, run_control
-from scripts.errors import UsageError
-from scripts.job import Job, Outcome
-from scripts.options import OptionalNumber
+from attentionology.scripts.control import control_record, run_control
+from attentionology.scripts.errors import UsageError
+from attentionology.scripts.job import Job, Outcome
+from attentionology.scripts.options import OptionalNumber
 
 if TYPE_CHECKING:
-    from analyses.linguistic.coreference import CoreferenceTables, Example
-    from extractors import Encoder, ExtractionLog, Windows
+    from attentionology.analyses.linguistic.coreference import CoreferenceTables, Example
+    from attentionology.extractors import Encoder, ExtractionLog, Windows
 
 EXAMPLES = 5
 """Of right and of wrong decisions in the report."""
@@ -47,10 +47,10 @@ class CoreferenceOptions:
 
 def prepare(job: Job) -> None:
     """Cut the documents, before other analyses take their time: here options may turn out to be impossible."""
-    from analyses.linguistic.coreference.accuracy import mentions_by_group
-    from analyses.linguistic.outcomes import check_limit
-    from corpora_loaders.coreference import Documents
-    from extractors import make_windows
+    from attentionology.analyses.linguistic.coreference.accuracy import mentions_by_group
+    from attentionology.analyses.linguistic.outcomes import check_limit
+    from attentionology.corpora_loaders.coreference import Documents
+    from attentionology.extractors import make_windows
 
     options, own, corpus = job.options, job.options.coreference, job.corpus
     assert isinstance(corpus, Documents)  # noqa: S101  # read_corpus() knows that coreference was asked for
@@ -69,9 +69,9 @@ def prepare(job: Job) -> None:
 
 def run(job: Job) -> Outcome:
     """Antecedent selection accuracy of every head, of baselines, and of the control."""
-    from analyses.linguistic import published_coreference, with_control
-    from analyses.linguistic.coreference import account, source_of_agreement
-    from reports import CoreferenceResults, coreference_table, write_coreference
+    from attentionology.analyses.linguistic import published_coreference, with_control
+    from attentionology.analyses.linguistic.coreference import account, source_of_agreement
+    from attentionology.reports import CoreferenceResults, coreference_table, write_coreference
 
     options, own = job.options, job.options.coreference
     windows: Windows = job.found["windows"]
@@ -129,7 +129,7 @@ def _warnings(told: dict[str, int]) -> list[str]:
 def _accuracy(
     job: Job, encoder: Encoder, windows: Windows, label: str, replicates: int
 ) -> tuple[CoreferenceTables, ExtractionLog]:
-    from analyses.linguistic import CoreferenceAccuracy
+    from attentionology.analyses.linguistic import CoreferenceAccuracy
 
     singletons, seed = job.options.coreference.singletons == "keep", job.options.seed
 
@@ -147,8 +147,8 @@ def _accuracy(
 
 def _examples(job: Job, windows: Windows, tables: CoreferenceTables) -> list[Example]:
     """A few decisions of the best head, right ones and wrong ones, from as many documents as possible."""
-    from analyses.linguistic.coreference import examples_of
-    from extractors import ExtractionLog, extract
+    from attentionology.analyses.linguistic.coreference import examples_of
+    from attentionology.extractors import ExtractionLog, extract
 
     own = job.options.coreference
     best = tables.best

@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from corpora_loaders import Corpus, CorpusError, PlainText, load_text, load_treebank
-from corpora_loaders.coreference import detect_format, load_documents
-from scripts.builtin import SAMPLE, corpus_path
-from scripts.errors import UsageError
+from attentionology.corpora_loaders import Corpus, CorpusError, PlainText, load_text, load_treebank
+from attentionology.corpora_loaders.coreference import detect_format, load_documents
+from attentionology.scripts.builtin import SAMPLE, corpus_path
+from attentionology.scripts.errors import UsageError
 
 if TYPE_CHECKING:
-    from extractors import Encoder
-    from scripts.analyze import Analyze
+    from attentionology.extractors import Encoder
+    from attentionology.scripts.analyze import Analyze
 
 
 def check_corpus(options: Analyze) -> None:
@@ -79,8 +79,8 @@ def cut_text(options: Analyze, text: PlainText, encoder: Encoder, folder: Path) 
     """Segments of two stretches of the text, written to ``tables/segments.csv`` piece by piece."""
     import pandas as pd
 
-    from extractors import SEGMENT_LENGTH, make_segments
-    from reports import write_csv
+    from attentionology.extractors import SEGMENT_LENGTH, make_segments
+    from attentionology.reports import write_csv
 
     length = options.max_length or min(SEGMENT_LENGTH, encoder.max_length or SEGMENT_LENGTH)
     try:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from corpora_loaders import CorpusError
-from scripts.control import control_record, run_control
-from scripts.job import Job, Outcome
+from attentionology.corpora_loaders import CorpusError
+from attentionology.scripts.control import control_record, run_control
+from attentionology.scripts.job import Job, Outcome
 
 if TYPE_CHECKING:
-    from analyses.linguistic import DependencyTables
-    from extractors import Encoder, ExtractionLog
+    from attentionology.analyses.linguistic import DependencyTables
+    from attentionology.extractors import Encoder, ExtractionLog
 
 
 @dataclass(frozen=True)
@@ -24,8 +24,8 @@ class DependencyOptions:
 
 def prepare(job: Job) -> None:
     """Find out before anything slow whether there are trees, and no more words than can be counted."""
-    from analyses.linguistic.dependency import words_by_group
-    from analyses.linguistic.outcomes import check_limit
+    from attentionology.analyses.linguistic.dependency import words_by_group
+    from attentionology.analyses.linguistic.outcomes import check_limit
 
     options, relations = job.options, job.corpus.relations
     if not relations:
@@ -38,8 +38,8 @@ def prepare(job: Job) -> None:
 
 def run(job: Job) -> Outcome:
     """Accuracy of every head, and of the control's."""
-    from analyses.linguistic import with_control
-    from reports import best_heads_table, write_dependency
+    from attentionology.analyses.linguistic import with_control
+    from attentionology.reports import best_heads_table, write_dependency
 
     options = job.options
     with job.stages("dependency"):
@@ -69,7 +69,7 @@ def run(job: Job) -> Outcome:
 
 
 def _accuracy(job: Job, encoder: Encoder, label: str, replicates: int) -> tuple[DependencyTables, ExtractionLog]:
-    from analyses.linguistic import DependencyAccuracy
+    from attentionology.analyses.linguistic import DependencyAccuracy
 
     options, corpus = job.options, job.corpus
 

@@ -8,10 +8,10 @@ from typing import Annotated
 
 from tyro.conf import arg
 
-from scripts.builtin import DEMO, SAMPLE, check_revision, corpus_path, load_encoder
-from scripts.errors import UsageError
-from scripts.record import describe_files, model_label
-from scripts.terminal import complain, say, say_json
+from attentionology.scripts.builtin import DEMO, SAMPLE, check_revision, corpus_path, load_encoder
+from attentionology.scripts.errors import UsageError
+from attentionology.scripts.record import describe_files, model_label
+from attentionology.scripts.terminal import complain, say, say_json
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,8 @@ class Doctor:
         if self.sentences < 1:
             raise UsageError(f"--sentences must be at least 1, not {self.sentences}")
         check_revision(self.model, self.revision)
-        from corpora_loaders import load_treebank
-        from extractors.doctor import examine
+        from attentionology.corpora_loaders import load_treebank
+        from attentionology.extractors.doctor import examine
 
         treebank = load_treebank(corpus_path(self.corpus), limit=self.sentences)
         encoder = load_encoder(self.model, revision=self.revision, device=self.device)
@@ -59,7 +59,7 @@ class Doctor:
                 say(f"{mark} {check.name}: {check.found}")
         healthy = all(check.passed is not False for check in checks)
         if self.json:
-            from reports import to_json
+            from attentionology.reports import to_json
 
             source = describe_files(encoder.files)
             record = {"model": encoder.name, **source, "healthy": healthy, "checks": [asdict(c) for c in checks]}

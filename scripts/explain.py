@@ -9,12 +9,12 @@ from typing import Annotated, Literal
 
 from tyro.conf import arg
 
-from corpora_loaders.lines import WHOLE_NUMBER
-from scripts.closing import print_results
-from scripts.errors import UsageError
-from scripts.explain_checks import TESTS, check
-from scripts.options import OptionalNumber, OptionalReal, cache_folder, default_folder, paths_read
-from scripts.progress import Stages
+from attentionology.corpora_loaders.lines import WHOLE_NUMBER
+from attentionology.scripts.closing import print_results
+from attentionology.scripts.errors import UsageError
+from attentionology.scripts.explain_checks import TESTS, check
+from attentionology.scripts.options import OptionalNumber, OptionalReal, cache_folder, default_folder, paths_read
+from attentionology.scripts.progress import Stages
 
 Encoder = Literal["lstm", "cnn", "average", "none"]
 Regularizer = Literal["none", "concat", "residual", "tying", "mlm", "conicity"]
@@ -169,8 +169,8 @@ class Explain:
         named = default_folder(self.model or self.encoder, tested)
         out = self.out or named.with_name(f"explain-{named.name}")
         cache = cache_folder(self.cache, out)
-        from reports import RunFolder, write_report
-        from scripts.explaining import Explaining
+        from attentionology.reports import RunFolder, write_report
+        from attentionology.scripts.explaining import Explaining
 
         reads = paths_read(self.model, self.data, self.dev, self.test, self.vectors)
         with RunFolder(out, overwrite=self.overwrite, reads=reads) as folder:

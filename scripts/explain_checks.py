@@ -6,14 +6,14 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from corpora_loaders import CorpusError
-from corpora_loaders.lines import WHOLE_NUMBER
-from scripts.builtin import check_revision
-from scripts.errors import UsageError
-from scripts.options import check_seed
+from attentionology.corpora_loaders import CorpusError
+from attentionology.corpora_loaders.lines import WHOLE_NUMBER
+from attentionology.scripts.builtin import check_revision
+from attentionology.scripts.errors import UsageError
+from attentionology.scripts.options import check_seed
 
 if TYPE_CHECKING:
-    from scripts.explain import Explain
+    from attentionology.scripts.explain import Explain
 
 TESTS = (
     "correlation", "permutation", "adversarial", "uniform", "seeds", "guided", "imitation", "erasure", "removal",
@@ -162,7 +162,7 @@ def _check_files(options: Explain) -> None:
     Raises:
         CorpusError: one is not.
     """
-    from corpora_loaders.lines import archive_of
+    from attentionology.corpora_loaders.lines import archive_of
 
     files = [Path(name) for given in (options.data, options.test, options.dev) for name in given or ()]
     files += [options.vectors] if options.vectors else []

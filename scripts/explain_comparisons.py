@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from analyses.explanation import (
+from attentionology.analyses.explanation import (
     OVERALL,
     Bootstrap,
     Column,
@@ -33,15 +33,15 @@ from analyses.explanation import (
     summarise,
     uniform_rows,
 )
-from extractors import Attend, AttentionModel, probabilities
-from probes.classifiers import LAMBDAS, CrossEntropy, Imitation, Trainable
-from scripts.explain_checks import REGULARIZERS
-from scripts.explain_models import Classifiers, Transformers
-from scripts.labelled_data import class_numbers, words_of
-from scripts.trainings import Job
+from attentionology.extractors import Attend, AttentionModel, probabilities
+from attentionology.probes.classifiers import LAMBDAS, CrossEntropy, Imitation, Trainable
+from attentionology.scripts.explain_checks import REGULARIZERS
+from attentionology.scripts.explain_models import Classifiers, Transformers
+from attentionology.scripts.labelled_data import class_numbers, words_of
+from attentionology.scripts.trainings import Job
 
 if TYPE_CHECKING:
-    from scripts.explaining import Explaining
+    from attentionology.scripts.explaining import Explaining
 
 
 REGULARISED = (

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from analyses.explanation import exact_attention, gradient_importance, jsd, read, solvable
-from analyses.resampling import sentence_keys
+from attentionology.analyses.explanation import exact_attention, gradient_importance, jsd, read, solvable
+from attentionology.analyses.resampling import sentence_keys
 
 if TYPE_CHECKING:
-    from corpora_loaders import LabelledTexts
-    from extractors import AttentionModel
+    from attentionology.corpora_loaders import LabelledTexts
+    from attentionology.extractors import AttentionModel
 
 _HOW_MANY = 4
 _SHORTEST, _LONGEST = 5, 25  # words; what can be taken in at a glance

@@ -13,10 +13,10 @@ import numpy as np
 import torch
 from safetensors import SafetensorError
 
-from corpora_loaders import CorpusError, load_vectors
-from extractors import ModelError, TransformerAttention, load_classifier
-from extractors.loading import LoadedFiles, find_model, load_tokenizer
-from probes.classifiers import (
+from attentionology.corpora_loaders import CorpusError, load_vectors
+from attentionology.extractors import ModelError, TransformerAttention, load_classifier
+from attentionology.extractors.loading import LoadedFiles, find_model, load_tokenizer
+from attentionology.probes.classifiers import (
     FINE_TUNING,
     IMITATION,
     PUBLISHED,
@@ -25,17 +25,17 @@ from probes.classifiers import (
     Vocabulary,
     cosine_to_mean,
 )
-from scripts.builtin import DEMO, DEMO_NAME, check_demo, model_location
-from scripts.errors import UsageError
-from scripts.labelled_data import Data, words_of
-from scripts.record import describe_files
-from storage.sealed import DamagedError
+from attentionology.scripts.builtin import DEMO, DEMO_NAME, check_demo, model_location
+from attentionology.scripts.errors import UsageError
+from attentionology.scripts.labelled_data import Data, words_of
+from attentionology.scripts.record import describe_files
+from attentionology.storage.sealed import DamagedError
 
 if TYPE_CHECKING:
-    from analyses.explanation import Rows, Test, TextBatch
-    from corpora_loaders import LabelledTexts
-    from extractors import AttentionModel
-    from scripts.explain import Explain
+    from attentionology.analyses.explanation import Rows, Test, TextBatch
+    from attentionology.corpora_loaders import LabelledTexts
+    from attentionology.extractors import AttentionModel
+    from attentionology.scripts.explain import Explain
 
 
 class Classifiers:

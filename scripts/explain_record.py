@@ -7,14 +7,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from extractors import TransformerAttention
-from probes.classifiers import AttentionClassifier
-from scripts.explain_models import describe_model, shape_of
-from scripts.labelled_data import words_of
-from scripts.record import describe_command, describe_corpus
+from attentionology.extractors import TransformerAttention
+from attentionology.probes.classifiers import AttentionClassifier
+from attentionology.scripts.explain_models import describe_model, shape_of
+from attentionology.scripts.labelled_data import words_of
+from attentionology.scripts.record import describe_command, describe_corpus
 
 if TYPE_CHECKING:
-    from scripts.explaining import Explaining
+    from attentionology.scripts.explaining import Explaining
 
 _NAMES = {"train": "training texts", "dev": "dev texts", "test": "tested texts"}
 _MANY_UNKNOWN = 0.25

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from analyses.explanation import (
+from attentionology.analyses.explanation import (
     Bootstrap,
     Reading,
     Test,
@@ -34,26 +34,33 @@ from analyses.explanation import (
     uniform_attention,
     verdicts,
 )
-from corpora_loaders import AttentionologyError
-from extractors import AttentionModel, TransformerAttention
-from probes.classifiers import AttentionClassifier
-from probes.training import one_thread
-from reports import ExplainResults, Section, explain_table, write_explain
-from scripts.errors import UsageError
-from scripts.explain_checks import is_saved, left_out
-from scripts.explain_comparisons import Comparisons, Scores
-from scripts.explain_examples import examples
-from scripts.explain_models import Classifiers, Transformers, load_saved, readable, states_test, without_reasons
-from scripts.explain_record import describe, facts, notes
-from scripts.labelled_data import class_numbers, read_data, words_of
-from scripts.progress import Stages, progress_bar
-from scripts.trainings import Trainings
+from attentionology.corpora_loaders import AttentionologyError
+from attentionology.extractors import AttentionModel, TransformerAttention
+from attentionology.probes.classifiers import AttentionClassifier
+from attentionology.probes.training import one_thread
+from attentionology.reports import ExplainResults, Section, explain_table, write_explain
+from attentionology.scripts.errors import UsageError
+from attentionology.scripts.explain_checks import is_saved, left_out
+from attentionology.scripts.explain_comparisons import Comparisons, Scores
+from attentionology.scripts.explain_examples import examples
+from attentionology.scripts.explain_models import (
+    Classifiers,
+    Transformers,
+    load_saved,
+    readable,
+    states_test,
+    without_reasons,
+)
+from attentionology.scripts.explain_record import describe, facts, notes
+from attentionology.scripts.labelled_data import class_numbers, read_data, words_of
+from attentionology.scripts.progress import Stages, progress_bar
+from attentionology.scripts.trainings import Trainings
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from analyses.explanation import Rows, TextBatch
-    from scripts.explain import Explain
+    from attentionology.analyses.explanation import Rows, TextBatch
+    from attentionology.scripts.explain import Explain
 
 
 _SHUFFLED = {"adversarial": "permutation_jsd", "seeds": "permutation_mean_tvd"}

@@ -8,17 +8,17 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from scripts.progress import progress_bar
+from attentionology.scripts.progress import progress_bar
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from torchmetrics import Metric
 
-    from corpora_loaders import Corpus
-    from extractors import Encoder, ExtractionError, ExtractionLog, MapBatch
-    from reports import Section
-    from scripts.analyze import Analyze
-    from scripts.progress import Advance, Stages
+    from attentionology.corpora_loaders import Corpus
+    from attentionology.extractors import Encoder, ExtractionError, ExtractionLog, MapBatch
+    from attentionology.reports import Section
+    from attentionology.scripts.analyze import Analyze
+    from attentionology.scripts.progress import Advance, Stages
 
 Counted = TypeVar("Counted", bound="Metric")
 
@@ -50,13 +50,13 @@ class Job:
         return ", ".join(names[:2]) + (f" and {len(names) - 2} more" if len(names) > 2 else "")
 
     def map_options(self) -> dict[str, Any]:
-        """What `extractors.extract` must know about the maps."""
+        """What `attentionology.extractors.extract` must know about the maps."""
         own = self.options
         return {"kind": own.map, "merge": own.merge, "normalize": own.normalize, "ff_bias": own.ff_bias}
 
     def map_facts(self, *, per_head: bool, words: bool = True) -> list[str]:
         """What the maps are, for a reader."""
-        from extractors import get_kind
+        from attentionology.extractors import get_kind
 
         own = self.options
         kind = get_kind(own.map)
@@ -73,7 +73,7 @@ class Job:
 
     def reading(self) -> dict[str, Any]:
         """Options that every extraction takes."""
-        from extractors import DEFAULT_BATCH_CELLS
+        from attentionology.extractors import DEFAULT_BATCH_CELLS
 
         return {
             "batch_cells": self.options.batch_cells or DEFAULT_BATCH_CELLS,
@@ -101,8 +101,8 @@ class Job:
         Raises:
             MemoryShortageError: that, or the maps, will not fit.
         """
-        from extractors import ExtractionLog, extract
-        from scripts.memory import check_memory, estimate_memory
+        from attentionology.extractors import ExtractionLog, extract
+        from attentionology.scripts.memory import check_memory, estimate_memory
 
         log = ExtractionLog()
         batches = extract(encoder, corpus, log=log, **self.map_options(), **self.reading())
@@ -137,7 +137,7 @@ class Job:
 
     def nothing_read(self, log: ExtractionLog, corpus: Corpus | None = None) -> ExtractionError:
         """What to raise where no input could be read."""
-        from extractors import ExtractionError
+        from attentionology.extractors import ExtractionError
 
         corpus = corpus or self.corpus
         return ExtractionError(f"none of the {len(corpus)} {corpus.unit} could be read: {log.reasons()}")

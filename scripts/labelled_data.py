@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from analyses.resampling import sentence_keys
-from corpora_loaders import CorpusError, LabelledTexts, load_labelled
+from attentionology.analyses.resampling import sentence_keys
+from attentionology.corpora_loaders import CorpusError, LabelledTexts, load_labelled
 
 if TYPE_CHECKING:
-    from extractors import Words
-    from scripts.explain import Explain
+    from attentionology.extractors import Words
+    from attentionology.scripts.explain import Explain
 
 TESTED_SHARE, DEV_SHARE = 0.2, 0.1
 

@@ -9,12 +9,12 @@ from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from corpora_loaders import AttentionologyError
+from attentionology.corpora_loaders import AttentionologyError
 
 if TYPE_CHECKING:
     import torch
 
-    from extractors import Encoder
+    from attentionology.extractors import Encoder
 
 _LOWER = ("batch_cells", "max_length", "max_words", "replicates", "sentences")
 """Options that bound what is in memory at a time, as far as a command has them."""
@@ -61,8 +61,8 @@ def estimate_memory(
         encoder: the model.
         shape: numbers of layers and heads of the maps.
         longest: pieces of the longest sentence.
-        batch_cells: see `extractors.extract`.
-        states: bytes of what is counted, see `analyses.linguistic.outcomes.state_bytes`.
+        batch_cells: see `attentionology.extractors.extract`.
+        states: bytes of what is counted, see `attentionology.analyses.linguistic.outcomes.state_bytes`.
     """
     layers, heads = shape
     longest_cells = longest**2

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from tyro.conf import arg
 
-from scripts.errors import UsageError
-from scripts.job import Job, Outcome
-from scripts.progress import progress_bar
+from attentionology.scripts.errors import UsageError
+from attentionology.scripts.job import Job, Outcome
+from attentionology.scripts.progress import progress_bar
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import pandas as pd
 
-    from analyses.norms import FeedForwardTables
-    from corpora_loaders import Sentence
+    from attentionology.analyses.norms import FeedForwardTables
+    from attentionology.corpora_loaders import Sentence
 
 
 @dataclass(frozen=True)
@@ -48,10 +48,10 @@ def run(job: Job) -> Outcome:
     """Shares, context mixing, frequency, and what the feed-forward block changes."""
     import pandas as pd
 
-    from analyses.norms import FrequencyCorrelation, MixingRatios, NormShares
-    from analyses.norms.paper import published
-    from extractors import ExtractionLog, extract_norms
-    from reports import NormResults, norms_table, write_norms
+    from attentionology.analyses.norms import FrequencyCorrelation, MixingRatios, NormShares
+    from attentionology.analyses.norms.paper import published
+    from attentionology.extractors import ExtractionLog, extract_norms
+    from attentionology.reports import NormResults, norms_table, write_norms
 
     options, encoder, corpus, log = job.options, job.encoder, job.corpus, ExtractionLog()
     layers = encoder.layers  # before anything slow: this says if the architecture is not known
@@ -112,8 +112,8 @@ def run(job: Job) -> Outcome:
 
 def _ranks(job: Job) -> tuple[dict[int, int] | None, list[str]]:
     """Frequency ranks by vocabulary id from the file, if there is one, and what to say about it."""
-    from analyses.norms import frequency_ranks
-    from corpora_loaders import CorpusError, read_frequencies
+    from attentionology.analyses.norms import frequency_ranks
+    from attentionology.corpora_loaders import CorpusError, read_frequencies
 
     file = job.options.norms.frequencies
     if file is None:
@@ -130,8 +130,8 @@ def _ranks(job: Job) -> tuple[dict[int, int] | None, list[str]]:
 
 
 def _feed_forward(job: Job, sentences: Sequence[Sentence]) -> FeedForwardTables:
-    from analyses.norms import FeedForwardChange
-    from extractors import extract_stages
+    from attentionology.analyses.norms import FeedForwardChange
+    from attentionology.extractors import extract_stages
 
     encoder = job.encoder
     metric: FeedForwardChange | None = None
@@ -144,9 +144,9 @@ def _feed_forward(job: Job, sentences: Sequence[Sentence]) -> FeedForwardTables:
 
 
 def _with_pieces(job: Job, found: FeedForwardTables, sentences: Sequence[Sentence]) -> pd.DataFrame:
-    from analyses.norms.feed_forward import with_examples
-    from analyses.resampling import sentence_keys
-    from extractors.pieces import Pieces
+    from attentionology.analyses.norms.feed_forward import with_examples
+    from attentionology.analyses.resampling import sentence_keys
+    from attentionology.extractors.pieces import Pieces
 
     keys = sentence_keys([sentence.id for sentence in sentences]).view("int64").tolist()
     wanted = set(found.amplified["key"])

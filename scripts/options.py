@@ -10,9 +10,9 @@ from typing import Annotated, Any
 
 from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, PrimitiveTypeInfo
 
-from scripts.builtin import DEMO, SAMPLE
-from scripts.errors import UsageError
-from storage.partial import sweep
+from attentionology.scripts.builtin import DEMO, SAMPLE
+from attentionology.scripts.errors import UsageError
+from attentionology.storage.partial import sweep
 
 
 def _read(kind: type[int] | type[float], name: str, word: str) -> float:

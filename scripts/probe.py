@@ -11,13 +11,20 @@ from typing import Annotated, Literal
 
 from tyro.conf import arg
 
-from corpora_loaders import CorpusError
-from scripts.builtin import DEMO, SAMPLE, check_revision, corpus_path
-from scripts.closing import print_results
-from scripts.control import copies_of
-from scripts.errors import UsageError
-from scripts.options import OptionalNumber, OptionalReal, cache_folder, check_seed, default_folder, paths_read
-from scripts.progress import Stages
+from attentionology.corpora_loaders import CorpusError
+from attentionology.scripts.builtin import DEMO, SAMPLE, check_revision, corpus_path
+from attentionology.scripts.closing import print_results
+from attentionology.scripts.control import copies_of
+from attentionology.scripts.errors import UsageError
+from attentionology.scripts.options import (
+    OptionalNumber,
+    OptionalReal,
+    cache_folder,
+    check_seed,
+    default_folder,
+    paths_read,
+)
+from attentionology.scripts.progress import Stages
 
 CONTROLS = ("task", "random-init")
 _NAMES = ("attention", "attention+words", "words+distances")
@@ -154,8 +161,8 @@ class Probe:
         named = default_folder(self.model, tested)
         out = self.out or named.with_name(f"probe-{named.name}")
         cache = cache_folder(self.cache, out)
-        from reports import RunFolder, write_report
-        from scripts.probing import Probing
+        from attentionology.reports import RunFolder, write_report
+        from attentionology.scripts.probing import Probing
 
         reads = paths_read(self.model, self.train, self.dev, self.test, self.vectors)
         with RunFolder(out, overwrite=self.overwrite, reads=reads) as folder:
@@ -229,7 +236,7 @@ class Probe:
             raise UsageError(f"--replicates must not be negative, not {self.replicates}")
         check_seed(self.seed)
         vectors = [] if self.vectors is None else [self.vectors]
-        from corpora_loaders.lines import archive_of
+        from attentionology.corpora_loaders.lines import archive_of
 
         for file in [*(Path(f) for files in self.treebanks().values() for f in files), *map(archive_of, vectors)]:
             if not file.exists():

@@ -8,13 +8,19 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from extractors import get_kind
-from scripts.recipe_choice import FEWEST_STEPS, steps_per_epoch
-from scripts.record import describe_command, describe_corpus, describe_model, describe_reading, warnings_of
+from attentionology.extractors import get_kind
+from attentionology.scripts.recipe_choice import FEWEST_STEPS, steps_per_epoch
+from attentionology.scripts.record import (
+    describe_command,
+    describe_corpus,
+    describe_model,
+    describe_reading,
+    warnings_of,
+)
 
 if TYPE_CHECKING:
-    from corpora_loaders import Sentence, WordVectors
-    from scripts.probing import Probing
+    from attentionology.corpora_loaders import Sentence, WordVectors
+    from attentionology.scripts.probing import Probing
 
 _MANY_UNKNOWN = 0.25
 _MUCH_OVERLAP = 0.1

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from analyses.linguistic import Attempt, Task, attachment, head_weights, published_probes
-from corpora_loaders import CorpusError, Treebank, WordVectors, load_treebank, load_vectors
-from extractors import DEFAULT_BATCH_CELLS, Encoder, MapMaker, StoredMaps, get_kind, store_maps
-from probes import (
+from attentionology.analyses.linguistic import Attempt, Task, attachment, head_weights, published_probes
+from attentionology.corpora_loaders import CorpusError, Treebank, WordVectors, load_treebank, load_vectors
+from attentionology.extractors import DEFAULT_BATCH_CELLS, Encoder, MapMaker, StoredMaps, get_kind, store_maps
+from attentionology.probes import (
     ArcWeights,
     AttentionProbe,
     AttentionWordsProbe,
@@ -32,20 +32,20 @@ from probes import (
     make_probe,
     scored,
 )
-from reports import ProbeResults, Section, probe_table, write_probe
-from scripts.builtin import load_encoder
-from scripts.errors import UsageError
-from scripts.probe_record import describe, facts, notes
-from scripts.progress import Stages, progress_bar
-from scripts.recipe_choice import choose_recipe
-from scripts.splits import RightWords, Split, controlled, make_splits, training_key
-from storage.cache_log import CacheLog
-from storage.partial import delete
+from attentionology.reports import ProbeResults, Section, probe_table, write_probe
+from attentionology.scripts.builtin import load_encoder
+from attentionology.scripts.errors import UsageError
+from attentionology.scripts.probe_record import describe, facts, notes
+from attentionology.scripts.progress import Stages, progress_bar
+from attentionology.scripts.recipe_choice import choose_recipe
+from attentionology.scripts.splits import RightWords, Split, controlled, make_splits, training_key
+from attentionology.storage.cache_log import CacheLog
+from attentionology.storage.partial import delete
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from scripts.probe import Probe as Options
+    from attentionology.scripts.probe import Probe as Options
 
 BASELINES: dict[str, Callable[[], HeadPredictor]] = {
     "right-branching": lambda: FixedOffset(1),
@@ -80,7 +80,7 @@ class Probing:
         choice, recipe: how probes are trained, and why so.
         splits: what is trained and tested on what.
         attempts: what every method got right in every run.
-        history: of every training, see `probes.Probe.history_`.
+        history: of every training, see `attentionology.probes.Probe.history_`.
         weights: of every attention probe, run by run.
         single: how often single heads are right on the training sentences, split by split.
         resumed: trainings that an interrupted run had begun.

@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from probes import PAPER, TUNED, Recipe, scored
+from attentionology.probes import PAPER, TUNED, Recipe, scored
 
 if TYPE_CHECKING:
-    from scripts.probe import Probe as Options
-    from scripts.splits import Split
+    from attentionology.scripts.probe import Probe as Options
+    from attentionology.scripts.splits import Split
 
 FEWEST_STEPS = 3000
 """Steps of training below which one epoch is too short: the probe may then fall below the best single head."""

@@ -9,13 +9,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scripts.builtin import DEMO
+from attentionology.scripts.builtin import DEMO
 
 if TYPE_CHECKING:
-    from corpora_loaders import Corpus
-    from extractors import Encoder, ExtractionLog
-    from extractors.loading import LoadedFiles
-    from scripts.progress import Stages
+    from attentionology.corpora_loaders import Corpus
+    from attentionology.extractors import Encoder, ExtractionLog
+    from attentionology.extractors.loading import LoadedFiles
+    from attentionology.scripts.progress import Stages
 
 _MANY_UNKNOWN = 0.05
 _COMMIT_DIGITS = 12
@@ -23,7 +23,7 @@ _COMMIT_DIGITS = 12
 
 def describe_command(command: Any, arguments: Sequence[str], stages: Stages, **resolved: Any) -> dict[str, Any]:
     """The command line, its options as resolved, versions, and seconds per stage."""
-    from reports import git_commit, versions
+    from attentionology.reports import git_commit, versions
 
     return {
         "command": shlex.join(["attentionology", *arguments]),

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from probes import Probe, control_task, gold_heads
+from attentionology.probes import Probe, control_task, gold_heads
 
 if TYPE_CHECKING:
-    from corpora_loaders import Sentence
-    from extractors import StoredMaps
+    from attentionology.corpora_loaders import Sentence
+    from attentionology.extractors import StoredMaps
 
 _HELD_OUT = 10  # one in so many documents or sentences
 

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 from tyro.conf import arg
 
-from corpora_loaders.errors import out_of_memory
-from scripts.builtin import load_head
-from scripts.errors import UsageError
-from scripts.job import Job, Outcome, read_all
-from scripts.progress import progress_bar
+from attentionology.corpora_loaders.errors import out_of_memory
+from attentionology.scripts.builtin import load_head
+from attentionology.scripts.errors import UsageError
+from attentionology.scripts.job import Job, Outcome, read_all
+from attentionology.scripts.progress import progress_bar
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from analyses.surface import HeadDistanceTables, SurfaceTables
-    from extractors import ExtractionLog, MapBatch
+    from attentionology.analyses.surface import HeadDistanceTables, SurfaceTables
+    from attentionology.extractors import ExtractionLog, MapBatch
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class Reading(NamedTuple):
 
 def run(job: Job) -> Outcome:
     """Surface statistics and gradients."""
-    from reports import SurfaceResults, surface_table, write_surface
+    from attentionology.reports import SurfaceResults, surface_table, write_surface
 
     reading = read(job)
     gradients, notes = _gradients(job)
@@ -114,10 +114,16 @@ def read(job: Job) -> Reading:
 
 
 def _read(job: Job) -> Reading:
-    from analyses.surface import HeadDistances, SurfaceStatistics, Thresholds, best_relations, label_heads
-    from analyses.surface import distances as js
-    from analyses.surface import statistics as entropy
-    from extractors import ExtractionLog, extract, get_kind
+    from attentionology.analyses.surface import (
+        HeadDistances,
+        SurfaceStatistics,
+        Thresholds,
+        best_relations,
+        label_heads,
+    )
+    from attentionology.analyses.surface import distances as js
+    from attentionology.analyses.surface import statistics as entropy
+    from attentionology.extractors import ExtractionLog, extract, get_kind
 
     options, own, corpus, log = job.options, job.options.reading, job.corpus, ExtractionLog()
     released = own.smoothing == "release"
@@ -161,7 +167,7 @@ def _read(job: Job) -> Reading:
 
 def _single(best: pd.DataFrame) -> pd.DataFrame:
     """Rows of single relations."""
-    from analyses.linguistic import TOTALS
+    from attentionology.analyses.linguistic import TOTALS
 
     return best[~best["relation"].isin([*TOTALS, "root"])]
 
@@ -183,7 +189,7 @@ def prepare(job: Job) -> None:
     Raises:
         ModelError: they cannot.
     """
-    from extractors import ModelError
+    from attentionology.extractors import ModelError
 
     wanted, encoder = job.options.surface.gradients, job.encoder
     if wanted == "none":
@@ -206,8 +212,8 @@ def prepare(job: Job) -> None:
 
 def _gradients(job: Job) -> tuple[pd.DataFrame | None, list[str]]:
     """The table, and what to say about it; None where there is nothing to take gradients of."""
-    from analyses.surface import GradientImportance
-    from extractors import ModelError, extract_gradients
+    from attentionology.analyses.surface import GradientImportance
+    from attentionology.extractors import ModelError, extract_gradients
 
     own, encoder = job.options.surface, job.encoder
     if own.gradients == "none":

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from probes.classifiers import ClassifierRecipe, Objective, Trainable, train
-from probes.training import TrainingError
-from scripts.progress import progress_bar
-from storage.cache_log import CacheLog
-from storage.sealed import DamagedError, cache_name
-from storage.tensors import read_tensors, write_tensors
+from attentionology.probes.classifiers import ClassifierRecipe, Objective, Trainable, train
+from attentionology.probes.training import TrainingError
+from attentionology.scripts.progress import progress_bar
+from attentionology.storage.cache_log import CacheLog
+from attentionology.storage.sealed import DamagedError, cache_name
+from attentionology.storage.tensors import read_tensors, write_tensors
 
 if TYPE_CHECKING:
-    from extractors import Attend, Words
+    from attentionology.extractors import Attend, Words
 
 _LAYOUT = 5
 
@@ -34,7 +34,7 @@ class Job:
         name, role: what it is called in tables.
         make: gives the untrained model.
         texts: to train on.
-        objective, recipe, seed, dev, attend: see `probes.classifiers.train`.
+        objective, recipe, seed, dev, attend: see `attentionology.probes.classifiers.train`.
         identity: names texts, objective and attention, for the cache.
         made_of: names what the untrained model is made of.
     """
@@ -69,7 +69,7 @@ class Trainings:
         workers: how many to train at once, with one thread each; 1: one after the other, with all threads.
 
     Attributes:
-        history: of all, see `probes.classifiers.train`, with ``model`` and ``role``.
+        history: of all, see `attentionology.probes.classifiers.train`, with ``model`` and ``role``.
         made, found: how many were trained, and how many were there already.
         cache_log: which files were damaged and thrown away, and which may not be written.
     """
@@ -153,7 +153,7 @@ def _load(path: Path, model: Trainable) -> list[dict[str, Any]]:
     """Put what was kept into the model; returns the history.
 
     Raises:
-        FileNotFoundError, DamagedError, StorageError: see `storage.sealed.check`.
+        FileNotFoundError, DamagedError, StorageError: see `attentionology.storage.sealed.check`.
     """
     tensors, facts = read_tensors(path, cache_name(path))
     try:

@@ -8,8 +8,8 @@ import shutil
 from contextlib import suppress
 from pathlib import Path
 
-from corpora_loaders.errors import AttentionologyError
-from storage.partial import delete, sweep, unfinished
+from attentionology.corpora_loaders.errors import AttentionologyError
+from attentionology.storage.partial import delete, sweep, unfinished
 
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 _FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)

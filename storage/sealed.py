@@ -20,7 +20,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from storage.durable import StorageError, write_durably
+from attentionology.storage.durable import StorageError, write_durably
 
 BLANK = "sha256:" + 64 * "0"
 """What is written where the seal will be."""
@@ -47,7 +47,7 @@ def write_sealed(path: Path, content: bytes, name: str) -> str:
 
     Raises:
         ValueError: the content has no `BLANK` in its first 64 kB.
-        StorageError: see `storage.durable.write_durably`.
+        StorageError: see `attentionology.storage.durable.write_durably`.
     """
     start, end = _seal_of(content[:_HEAD])
     if content[start:end] != BLANK.encode()[7:]:
@@ -93,7 +93,7 @@ def write_json(path: Path, facts: dict[str, Any], name: str, *, indent: int | No
     """Write an object as sealed JSON.
 
     Raises:
-        StorageError: see `storage.durable.write_durably`.
+        StorageError: see `attentionology.storage.durable.write_durably`.
     """
     text = json.dumps({"seal": BLANK, **facts}, indent=indent, ensure_ascii=False)
     write_sealed(path, text.encode() + b"\n", name)

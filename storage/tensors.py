@@ -10,7 +10,7 @@ import safetensors.torch
 from safetensors import SafetensorError
 from torch import Tensor
 
-from storage.sealed import BLANK, DamagedError, read_sealed, write_sealed
+from attentionology.storage.sealed import BLANK, DamagedError, read_sealed, write_sealed
 
 _KEY = "attentionology"  # one entry only: safetensors writes several in random order
 
@@ -19,7 +19,7 @@ def write_tensors(path: Path, tensors: dict[str, Tensor], facts: dict[str, Any],
     """Write tensors and facts, which must be JSON; returns the digest.
 
     Raises:
-        StorageError: see `storage.durable.write_durably`.
+        StorageError: see `attentionology.storage.durable.write_durably`.
     """
     contiguous = {key: tensor.detach().contiguous() for key, tensor in tensors.items()}
     metadata = {_KEY: json.dumps({"seal": BLANK, **facts}, ensure_ascii=False)}
@@ -30,7 +30,7 @@ def read_tensors(path: Path, name: str) -> tuple[dict[str, Tensor], dict[str, An
     """What `write_tensors` wrote.
 
     Raises:
-        FileNotFoundError, DamagedError, StorageError: see `storage.sealed.check`.
+        FileNotFoundError, DamagedError, StorageError: see `attentionology.storage.sealed.check`.
     """
     return parse_tensors(read_sealed(path, name))
 

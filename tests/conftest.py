@@ -2,4 +2,6 @@
 
 from jaxtyping import install_import_hook
 
-install_import_hook(["extractors", "analyses", "probes"], "beartype.beartype")
+install_import_hook(
+    ["attentionology.extractors", "attentionology.analyses", "attentionology.probes"], "beartype.beartype"
+)

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from corpora_loaders import Sentence
-from corpora_loaders.coreference import Document, Documents
-from corpora_loaders.coreference.brackets import Marked
-from corpora_loaders.coreference.building import build_document
-from extractors import Window
+from attentionology.corpora_loaders import Sentence
+from attentionology.corpora_loaders.coreference import Document, Documents
+from attentionology.corpora_loaders.coreference.brackets import Marked
+from attentionology.corpora_loaders.coreference.building import build_document
+from attentionology.extractors import Window
 
 Spans = list[tuple[int, int, str]]
 """First word, one past the last, entity."""

@@ -25,7 +25,7 @@ from typing import Any
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 DATA = Path(os.environ.get("ATTENTIONOLOGY_DATA", REPOSITORY.parent / "shared" / "data"))
-MAIN = "import sys; from scripts.cli import main; sys.exit(main())"
+MAIN = "import sys; from attentionology.scripts.cli import main; sys.exit(main())"
 VOLATILE = ("command", "started", "finished", "seconds", "git_commit", "versions")
 """Fields of the run record that differ from run to run, or from machine to machine."""
 
@@ -78,7 +78,7 @@ def digests(name: str, folder: Path) -> dict[str, str]:
         (folder / "texts.txt").write_text("".join(texts[:300]), encoding="utf-8")
         arguments[arguments.index("TEXTS")] = "texts.txt"
     command = [sys.executable, "-c", MAIN, *arguments, "--out", "run"]
-    paths = os.pathsep.join([str(REPOSITORY), *filter(None, [os.environ.get("PYTHONPATH")])])
+    paths = os.pathsep.join([str(REPOSITORY / "src"), *filter(None, [os.environ.get("PYTHONPATH")])])
     environment = {**os.environ, "PYTHONPATH": paths, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:

@@ -31,9 +31,9 @@ def main() -> None:
     socket.getaddrinfo = _loopback_only
     from huggingface_hub import constants
 
-    from extractors import ModelError
-    from extractors.hub import hub_model
-    from scripts import cli
+    from attentionology.extractors import ModelError
+    from attentionology.extractors.hub import hub_model
+    from attentionology.scripts import cli
 
     usual = {"offline": constants.HF_HUB_OFFLINE, "cache": constants.HF_HUB_CACHE, "endpoint": constants.ENDPOINT}
     for line in sys.stdin:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
-from corpora_loaders import Sentence
-from extractors import MapBatch
+from attentionology.corpora_loaders import Sentence
+from attentionology.extractors import MapBatch
 
 
 def batch_of(sentences: Sequence[Sentence], maps: Sequence[np.ndarray]) -> MapBatch:

@@ -13,9 +13,9 @@ import transformers
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 from transformers import PreTrainedTokenizerFast
 
-from corpora_loaders import load_treebank
-from corpora_loaders.sample import SAMPLE_TREEBANK
-from extractors import Encoder
+from attentionology.corpora_loaders import load_treebank
+from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
+from attentionology.extractors import Encoder
 
 SIZE = {
     "hidden_size": 24,

@@ -1,16 +1,24 @@
 """May attention be read as an explanation? Tests of the attention of text classifiers."""
 
-from analyses.explanation.adversarial import EPSILON, by_gradient, exact, exact_attention, solvable
-from analyses.explanation.batch import Column, Rows, Test, TextBatch, examine, read
-from analyses.explanation.comparison import Given, Reading, chance, divergences, reading, seed_variance, uniform_rows
-from analyses.explanation.correlation import correlation, gradient_importance, kendall, leave_one_out
-from analyses.explanation.counterfactual import permutation, uniform_attention
-from analyses.explanation.erasure import removal, single_weight
-from analyses.explanation.measures import LN2, entropy, jsd, tvd, uniform
-from analyses.explanation.rationales import rationales
-from analyses.explanation.single_token import single_token
-from analyses.explanation.summary import OVERALL, Bootstrap, flip_table, quality, significant, summarise
-from analyses.explanation.verdict import FEWEST, RULES, Rule, verdicts
+from attentionology.analyses.explanation.adversarial import EPSILON, by_gradient, exact, exact_attention, solvable
+from attentionology.analyses.explanation.batch import Column, Rows, Test, TextBatch, examine, read
+from attentionology.analyses.explanation.comparison import (
+    Given,
+    Reading,
+    chance,
+    divergences,
+    reading,
+    seed_variance,
+    uniform_rows,
+)
+from attentionology.analyses.explanation.correlation import correlation, gradient_importance, kendall, leave_one_out
+from attentionology.analyses.explanation.counterfactual import permutation, uniform_attention
+from attentionology.analyses.explanation.erasure import removal, single_weight
+from attentionology.analyses.explanation.measures import LN2, entropy, jsd, tvd, uniform
+from attentionology.analyses.explanation.rationales import rationales
+from attentionology.analyses.explanation.single_token import single_token
+from attentionology.analyses.explanation.summary import OVERALL, Bootstrap, flip_table, quality, significant, summarise
+from attentionology.analyses.explanation.verdict import FEWEST, RULES, Rule, verdicts
 
 __all__ = [
     "EPSILON",

@@ -16,10 +16,10 @@ from jaxtyping import Float
 from numpy import ndarray
 from torch import Tensor
 
-from analyses.explanation.batch import Column, Rows, generator
-from analyses.explanation.erasure import CELLS
-from analyses.explanation.measures import jsd, tvd, uniform
-from extractors.attention_model import Attend, AttentionModel, TextState, Words
+from attentionology.analyses.explanation.batch import Column, Rows, generator
+from attentionology.analyses.explanation.erasure import CELLS
+from attentionology.analyses.explanation.measures import jsd, tvd, uniform
+from attentionology.extractors.attention_model import Attend, AttentionModel, TextState, Words
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,10 +10,10 @@ from jaxtyping import Float
 from scipy.stats import kendalltau
 from torch import Tensor
 
-from analyses.explanation.batch import Column, Rows, TextBatch, read
-from analyses.explanation.measures import tvd
-from analyses.explanation.ties import GRADIENTS, LEFT_OUT, WEIGHTS, levels
-from extractors.attention_model import AttentionModel, Words, drop, probabilities
+from attentionology.analyses.explanation.batch import Column, Rows, TextBatch, read
+from attentionology.analyses.explanation.measures import tvd
+from attentionology.analyses.explanation.ties import GRADIENTS, LEFT_OUT, WEIGHTS, levels
+from attentionology.extractors.attention_model import AttentionModel, Words, drop, probabilities
 
 SIGNIFICANT = 0.05
 """Two-sided p up to which a τ counts as significant."""
@@ -24,7 +24,7 @@ def correlation(batch: TextBatch) -> Rows:
 
     Every text is read by itself here, as its last digits depend on what else is in a batch, and a τ can depend on last
     digits: the same text has the same τ in every company. What only noise keeps apart is a tie, see
-    `analyses.explanation.ties`.
+    `attentionology.analyses.explanation.ties`.
 
     Args:
         batch: the texts.

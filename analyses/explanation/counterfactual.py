@@ -7,10 +7,10 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from analyses.explanation.batch import Rows, TextBatch
-from analyses.explanation.comparison import uniform_rows
-from analyses.explanation.erasure import answers
-from analyses.explanation.measures import jsd, tvd
+from attentionology.analyses.explanation.batch import Rows, TextBatch
+from attentionology.analyses.explanation.comparison import uniform_rows
+from attentionology.analyses.explanation.erasure import answers
+from attentionology.analyses.explanation.measures import jsd, tvd
 
 
 def permutation(batch: TextBatch, *, draws: int = 100) -> Rows:

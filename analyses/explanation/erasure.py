@@ -12,10 +12,10 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn import functional
 
-from analyses.explanation.batch import Rows, TextBatch
-from analyses.explanation.measures import jsd, tvd
-from extractors.attention_model import AttentionModel
-from extractors.map_batch import FLOAT32_NOISE
+from attentionology.analyses.explanation.batch import Rows, TextBatch
+from attentionology.analyses.explanation.measures import jsd, tvd
+from attentionology.extractors.attention_model import AttentionModel
+from attentionology.extractors.map_batch import FLOAT32_NOISE
 
 DRAWS = 5
 """Random orders per text."""

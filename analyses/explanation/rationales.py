@@ -9,9 +9,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from analyses.explanation.batch import Rows, TextBatch
-from analyses.explanation.erasure import DRAWS, orderings, ranks
-from extractors.attention_model import Words, probabilities
+from attentionology.analyses.explanation.batch import Rows, TextBatch
+from attentionology.analyses.explanation.erasure import DRAWS, orderings, ranks
+from attentionology.extractors.attention_model import Words, probabilities
 
 ORDERS = ("attention", "gradient", "attention_gradient", "random")
 

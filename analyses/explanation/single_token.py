@@ -10,9 +10,9 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from analyses.explanation.batch import Rows, TextBatch
-from analyses.explanation.erasure import answers, columns, ranks
-from extractors.attention_model import probabilities
+from attentionology.analyses.explanation.batch import Rows, TextBatch
+from attentionology.analyses.explanation.erasure import answers, columns, ranks
+from attentionology.extractors.attention_model import probabilities
 
 
 def in_context(batch: TextBatch) -> Float[Tensor, "batch n classes"]:

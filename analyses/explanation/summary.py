@@ -12,10 +12,10 @@ from jaxtyping import Float
 from numpy import ndarray
 from sklearn.metrics import f1_score, roc_auc_score
 
-from analyses.explanation.batch import Column
-from analyses.explanation.correlation import SIGNIFICANT
-from analyses.resampling import poisson_weights
-from extractors.attention_model import Words
+from attentionology.analyses.explanation.batch import Column
+from attentionology.analyses.explanation.correlation import SIGNIFICANT
+from attentionology.analyses.resampling import poisson_weights
+from attentionology.extractors.attention_model import Words
 
 OVERALL = "(all)"
 """In place of a predicted class: all texts."""
@@ -57,7 +57,7 @@ def summarise(
     """Means of per-text columns.
 
     Args:
-        texts: as of `analyses.explanation.batch.examine`, with more columns.
+        texts: as of `attentionology.analyses.explanation.batch.examine`, with more columns.
         tests: columns of each test.
         classes: names, in the order of ``predicted``.
         bootstrap: of these texts.

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from analyses.explanation.batch import Column
-from extractors.map_batch import FLOAT32_NOISE
+from attentionology.analyses.explanation.batch import Column
+from attentionology.extractors.map_batch import FLOAT32_NOISE
 
 
 class Noise(NamedTuple):

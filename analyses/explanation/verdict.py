@@ -13,8 +13,8 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import pandas as pd
 
-from analyses.explanation.adversarial import EPSILON
-from analyses.explanation.summary import Bootstrap
+from attentionology.analyses.explanation.adversarial import EPSILON
+from attentionology.analyses.explanation.summary import Bootstrap
 
 
 class Rule(NamedTuple):

@@ -11,9 +11,9 @@ import pandas as pd
 from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 
-from analyses.linguistic.best_head import interval, rate, rates
-from analyses.resampling import poisson_weights
-from corpora_loaders import Sentence, is_punct
+from attentionology.analyses.linguistic.best_head import interval, rate, rates
+from attentionology.analyses.resampling import poisson_weights
+from attentionology.corpora_loaders import Sentence, is_punct
 
 Task = Literal["dependencies", "control"]
 

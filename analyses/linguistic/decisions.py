@@ -16,8 +16,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from corpora_loaders import Sentence
-from extractors import MapBatch
+from attentionology.corpora_loaders import Sentence
+from attentionology.extractors import MapBatch
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from analyses.linguistic.decisions import ScoredWords, head_hits
-from analyses.linguistic.dependency_tables import TOTALS, DependencyTables, tables
-from analyses.linguistic.outcomes import OutcomeCounts, state_bytes
-from corpora_loaders import OFFSETS, coarse_relation
-from extractors import DIRECTIONS, MapBatch
+from attentionology.analyses.linguistic.decisions import ScoredWords, head_hits
+from attentionology.analyses.linguistic.dependency_tables import TOTALS, DependencyTables, tables
+from attentionology.analyses.linguistic.outcomes import OutcomeCounts, state_bytes
+from attentionology.corpora_loaders import OFFSETS, coarse_relation
+from attentionology.extractors import DIRECTIONS, MapBatch
 
 
 class DependencyAccuracy(OutcomeCounts):

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from analyses.linguistic.best_head import best_head, cells, drawn, heldout, interval, rate, rates
-from analyses.linguistic.outcomes import Counts
-from corpora_loaders import coarse_relation, is_punct
-from extractors import DIRECTIONS
+from attentionology.analyses.linguistic.best_head import best_head, cells, drawn, heldout, interval, rate, rates
+from attentionology.analyses.linguistic.outcomes import Counts
+from attentionology.corpora_loaders import coarse_relation, is_punct
+from attentionology.extractors import DIRECTIONS
 
 ALL = "all"
 ALL_NO_PUNCT = "all-nopunct"

@@ -11,7 +11,7 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 from scipy import stats
 
-from extractors import DIRECTIONS
+from attentionology.extractors import DIRECTIONS
 
 MOST_WEIGHTED = ("weight", "contribution")
 """What the most important head of a relation is chosen by."""

@@ -21,8 +21,8 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torchmetrics import Metric
 
-from analyses.resampling import halves, poisson_weights
-from corpora_loaders import AttentionologyError
+from attentionology.analyses.resampling import halves, poisson_weights
+from attentionology.corpora_loaders import AttentionologyError
 
 SPLITS = 10
 """Ways to cut the corpus into halves for held-out accuracy; one split alone is a matter of luck."""

@@ -14,9 +14,9 @@ from scipy.stats import rankdata
 from torch import Tensor
 from torchmetrics import Metric
 
-from analyses.resampling import sentence_keys
-from corpora_loaders import Sentence
-from extractors import StageBatch
+from attentionology.analyses.resampling import sentence_keys
+from attentionology.corpora_loaders import Sentence
+from attentionology.extractors import StageBatch
 
 WHOLE_BLOCK = "FFB"
 _FIXED_POINT = 2**50
@@ -28,7 +28,7 @@ class FeedForwardTables(NamedTuple):
     Attributes:
         change: columns layer, component, change, sentences.
         amplified: columns layer, rank, from, to (0-based pieces), amplification, key (of the sentence, see
-            `analyses.resampling.sentence_keys`).
+            `attentionology.analyses.resampling.sentence_keys`).
     """
 
     change: pd.DataFrame

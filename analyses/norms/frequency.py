@@ -13,7 +13,7 @@ from scipy.stats import spearmanr
 from torch import Tensor
 from torchmetrics import Metric
 
-from extractors import MIXING_VARIANTS, TOKEN_CLASSES, NormBatch
+from attentionology.extractors import MIXING_VARIANTS, TOKEN_CLASSES, NormBatch
 
 MEASURES = ("value_norm", "weight", "norm", *MIXING_VARIANTS)
 _SPECIAL = [TOKEN_CLASSES.index(name) for name in ("[CLS]", "[SEP]")]

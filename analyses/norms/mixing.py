@@ -8,7 +8,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torchmetrics import Metric
 
-from extractors import MIXING_VARIANTS, TOKEN_CLASSES, NormBatch
+from attentionology.extractors import MIXING_VARIANTS, TOKEN_CLASSES, NormBatch
 
 ALL = "all"
 

@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn import functional
 from torchmetrics import Metric
 
-from extractors import TOKEN_CLASSES, NormBatch
+from attentionology.extractors import TOKEN_CLASSES, NormBatch
 
 
 class NormShares(Metric):

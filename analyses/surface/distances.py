@@ -15,8 +15,8 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torchmetrics import Metric
 
-from analyses.surface.distributions import check_rows, check_shape
-from extractors import MapBatch
+from attentionology.analyses.surface.distributions import check_rows, check_shape
+from attentionology.extractors import MapBatch
 
 SMOOTHING = 1e-3
 """What the published code mixes into each row: (1 − s) α + s / n."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from extractors import MapBatch
+from attentionology.extractors import MapBatch
 
 _TOLERANCE = 1e-3
 

@@ -10,8 +10,8 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torchmetrics import Metric
 
-from analyses.surface.distributions import check_rows, check_shape
-from extractors import MapBatch, is_punctuation
+from attentionology.analyses.surface.distributions import check_rows, check_shape
+from attentionology.extractors import MapBatch, is_punctuation
 
 SMOOTHING = 1e-4
 """What the published code mixes into each row before it takes the entropy: (1 − s) α + s / n."""

@@ -1,9 +1,9 @@
 """Coreference corpora: CoNLL-2012, CoNLL-U with entities, GAP → documents with mentions."""
 
-from corpora_loaders.coreference.document import TYPES, ZERO, Document, Documents, Mention, Question
-from corpora_loaders.coreference.english import PRONOUNS, TITLES
-from corpora_loaders.coreference.load import detect_format, load_documents
-from corpora_loaders.coreference.winobias import ANTI, FEMININE, MASCULINE, PRO
+from attentionology.corpora_loaders.coreference.document import TYPES, ZERO, Document, Documents, Mention, Question
+from attentionology.corpora_loaders.coreference.english import PRONOUNS, TITLES
+from attentionology.corpora_loaders.coreference.load import detect_format, load_documents
+from attentionology.corpora_loaders.coreference.winobias import ANTI, FEMININE, MASCULINE, PRO
 
 __all__ = [
     "ANTI",

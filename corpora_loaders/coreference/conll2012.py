@@ -23,15 +23,15 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 
-from corpora_loaders.coreference.brackets import Brackets
-from corpora_loaders.coreference.building import build_document
-from corpora_loaders.coreference.constituents import Constituent, ParseError, read_parse
-from corpora_loaders.coreference.document import Account, Document
-from corpora_loaders.coreference.types import PTB, UPOS
-from corpora_loaders.coreference.winobias import winobias_document
-from corpora_loaders.errors import CorpusError
-from corpora_loaders.lines import WHOLE_NUMBER, numbered_lines
-from corpora_loaders.sentence import Sentence
+from attentionology.corpora_loaders.coreference.brackets import Brackets
+from attentionology.corpora_loaders.coreference.building import build_document
+from attentionology.corpora_loaders.coreference.constituents import Constituent, ParseError, read_parse
+from attentionology.corpora_loaders.coreference.document import Account, Document
+from attentionology.corpora_loaders.coreference.types import PTB, UPOS
+from attentionology.corpora_loaders.coreference.winobias import winobias_document
+from attentionology.corpora_loaders.errors import CorpusError
+from attentionology.corpora_loaders.lines import WHOLE_NUMBER, numbered_lines
+from attentionology.corpora_loaders.sentence import Sentence
 
 BEGIN = re.compile(r"#\s*begin document\b\s*(?:\((?P<name>.*)\))?(?P<rest>.*)$")
 _PART = re.compile(r"(?:^|[;\s])part\s*([0-9]{1,9})(?!\w)")

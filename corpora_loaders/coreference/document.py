@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar
 
-from corpora_loaders.corpus import Corpus
-from corpora_loaders.sentence import Sentence
+from attentionology.corpora_loaders.corpus import Corpus
+from attentionology.corpora_loaders.sentence import Sentence
 
 TYPES = ("pronoun", "proper", "nominal")
-"""Types of mentions that have words; see `corpora_loaders.coreference.types`."""
+"""Types of mentions that have words; see `attentionology.corpora_loaders.coreference.types`."""
 
 ZERO = "zero"
 """Type of a mention that has no words: it stands on an empty node only."""

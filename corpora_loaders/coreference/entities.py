@@ -12,11 +12,11 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from corpora_loaders.coreference.brackets import Brackets
-from corpora_loaders.coreference.building import build_document
-from corpora_loaders.coreference.document import Account, Document
-from corpora_loaders.errors import CorpusError
-from corpora_loaders.sentence import Sentence
+from attentionology.corpora_loaders.coreference.brackets import Brackets
+from attentionology.corpora_loaders.coreference.building import build_document
+from attentionology.corpora_loaders.coreference.document import Account, Document
+from attentionology.corpora_loaders.errors import CorpusError
+from attentionology.corpora_loaders.sentence import Sentence
 
 _HEADER = "global.Entity"
 _PIECE = re.compile(r"\([^()]*\)?|[^()]+\)")

@@ -13,13 +13,13 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
-from corpora_loaders.coreference.brackets import Marked
-from corpora_loaders.coreference.building import build_document
-from corpora_loaders.coreference.document import Document, Question
-from corpora_loaders.coreference.winobias import gender_label
-from corpora_loaders.errors import CorpusError
-from corpora_loaders.lines import WHOLE_NUMBER, numbered_lines
-from corpora_loaders.sentence import Sentence
+from attentionology.corpora_loaders.coreference.brackets import Marked
+from attentionology.corpora_loaders.coreference.building import build_document
+from attentionology.corpora_loaders.coreference.document import Document, Question
+from attentionology.corpora_loaders.coreference.winobias import gender_label
+from attentionology.corpora_loaders.errors import CorpusError
+from attentionology.corpora_loaders.lines import WHOLE_NUMBER, numbered_lines
+from attentionology.corpora_loaders.sentence import Sentence
 
 COLUMNS = (
     "ID", "Text", "Pronoun", "Pronoun-offset", "A", "A-offset", "A-coref", "B", "B-offset", "B-coref", "URL",

@@ -15,11 +15,11 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 
-from corpora_loaders.coreference.constituents import Constituent, head_word
-from corpora_loaders.coreference.types import Tagging
-from corpora_loaders.coreference.untagged import HYPHENS, POSSESSIVES, is_word, untagged_head
-from corpora_loaders.sentence import Sentence
-from corpora_loaders.tree import depths
+from attentionology.corpora_loaders.coreference.constituents import Constituent, head_word
+from attentionology.corpora_loaders.coreference.types import Tagging
+from attentionology.corpora_loaders.coreference.untagged import HYPHENS, POSSESSIVES, is_word, untagged_head
+from attentionology.corpora_loaders.sentence import Sentence
+from attentionology.corpora_loaders.tree import depths
 
 HeadFinder = Callable[[Sequence[int]], int]
 """From the words of a mention, counted through the document, to its head word."""

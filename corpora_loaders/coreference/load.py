@@ -9,14 +9,14 @@ from itertools import islice
 from pathlib import Path
 from typing import Literal
 
-from corpora_loaders.conllu_file import read_conllu
-from corpora_loaders.coreference.conll2012 import BEGIN, read_conll2012
-from corpora_loaders.coreference.document import Account, Document, Documents
-from corpora_loaders.coreference.entities import read_entities
-from corpora_loaders.coreference.gap import HEADER, read_gap
-from corpora_loaders.corpus import CorpusFile, UniqueNames, describe_file, read_files
-from corpora_loaders.errors import CorpusError
-from corpora_loaders.lines import numbered_lines
+from attentionology.corpora_loaders.conllu_file import read_conllu
+from attentionology.corpora_loaders.coreference.conll2012 import BEGIN, read_conll2012
+from attentionology.corpora_loaders.coreference.document import Account, Document, Documents
+from attentionology.corpora_loaders.coreference.entities import read_entities
+from attentionology.corpora_loaders.coreference.gap import HEADER, read_gap
+from attentionology.corpora_loaders.corpus import CorpusFile, UniqueNames, describe_file, read_files
+from attentionology.corpora_loaders.errors import CorpusError
+from attentionology.corpora_loaders.lines import numbered_lines
 
 Format = Literal["conllu", "conll2012", "gap"]
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from corpora_loaders.coreference.english import (
+from attentionology.corpora_loaders.coreference.english import (
     ABBREVIATIONS,
     DETERMINERS,
     MONTHS,

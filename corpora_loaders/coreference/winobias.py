@@ -10,9 +10,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from corpora_loaders.coreference.document import Document, Mention, Question
-from corpora_loaders.coreference.english import PRONOUNS
-from corpora_loaders.errors import CorpusError
+from attentionology.corpora_loaders.coreference.document import Document, Mention, Question
+from attentionology.corpora_loaders.coreference.english import PRONOUNS
+from attentionology.corpora_loaders.errors import CorpusError
 
 OCCUPATIONS = frozenset(
     "accountant analyst assistant attendant auditor baker carpenter cashier ceo chief cleaner clerk cook "

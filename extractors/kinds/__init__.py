@@ -1,7 +1,7 @@
 """Map kinds; importing this registers those that come with the toolkit."""
 
-from extractors.kinds import alti, attention_block, feed_forward, value_zeroing, weight
-from extractors.kinds.registry import MapKind, get_kind, list_kinds, register_kind
+from attentionology.extractors.kinds import alti, attention_block, feed_forward, value_zeroing, weight
+from attentionology.extractors.kinds.registry import MapKind, get_kind, list_kinds, register_kind
 
 __all__ = [
     "MapKind",

@@ -6,10 +6,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from extractors.kinds.registry import register_kind
-from extractors.kinds.rows import distributions
-from extractors.layers import Layer
-from extractors.layers.contributions import contribution_blocks, contribution_norms, merged_rows
+from attentionology.extractors.kinds.registry import register_kind
+from attentionology.extractors.kinds.rows import distributions
+from attentionology.extractors.layers import Layer
+from attentionology.extractors.layers.contributions import contribution_blocks, contribution_norms, merged_rows
 
 _DIFFERENCES = 5e-4
 """Relative float32 noise of ALTI's differences of lengths: at most 2.4e-4 over 180,000 values close to the best."""

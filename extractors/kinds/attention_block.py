@@ -10,9 +10,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from extractors.kinds.registry import register_kind
-from extractors.layers import Layer
-from extractors.layers.contributions import BLOCK_PAIRS, contribution_norms
+from attentionology.extractors.kinds.registry import register_kind
+from attentionology.extractors.layers import Layer
+from attentionology.extractors.layers.contributions import BLOCK_PAIRS, contribution_norms
 
 
 def value_norms(layer: Layer) -> Float[Tensor, "batch heads n"]:

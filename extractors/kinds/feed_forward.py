@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from jaxtyping import Float
 from torch import Tensor
 
-from extractors.kinds.registry import LayerMap, register_kind
-from extractors.layers import Layer, LayerWeights
-from extractors.layers.contributions import Block, contribution_blocks, merged_rows
+from attentionology.extractors.kinds.registry import LayerMap, register_kind
+from attentionology.extractors.layers import Layer, LayerWeights
+from attentionology.extractors.layers.contributions import Block, contribution_blocks, merged_rows
 
 FF_KINDS = ("atbff", "atbffres", "atbffresln")
 

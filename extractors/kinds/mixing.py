@@ -10,7 +10,7 @@ from __future__ import annotations
 from jaxtyping import Float
 from torch import Tensor
 
-from extractors.layers import Layer
+from attentionology.extractors.layers import Layer
 
 MIXING_VARIANTS = (
     "attn-w",

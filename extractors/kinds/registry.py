@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from jaxtyping import Float
 from torch import Tensor
 
-from extractors.layers import Layer
-from extractors.map_batch import FLOAT32_NOISE
+from attentionology.extractors.layers import Layer
+from attentionology.extractors.map_batch import FLOAT32_NOISE
 
 LayerMap = Callable[[Layer], Float[Tensor, "batch heads n n"]]
 
@@ -35,7 +35,7 @@ class MapKind:
         vectors: whether the map is made of norms of vectors, which may also be merged before the norm is taken.
         residual: whether the residual connection is part of the map; rollout adds it where it is not.
         noise: relative difference below which two float32 values must not be compared, see `MapBatch.exact`.
-        rollout: whether the maps of the layers are multiplied, see `extractors.kinds.rollout`.
+        rollout: whether the maps of the layers are multiplied, see `attentionology.extractors.kinds.rollout`.
     """
 
     name: str

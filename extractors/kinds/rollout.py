@@ -8,8 +8,8 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from extractors.errors import ModelError
-from extractors.kinds.rows import row_normalised
+from attentionology.extractors.errors import ModelError
+from attentionology.extractors.kinds.rows import row_normalised
 
 
 def roll_out(

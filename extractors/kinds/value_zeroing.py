@@ -6,10 +6,10 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional
 
-from extractors.kinds.registry import register_kind
-from extractors.kinds.rows import distributions
-from extractors.layers import Layer
-from extractors.layers.contributions import contribution_blocks
+from attentionology.extractors.kinds.registry import register_kind
+from attentionology.extractors.kinds.rows import distributions
+from attentionology.extractors.layers import Layer
+from attentionology.extractors.layers.contributions import contribution_blocks
 
 
 @register_kind(

@@ -1,9 +1,9 @@
 """The inside of transformer layers, one form for all architectures."""
 
-from extractors.layers.activations import FFBias
-from extractors.layers.architectures import ARCHITECTURES, Architecture, register_architecture
-from extractors.layers.layer import Layer
-from extractors.layers.weights import LayerNorm, LayerWeights, read_weights
+from attentionology.extractors.layers.activations import FFBias
+from attentionology.extractors.layers.architectures import ARCHITECTURES, Architecture, register_architecture
+from attentionology.extractors.layers.layer import Layer
+from attentionology.extractors.layers.weights import LayerNorm, LayerWeights, read_weights
 
 __all__ = [
     "ARCHITECTURES",

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from extractors.errors import ModelError
+from attentionology.extractors.errors import ModelError
 
 Elementwise = Callable[[Tensor], Tensor]
 FFBias = Literal["input", "fixed"]

@@ -15,7 +15,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from extractors.layers.layer import Layer
+from attentionology.extractors.layers.layer import Layer
 
 _CELLS = 2**15
 """Query × key cells times heads that are worked on at a time: about what stays in the cache."""

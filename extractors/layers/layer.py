@@ -9,10 +9,10 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from extractors.errors import ModelError
-from extractors.layers.activations import FFBias, activation_slopes
-from extractors.layers.weights import LayerWeights
-from extractors.merging import WordMerger
+from attentionology.extractors.errors import ModelError
+from attentionology.extractors.layers.activations import FFBias, activation_slopes
+from attentionology.extractors.layers.weights import LayerWeights
+from attentionology.extractors.merging import WordMerger
 
 
 class Layer:

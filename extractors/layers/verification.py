@@ -8,9 +8,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from extractors.errors import ModelError
-from extractors.layers.layer import Layer
-from extractors.layers.weights import LayerWeights, layer_modules
+from attentionology.extractors.errors import ModelError
+from attentionology.extractors.layers.layer import Layer
+from attentionology.extractors.layers.weights import LayerWeights, layer_modules
 
 TOLERANCE = 1e-3
 """Largest relative difference of a recomputed layer output from the model's own."""

@@ -14,9 +14,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 from transformers.pytorch_utils import Conv1D
 
-from extractors.errors import ModelError
-from extractors.layers.activations import Elementwise, activated
-from extractors.layers.architectures import ARCHITECTURES, Architecture, Fused
+from attentionology.extractors.errors import ModelError
+from attentionology.extractors.layers.activations import Elementwise, activated
+from attentionology.extractors.layers.architectures import ARCHITECTURES, Architecture, Fused
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 """Attention classifiers of texts, trained here, for the tests of attention as an explanation."""
 
-from probes.classifiers.attention_classifier import AttentionClassifier, cosine_to_mean
-from probes.classifiers.imitation import LAMBDAS, Divergence, Imitation
-from probes.classifiers.training import (
+from attentionology.probes.classifiers.attention_classifier import AttentionClassifier, cosine_to_mean
+from attentionology.probes.classifiers.imitation import LAMBDAS, Divergence, Imitation
+from attentionology.probes.classifiers.training import (
     FINE_TUNING,
     IMITATION,
     PUBLISHED,
@@ -12,7 +12,7 @@ from probes.classifiers.training import (
     Trainable,
     train,
 )
-from probes.classifiers.vocabulary import Vocabulary
+from attentionology.probes.classifiers.vocabulary import Vocabulary
 
 __all__ = [
     "FINE_TUNING",

@@ -19,14 +19,14 @@ from safetensors import safe_open
 from torch import Tensor, nn
 from torch.nn import functional
 
-from corpora_loaders import WordVectors
-from extractors.attention_model import Special, TextState, Words
-from probes.classifiers.encoders import ENCODERS, EncoderName, size_of
-from probes.classifiers.training import PUBLISHED, ClassifierRecipe, CrossEntropy, train
-from probes.classifiers.vocabulary import END, MASK, PAD, SPECIAL, START, UNKNOWN, Vocabulary
-from probes.training import one_thread
-from storage.sealed import ANYWHERE, has_seal
-from storage.tensors import read_tensors, write_tensors
+from attentionology.corpora_loaders import WordVectors
+from attentionology.extractors.attention_model import Special, TextState, Words
+from attentionology.probes.classifiers.encoders import ENCODERS, EncoderName, size_of
+from attentionology.probes.classifiers.training import PUBLISHED, ClassifierRecipe, CrossEntropy, train
+from attentionology.probes.classifiers.vocabulary import END, MASK, PAD, SPECIAL, START, UNKNOWN, Vocabulary
+from attentionology.probes.training import one_thread
+from attentionology.storage.sealed import ANYWHERE, has_seal
+from attentionology.storage.tensors import read_tensors, write_tensors
 
 Attention = Literal["additive", "dot"]
 Regularizer = Literal["concat", "residual", "tying", "mlm", "conicity"]
@@ -46,7 +46,7 @@ class AttentionClassifier(nn.Module):
     """A text classifier that reads a weighted mean of word states, of any number of classes.
 
     A text is read as ``[SOS] words [EOS]``; attention is paid to words only. Two classes have one logit z and the
-    logits (0, z). Nothing is dropped out. It is an `extractors.attention_model.LinearAttentionModel`.
+    logits (0, z). Nothing is dropped out. It is an `attentionology.extractors.attention_model.LinearAttentionModel`.
 
     Args:
         encoder: ``lstm`` (both directions), ``cnn``, ``average`` (word by word), ``none``.
@@ -62,7 +62,7 @@ class AttentionClassifier(nn.Module):
 
     Attributes:
         vocabulary, classes: once built; names of the classes in the order of the logits.
-        history_: of training, see `probes.classifiers.training.train`.
+        history_: of training, see `attentionology.probes.classifiers.training.train`.
 
     Raises:
         ValueError: an unknown name, or (when built) fewer than two classes or a size that is not possible.
@@ -184,7 +184,7 @@ class AttentionClassifier(nn.Module):
             yield batch
 
     def encode(self, texts: Sequence[Words], *, gradient: bool = False) -> TextState:
-        """Read texts; see `extractors.attention_model.AttentionModel`."""
+        """Read texts; see `attentionology.extractors.attention_model.AttentionModel`."""
         lengths = torch.tensor([len(text) + 2 for text in texts])
         n = int(lengths.max()) - 2
         ids = torch.tensor([[START, *self.vocabulary.ids(t), END] + [PAD] * (n - len(t)) for t in texts])

@@ -15,7 +15,7 @@ from jaxtyping import Bool, Float
 from numpy import ndarray
 from torch import Tensor
 
-from extractors.attention_model import TextState
+from attentionology.extractors.attention_model import TextState
 
 Divergence = Literal["kl", "jsd"]
 
@@ -60,7 +60,7 @@ class Imitation:
         alpha: Float[Tensor, "batch rows n"],
         logits: Float[Tensor, "batch classes"],
     ) -> Float[Tensor, ""]:
-        """Summed over the texts of a batch, see `probes.classifiers.training.Objective`."""
+        """Summed over the texts of a batch, see `attentionology.probes.classifiers.training.Objective`."""
         off = (logits.softmax(-1) - self.probabilities[list(places)].to(logits)).abs().sum() / 2
         target = torch.zeros_like(alpha)
         for row, place in enumerate(places):

@@ -14,9 +14,9 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from corpora_loaders import load_treebank
-from corpora_loaders.sample import SAMPLE_TREEBANK
-from scripts.cli import main
+from attentionology.corpora_loaders import load_treebank
+from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
+from attentionology.scripts.cli import main
 from tests import tiny
 from tests.acceptance.conftest import REPOSITORY
 
@@ -153,7 +153,9 @@ def test_broken_corpus_names_file_line_and_sentence(model, tmp_path, capsys):
 
 
 def test_an_unusable_results_folder_is_noticed_before_the_work(model, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("scripts.corpus.load_treebank", lambda *a, **k: pytest.fail("read the corpus first"))
+    monkeypatch.setattr(
+        "attentionology.scripts.corpus.load_treebank", lambda *a, **k: pytest.fail("read the corpus first")
+    )
     (tmp_path / "file").write_text("")
     assert run("--model", model, "--out", tmp_path / "file" / "run") == 1
     assert "cannot create" in capsys.readouterr().err
@@ -235,7 +237,7 @@ def test_existing_results_are_kept_unless_told_otherwise(model, corpus, tmp_path
 
 
 def test_interrupt_is_clean(model, corpus, tmp_path, capsys, monkeypatch):
-    from analyses.linguistic import DependencyAccuracy
+    from attentionology.analyses.linguistic import DependencyAccuracy
 
     def interrupt(self):
         raise KeyboardInterrupt
@@ -256,7 +258,7 @@ def test_same_command_same_tables(model, tmp_path):
 @pytest.mark.parametrize("arguments", [["--help"], ["analyze", "--help"], ["doctor", "--help"], ["--version"]])
 def test_help_does_not_load_the_heavy_libraries(arguments):
     code = (
-        "import sys; from scripts.cli import main; status = main(sys.argv[1:]);"
+        "import sys; from attentionology.scripts.cli import main; status = main(sys.argv[1:]);"
         "heavy = {'torch', 'transformers', 'pandas', 'matplotlib', 'sklearn'} & set(sys.modules);"
         "sys.exit(f'{status} {heavy}' if status or heavy else 0)"
     )

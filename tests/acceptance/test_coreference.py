@@ -11,12 +11,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analyses.linguistic.coreference import DIRECTIONS, CoreferenceAccuracy
-from corpora_loaders import CorpusError
-from corpora_loaders.coreference import ANTI, PRO, TYPES, Documents, load_documents
-from corpora_loaders.sample import SAMPLE_TREEBANK
-from extractors import extract, make_windows
-from scripts.cli import main
+from attentionology.analyses.linguistic.coreference import DIRECTIONS, CoreferenceAccuracy
+from attentionology.corpora_loaders import CorpusError
+from attentionology.corpora_loaders.coreference import ANTI, PRO, TYPES, Documents, load_documents
+from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
+from attentionology.extractors import extract, make_windows
+from attentionology.scripts.cli import main
 from tests import tiny
 from tests.reference import naive
 
@@ -166,7 +166,7 @@ def test_tables_of_the_sample(model, tmp_path, capsys):
 
 
 def test_the_paper_stands_beside_its_model(model, tmp_path, monkeypatch):
-    monkeypatch.setattr("scripts.analyze.load_encoder", lambda *a, **k: named(tiny.encoder("bert")))
+    monkeypatch.setattr("attentionology.scripts.analyze.load_encoder", lambda *a, **k: named(tiny.encoder("bert")))
 
     def named(encoder):
         encoder.name = "google-bert/bert-base-uncased"

@@ -9,11 +9,11 @@ import torch
 import transformers
 from safetensors.torch import load_file, save_file
 
-from corpora_loaders import Sentence, load_treebank
-from corpora_loaders.sample import SAMPLE_TREEBANK
-from extractors import Encoder
-from extractors.doctor import examine
-from scripts.cli import main
+from attentionology.corpora_loaders import Sentence, load_treebank
+from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
+from attentionology.extractors import Encoder
+from attentionology.extractors.doctor import examine
+from attentionology.scripts.cli import main
 from tests import tiny
 
 

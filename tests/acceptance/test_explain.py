@@ -14,13 +14,13 @@ import pytest
 import torch
 import transformers
 
-from analyses.explanation import examine
-from corpora_loaders import load_treebank
-from corpora_loaders.sample import SAMPLE_TREEBANK
-from extractors import TransformerAttention, load_classifier
-from probes.classifiers import train
-from scripts.cli import main
-from scripts.explain_checks import TESTS
+from attentionology.analyses.explanation import examine
+from attentionology.corpora_loaders import load_treebank
+from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
+from attentionology.extractors import TransformerAttention, load_classifier
+from attentionology.probes.classifiers import train
+from attentionology.scripts.cli import main
+from attentionology.scripts.explain_checks import TESTS
 from tests import tiny
 
 GOOD, BAD = ("good", "great", "fine"), ("bad", "awful", "poor")
@@ -184,7 +184,7 @@ class TestResults:
 
     def test_no_verdict_depends_on_the_other_tests(self, done, files, tmp_path, monkeypatch):
         """Nor on the order in which they are given."""
-        monkeypatch.setattr("reports.explain._figures", lambda *_: ())  # they take most of the time
+        monkeypatch.setattr("attentionology.reports.explain._figures", lambda *_: ())  # they take most of the time
         everywhere = table(done / "run", "verdicts")
         judged = [name for name in TESTS if name != "regularizers"]
         rng = np.random.default_rng(0)
@@ -261,7 +261,10 @@ class TestTheSameAgain:
         def stops_examining(*arguments, **options):
             raise KeyboardInterrupt
 
-        for name, broken in (("scripts.trainings.train", stops), ("scripts.explaining.examine", stops_examining)):
+        for name, broken in (
+            ("attentionology.scripts.trainings.train", stops),
+            ("attentionology.scripts.explaining.examine", stops_examining),
+        ):
             with monkeypatch.context() as patched:
                 patched.setattr(name, broken)
                 assert run(*options) == 130

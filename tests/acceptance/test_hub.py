@@ -19,8 +19,8 @@ import torch
 import transformers
 from huggingface_hub import scan_cache_dir, snapshot_download
 
-from extractors import ModelError
-from extractors.hub import shard_names
+from attentionology.extractors import ModelError
+from attentionology.extractors.hub import shard_names
 from tests import tiny
 from tests.hub import Mirror, Repository
 
@@ -493,7 +493,17 @@ def test_a_cache_that_cannot_be_written(hub, tmp_path):
 def test_the_environment_is_enough(hub, tmp_path):
     """As a user starts it: a process of its own for each command."""
     name, _, commit = hub.add(files(1.0))
-    command = [sys.executable, "-m", "scripts.cli", "doctor", "--model", name, "--sentences", "2", "--json"]
+    command = [
+        sys.executable,
+        "-m",
+        "attentionology.scripts.cli",
+        "doctor",
+        "--model",
+        name,
+        "--sentences",
+        "2",
+        "--json",
+    ]
 
     def run(**more: str) -> subprocess.CompletedProcess[str]:
         environment = {**hub.environment, "HF_HOME": str(tmp_path), **more}

@@ -2,7 +2,7 @@
 
 import re
 
-from corpora_loaders import load_labelled
+from attentionology.corpora_loaders import load_labelled
 
 
 def test_sst2(data_file):

@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from corpora_loaders import load_treebank
-from corpora_loaders.sample import SAMPLE_TREEBANK
-from extractors import extract, list_kinds
-from scripts.cli import main
+from attentionology.corpora_loaders import load_treebank
+from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
+from attentionology.extractors import extract, list_kinds
+from attentionology.scripts.cli import main
 from tests import tiny
 
 TABLES = {"shares", "mixing", "frequency", "expansion", "change", "amplified"}

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from corpora_loaders.sample import SAMPLE_TREEBANK
-from scripts.cli import main
+from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
+from attentionology.scripts.cli import main
 from tests import tiny
 
 TREE = "# sent_id = {id}\n1\tCats\t_\tNOUN\t_\t_\t2\t{relation}\t_\t_\n2\tsleep\t_\tVERB\t_\t_\t0\troot\t_\t_\n\n"
@@ -47,7 +47,7 @@ def test_results_that_nobody_reads_are_kept_and_end_quietly(inputs, name, json_t
     arguments = [*inputs[name], *(["--json"] if json_too else [])]
     if name != "doctor":
         arguments += ["--out", str(tmp_path / "out")]
-    process = [sys.executable, "-m", "scripts.cli", *arguments]
+    process = [sys.executable, "-m", "attentionology.scripts.cli", *arguments]
     done = subprocess.run(process, stdout=writing, stderr=subprocess.PIPE, text=True, check=False)
     os.close(writing)
     assert done.returncode == 141
@@ -59,7 +59,7 @@ def test_results_that_nobody_reads_are_kept_and_end_quietly(inputs, name, json_t
 def test_a_full_output_keeps_the_results(inputs, tmp_path):
     if not Path("/dev/full").exists():
         pytest.skip("this system has no /dev/full")
-    process = [sys.executable, "-m", "scripts.cli", *inputs["analyze"], "--out", str(tmp_path / "out")]
+    process = [sys.executable, "-m", "attentionology.scripts.cli", *inputs["analyze"], "--out", str(tmp_path / "out")]
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(process, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert done.returncode == 1

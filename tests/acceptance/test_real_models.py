@@ -9,9 +9,9 @@ import pytest
 import torch
 import transformers
 
-from analyses.linguistic import DependencyAccuracy
-from corpora_loaders import Sentence, load_treebank
-from extractors import Encoder, ExtractionLog, extract
+from attentionology.analyses.linguistic import DependencyAccuracy
+from attentionology.corpora_loaders import Sentence, load_treebank
+from attentionology.extractors import Encoder, ExtractionLog, extract
 from tests.reference import naive
 from tests.reference.test_dependency import as_counter
 

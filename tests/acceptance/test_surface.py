@@ -10,11 +10,11 @@ import pytest
 import torch
 import transformers
 
-from analyses.surface import HeadDistances, SurfaceStatistics
-from analyses.surface.statistics import SMOOTHING
-from corpora_loaders import load_text
-from extractors import extract, make_segments
-from scripts.cli import main
+from attentionology.analyses.surface import HeadDistances, SurfaceStatistics
+from attentionology.analyses.surface.statistics import SMOOTHING
+from attentionology.corpora_loaders import load_text
+from attentionology.extractors import extract, make_segments
+from attentionology.scripts.cli import main
 from tests import tiny
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import conllu
 import pytest
 
-from corpora_loaders import load_treebank
+from attentionology.corpora_loaders import load_treebank
 
 DATA = Path(os.environ.get("ATTENTIONOLOGY_DATA") or Path(__file__).parents[2] / ".." / "shared" / "data")
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from corpora_loaders import Sentence
+from attentionology.corpora_loaders import Sentence
 
 
 def word_map(model: Any, tokenizer: Any, words: tuple[str, ...]) -> np.ndarray:

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from corpora_loaders.coreference import Document
-from extractors import Window
+from attentionology.corpora_loaders.coreference import Document
+from attentionology.extractors import Window
 
 Cell = tuple[str, str, str, int, int]
 """Candidates, type, direction, layer and head, both 1-based."""

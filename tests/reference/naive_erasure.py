@@ -8,8 +8,8 @@ import math
 import numpy as np
 import torch
 
-from analyses.explanation.batch import generator
-from extractors.attention_model import TextState
+from attentionology.analyses.explanation.batch import generator
+from attentionology.extractors.attention_model import TextState
 
 VOCABULARY = "the a film plot was is not very good bad dull warm and but ending".split()
 MEASURES = ("attention", "gradient", "attention_gradient")

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from corpora_loaders import Sentence
-from extractors import Encoder
-from extractors.pieces import Pieces
+from attentionology.corpora_loaders import Sentence
+from attentionology.extractors import Encoder
+from attentionology.extractors.pieces import Pieces
 
 Array = Any  # a numpy array
 

@@ -8,11 +8,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from analyses.linguistic.coreference import CoreferenceAccuracy
-from analyses.linguistic.coreference.contrasts import SHOWN, simultaneous_margin
-from analyses.linguistic.outcomes import SPLITS
-from analyses.resampling import halves, poisson_weights
-from corpora_loaders.coreference import ANTI, PRO
+from attentionology.analyses.linguistic.coreference import CoreferenceAccuracy
+from attentionology.analyses.linguistic.coreference.contrasts import SHOWN, simultaneous_margin
+from attentionology.analyses.linguistic.outcomes import SPLITS
+from attentionology.analyses.resampling import halves, poisson_weights
+from attentionology.corpora_loaders.coreference import ANTI, PRO
 from tests.documents import corpus, document, random_document, window
 from tests.maps import batch_of
 from tests.reference import naive_coreference

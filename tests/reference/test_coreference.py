@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 import torch
 
-from analyses.linguistic.coreference import CoreferenceAccuracy, account
-from analyses.linguistic.outcomes import SPLITS
-from analyses.resampling import halves, poisson_weights
-from corpora_loaders.coreference import load_documents
-from corpora_loaders.sample import SAMPLE_TREEBANK
-from extractors import Window, extract, make_windows
+from attentionology.analyses.linguistic.coreference import CoreferenceAccuracy, account
+from attentionology.analyses.linguistic.outcomes import SPLITS
+from attentionology.analyses.resampling import halves, poisson_weights
+from attentionology.corpora_loaders.coreference import load_documents
+from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
+from attentionology.extractors import Window, extract, make_windows
 from tests import tiny
 from tests.documents import corpus, document, random_document, window
 from tests.maps import batch_of

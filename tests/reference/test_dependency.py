@@ -12,12 +12,12 @@ import pytest
 import torch
 from torch.multiprocessing.spawn import spawn
 
-from analyses.linguistic import DependencyAccuracy
-from analyses.linguistic.outcomes import SPLITS
-from analyses.resampling import halves, poisson_weights
-from corpora_loaders import OFFSETS, load_treebank
-from corpora_loaders.sample import SAMPLE_TREEBANK
-from extractors import ExtractionLog, MapBatch, extract
+from attentionology.analyses.linguistic import DependencyAccuracy
+from attentionology.analyses.linguistic.outcomes import SPLITS
+from attentionology.analyses.resampling import halves, poisson_weights
+from attentionology.corpora_loaders import OFFSETS, load_treebank
+from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
+from attentionology.extractors import ExtractionLog, MapBatch, extract
 from tests import tiny
 from tests.maps import RELATIONS, batch_of, random_corpus
 from tests.reference import naive

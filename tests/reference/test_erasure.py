@@ -12,12 +12,12 @@ import pandas as pd
 import pytest
 import torch
 
-from analyses.explanation import erasure
-from analyses.explanation.batch import Test, examine, read
-from analyses.explanation.erasure import erased, orderings, ranks, removal, single_weight, without
-from analyses.explanation.rationales import cuts, rationales
-from analyses.explanation.single_token import single_token
-from extractors.attention_model import AttentionModel
+from attentionology.analyses.explanation import erasure
+from attentionology.analyses.explanation.batch import Test, examine, read
+from attentionology.analyses.explanation.erasure import erased, orderings, ranks, removal, single_weight, without
+from attentionology.analyses.explanation.rationales import cuts, rationales
+from attentionology.analyses.explanation.single_token import single_token
+from attentionology.extractors.attention_model import AttentionModel
 from tests.reference import naive_erasure as naive
 from tests.reference.naive_erasure import VOCABULARY, Fake
 

@@ -11,11 +11,11 @@ import pandas as pd
 import pytest
 import torch
 
-from analyses.explanation import OVERALL, comparison
-from analyses.explanation import batch as one_pass
-from analyses.explanation.adversarial import by_gradient, exact, exact_attention, exact_jsd, solvable
-from analyses.explanation.batch import Test, examine, generator, read
-from analyses.explanation.comparison import (
+from attentionology.analyses.explanation import OVERALL, comparison
+from attentionology.analyses.explanation import batch as one_pass
+from attentionology.analyses.explanation.adversarial import by_gradient, exact, exact_attention, exact_jsd, solvable
+from attentionology.analyses.explanation.batch import Test, examine, generator, read
+from attentionology.analyses.explanation.comparison import (
     Given,
     Reading,
     divergences,
@@ -24,15 +24,21 @@ from analyses.explanation.comparison import (
     seed_variance,
     uniform_rows,
 )
-from analyses.explanation.correlation import correlation, gradient_importance, kendall, leave_one_out, to_words
-from analyses.explanation.counterfactual import permutation, uniform_attention
-from analyses.explanation.measures import LN2, entropy, jsd, tvd, uniform
-from analyses.explanation.summary import Bootstrap, flip_table, quality, significant, summarise
-from analyses.explanation.verdict import FEWEST, RULES, Rule, verdicts
-from analyses.resampling import poisson_weights
-from extractors.attention_model import LinearAttentionModel, drop, probabilities
-from probes.classifiers import AttentionClassifier, Vocabulary
-from probes.classifiers import attention_classifier as classifiers
+from attentionology.analyses.explanation.correlation import (
+    correlation,
+    gradient_importance,
+    kendall,
+    leave_one_out,
+    to_words,
+)
+from attentionology.analyses.explanation.counterfactual import permutation, uniform_attention
+from attentionology.analyses.explanation.measures import LN2, entropy, jsd, tvd, uniform
+from attentionology.analyses.explanation.summary import Bootstrap, flip_table, quality, significant, summarise
+from attentionology.analyses.explanation.verdict import FEWEST, RULES, Rule, verdicts
+from attentionology.analyses.resampling import poisson_weights
+from attentionology.extractors.attention_model import LinearAttentionModel, drop, probabilities
+from attentionology.probes.classifiers import AttentionClassifier, Vocabulary
+from attentionology.probes.classifiers import attention_classifier as classifiers
 from tests.reference import naive_erasure as naive
 from tests.reference.naive_erasure import VOCABULARY, Fake
 

@@ -11,11 +11,11 @@ from transformers import AttentionInterface, AttentionMaskInterface
 from transformers.masking_utils import eager_mask
 from transformers.models.bert.modeling_bert import eager_attention_forward
 
-from analyses.surface import GradientImportance
-from corpora_loaders import Sentence
-from extractors import TOKEN_CLASSES, Encoder, ModelError, extract, extract_gradients, load_masked_lm
-from extractors.masking import mask_pieces
-from extractors.pieces import Pieces
+from attentionology.analyses.surface import GradientImportance
+from attentionology.corpora_loaders import Sentence
+from attentionology.extractors import TOKEN_CLASSES, Encoder, ModelError, extract, extract_gradients, load_masked_lm
+from attentionology.extractors.masking import mask_pieces
+from attentionology.extractors.pieces import Pieces
 from tests import tiny
 
 SENTENCES = [Sentence("a", ("the", "and", ",", "was")), Sentence("b", ("the", "garden", "was", "the", "sea", "."))]

@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analyses.surface import HeadDistances
-from analyses.surface import distances as module
-from corpora_loaders import Sentence
-from extractors import MapBatch
+from attentionology.analyses.surface import HeadDistances
+from attentionology.analyses.surface import distances as module
+from attentionology.corpora_loaders import Sentence
+from attentionology.extractors import MapBatch
 from tests.reference import naive_surface
 from tests.reference.test_surface import hand_made
 

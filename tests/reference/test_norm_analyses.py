@@ -10,11 +10,24 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from analyses.norms import FeedForwardChange, FrequencyCorrelation, MixingRatios, NormShares, frequency_ranks
-from corpora_loaders import Sentence, load_treebank
-from corpora_loaders.sample import SAMPLE_TREEBANK
-from extractors import MIXING_VARIANTS, ExtractionLog, ModelError, extract_norms, extract_stages, is_punctuation
-from extractors.pieces import Pieces
+from attentionology.analyses.norms import (
+    FeedForwardChange,
+    FrequencyCorrelation,
+    MixingRatios,
+    NormShares,
+    frequency_ranks,
+)
+from attentionology.corpora_loaders import Sentence, load_treebank
+from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
+from attentionology.extractors import (
+    MIXING_VARIANTS,
+    ExtractionLog,
+    ModelError,
+    extract_norms,
+    extract_stages,
+    is_punctuation,
+)
+from attentionology.extractors.pieces import Pieces
 from tests import tiny
 from tests.reference.naive_layers import READERS, Naive, naive_layers
 

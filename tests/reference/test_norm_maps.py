@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from corpora_loaders import Sentence
-from extractors import Encoder, extract
+from attentionology.corpora_loaders import Sentence
+from attentionology.extractors import Encoder, extract
 from tests import tiny
 from tests.reference.naive_layers import READERS, merge_maps, merge_vectors, naive_layers
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from corpora_loaders import Sentence, WordVectors
-from probes import AttentionProbe, AttentionWordsProbe, Recipe, WordsDistancesProbe
-from probes.examples import Example, examples, gold_heads
-from probes.scorers import AttentionScorer, AttentionWordsScorer, DistanceScorer, Scorer
+from attentionology.corpora_loaders import Sentence, WordVectors
+from attentionology.probes import AttentionProbe, AttentionWordsProbe, Recipe, WordsDistancesProbe
+from attentionology.probes.examples import Example, examples, gold_heads
+from attentionology.probes.scorers import AttentionScorer, AttentionWordsScorer, DistanceScorer, Scorer
 from tests.maps import batch_of, random_corpus
 
 LAYERS, HEADS, K = 2, 3, 6

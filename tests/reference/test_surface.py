@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 import torch
 
-from analyses.surface import STATISTICS, SurfaceStatistics, Thresholds, label_heads
-from corpora_loaders import Sentence, load_treebank
-from corpora_loaders.sample import SAMPLE_TREEBANK
-from extractors import MapBatch, extract
+from attentionology.analyses.surface import STATISTICS, SurfaceStatistics, Thresholds, label_heads
+from attentionology.corpora_loaders import Sentence, load_treebank
+from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
+from attentionology.extractors import MapBatch, extract
 from tests import tiny
 from tests.reference import naive_surface
 

@@ -12,11 +12,11 @@ import pytest
 import torch
 from scipy.stats import kendalltau
 
-from analyses.explanation import correlation, examine, single_weight
-from analyses.explanation.ties import GRADIENTS, LEFT_OUT, WEIGHTS, levels
-from extractors.attention_model import drop, probabilities
-from probes.classifiers import AttentionClassifier, Vocabulary
-from probes.classifiers import attention_classifier as classifiers
+from attentionology.analyses.explanation import correlation, examine, single_weight
+from attentionology.analyses.explanation.ties import GRADIENTS, LEFT_OUT, WEIGHTS, levels
+from attentionology.extractors.attention_model import drop, probabilities
+from attentionology.probes.classifiers import AttentionClassifier, Vocabulary
+from attentionology.probes.classifiers import attention_classifier as classifiers
 
 WORDS = tuple("the a film plot was is not very good bad dull warm and but ending with more care than wit".split())
 

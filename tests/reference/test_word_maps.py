@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import torch
 
-from corpora_loaders import Sentence, load_treebank
-from corpora_loaders.sample import SAMPLE_TREEBANK
-from extractors import Encoder, ExtractionLog, extract
-from extractors.merging import WordMerger
-from extractors.pieces import Pieces
+from attentionology.corpora_loaders import Sentence, load_treebank
+from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
+from attentionology.extractors import Encoder, ExtractionLog, extract
+from attentionology.extractors.merging import WordMerger
+from attentionology.extractors.pieces import Pieces
 from tests import tiny
 from tests.reference import naive
 

@@ -9,13 +9,13 @@ import pytest
 import torch
 from torch import nn
 
-from corpora_loaders import Sentence
-from extractors import Architecture, ModelError, extract, register_architecture
-from extractors.kinds.feed_forward import feed_forward_projections, feed_forward_vectors
-from extractors.layers import ARCHITECTURES
-from extractors.layers.contributions import contribution_blocks
-from extractors.layers.verification import LayerRecorder
-from extractors.pieces import Pieces
+from attentionology.corpora_loaders import Sentence
+from attentionology.extractors import Architecture, ModelError, extract, register_architecture
+from attentionology.extractors.kinds.feed_forward import feed_forward_projections, feed_forward_vectors
+from attentionology.extractors.layers import ARCHITECTURES
+from attentionology.extractors.layers.contributions import contribution_blocks
+from attentionology.extractors.layers.verification import LayerRecorder
+from attentionology.extractors.pieces import Pieces
 from tests import tiny
 
 VARIANTS: dict[str, dict[str, Any]] = {

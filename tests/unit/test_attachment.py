@@ -10,9 +10,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analyses.linguistic import DIRECTIONS, AttachmentTables, Attempt, HeadWeights, Task, attachment, head_weights
-from analyses.resampling import poisson_weights
-from corpora_loaders import Sentence
+from attentionology.analyses.linguistic import (
+    DIRECTIONS,
+    AttachmentTables,
+    Attempt,
+    HeadWeights,
+    Task,
+    attachment,
+    head_weights,
+)
+from attentionology.analyses.resampling import poisson_weights
+from attentionology.corpora_loaders import Sentence
 from tests.maps import random_corpus
 
 CAT = Sentence("cat", ("the", "cat", "saw", "it", "."), (2, 3, 0, 3, 3), ("det", "nsubj", "root", "obj", "punct"))

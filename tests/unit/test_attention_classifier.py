@@ -16,10 +16,16 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
-from analyses.explanation.comparison import Given, reading, uniform_rows
-from corpora_loaders import WordVectors
-from extractors.attention_model import AttentionModel, LinearAttentionModel, Special, TextState, probabilities
-from probes.classifiers import (
+from attentionology.analyses.explanation.comparison import Given, reading, uniform_rows
+from attentionology.corpora_loaders import WordVectors
+from attentionology.extractors.attention_model import (
+    AttentionModel,
+    LinearAttentionModel,
+    Special,
+    TextState,
+    probabilities,
+)
+from attentionology.probes.classifiers import (
     IMITATION,
     AttentionClassifier,
     ClassifierRecipe,
@@ -29,14 +35,14 @@ from probes.classifiers import (
     cosine_to_mean,
     train,
 )
-from probes.classifiers import attention_classifier as module
-from probes.classifiers.encoders import ENCODERS as ENCODERS_BY_NAME
-from probes.classifiers.encoders import Projection
-from probes.classifiers.training import mean_auc, shuffled_batches
-from probes.classifiers.vocabulary import END, MASK, PAD, SPECIAL, START, UNKNOWN
-from probes.training import TrainingError
-from storage.sealed import ANYWHERE, DamagedError
-from storage.tensors import read_tensors, write_tensors
+from attentionology.probes.classifiers import attention_classifier as module
+from attentionology.probes.classifiers.encoders import ENCODERS as ENCODERS_BY_NAME
+from attentionology.probes.classifiers.encoders import Projection
+from attentionology.probes.classifiers.training import mean_auc, shuffled_batches
+from attentionology.probes.classifiers.vocabulary import END, MASK, PAD, SPECIAL, START, UNKNOWN
+from attentionology.probes.training import TrainingError
+from attentionology.storage.sealed import ANYWHERE, DamagedError
+from attentionology.storage.tensors import read_tensors, write_tensors
 
 ENCODERS = ("lstm", "cnn", "average", "none")
 REGULARIZERS = (None, "concat", "residual", "tying", "mlm", "conicity")

@@ -14,8 +14,8 @@ import torch
 import transformers
 from safetensors.torch import load_file, save_file
 
-from extractors import Encoder, ModelError, load_classifier, load_masked_lm
-from extractors.checkpoint import check_checkpoint
+from attentionology.extractors import Encoder, ModelError, load_classifier, load_masked_lm
+from attentionology.extractors.checkpoint import check_checkpoint
 from tests import tiny
 
 WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"

@@ -9,11 +9,11 @@ import pytest
 import torch
 import transformers
 
-from corpora_loaders import Sentence, load_treebank
-from corpora_loaders.sample import SAMPLE_TREEBANK
-from extractors import Encoder, ExtractionLog, ModelError, TransformerAttention, extract
-from extractors.conditions import find_batching, fitting
-from extractors.pieces import Pieces
+from attentionology.corpora_loaders import Sentence, load_treebank
+from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
+from attentionology.extractors import Encoder, ExtractionLog, ModelError, TransformerAttention, extract
+from attentionology.extractors.conditions import find_batching, fitting
+from attentionology.extractors.pieces import Pieces
 from tests import tiny
 
 SENTENCES = list(load_treebank(SAMPLE_TREEBANK, limit=12))

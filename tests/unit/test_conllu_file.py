@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpora_loaders import CorpusError, read_conllu
+from attentionology.corpora_loaders import CorpusError, read_conllu
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ import pytest
 import torch
 from torch import nn
 
-from corpora_loaders import Sentence
-from extractors import Encoder, ModelError
-from extractors.pieces import Pieces
+from attentionology.corpora_loaders import Sentence
+from attentionology.extractors import Encoder, ModelError
+from attentionology.extractors.pieces import Pieces
 from tests import tiny
 
 FAMILIES = list(tiny.FAMILIES)

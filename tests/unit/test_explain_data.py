@@ -12,17 +12,17 @@ import pytest
 import torch
 from safetensors.torch import save
 
-from corpora_loaders import CorpusError
-from extractors import ModelError
-from probes.classifiers import AttentionClassifier, ClassifierRecipe, CrossEntropy, Vocabulary
-from scripts.explain import Explain
-from scripts.explain_models import load_saved
-from scripts.labelled_data import class_numbers, read_data
-from scripts.trainings import Job, Trainings
-from storage.cache_log import CacheLog
-from storage.durable import StorageError
-from storage.sealed import ANYWHERE, cache_name
-from storage.tensors import read_tensors
+from attentionology.corpora_loaders import CorpusError
+from attentionology.extractors import ModelError
+from attentionology.probes.classifiers import AttentionClassifier, ClassifierRecipe, CrossEntropy, Vocabulary
+from attentionology.scripts.explain import Explain
+from attentionology.scripts.explain_models import load_saved
+from attentionology.scripts.labelled_data import class_numbers, read_data
+from attentionology.scripts.trainings import Job, Trainings
+from attentionology.storage.cache_log import CacheLog
+from attentionology.storage.durable import StorageError
+from attentionology.storage.sealed import ANYWHERE, cache_name
+from attentionology.storage.tensors import read_tensors
 from tests.damage import DAMAGE
 
 

@@ -15,14 +15,14 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
-from analyses.explanation import FEWEST, OVERALL
-from analyses.explanation.summary import Bootstrap, flip_table, significant, summarise
-from analyses.explanation.verdict import RULES, verdicts
-from reports import ExplainResults, Section, explain_table, write_explain, write_report
-from reports.explain import verdict_rows
-from reports.explain_figures import MEASURES, ORDERS
-from reports.explain_plots import clipped
-from reports.format import number, percent
+from attentionology.analyses.explanation import FEWEST, OVERALL
+from attentionology.analyses.explanation.summary import Bootstrap, flip_table, significant, summarise
+from attentionology.analyses.explanation.verdict import RULES, verdicts
+from attentionology.reports import ExplainResults, Section, explain_table, write_explain, write_report
+from attentionology.reports.explain import verdict_rows
+from attentionology.reports.explain_figures import MEASURES, ORDERS
+from attentionology.reports.explain_plots import clipped
+from attentionology.reports.format import number, percent
 from tests.unit.test_reports import RUN
 
 BEST = ("attention", "gradient", "attention_gradient")

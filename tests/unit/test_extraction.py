@@ -9,8 +9,8 @@ import pytest
 import torch
 from jaxtyping import TypeCheckError
 
-from corpora_loaders import Sentence
-from extractors import (
+from attentionology.corpora_loaders import Sentence
+from attentionology.extractors import (
     ExtractionError,
     ExtractionLog,
     Layer,
@@ -20,8 +20,8 @@ from extractors import (
     list_kinds,
     register_kind,
 )
-from extractors import extraction as module
-from extractors.kinds import registry
+from attentionology.extractors import extraction as module
+from attentionology.extractors.kinds import registry
 from tests import tiny
 
 

@@ -6,7 +6,7 @@ import gzip
 
 import pytest
 
-from corpora_loaders import CorpusError, read_frequencies
+from attentionology.corpora_loaders import CorpusError, read_frequencies
 
 
 def test_forms_and_counts(tmp_path):

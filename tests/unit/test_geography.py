@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analyses.surface import best_relations, geography, label_heads
-from analyses.surface.statistics import STATISTICS
+from attentionology.analyses.surface import best_relations, geography, label_heads
+from attentionology.analyses.surface.statistics import STATISTICS
 
 
 def square(points: np.ndarray, names: list[str]) -> pd.DataFrame:

@@ -9,13 +9,13 @@ import pytest
 import torch
 from jaxtyping import TypeCheckError
 
-from corpora_loaders import Sentence
-from extractors import Layer, MapMaker, ModelError, extract, get_kind, list_kinds, register_kind
-from extractors.kinds import registry
-from extractors.kinds.rollout import roll_out
-from extractors.kinds.rows import distributions
-from extractors.layers import contributions
-from extractors.layers.activations import gate_of, slope
+from attentionology.corpora_loaders import Sentence
+from attentionology.extractors import Layer, MapMaker, ModelError, extract, get_kind, list_kinds, register_kind
+from attentionology.extractors.kinds import registry
+from attentionology.extractors.kinds.rollout import roll_out
+from attentionology.extractors.kinds.rows import distributions
+from attentionology.extractors.layers import contributions
+from attentionology.extractors.layers.activations import gate_of, slope
 from tests import tiny
 from tests.reference.test_norm_maps import SENTENCES, compare
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpora_loaders import CorpusError, LabelledTexts, Sentence, load_labelled
+from attentionology.corpora_loaders import CorpusError, LabelledTexts, Sentence, load_labelled
 
 LINES = "1 a fine , fine film\n0 dull\n"
 WANT = [("1", ("a", "fine", ",", "fine", "film")), ("0", ("dull",))]

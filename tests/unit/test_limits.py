@@ -6,11 +6,11 @@ import pytest
 import torch
 from torchmetrics import Metric
 
-from analyses.linguistic import CoreferenceAccuracy, DependencyAccuracy
-from analyses.linguistic.coreference.accuracy import mentions_by_group
-from analyses.linguistic.dependency import words_by_group
-from analyses.linguistic.outcomes import MOST_DECISIONS, TooManyDecisionsError, check_limit
-from corpora_loaders import AttentionologyError
+from attentionology.analyses.linguistic import CoreferenceAccuracy, DependencyAccuracy
+from attentionology.analyses.linguistic.coreference.accuracy import mentions_by_group
+from attentionology.analyses.linguistic.dependency import words_by_group
+from attentionology.analyses.linguistic.outcomes import MOST_DECISIONS, TooManyDecisionsError, check_limit
+from attentionology.corpora_loaders import AttentionologyError
 from tests import documents
 
 RELATIONS = ["det", "nsubj", "nsubj:pass", "punct"]

@@ -17,14 +17,14 @@ import pytest
 import torch
 from safetensors.torch import load, save
 
-from corpora_loaders import Sentence
-from extractors import ExtractionError, ExtractionLog, extract, register_kind, store_maps
-from extractors import map_store as module
-from extractors.kinds import registry
-from extractors.pieces import Pieces, Segment
-from storage.cache_log import CacheLog
-from storage.durable import StorageError
-from storage.partial import locked, unfinished_name
+from attentionology.corpora_loaders import Sentence
+from attentionology.extractors import ExtractionError, ExtractionLog, extract, register_kind, store_maps
+from attentionology.extractors import map_store as module
+from attentionology.extractors.kinds import registry
+from attentionology.extractors.pieces import Pieces, Segment
+from attentionology.storage.cache_log import CacheLog
+from attentionology.storage.durable import StorageError
+from attentionology.storage.partial import locked, unfinished_name
 from tests import tiny
 from tests.damage import DAMAGE
 
@@ -388,8 +388,8 @@ def test_a_cache_that_cannot_be_made(tmp_path):
 MAKING = """
 import os, signal, sys
 from pathlib import Path
-from extractors import map_store
-from storage import durable
+from attentionology.extractors import map_store
+from attentionology.storage import durable
 from tests.unit.test_map_store import SENTENCES, store
 
 map_store.WINDOW, map_store._SHARD_BYTES = 4, 3000

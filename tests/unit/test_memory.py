@@ -15,12 +15,12 @@ import pytest
 import torch
 import transformers
 
-from corpora_loaders.errors import CorpusError, out_of_memory
-from extractors import Encoder, ModelError
-from scripts import cli, memory
-from scripts.analyze import Analyze
-from scripts.doctor import Doctor
-from scripts.explain import Explain
+from attentionology.corpora_loaders.errors import CorpusError, out_of_memory
+from attentionology.extractors import Encoder, ModelError
+from attentionology.scripts import cli, memory
+from attentionology.scripts.analyze import Analyze
+from attentionology.scripts.doctor import Doctor
+from attentionology.scripts.explain import Explain
 from tests import tiny
 
 LAYERS, HEADS, WORDS = 12, 8, 500
@@ -138,7 +138,7 @@ class Peak(NamedTuple):
 def run(*arguments: object, limit: int | None = None) -> tuple[int, str, Peak]:
     """The real command in a process of its own, perhaps with a limit on its addresses: status, messages, peak."""
     script = (
-        "import re, sys; from scripts.cli import main; status = main(sys.argv[1:])\n"
+        "import re, sys; from attentionology.scripts.cli import main; status = main(sys.argv[1:])\n"
         "sizes = dict(re.findall(r'(Vm\\w+):\\s*(\\d+) kB', open('/proc/self/status').read()))\n"
         "print(sizes['VmHWM'], sizes['VmPeak'], file=sys.stderr); sys.exit(status)"
     )
@@ -211,7 +211,7 @@ def test_what_is_available_is_bounded_by_the_limit_on_addresses():
     everything = memory.available_memory()
     assert everything is not None
     assert 2**20 < everything < 2**45
-    script = "from scripts.memory import available_memory; print(available_memory())"
+    script = "from attentionology.scripts.memory import available_memory; print(available_memory())"
     done = subprocess.run(
         [sys.executable, "-c", script],
         capture_output=True,

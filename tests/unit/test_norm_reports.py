@@ -7,14 +7,14 @@ import dataclasses
 import pandas as pd
 import pytest
 
-from analyses.norms import FeedForwardChange, FrequencyCorrelation, MixingRatios, NormShares
-from analyses.norms.feed_forward import with_examples
-from analyses.norms.paper import PUBLISHED, published
-from analyses.resampling import sentence_keys
-from corpora_loaders import Sentence
-from extractors import MIXING_VARIANTS, extract_norms, extract_stages
-from extractors.pieces import Pieces
-from reports import NormResults, norms_table, write_norms, write_report
+from attentionology.analyses.norms import FeedForwardChange, FrequencyCorrelation, MixingRatios, NormShares
+from attentionology.analyses.norms.feed_forward import with_examples
+from attentionology.analyses.norms.paper import PUBLISHED, published
+from attentionology.analyses.resampling import sentence_keys
+from attentionology.corpora_loaders import Sentence
+from attentionology.extractors import MIXING_VARIANTS, extract_norms, extract_stages
+from attentionology.extractors.pieces import Pieces
+from attentionology.reports import NormResults, norms_table, write_norms, write_report
 from tests import tiny
 from tests.unit.test_reports import RUN
 

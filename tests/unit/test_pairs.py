@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpora_loaders import Pair, pair_paragraphs
+from attentionology.corpora_loaders import Pair, pair_paragraphs
 
 
 @given(st.lists(st.integers(0, 40), max_size=30), st.integers(2, 50), st.integers(0, 5))

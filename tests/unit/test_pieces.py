@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from tokenizers import pre_tokenizers
 
-from corpora_loaders import Sentence
-from extractors import ModelError
-from extractors.pieces import Pieces, Unalignable, align, prepare_tokenizer
+from attentionology.corpora_loaders import Sentence
+from attentionology.extractors import ModelError
+from attentionology.extractors.pieces import Pieces, Unalignable, align, prepare_tokenizer
 from tests import tiny
 
 STYLES = ["wordpiece", "bytes", "unigram", "bytes without specials"]

@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 import torch
 
-from corpora_loaders import OFFSETS, Sentence, WordVectors
-from extractors import MapBatch
-from probes import (
+from attentionology.corpora_loaders import OFFSETS, Sentence, WordVectors
+from attentionology.extractors import MapBatch
+from attentionology.probes import (
     TUNED,
     ArcWeights,
     AttentionProbe,
@@ -40,8 +40,8 @@ from probes import (
     scored,
     uas,
 )
-from probes.examples import examples
-from storage.sealed import ANYWHERE, read_json, write_json
+from attentionology.probes.examples import examples
+from attentionology.storage.sealed import ANYWHERE, read_json, write_json
 from tests.maps import batch_of, one_head, random_corpus
 
 CAT = Sentence("cat", ("the", "cat", "saw", "it"), (2, 3, 0, 3), ("det", "nsubj", "root", "obj"))

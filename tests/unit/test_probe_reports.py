@@ -16,11 +16,11 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
-from analyses.linguistic import Attempt, Task, attachment, head_weights
-from reports import ProbeResults, Section, probe_table, write_probe, write_report
-from reports.format import interval, percent
-from reports.probe_figures import by_bin, lengths_figure, methods_figure, training_figure, weights_figure
-from scripts.terminal import Terminal
+from attentionology.analyses.linguistic import Attempt, Task, attachment, head_weights
+from attentionology.reports import ProbeResults, Section, probe_table, write_probe, write_report
+from attentionology.reports.format import interval, percent
+from attentionology.reports.probe_figures import by_bin, lengths_figure, methods_figure, training_figure, weights_figure
+from attentionology.scripts.terminal import Terminal
 from tests.maps import random_corpus
 from tests.unit.test_reports import RUN
 

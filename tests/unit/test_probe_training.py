@@ -9,8 +9,8 @@ import pytest
 import torch
 from safetensors.torch import save
 
-from corpora_loaders import Sentence, WordVectors
-from probes import (
+from attentionology.corpora_loaders import Sentence, WordVectors
+from attentionology.probes import (
     PAPER,
     TUNED,
     AttentionProbe,
@@ -24,10 +24,10 @@ from probes import (
     make_probe,
     training,
 )
-from probes.training import shuffled
-from storage.durable import StorageError
-from storage.sealed import cache_name
-from storage.tensors import read_tensors
+from attentionology.probes.training import shuffled
+from attentionology.storage.durable import StorageError
+from attentionology.storage.sealed import cache_name
+from attentionology.storage.tensors import read_tensors
 from tests.damage import DAMAGE
 from tests.maps import batch_of, random_corpus
 

@@ -12,16 +12,16 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
-from analyses.linguistic import DependencyAccuracy, with_control
-from reports import (
+from attentionology.analyses.linguistic import DependencyAccuracy, with_control
+from attentionology.reports import (
     best_heads_table,
     records,
     to_json,
     write_dependency,
     write_report,
 )
-from reports.dependency import heatmap_data
-from reports.format import interval, percent, shown_rows
+from attentionology.reports.dependency import heatmap_data
+from attentionology.reports.format import interval, percent, shown_rows
 from tests.maps import RELATIONS, batch_of, random_corpus
 
 RUN = {

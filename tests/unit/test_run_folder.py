@@ -15,11 +15,11 @@ from typing import Any
 
 import pytest
 
-from reports import RunFolder, RunFolderError
-from reports.run_files import files_of_run
-from scripts.options import cache_folder, paths_read
-from storage import partial as partial_module
-from storage.partial import REPLACED, locked, unfinished_name
+from attentionology.reports import RunFolder, RunFolderError
+from attentionology.reports.run_files import files_of_run
+from attentionology.scripts.options import cache_folder, paths_read
+from attentionology.storage import partial as partial_module
+from attentionology.storage.partial import REPLACED, locked, unfinished_name
 
 RECORD: dict[str, Any] = {
     "command": "attentionology analyze --out run",
@@ -360,7 +360,7 @@ class TestLeftovers:
 
     def test_a_process_that_is_killed_loses_its_lock(self, tmp_path):
         code = (
-            "import os, signal, sys; from reports.run_folder import RunFolder\n"
+            "import os, signal, sys; from attentionology.reports.run_folder import RunFolder\n"
             "with RunFolder(sys.argv[1]) as folder:\n"
             "    (folder.path / 'half.csv').write_text('half'); os.kill(os.getpid(), signal.SIGKILL)"
         )

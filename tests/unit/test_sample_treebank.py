@@ -5,8 +5,8 @@ from collections import Counter, defaultdict
 
 import pytest
 
-from corpora_loaders import load_treebank
-from corpora_loaders.sample import SAMPLE_TREEBANK
+from attentionology.corpora_loaders import load_treebank
+from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 
 UNIVERSAL_RELATIONS = {
     "acl", "advcl", "advmod", "amod", "appos", "aux", "case", "cc", "ccomp", "clf", "compound", "conj",

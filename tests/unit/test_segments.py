@@ -6,8 +6,8 @@ import pytest
 import torch
 from tokenizers.processors import TemplateProcessing
 
-from corpora_loaders import CorpusError, load_text
-from extractors import ModelError, Segment, extract, make_segments
+from attentionology.corpora_loaders import CorpusError, load_text
+from attentionology.extractors import ModelError, Segment, extract, make_segments
 from tests import tiny
 
 TEXT = """the man saw the dog in the garden and the dog saw the man

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 import torch
 
-from storage import durable, sealed
-from storage.cache_log import CacheLog
-from storage.durable import StorageError, size, write_durably
-from storage.partial import locked, unfinished, unfinished_name
-from storage.sealed import BLANK, DamagedError, check, read_json, read_sealed, write_json, write_sealed
-from storage.tensors import read_tensors, write_tensors
+from attentionology.storage import durable, sealed
+from attentionology.storage.cache_log import CacheLog
+from attentionology.storage.durable import StorageError, size, write_durably
+from attentionology.storage.partial import locked, unfinished, unfinished_name
+from attentionology.storage.sealed import BLANK, DamagedError, check, read_json, read_sealed, write_json, write_sealed
+from attentionology.storage.tensors import read_tensors, write_tensors
 from tests.damage import DAMAGE
 
 

@@ -3,7 +3,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpora_loaders import Sentence, surface_sentence
+from attentionology.corpora_loaders import Sentence, surface_sentence
 
 
 def test_french_du_hangs_where_its_first_word_hung():

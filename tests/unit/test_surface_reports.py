@@ -9,16 +9,16 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
-from analyses.surface import (
+from attentionology.analyses.surface import (
     GradientImportance,
     HeadDistances,
     SurfaceStatistics,
     geography,
     label_heads,
 )
-from corpora_loaders import Sentence
-from extractors import extract, extract_gradients
-from reports import (
+from attentionology.corpora_loaders import Sentence
+from attentionology.extractors import extract, extract_gradients
+from attentionology.reports import (
     ClusterResults,
     SurfaceResults,
     clusters_table,
@@ -27,7 +27,7 @@ from reports import (
     write_report,
     write_surface,
 )
-from reports.format import number, ranges
+from attentionology.reports.format import number, ranges
 from tests import tiny
 from tests.unit.test_reports import RUN
 
@@ -128,7 +128,7 @@ def test_svg_is_the_same_for_the_same_tables(tmp_path):
 
 
 def test_too_many_heads_for_a_tree(tmp_path, monkeypatch):
-    monkeypatch.setattr("reports.surface._TREE_LEAVES", 5)
+    monkeypatch.setattr("attentionology.reports.surface._TREE_LEAVES", 5)
     _, clusters = results("bert")
     write_report(tmp_path, run=RUN, sections=[write_clusters(tmp_path, clusters)])
     assert "The tree of 12 heads is too large to be drawn." in (tmp_path / "report.html").read_text()

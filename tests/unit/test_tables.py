@@ -7,7 +7,7 @@ import csv
 import pandas as pd
 import pytest
 
-from reports.tables import write_csv
+from attentionology.reports.tables import write_csv
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ import pytest
 from rich.markup import escape
 from rich.table import Table
 
-from scripts.cli import main
-from scripts.terminal import Terminal, say_json, visible
+from attentionology.scripts.cli import main
+from attentionology.scripts.terminal import Terminal, say_json, visible
 
 SIGNS = {
     "\x1b": "\\u001b",
@@ -86,7 +86,7 @@ COMMANDS = [["--help"], ["--version"], *([name, "--help"] for name in ("analyze"
 
 
 def command(arguments: list[str], **streams) -> subprocess.CompletedProcess[str]:
-    process = [sys.executable, "-m", "scripts.cli", *arguments]
+    process = [sys.executable, "-m", "attentionology.scripts.cli", *arguments]
     return subprocess.run(process, text=True, check=False, **streams)
 
 
@@ -117,7 +117,7 @@ def test_a_full_output_is_one_line(arguments):
 @pytest.mark.parametrize("descriptor", [1, 2])
 def test_closed_streams(descriptor):
     """As a shell starts a command with ``>&-`` or ``2>&-``."""
-    shell = f'exec "$0" -m scripts.cli --version {descriptor}>&-'
+    shell = f'exec "$0" -m attentionology.scripts.cli --version {descriptor}>&-'
     done = subprocess.run(["sh", "-c", shell, sys.executable], capture_output=True, text=True, check=False)
     if descriptor == 2:
         assert (done.returncode, done.stderr) == (0, "")
@@ -147,7 +147,7 @@ def test_too_little_memory_is_one_line(monkeypatch, capsys):
     def run(*_):
         raise RuntimeError("[enforce fail at alloc_cpu.cpp:1] DefaultCPUAllocator: can't allocate memory\nframe #1")
 
-    monkeypatch.setattr("scripts.doctor.Doctor.run", run)
+    monkeypatch.setattr("attentionology.scripts.doctor.Doctor.run", run)
     assert main(["doctor"]) == 1
     error = capsys.readouterr().err
     assert error.count("\n") == 1
@@ -158,7 +158,7 @@ def test_an_interruption_while_options_are_read_is_one_line(monkeypatch, capsys)
     def parse(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("scripts.cli.tyro.cli", parse)
+    monkeypatch.setattr("attentionology.scripts.cli.tyro.cli", parse)
     assert main(["doctor"]) == 130
     assert capsys.readouterr().err == "attentionology: interrupted\n"
 
@@ -167,6 +167,6 @@ def test_other_errors_of_the_program_are_not_hidden(monkeypatch):
     def run(*_):
         raise RuntimeError("a fault")
 
-    monkeypatch.setattr("scripts.doctor.Doctor.run", run)
+    monkeypatch.setattr("attentionology.scripts.doctor.Doctor.run", run)
     with pytest.raises(RuntimeError, match="a fault"):
         main(["doctor"])

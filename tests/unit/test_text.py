@@ -6,7 +6,7 @@ import gzip
 
 import pytest
 
-from corpora_loaders import CorpusError, load_text
+from attentionology.corpora_loaders import CorpusError, load_text
 
 
 def test_a_paragraph_per_line_and_a_blank_line_between_documents(tmp_path):

@@ -13,7 +13,7 @@ from scipy.special import erf
 from torch import Tensor
 from torch.nn import functional
 
-from extractors import (
+from attentionology.extractors import (
     AttentionModel,
     Encoder,
     ExtractionError,
@@ -24,9 +24,9 @@ from extractors import (
     get_kind,
     load_classifier,
 )
-from extractors.attention_patch import InputEmbeddings, difference, implementation
-from extractors.layers.architectures import ARCHITECTURES
-from extractors.loading import load_tokenizer
+from attentionology.extractors.attention_patch import InputEmbeddings, difference, implementation
+from attentionology.extractors.layers.architectures import ARCHITECTURES
+from attentionology.extractors.loading import load_tokenizer
 from tests import tiny
 
 READ_FIRST = ("bert", "electra", "distilbert", "roberta", "xlm-roberta", "camembert", "albert", "modernbert")

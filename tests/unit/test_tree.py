@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpora_loaders.tree import depths
+from attentionology.corpora_loaders.tree import depths
 
 
 @st.composite

@@ -3,7 +3,7 @@ import hashlib
 
 import pytest
 
-from corpora_loaders import CorpusError, Sentence, Treebank, load_treebank, read_conllu
+from attentionology.corpora_loaders import CorpusError, Sentence, Treebank, load_treebank, read_conllu
 
 
 def sentence(*words, name=None, comments=()):

@@ -11,8 +11,8 @@ import zipfile
 import numpy as np
 import pytest
 
-from corpora_loaders import CorpusError, load_vectors
-from corpora_loaders.lines import archive_of, file_sha256, numbered_lines
+from attentionology.corpora_loaders import CorpusError, load_vectors
+from attentionology.corpora_loaders.lines import archive_of, file_sha256, numbered_lines
 
 TEXT = "the 0.5 -1\nApple 2 3e-1\napple 4 5\n"
 WANT = [[0.5, -1], [2, 0.3], [4, 5]]

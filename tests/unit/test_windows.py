@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analyses.linguistic.coreference import account
-from corpora_loaders.coreference import Documents, load_documents
-from corpora_loaders.sample import SAMPLE_TREEBANK
-from extractors import LONG_WINDOW, ExtractionLog, extract, make_windows
+from attentionology.analyses.linguistic.coreference import account
+from attentionology.corpora_loaders.coreference import Documents, load_documents
+from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
+from attentionology.extractors import LONG_WINDOW, ExtractionLog, extract, make_windows
 from tests import tiny
 from tests.documents import corpus, document
 

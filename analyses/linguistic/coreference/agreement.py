@@ -8,7 +8,7 @@ What is unknown agrees with everything.
 
 from __future__ import annotations
 
-from corpora_loaders.coreference import PRONOUNS, TITLES, Document, Mention
+from attentionology.corpora_loaders.coreference import PRONOUNS, TITLES, Document, Mention
 
 Traits = tuple[str, str, str]
 """Number, gender, person; empty where unknown."""

@@ -11,9 +11,9 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from analyses.linguistic.coreference.choices import POLICIES, Choice
-from analyses.linguistic.decisions import word_positions
-from extractors import MapBatch, Window
+from attentionology.analyses.linguistic.coreference.choices import POLICIES, Choice
+from attentionology.analyses.linguistic.decisions import word_positions
+from attentionology.extractors import MapBatch, Window
 
 DIRECTIONS = ("mention->antecedent", "antecedent->mention")
 """``mention->antecedent``: the candidate whose head word the mention's head word attends to most (row argmax).

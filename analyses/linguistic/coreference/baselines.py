@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import hashlib
 
-from analyses.linguistic.coreference.agreement import Traits, agree
-from analyses.linguistic.coreference.choices import Choice
-from corpora_loaders.coreference import Document, Mention
+from attentionology.analyses.linguistic.coreference.agreement import Traits, agree
+from attentionology.analyses.linguistic.coreference.choices import Choice
+from attentionology.corpora_loaders.coreference import Document, Mention
 
 BASELINES = ("nearest", "head match", "rule-based", "random")
 """nearest: the nearest candidate. head match: the nearest with the same head word (case aside); if there is none, the

@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from corpora_loaders.coreference import Documents, Mention
-from extractors import MapBatch, Window
+from attentionology.corpora_loaders.coreference import Documents, Mention
+from attentionology.extractors import MapBatch, Window
 
 POLICIES = ("preceding", "mentions", "words")
 """Candidates: heads of the mentions that precede; heads of all other mentions; all other words."""

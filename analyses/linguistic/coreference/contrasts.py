@@ -22,10 +22,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from analyses.linguistic.best_head import drawn, interval, rate
-from analyses.linguistic.coreference.antecedents import DIRECTIONS
-from analyses.linguistic.outcomes import Counts
-from corpora_loaders.coreference import ANTI, FEMININE, MASCULINE, PRO
+from attentionology.analyses.linguistic.best_head import drawn, interval, rate
+from attentionology.analyses.linguistic.coreference.antecedents import DIRECTIONS
+from attentionology.analyses.linguistic.outcomes import Counts
+from attentionology.corpora_loaders.coreference import ANTI, FEMININE, MASCULINE, PRO
 
 STEREOTYPES = (
     (PRO, ANTI),

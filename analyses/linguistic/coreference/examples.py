@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analyses.linguistic.coreference.antecedents import DIRECTIONS, antecedent_hits
-from analyses.linguistic.coreference.choices import POLICIES, Choice, choices_of
-from corpora_loaders.coreference import Document
-from extractors import MapBatch, Window
+from attentionology.analyses.linguistic.coreference.antecedents import DIRECTIONS, antecedent_hits
+from attentionology.analyses.linguistic.coreference.choices import POLICIES, Choice, choices_of
+from attentionology.corpora_loaders.coreference import Document
+from attentionology.extractors import MapBatch, Window
 
 
 @dataclass(frozen=True)

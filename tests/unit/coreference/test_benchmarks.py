@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from corpora_loaders import CorpusError
-from corpora_loaders.coreference import ANTI, FEMININE, MASCULINE, PRO, detect_format, load_documents
+from attentionology.corpora_loaders import CorpusError
+from attentionology.corpora_loaders.coreference import ANTI, FEMININE, MASCULINE, PRO, detect_format, load_documents
 
 HEADER = "ID\tText\tPronoun\tPronoun-offset\tA\tA-offset\tA-coref\tB\tB-offset\tB-coref\tURL\n"
 TEXT = "Ann Lee's dog met Bob-Ray (U.S.); later he left."

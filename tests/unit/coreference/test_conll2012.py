@@ -6,8 +6,8 @@ import gzip
 
 import pytest
 
-from corpora_loaders import CorpusError
-from corpora_loaders.coreference import load_documents
+from attentionology.corpora_loaders import CorpusError
+from attentionology.corpora_loaders.coreference import load_documents
 
 
 @pytest.fixture

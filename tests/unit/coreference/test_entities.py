@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from corpora_loaders import CorpusError
-from corpora_loaders.coreference import load_documents
+from attentionology.corpora_loaders import CorpusError
+from attentionology.corpora_loaders.coreference import load_documents
 
 HEADER = "# newdoc id = {doc}\n# global.Entity = eid-etype-head-other\n"
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from corpora_loaders import CorpusError
-from corpora_loaders.coreference import load_documents
-from corpora_loaders.coreference.gap import COLUMNS
+from attentionology.corpora_loaders import CorpusError
+from attentionology.corpora_loaders.coreference import load_documents
+from attentionology.corpora_loaders.coreference.gap import COLUMNS
 
 ENTITIES = "# newdoc id = x\n# global.Entity = eid-etype-head-other\n"
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from corpora_loaders.coreference import load_documents
-from corpora_loaders.coreference.gap import COLUMNS
-from corpora_loaders.coreference.untagged import untagged_head
+from attentionology.corpora_loaders.coreference import load_documents
+from attentionology.corpora_loaders.coreference.gap import COLUMNS
+from attentionology.corpora_loaders.coreference.untagged import untagged_head
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,1 @@
+"""What do the attention heads of a transformer encoder know about language?"""
