@@ -22,8 +22,8 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
-from attentionology.analyses.linguistic import CoreferenceAccuracy
-from attentionology.analyses.linguistic.coreference.choices import choices
+from attentionology.analyses.coreference.accuracy import CoreferenceAccuracy
+from attentionology.analyses.coreference.choices import choices
 from attentionology.corpora_loaders.coreference import Documents, load_documents
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.extractors import Encoder, ExtractionLog, Windows, extract, make_windows

@@ -26,7 +26,7 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
-from attentionology.analyses.linguistic import DependencyAccuracy
+from attentionology.analyses.dependency.accuracy import DependencyAccuracy
 from attentionology.corpora_loaders import Sentence, load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.extractors import DEFAULT_BATCH_CELLS, Encoder, ExtractionLog, extract

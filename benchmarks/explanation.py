@@ -23,19 +23,13 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
-from attentionology.analyses.explanation import (
-    TextBatch,
-    by_gradient,
-    correlation,
-    exact,
-    examine,
-    permutation,
-    rationales,
-    read,
-    removal,
-    single_token,
-    single_weight,
-)
+from attentionology.analyses.explanation.adversarial import by_gradient, exact
+from attentionology.analyses.explanation.batch import TextBatch, examine, read
+from attentionology.analyses.explanation.correlation import correlation
+from attentionology.analyses.explanation.counterfactual import permutation
+from attentionology.analyses.explanation.erasure import removal, single_weight
+from attentionology.analyses.explanation.rationales import rationales
+from attentionology.analyses.explanation.single_token import single_token
 from attentionology.corpora_loaders import load_labelled, load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.extractors import AttentionModel, TransformerAttention, Words, load_classifier, probabilities

@@ -23,7 +23,9 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
-from attentionology.analyses.surface import GradientImportance, HeadDistances, SurfaceStatistics
+from attentionology.analyses.clusters.distances import HeadDistances
+from attentionology.analyses.surface.gradients import GradientImportance
+from attentionology.analyses.surface.statistics import SurfaceStatistics
 from attentionology.corpora_loaders import PlainText, Sentence, load_text, load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.extractors import Encoder, ExtractionLog, extract, extract_gradients, make_segments

@@ -9,8 +9,16 @@ from rich import box
 from rich.markup import escape
 from rich.table import Table
 
-from attentionology.reports.coreference import CoreferenceResults, best_of, candidates_in_words
-from attentionology.reports.coreference_contrasts import contrast_lines
+from attentionology.analyses.coreference.contrasts_section import contrast_lines
+from attentionology.analyses.coreference.section import CoreferenceResults, best_of, candidates_in_words
+from attentionology.analyses.norms.section import NormResults
+from attentionology.analyses.surface.section import (
+    BY_LAYER,
+    ClusterResults,
+    SurfaceResults,
+    label_rows,
+    statistic_names,
+)
 from attentionology.reports.format import (
     best_direction,
     best_head,
@@ -22,8 +30,6 @@ from attentionology.reports.format import (
     rows_of,
     shown_rows,
 )
-from attentionology.reports.norms import NormResults
-from attentionology.reports.surface import BY_LAYER, ClusterResults, SurfaceResults, label_rows, statistic_names
 
 WIDE = 130
 """Columns of a terminal that the table with intervals needs."""

@@ -172,7 +172,7 @@ class Analyze:
         """Do it; returns the exit status."""
         self._check()
         out = self.out or default_folder(self.model, self.text or self.corpus or (SAMPLE,))
-        from attentionology.reports import RunFolder
+        from attentionology.reports.run_folder import RunFolder
 
         reads = paths_read(self.model, self.corpus, self.text, self.norms.frequencies)
         with RunFolder(out, overwrite=self.overwrite, reads=reads) as folder:
@@ -230,7 +230,7 @@ class Analyze:
             corpus = read_corpus(self)
         with stages("load the model"):
             from attentionology.extractors import MapMaker, get_kind
-            from attentionology.reports import write_report
+            from attentionology.reports.page import write_report
 
             try:
                 MapMaker(get_kind(self.map), "word", self.merge, self.normalize, self.ff_bias)

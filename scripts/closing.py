@@ -26,7 +26,8 @@ def print_results(run: dict[str, Any], parts: Sequence[Part], out: Path, *, as_j
         out: the results folder.
         as_json: print JSON.
     """
-    from attentionology.reports import WIDE, to_json
+    from attentionology.reports.json_text import to_json
+    from attentionology.reports.terminal import WIDE
 
     if as_json:
         found = {name: table for summary, _ in parts for name, table in summary.items()}

@@ -27,8 +27,9 @@ class ClustersOptions:
 
 def run(job: Job) -> Outcome:
     """Distances between heads, their map, their clusters."""
-    from attentionology.analyses.surface import geography
-    from attentionology.reports import ClusterResults, clusters_table, write_clusters
+    from attentionology.analyses.clusters.geography import geography
+    from attentionology.analyses.surface.section import ClusterResults, write_clusters
+    from attentionology.reports.terminal import clusters_table
 
     reading = read(job)
     assert reading.distances is not None  # noqa: S101  # read() knows that clusters were asked for

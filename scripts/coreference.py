@@ -12,7 +12,8 @@ from attentionology.scripts.job import Job, Outcome
 from attentionology.scripts.options import OptionalNumber
 
 if TYPE_CHECKING:
-    from attentionology.analyses.linguistic.coreference import CoreferenceTables, Example
+    from attentionology.analyses.coreference.examples import Example
+    from attentionology.analyses.coreference.tables import CoreferenceTables
     from attentionology.extractors import Encoder, ExtractionLog, Windows
 
 EXAMPLES = 5
@@ -47,8 +48,8 @@ class CoreferenceOptions:
 
 def prepare(job: Job) -> None:
     """Cut the documents, before other analyses take their time: here options may turn out to be impossible."""
-    from attentionology.analyses.linguistic.coreference.accuracy import mentions_by_group
-    from attentionology.analyses.linguistic.outcomes import check_limit
+    from attentionology.analyses.coreference.accuracy import mentions_by_group
+    from attentionology.analyses.shared.outcomes import check_limit
     from attentionology.corpora_loaders.coreference import Documents
     from attentionology.extractors import make_windows
 
@@ -69,9 +70,12 @@ def prepare(job: Job) -> None:
 
 def run(job: Job) -> Outcome:
     """Antecedent selection accuracy of every head, of baselines, and of the control."""
-    from attentionology.analyses.linguistic import published_coreference, with_control
-    from attentionology.analyses.linguistic.coreference import account, source_of_agreement
-    from attentionology.reports import CoreferenceResults, coreference_table, write_coreference
+    from attentionology.analyses.coreference.agreement import source_of_agreement
+    from attentionology.analyses.coreference.choices import account
+    from attentionology.analyses.coreference.section import CoreferenceResults, write_coreference
+    from attentionology.analyses.shared.best_head import with_control
+    from attentionology.analyses.shared.published import published_coreference
+    from attentionology.reports.terminal import coreference_table
 
     options, own = job.options, job.options.coreference
     windows: Windows = job.found["windows"]
@@ -129,7 +133,7 @@ def _warnings(told: dict[str, int]) -> list[str]:
 def _accuracy(
     job: Job, encoder: Encoder, windows: Windows, label: str, replicates: int
 ) -> tuple[CoreferenceTables, ExtractionLog]:
-    from attentionology.analyses.linguistic import CoreferenceAccuracy
+    from attentionology.analyses.coreference.accuracy import CoreferenceAccuracy
 
     singletons, seed = job.options.coreference.singletons == "keep", job.options.seed
 
@@ -147,7 +151,7 @@ def _accuracy(
 
 def _examples(job: Job, windows: Windows, tables: CoreferenceTables) -> list[Example]:
     """A few decisions of the best head, right ones and wrong ones, from as many documents as possible."""
-    from attentionology.analyses.linguistic.coreference import examples_of
+    from attentionology.analyses.coreference.examples import examples_of
     from attentionology.extractors import ExtractionLog, extract
 
     own = job.options.coreference

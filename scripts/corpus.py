@@ -80,7 +80,7 @@ def cut_text(options: Analyze, text: PlainText, encoder: Encoder, folder: Path) 
     import pandas as pd
 
     from attentionology.extractors import SEGMENT_LENGTH, make_segments
-    from attentionology.reports import write_csv
+    from attentionology.reports.tables import write_csv
 
     length = options.max_length or min(SEGMENT_LENGTH, encoder.max_length or SEGMENT_LENGTH)
     try:

@@ -10,7 +10,7 @@ from attentionology.scripts.control import control_record, run_control
 from attentionology.scripts.job import Job, Outcome
 
 if TYPE_CHECKING:
-    from attentionology.analyses.linguistic import DependencyTables
+    from attentionology.analyses.dependency.tables import DependencyTables
     from attentionology.extractors import Encoder, ExtractionLog
 
 
@@ -24,8 +24,8 @@ class DependencyOptions:
 
 def prepare(job: Job) -> None:
     """Find out before anything slow whether there are trees, and no more words than can be counted."""
-    from attentionology.analyses.linguistic.dependency import words_by_group
-    from attentionology.analyses.linguistic.outcomes import check_limit
+    from attentionology.analyses.dependency.accuracy import words_by_group
+    from attentionology.analyses.shared.outcomes import check_limit
 
     options, relations = job.options, job.corpus.relations
     if not relations:
@@ -38,8 +38,9 @@ def prepare(job: Job) -> None:
 
 def run(job: Job) -> Outcome:
     """Accuracy of every head, and of the control's."""
-    from attentionology.analyses.linguistic import with_control
-    from attentionology.reports import best_heads_table, write_dependency
+    from attentionology.analyses.dependency.section import write_dependency
+    from attentionology.analyses.shared.best_head import with_control
+    from attentionology.reports.terminal import best_heads_table
 
     options = job.options
     with job.stages("dependency"):
@@ -69,7 +70,7 @@ def run(job: Job) -> Outcome:
 
 
 def _accuracy(job: Job, encoder: Encoder, label: str, replicates: int) -> tuple[DependencyTables, ExtractionLog]:
-    from attentionology.analyses.linguistic import DependencyAccuracy
+    from attentionology.analyses.dependency.accuracy import DependencyAccuracy
 
     options, corpus = job.options, job.corpus
 

@@ -59,7 +59,7 @@ class Doctor:
                 say(f"{mark} {check.name}: {check.found}")
         healthy = all(check.passed is not False for check in checks)
         if self.json:
-            from attentionology.reports import to_json
+            from attentionology.reports.json_text import to_json
 
             source = describe_files(encoder.files)
             record = {"model": encoder.name, **source, "healthy": healthy, "checks": [asdict(c) for c in checks]}

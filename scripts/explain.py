@@ -169,7 +169,8 @@ class Explain:
         named = default_folder(self.model or self.encoder, tested)
         out = self.out or named.with_name(f"explain-{named.name}")
         cache = cache_folder(self.cache, out)
-        from attentionology.reports import RunFolder, write_report
+        from attentionology.reports.page import write_report
+        from attentionology.reports.run_folder import RunFolder
         from attentionology.scripts.explaining import Explaining
 
         reads = paths_read(self.model, self.data, self.dev, self.test, self.vectors)

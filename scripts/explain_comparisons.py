@@ -11,28 +11,22 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from attentionology.analyses.explanation import (
-    OVERALL,
-    Bootstrap,
-    Column,
+from attentionology.analyses.explanation.adversarial import exact, solvable
+from attentionology.analyses.explanation.batch import Column, Test
+from attentionology.analyses.explanation.comparison import (
     Given,
     Reading,
-    Test,
     chance,
-    correlation,
     divergences,
-    exact,
-    permutation,
-    quality,
     reading,
-    removal,
     seed_variance,
-    single_token,
-    single_weight,
-    solvable,
-    summarise,
     uniform_rows,
 )
+from attentionology.analyses.explanation.correlation import correlation
+from attentionology.analyses.explanation.counterfactual import permutation
+from attentionology.analyses.explanation.erasure import removal, single_weight
+from attentionology.analyses.explanation.single_token import single_token
+from attentionology.analyses.explanation.summary import OVERALL, Bootstrap, quality, summarise
 from attentionology.extractors import Attend, AttentionModel, probabilities
 from attentionology.probes.classifiers import LAMBDAS, CrossEntropy, Imitation, Trainable
 from attentionology.scripts.explain_checks import REGULARIZERS

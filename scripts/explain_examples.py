@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attentionology.analyses.explanation import exact_attention, gradient_importance, jsd, read, solvable
-from attentionology.analyses.resampling import sentence_keys
+from attentionology.analyses.explanation.adversarial import exact_attention, solvable
+from attentionology.analyses.explanation.batch import read
+from attentionology.analyses.explanation.correlation import gradient_importance
+from attentionology.analyses.explanation.measures import jsd
+from attentionology.analyses.shared.resampling import sentence_keys
 
 if TYPE_CHECKING:
     from attentionology.corpora_loaders import LabelledTexts

@@ -32,7 +32,7 @@ from attentionology.scripts.record import describe_files
 from attentionology.storage.sealed import DamagedError
 
 if TYPE_CHECKING:
-    from attentionology.analyses.explanation import Rows, Test, TextBatch
+    from attentionology.analyses.explanation.batch import Rows, Test, TextBatch
     from attentionology.corpora_loaders import LabelledTexts
     from attentionology.extractors import AttentionModel
     from attentionology.scripts.explain import Explain

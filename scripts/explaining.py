@@ -13,32 +13,23 @@ import numpy as np
 import pandas as pd
 import torch
 
-from attentionology.analyses.explanation import (
-    Bootstrap,
-    Reading,
-    Test,
-    by_gradient,
-    correlation,
-    exact,
-    examine,
-    flip_table,
-    permutation,
-    rationales,
-    reading,
-    removal,
-    significant,
-    single_token,
-    single_weight,
-    solvable,
-    summarise,
-    uniform_attention,
-    verdicts,
-)
+from attentionology.analyses.explanation.adversarial import by_gradient, exact, solvable
+from attentionology.analyses.explanation.batch import Test, examine
+from attentionology.analyses.explanation.comparison import Reading, reading
+from attentionology.analyses.explanation.correlation import correlation
+from attentionology.analyses.explanation.counterfactual import permutation, uniform_attention
+from attentionology.analyses.explanation.erasure import removal, single_weight
+from attentionology.analyses.explanation.rationales import rationales
+from attentionology.analyses.explanation.section import ExplainResults, write_explain
+from attentionology.analyses.explanation.single_token import single_token
+from attentionology.analyses.explanation.summary import Bootstrap, flip_table, significant, summarise
+from attentionology.analyses.explanation.terminal import explain_table
+from attentionology.analyses.explanation.verdict import verdicts
 from attentionology.corpora_loaders import AttentionologyError
 from attentionology.extractors import AttentionModel, TransformerAttention
 from attentionology.probes.classifiers import AttentionClassifier
 from attentionology.probes.training import one_thread
-from attentionology.reports import ExplainResults, Section, explain_table, write_explain
+from attentionology.reports.page import Section
 from attentionology.scripts.errors import UsageError
 from attentionology.scripts.explain_checks import is_saved, left_out
 from attentionology.scripts.explain_comparisons import Comparisons, Scores
@@ -59,7 +50,7 @@ from attentionology.scripts.trainings import Trainings
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from attentionology.analyses.explanation import Rows, TextBatch
+    from attentionology.analyses.explanation.batch import Rows, TextBatch
     from attentionology.scripts.explain import Explain
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from attentionology.corpora_loaders import Corpus
     from attentionology.extractors import Encoder, ExtractionError, ExtractionLog, MapBatch
-    from attentionology.reports import Section
+    from attentionology.reports.page import Section
     from attentionology.scripts.analyze import Analyze
     from attentionology.scripts.progress import Advance, Stages
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from attentionology.analyses.resampling import sentence_keys
+from attentionology.analyses.shared.resampling import sentence_keys
 from attentionology.corpora_loaders import CorpusError, LabelledTexts, load_labelled
 
 if TYPE_CHECKING:

@@ -62,7 +62,7 @@ def estimate_memory(
         shape: numbers of layers and heads of the maps.
         longest: pieces of the longest sentence.
         batch_cells: see `attentionology.extractors.extract`.
-        states: bytes of what is counted, see `attentionology.analyses.linguistic.outcomes.state_bytes`.
+        states: bytes of what is counted, see `attentionology.analyses.shared.outcomes.state_bytes`.
     """
     layers, heads = shape
     longest_cells = longest**2

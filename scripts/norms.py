@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from attentionology.analyses.norms import FeedForwardTables
+    from attentionology.analyses.norms.feed_forward import FeedForwardTables
     from attentionology.corpora_loaders import Sentence
 
 
@@ -48,10 +48,13 @@ def run(job: Job) -> Outcome:
     """Shares, context mixing, frequency, and what the feed-forward block changes."""
     import pandas as pd
 
-    from attentionology.analyses.norms import FrequencyCorrelation, MixingRatios, NormShares
+    from attentionology.analyses.norms.frequency import FrequencyCorrelation
+    from attentionology.analyses.norms.mixing import MixingRatios
     from attentionology.analyses.norms.paper import published
+    from attentionology.analyses.norms.section import NormResults, write_norms
+    from attentionology.analyses.norms.shares import NormShares
     from attentionology.extractors import ExtractionLog, extract_norms
-    from attentionology.reports import NormResults, norms_table, write_norms
+    from attentionology.reports.terminal import norms_table
 
     options, encoder, corpus, log = job.options, job.encoder, job.corpus, ExtractionLog()
     layers = encoder.layers  # before anything slow: this says if the architecture is not known
@@ -112,7 +115,7 @@ def run(job: Job) -> Outcome:
 
 def _ranks(job: Job) -> tuple[dict[int, int] | None, list[str]]:
     """Frequency ranks by vocabulary id from the file, if there is one, and what to say about it."""
-    from attentionology.analyses.norms import frequency_ranks
+    from attentionology.analyses.norms.frequency import frequency_ranks
     from attentionology.corpora_loaders import CorpusError, read_frequencies
 
     file = job.options.norms.frequencies
@@ -130,7 +133,7 @@ def _ranks(job: Job) -> tuple[dict[int, int] | None, list[str]]:
 
 
 def _feed_forward(job: Job, sentences: Sequence[Sentence]) -> FeedForwardTables:
-    from attentionology.analyses.norms import FeedForwardChange
+    from attentionology.analyses.norms.feed_forward import FeedForwardChange
     from attentionology.extractors import extract_stages
 
     encoder = job.encoder
@@ -145,7 +148,7 @@ def _feed_forward(job: Job, sentences: Sequence[Sentence]) -> FeedForwardTables:
 
 def _with_pieces(job: Job, found: FeedForwardTables, sentences: Sequence[Sentence]) -> pd.DataFrame:
     from attentionology.analyses.norms.feed_forward import with_examples
-    from attentionology.analyses.resampling import sentence_keys
+    from attentionology.analyses.shared.resampling import sentence_keys
     from attentionology.extractors.pieces import Pieces
 
     keys = sentence_keys([sentence.id for sentence in sentences]).view("int64").tolist()

@@ -161,7 +161,8 @@ class Probe:
         named = default_folder(self.model, tested)
         out = self.out or named.with_name(f"probe-{named.name}")
         cache = cache_folder(self.cache, out)
-        from attentionology.reports import RunFolder, write_report
+        from attentionology.reports.page import write_report
+        from attentionology.reports.run_folder import RunFolder
         from attentionology.scripts.probing import Probing
 
         reads = paths_read(self.model, self.train, self.dev, self.test, self.vectors)

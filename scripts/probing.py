@@ -10,7 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from attentionology.analyses.linguistic import Attempt, Task, attachment, head_weights, published_probes
+from attentionology.analyses.probing.attachment import Attempt, Task, attachment
+from attentionology.analyses.probing.head_weights import head_weights
+from attentionology.analyses.probing.section import ProbeResults, write_probe
+from attentionology.analyses.probing.terminal import probe_table
+from attentionology.analyses.shared.published import published_probes
 from attentionology.corpora_loaders import CorpusError, Treebank, WordVectors, load_treebank, load_vectors
 from attentionology.extractors import DEFAULT_BATCH_CELLS, Encoder, MapMaker, StoredMaps, get_kind, store_maps
 from attentionology.probes import (
@@ -32,7 +36,7 @@ from attentionology.probes import (
     make_probe,
     scored,
 )
-from attentionology.reports import ProbeResults, Section, probe_table, write_probe
+from attentionology.reports.page import Section
 from attentionology.scripts.builtin import load_encoder
 from attentionology.scripts.errors import UsageError
 from attentionology.scripts.probe_record import describe, facts, notes

@@ -23,7 +23,7 @@ _COMMIT_DIGITS = 12
 
 def describe_command(command: Any, arguments: Sequence[str], stages: Stages, **resolved: Any) -> dict[str, Any]:
     """The command line, its options as resolved, versions, and seconds per stage."""
-    from attentionology.reports import git_commit, versions
+    from attentionology.reports.provenance import git_commit, versions
 
     return {
         "command": shlex.join(["attentionology", *arguments]),

@@ -16,7 +16,8 @@ from attentionology.scripts.progress import progress_bar
 if TYPE_CHECKING:
     import pandas as pd
 
-    from attentionology.analyses.surface import HeadDistanceTables, SurfaceTables
+    from attentionology.analyses.clusters.distances import HeadDistanceTables
+    from attentionology.analyses.surface.statistics import SurfaceTables
     from attentionology.extractors import ExtractionLog, MapBatch
 
 
@@ -90,7 +91,8 @@ class Reading(NamedTuple):
 
 def run(job: Job) -> Outcome:
     """Surface statistics and gradients."""
-    from attentionology.reports import SurfaceResults, surface_table, write_surface
+    from attentionology.analyses.surface.section import SurfaceResults, write_surface
+    from attentionology.reports.terminal import surface_table
 
     reading = read(job)
     gradients, notes = _gradients(job)
@@ -114,15 +116,11 @@ def read(job: Job) -> Reading:
 
 
 def _read(job: Job) -> Reading:
-    from attentionology.analyses.surface import (
-        HeadDistances,
-        SurfaceStatistics,
-        Thresholds,
-        best_relations,
-        label_heads,
-    )
-    from attentionology.analyses.surface import distances as js
+    from attentionology.analyses.clusters import distances as js
+    from attentionology.analyses.clusters.distances import HeadDistances
     from attentionology.analyses.surface import statistics as entropy
+    from attentionology.analyses.surface.labels import Thresholds, best_relations, label_heads
+    from attentionology.analyses.surface.statistics import SurfaceStatistics
     from attentionology.extractors import ExtractionLog, extract, get_kind
 
     options, own, corpus, log = job.options, job.options.reading, job.corpus, ExtractionLog()
@@ -167,7 +165,7 @@ def _read(job: Job) -> Reading:
 
 def _single(best: pd.DataFrame) -> pd.DataFrame:
     """Rows of single relations."""
-    from attentionology.analyses.linguistic import TOTALS
+    from attentionology.analyses.dependency.tables import TOTALS
 
     return best[~best["relation"].isin([*TOTALS, "root"])]
 
@@ -212,7 +210,7 @@ def prepare(job: Job) -> None:
 
 def _gradients(job: Job) -> tuple[pd.DataFrame | None, list[str]]:
     """The table, and what to say about it; None where there is nothing to take gradients of."""
-    from attentionology.analyses.surface import GradientImportance
+    from attentionology.analyses.surface.gradients import GradientImportance
     from attentionology.extractors import ModelError, extract_gradients
 
     own, encoder = job.options.surface, job.encoder

@@ -14,7 +14,7 @@ from scipy.stats import rankdata
 from torch import Tensor
 from torchmetrics import Metric
 
-from attentionology.analyses.resampling import sentence_keys
+from attentionology.analyses.shared.resampling import sentence_keys
 from attentionology.corpora_loaders import Sentence
 from attentionology.extractors import StageBatch
 
@@ -28,7 +28,7 @@ class FeedForwardTables(NamedTuple):
     Attributes:
         change: columns layer, component, change, sentences.
         amplified: columns layer, rank, from, to (0-based pieces), amplification, key (of the sentence, see
-            `attentionology.analyses.resampling.sentence_keys`).
+            `attentionology.analyses.shared.resampling.sentence_keys`).
     """
 
     change: pd.DataFrame

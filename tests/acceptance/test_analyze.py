@@ -237,7 +237,7 @@ def test_existing_results_are_kept_unless_told_otherwise(model, corpus, tmp_path
 
 
 def test_interrupt_is_clean(model, corpus, tmp_path, capsys, monkeypatch):
-    from attentionology.analyses.linguistic import DependencyAccuracy
+    from attentionology.analyses.dependency.accuracy import DependencyAccuracy
 
     def interrupt(self):
         raise KeyboardInterrupt

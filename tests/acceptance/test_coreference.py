@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from attentionology.analyses.linguistic.coreference import DIRECTIONS, CoreferenceAccuracy
+from attentionology.analyses.coreference.accuracy import CoreferenceAccuracy
+from attentionology.analyses.coreference.antecedents import DIRECTIONS
 from attentionology.corpora_loaders import CorpusError
 from attentionology.corpora_loaders.coreference import ANTI, PRO, TYPES, Documents, load_documents
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK

@@ -14,7 +14,7 @@ import pytest
 import torch
 import transformers
 
-from attentionology.analyses.explanation import examine
+from attentionology.analyses.explanation.batch import examine
 from attentionology.corpora_loaders import load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.extractors import TransformerAttention, load_classifier
@@ -184,7 +184,8 @@ class TestResults:
 
     def test_no_verdict_depends_on_the_other_tests(self, done, files, tmp_path, monkeypatch):
         """Nor on the order in which they are given."""
-        monkeypatch.setattr("attentionology.reports.explain._figures", lambda *_: ())  # they take most of the time
+        # Figures take most of the time.
+        monkeypatch.setattr("attentionology.analyses.explanation.section._figures", lambda *_: ())
         everywhere = table(done / "run", "verdicts")
         judged = [name for name in TESTS if name != "regularizers"]
         rng = np.random.default_rng(0)

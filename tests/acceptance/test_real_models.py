@@ -9,7 +9,7 @@ import pytest
 import torch
 import transformers
 
-from attentionology.analyses.linguistic import DependencyAccuracy
+from attentionology.analyses.dependency.accuracy import DependencyAccuracy
 from attentionology.corpora_loaders import Sentence, load_treebank
 from attentionology.extractors import Encoder, ExtractionLog, extract
 from tests.reference import naive

@@ -10,8 +10,8 @@ import pytest
 import torch
 import transformers
 
-from attentionology.analyses.surface import HeadDistances, SurfaceStatistics
-from attentionology.analyses.surface.statistics import SMOOTHING
+from attentionology.analyses.clusters.distances import HeadDistances
+from attentionology.analyses.surface.statistics import SMOOTHING, SurfaceStatistics
 from attentionology.corpora_loaders import load_text
 from attentionology.extractors import extract, make_segments
 from attentionology.scripts.cli import main

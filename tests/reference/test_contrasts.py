@@ -8,10 +8,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from attentionology.analyses.linguistic.coreference import CoreferenceAccuracy
-from attentionology.analyses.linguistic.coreference.contrasts import SHOWN, simultaneous_margin
-from attentionology.analyses.linguistic.outcomes import SPLITS
-from attentionology.analyses.resampling import halves, poisson_weights
+from attentionology.analyses.coreference.accuracy import CoreferenceAccuracy
+from attentionology.analyses.coreference.contrasts import SHOWN, simultaneous_margin
+from attentionology.analyses.shared.outcomes import SPLITS
+from attentionology.analyses.shared.resampling import halves, poisson_weights
 from attentionology.corpora_loaders.coreference import ANTI, PRO
 from tests.documents import corpus, document, random_document, window
 from tests.maps import batch_of

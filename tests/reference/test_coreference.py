@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 import torch
 
-from attentionology.analyses.linguistic.coreference import CoreferenceAccuracy, account
-from attentionology.analyses.linguistic.outcomes import SPLITS
-from attentionology.analyses.resampling import halves, poisson_weights
+from attentionology.analyses.coreference.accuracy import CoreferenceAccuracy
+from attentionology.analyses.coreference.choices import account
+from attentionology.analyses.shared.outcomes import SPLITS
+from attentionology.analyses.shared.resampling import halves, poisson_weights
 from attentionology.corpora_loaders.coreference import load_documents
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.extractors import Window, extract, make_windows

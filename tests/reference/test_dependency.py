@@ -12,9 +12,9 @@ import pytest
 import torch
 from torch.multiprocessing.spawn import spawn
 
-from attentionology.analyses.linguistic import DependencyAccuracy
-from attentionology.analyses.linguistic.outcomes import SPLITS
-from attentionology.analyses.resampling import halves, poisson_weights
+from attentionology.analyses.dependency.accuracy import DependencyAccuracy
+from attentionology.analyses.shared.outcomes import SPLITS
+from attentionology.analyses.shared.resampling import halves, poisson_weights
 from attentionology.corpora_loaders import OFFSETS, load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.extractors import ExtractionLog, MapBatch, extract

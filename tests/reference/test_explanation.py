@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 import torch
 
-from attentionology.analyses.explanation import OVERALL, comparison
 from attentionology.analyses.explanation import batch as one_pass
+from attentionology.analyses.explanation import comparison
 from attentionology.analyses.explanation.adversarial import by_gradient, exact, exact_attention, exact_jsd, solvable
 from attentionology.analyses.explanation.batch import Test, examine, generator, read
 from attentionology.analyses.explanation.comparison import (
@@ -33,9 +33,9 @@ from attentionology.analyses.explanation.correlation import (
 )
 from attentionology.analyses.explanation.counterfactual import permutation, uniform_attention
 from attentionology.analyses.explanation.measures import LN2, entropy, jsd, tvd, uniform
-from attentionology.analyses.explanation.summary import Bootstrap, flip_table, quality, significant, summarise
+from attentionology.analyses.explanation.summary import OVERALL, Bootstrap, flip_table, quality, significant, summarise
 from attentionology.analyses.explanation.verdict import FEWEST, RULES, Rule, verdicts
-from attentionology.analyses.resampling import poisson_weights
+from attentionology.analyses.shared.resampling import poisson_weights
 from attentionology.extractors.attention_model import LinearAttentionModel, drop, probabilities
 from attentionology.probes.classifiers import AttentionClassifier, Vocabulary
 from attentionology.probes.classifiers import attention_classifier as classifiers

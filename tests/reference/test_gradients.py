@@ -11,7 +11,7 @@ from transformers import AttentionInterface, AttentionMaskInterface
 from transformers.masking_utils import eager_mask
 from transformers.models.bert.modeling_bert import eager_attention_forward
 
-from attentionology.analyses.surface import GradientImportance
+from attentionology.analyses.surface.gradients import GradientImportance
 from attentionology.corpora_loaders import Sentence
 from attentionology.extractors import TOKEN_CLASSES, Encoder, ModelError, extract, extract_gradients, load_masked_lm
 from attentionology.extractors.masking import mask_pieces

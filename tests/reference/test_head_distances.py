@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from attentionology.analyses.surface import HeadDistances
-from attentionology.analyses.surface import distances as module
+from attentionology.analyses.clusters import distances as module
+from attentionology.analyses.clusters.distances import HeadDistances
 from attentionology.corpora_loaders import Sentence
 from attentionology.extractors import MapBatch
 from tests.reference import naive_surface

@@ -10,13 +10,10 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from attentionology.analyses.norms import (
-    FeedForwardChange,
-    FrequencyCorrelation,
-    MixingRatios,
-    NormShares,
-    frequency_ranks,
-)
+from attentionology.analyses.norms.feed_forward import FeedForwardChange
+from attentionology.analyses.norms.frequency import FrequencyCorrelation, frequency_ranks
+from attentionology.analyses.norms.mixing import MixingRatios
+from attentionology.analyses.norms.shares import NormShares
 from attentionology.corpora_loaders import Sentence, load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.extractors import (

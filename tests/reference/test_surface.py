@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 import torch
 
-from attentionology.analyses.surface import STATISTICS, SurfaceStatistics, Thresholds, label_heads
+from attentionology.analyses.surface.labels import Thresholds, label_heads
+from attentionology.analyses.surface.statistics import STATISTICS, SurfaceStatistics
 from attentionology.corpora_loaders import Sentence, load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.extractors import MapBatch, extract

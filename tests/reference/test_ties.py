@@ -12,7 +12,9 @@ import pytest
 import torch
 from scipy.stats import kendalltau
 
-from attentionology.analyses.explanation import correlation, examine, single_weight
+from attentionology.analyses.explanation.batch import examine
+from attentionology.analyses.explanation.correlation import correlation
+from attentionology.analyses.explanation.erasure import single_weight
 from attentionology.analyses.explanation.ties import GRADIENTS, LEFT_OUT, WEIGHTS, levels
 from attentionology.extractors.attention_model import drop, probabilities
 from attentionology.probes.classifiers import AttentionClassifier, Vocabulary

@@ -10,17 +10,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from attentionology.analyses.linguistic import (
-    DIRECTIONS,
-    AttachmentTables,
-    Attempt,
-    HeadWeights,
-    Task,
-    attachment,
-    head_weights,
-)
-from attentionology.analyses.resampling import poisson_weights
+from attentionology.analyses.probing.attachment import AttachmentTables, Attempt, Task, attachment
+from attentionology.analyses.probing.head_weights import HeadWeights, head_weights
+from attentionology.analyses.shared.resampling import poisson_weights
 from attentionology.corpora_loaders import Sentence
+from attentionology.extractors import DIRECTIONS
 from tests.maps import random_corpus
 
 CAT = Sentence("cat", ("the", "cat", "saw", "it", "."), (2, 3, 0, 3, 3), ("det", "nsubj", "root", "obj", "punct"))

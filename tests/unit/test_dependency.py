@@ -10,9 +10,9 @@ import pytest
 import torch
 from torchmetrics import MetricCollection
 
-from attentionology.analyses.linguistic import DIRECTIONS, DependencyAccuracy
+from attentionology.analyses.dependency.accuracy import DependencyAccuracy
 from attentionology.corpora_loaders import Sentence
-from attentionology.extractors import MapBatch
+from attentionology.extractors import DIRECTIONS, MapBatch
 from tests.maps import RELATIONS, batch_of, one_head, random_corpus
 
 # "the cat saw it": the → cat, cat → saw, saw is the root, it → saw

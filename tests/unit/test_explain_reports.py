@@ -15,14 +15,14 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
-from attentionology.analyses.explanation import FEWEST, OVERALL
-from attentionology.analyses.explanation.summary import Bootstrap, flip_table, significant, summarise
-from attentionology.analyses.explanation.verdict import RULES, verdicts
-from attentionology.reports import ExplainResults, Section, explain_table, write_explain, write_report
-from attentionology.reports.explain import verdict_rows
-from attentionology.reports.explain_figures import MEASURES, ORDERS
-from attentionology.reports.explain_plots import clipped
+from attentionology.analyses.explanation.figures import MEASURES, ORDERS
+from attentionology.analyses.explanation.plots import clipped
+from attentionology.analyses.explanation.section import ExplainResults, verdict_rows, write_explain
+from attentionology.analyses.explanation.summary import OVERALL, Bootstrap, flip_table, significant, summarise
+from attentionology.analyses.explanation.terminal import explain_table
+from attentionology.analyses.explanation.verdict import FEWEST, RULES, verdicts
 from attentionology.reports.format import number, percent
+from attentionology.reports.page import Section, write_report
 from tests.unit.test_reports import RUN
 
 BEST = ("attention", "gradient", "attention_gradient")

@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from attentionology.analyses.surface import best_relations, geography, label_heads
+from attentionology.analyses.clusters.geography import geography
+from attentionology.analyses.surface.labels import best_relations, label_heads
 from attentionology.analyses.surface.statistics import STATISTICS
 
 

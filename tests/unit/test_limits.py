@@ -6,10 +6,9 @@ import pytest
 import torch
 from torchmetrics import Metric
 
-from attentionology.analyses.linguistic import CoreferenceAccuracy, DependencyAccuracy
-from attentionology.analyses.linguistic.coreference.accuracy import mentions_by_group
-from attentionology.analyses.linguistic.dependency import words_by_group
-from attentionology.analyses.linguistic.outcomes import MOST_DECISIONS, TooManyDecisionsError, check_limit
+from attentionology.analyses.coreference.accuracy import CoreferenceAccuracy, mentions_by_group
+from attentionology.analyses.dependency.accuracy import DependencyAccuracy, words_by_group
+from attentionology.analyses.shared.outcomes import MOST_DECISIONS, TooManyDecisionsError, check_limit
 from attentionology.corpora_loaders import AttentionologyError
 from tests import documents
 

@@ -7,14 +7,18 @@ import dataclasses
 import pandas as pd
 import pytest
 
-from attentionology.analyses.norms import FeedForwardChange, FrequencyCorrelation, MixingRatios, NormShares
-from attentionology.analyses.norms.feed_forward import with_examples
+from attentionology.analyses.norms.feed_forward import FeedForwardChange, with_examples
+from attentionology.analyses.norms.frequency import FrequencyCorrelation
+from attentionology.analyses.norms.mixing import MixingRatios
 from attentionology.analyses.norms.paper import PUBLISHED, published
-from attentionology.analyses.resampling import sentence_keys
+from attentionology.analyses.norms.section import NormResults, write_norms
+from attentionology.analyses.norms.shares import NormShares
+from attentionology.analyses.shared.resampling import sentence_keys
 from attentionology.corpora_loaders import Sentence
 from attentionology.extractors import MIXING_VARIANTS, extract_norms, extract_stages
 from attentionology.extractors.pieces import Pieces
-from attentionology.reports import NormResults, norms_table, write_norms, write_report
+from attentionology.reports.page import write_report
+from attentionology.reports.terminal import norms_table
 from tests import tiny
 from tests.unit.test_reports import RUN
 

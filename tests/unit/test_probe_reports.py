@@ -16,10 +16,19 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
-from attentionology.analyses.linguistic import Attempt, Task, attachment, head_weights
-from attentionology.reports import ProbeResults, Section, probe_table, write_probe, write_report
+from attentionology.analyses.probing.attachment import Attempt, Task, attachment
+from attentionology.analyses.probing.figures import (
+    by_bin,
+    lengths_figure,
+    methods_figure,
+    training_figure,
+    weights_figure,
+)
+from attentionology.analyses.probing.head_weights import head_weights
+from attentionology.analyses.probing.section import ProbeResults, write_probe
+from attentionology.analyses.probing.terminal import probe_table
 from attentionology.reports.format import interval, percent
-from attentionology.reports.probe_figures import by_bin, lengths_figure, methods_figure, training_figure, weights_figure
+from attentionology.reports.page import Section, write_report
 from attentionology.scripts.terminal import Terminal
 from tests.maps import random_corpus
 from tests.unit.test_reports import RUN

@@ -12,16 +12,13 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
-from attentionology.analyses.linguistic import DependencyAccuracy, with_control
-from attentionology.reports import (
-    best_heads_table,
-    records,
-    to_json,
-    write_dependency,
-    write_report,
-)
-from attentionology.reports.dependency import heatmap_data
+from attentionology.analyses.dependency.accuracy import DependencyAccuracy
+from attentionology.analyses.dependency.section import heatmap_data, write_dependency
+from attentionology.analyses.shared.best_head import with_control
 from attentionology.reports.format import interval, percent, shown_rows
+from attentionology.reports.json_text import records, to_json
+from attentionology.reports.page import write_report
+from attentionology.reports.terminal import best_heads_table
 from tests.maps import RELATIONS, batch_of, random_corpus
 
 RUN = {

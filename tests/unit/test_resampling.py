@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from attentionology.analyses.resampling import halves, poisson_weights
+from attentionology.analyses.shared.resampling import halves, poisson_weights
 
 IDS = [f"sentence-{i}" for i in range(2000)]
 

@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from attentionology.reports import RunFolder, RunFolderError
 from attentionology.reports.run_files import files_of_run
+from attentionology.reports.run_folder import RunFolder, RunFolderError
 from attentionology.scripts.options import cache_folder, paths_read
 from attentionology.storage import partial as partial_module
 from attentionology.storage.partial import REPLACED, locked, unfinished_name

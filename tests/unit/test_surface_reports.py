@@ -9,25 +9,17 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
-from attentionology.analyses.surface import (
-    GradientImportance,
-    HeadDistances,
-    SurfaceStatistics,
-    geography,
-    label_heads,
-)
+from attentionology.analyses.clusters.distances import HeadDistances
+from attentionology.analyses.clusters.geography import geography
+from attentionology.analyses.surface.gradients import GradientImportance
+from attentionology.analyses.surface.labels import label_heads
+from attentionology.analyses.surface.section import ClusterResults, SurfaceResults, write_clusters, write_surface
+from attentionology.analyses.surface.statistics import SurfaceStatistics
 from attentionology.corpora_loaders import Sentence
 from attentionology.extractors import extract, extract_gradients
-from attentionology.reports import (
-    ClusterResults,
-    SurfaceResults,
-    clusters_table,
-    surface_table,
-    write_clusters,
-    write_report,
-    write_surface,
-)
 from attentionology.reports.format import number, ranges
+from attentionology.reports.page import write_report
+from attentionology.reports.terminal import clusters_table, surface_table
 from tests import tiny
 from tests.unit.test_reports import RUN
 
@@ -128,7 +120,7 @@ def test_svg_is_the_same_for_the_same_tables(tmp_path):
 
 
 def test_too_many_heads_for_a_tree(tmp_path, monkeypatch):
-    monkeypatch.setattr("attentionology.reports.surface._TREE_LEAVES", 5)
+    monkeypatch.setattr("attentionology.analyses.surface.section._TREE_LEAVES", 5)
     _, clusters = results("bert")
     write_report(tmp_path, run=RUN, sections=[write_clusters(tmp_path, clusters)])
     assert "The tree of 12 heads is too large to be drawn." in (tmp_path / "report.html").read_text()

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attentionology.analyses.linguistic.coreference import account
+from attentionology.analyses.coreference.choices import account
 from attentionology.corpora_loaders.coreference import Documents, load_documents
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.extractors import LONG_WINDOW, ExtractionLog, extract, make_windows

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from attentionology.analyses.linguistic.coreference.agreement import agree, source_of_agreement, traits
+from attentionology.analyses.coreference.agreement import agree, source_of_agreement, traits
 from tests.documents import document
 
 

@@ -11,8 +11,8 @@ import pandas as pd
 from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 
-from attentionology.analyses.linguistic.best_head import interval, rate, rates
-from attentionology.analyses.resampling import poisson_weights
+from attentionology.analyses.shared.best_head import interval, rate, rates
+from attentionology.analyses.shared.resampling import poisson_weights
 from attentionology.corpora_loaders import Sentence, is_punct
 
 Task = Literal["dependencies", "control"]

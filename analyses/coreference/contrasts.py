@@ -22,9 +22,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from attentionology.analyses.linguistic.best_head import drawn, interval, rate
-from attentionology.analyses.linguistic.coreference.antecedents import DIRECTIONS
-from attentionology.analyses.linguistic.outcomes import Counts
+from attentionology.analyses.coreference.antecedents import DIRECTIONS
+from attentionology.analyses.shared.best_head import drawn, interval, rate
+from attentionology.analyses.shared.outcomes import Counts
 from attentionology.corpora_loaders.coreference import ANTI, FEMININE, MASCULINE, PRO
 
 STEREOTYPES = (

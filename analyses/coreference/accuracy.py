@@ -9,11 +9,11 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from attentionology.analyses.linguistic.coreference.agreement import Traits, traits
-from attentionology.analyses.linguistic.coreference.antecedents import DIRECTIONS, antecedent_hits
-from attentionology.analyses.linguistic.coreference.baselines import BASELINES, baseline_hits
-from attentionology.analyses.linguistic.coreference.choices import POLICIES, Choice, choices_of
-from attentionology.analyses.linguistic.coreference.tables import (
+from attentionology.analyses.coreference.agreement import Traits, traits
+from attentionology.analyses.coreference.antecedents import DIRECTIONS, antecedent_hits
+from attentionology.analyses.coreference.baselines import BASELINES, baseline_hits
+from attentionology.analyses.coreference.choices import POLICIES, Choice, choices_of
+from attentionology.analyses.coreference.tables import (
     ALL,
     SENTENCE_BINS,
     WORD_BINS,
@@ -22,7 +22,7 @@ from attentionology.analyses.linguistic.coreference.tables import (
     group_name,
     tables,
 )
-from attentionology.analyses.linguistic.outcomes import OutcomeCounts, state_bytes
+from attentionology.analyses.shared.outcomes import OutcomeCounts, state_bytes
 from attentionology.corpora_loaders.coreference import TYPES, Document, Documents, Mention
 from attentionology.extractors import MapBatch, Window
 

@@ -8,8 +8,9 @@ from typing import Any
 
 import pandas as pd
 
-from attentionology.analyses.linguistic import DIRECTIONS, TOTALS
-from attentionology.reports.dependency_figures import best_heads_figure, heads_figure
+from attentionology.analyses.dependency.figures import best_heads_figure, heads_figure
+from attentionology.analyses.dependency.tables import TOTALS
+from attentionology.extractors import DIRECTIONS
 from attentionology.reports.format import ARROWS, shown_rows
 from attentionology.reports.json_text import records
 from attentionology.reports.page import Section, save_figures

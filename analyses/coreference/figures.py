@@ -10,7 +10,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from attentionology.analyses.linguistic.coreference import BASELINES, DIRECTIONS, column_name
+from attentionology.analyses.coreference.antecedents import DIRECTIONS
+from attentionology.analyses.coreference.baselines import BASELINES, column_name
 from attentionology.reports.drawing import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, STYLE, finish, heads_map, name_rows
 from attentionology.reports.format import ARROWS, best_head, rows_of
 

@@ -11,9 +11,9 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from attentionology.analyses.explanation import FEWEST
-from attentionology.reports.explain import ExplainResults, overall, verdict_rows
-from attentionology.reports.explain_figures import SHARE, measure_name, with_unit
+from attentionology.analyses.explanation.figures import SHARE, measure_name, with_unit
+from attentionology.analyses.explanation.section import ExplainResults, overall, verdict_rows
+from attentionology.analyses.explanation.verdict import FEWEST
 from attentionology.reports.format import interval, number, percent, rows_of
 
 _WIDE = 130

@@ -14,9 +14,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from attentionology.analyses.explanation import LN2
+from attentionology.analyses.explanation.measures import LN2
+from attentionology.analyses.explanation.plots import clipped, has_values, legend
 from attentionology.reports.drawing import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, STYLE, name_rows, ticks
-from attentionology.reports.explain_plots import clipped, has_values, legend
 from attentionology.reports.format import number
 
 SHARE, TVD, NATS, TAU, PROBABILITY = "%", "TVD, 0 to 1", "nats", "τ, −1 to 1", "probability"

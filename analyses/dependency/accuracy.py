@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from attentionology.analyses.linguistic.decisions import ScoredWords, head_hits
-from attentionology.analyses.linguistic.dependency_tables import TOTALS, DependencyTables, tables
-from attentionology.analyses.linguistic.outcomes import OutcomeCounts, state_bytes
+from attentionology.analyses.dependency.decisions import ScoredWords, head_hits
+from attentionology.analyses.dependency.tables import TOTALS, DependencyTables, tables
+from attentionology.analyses.shared.outcomes import OutcomeCounts, state_bytes
 from attentionology.corpora_loaders import OFFSETS, coarse_relation
 from attentionology.extractors import DIRECTIONS, MapBatch
 

@@ -8,16 +8,12 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from attentionology.analyses.linguistic.coreference import (
-    BASELINES,
-    POLICIES,
-    REASONS,
-    CoreferenceTables,
-    Example,
-    column_name,
-)
-from attentionology.reports.coreference_contrasts import contrasts_figure, shown_contrasts
-from attentionology.reports.coreference_figures import best_figure, distance_figure, heads_figure
+from attentionology.analyses.coreference.baselines import BASELINES, column_name
+from attentionology.analyses.coreference.choices import POLICIES, REASONS
+from attentionology.analyses.coreference.contrasts_section import contrasts_figure, shown_contrasts
+from attentionology.analyses.coreference.examples import Example
+from attentionology.analyses.coreference.figures import best_figure, distance_figure, heads_figure
+from attentionology.analyses.coreference.tables import CoreferenceTables
 from attentionology.reports.format import rows_of
 from attentionology.reports.json_text import records
 from attentionology.reports.page import Section, save_figures

@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from attentionology.analyses.linguistic.best_head import best_head, cells, drawn, heldout, interval, rate, rates
-from attentionology.analyses.linguistic.coreference.antecedents import DIRECTIONS
-from attentionology.analyses.linguistic.coreference.baselines import BASELINES, column_name
-from attentionology.analyses.linguistic.coreference.choices import POLICIES
-from attentionology.analyses.linguistic.coreference.contrasts import CONTRASTS, contrast_tables
-from attentionology.analyses.linguistic.outcomes import Counts
+from attentionology.analyses.coreference.antecedents import DIRECTIONS
+from attentionology.analyses.coreference.baselines import BASELINES, column_name
+from attentionology.analyses.coreference.choices import POLICIES
+from attentionology.analyses.coreference.contrasts import CONTRASTS, contrast_tables
+from attentionology.analyses.shared.best_head import best_head, cells, drawn, heldout, interval, rate, rates
+from attentionology.analyses.shared.outcomes import Counts
 from attentionology.corpora_loaders.coreference import TYPES
 
 ALL = "all"
@@ -40,7 +40,7 @@ class CoreferenceTables(NamedTuple):
             direction, tied, correct, accuracy`` with its 95 % bootstrap interval ``accuracy_low, accuracy_high``; for
             each baseline ``NAME_correct, NAME_accuracy``; ``gain`` over the rule-based one with ``gain_low,
             gain_high``, and ``gain_nearest`` with its own (no head where nothing was scored); and ``heldout_…`` as in
-            `attentionology.analyses.linguistic.dependency_tables`.
+            `attentionology.analyses.dependency.tables`.
         baselines: ``baseline, type, correct, total, accuracy, accuracy_low, accuracy_high``.
         distances: ``candidates, type, unit, distance, direction, layer, head, correct, total, accuracy``: by distance
             to the nearest antecedent in sentences or words; rows of baselines have their name as ``candidates`` and no

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from attentionology.analyses.linguistic import TOTALS
+from attentionology.analyses.dependency.tables import TOTALS
 from attentionology.reports.drawing import BLACK, BLUE, GREY, ORANGE, STYLE, heads_map, name_rows
 from attentionology.reports.format import best_head, shown_rows
 

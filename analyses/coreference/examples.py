@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from attentionology.analyses.linguistic.coreference.antecedents import DIRECTIONS, antecedent_hits
-from attentionology.analyses.linguistic.coreference.choices import POLICIES, Choice, choices_of
+from attentionology.analyses.coreference.antecedents import DIRECTIONS, antecedent_hits
+from attentionology.analyses.coreference.choices import POLICIES, Choice, choices_of
 from attentionology.corpora_loaders.coreference import Document
 from attentionology.extractors import MapBatch, Window
 

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from attentionology.analyses.linguistic.best_head import best_head, cells, drawn, heldout, interval, rate, rates
-from attentionology.analyses.linguistic.outcomes import Counts
+from attentionology.analyses.shared.best_head import best_head, cells, drawn, heldout, interval, rate, rates
+from attentionology.analyses.shared.outcomes import Counts
 from attentionology.corpora_loaders import coarse_relation, is_punct
 from attentionology.extractors import DIRECTIONS
 

@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from attentionology.analyses.linguistic import DIRECTIONS, ROOT_LENGTH
+from attentionology.analyses.probing.attachment import ROOT_LENGTH
+from attentionology.extractors import DIRECTIONS
 from attentionology.reports.drawing import (
     BLACK,
     BLUE,

@@ -21,7 +21,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torchmetrics import Metric
 
-from attentionology.analyses.resampling import halves, poisson_weights
+from attentionology.analyses.shared.resampling import halves, poisson_weights
 from attentionology.corpora_loaders import AttentionologyError
 
 SPLITS = 10

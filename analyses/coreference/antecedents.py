@@ -11,8 +11,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from attentionology.analyses.linguistic.coreference.choices import POLICIES, Choice
-from attentionology.analyses.linguistic.decisions import word_positions
+from attentionology.analyses.coreference.choices import POLICIES, Choice
+from attentionology.analyses.dependency.decisions import word_positions
 from attentionology.extractors import MapBatch, Window
 
 DIRECTIONS = ("mention->antecedent", "antecedent->mention")

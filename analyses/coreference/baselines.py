@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import hashlib
 
-from attentionology.analyses.linguistic.coreference.agreement import Traits, agree
-from attentionology.analyses.linguistic.coreference.choices import Choice
+from attentionology.analyses.coreference.agreement import Traits, agree
+from attentionology.analyses.coreference.choices import Choice
 from attentionology.corpora_loaders.coreference import Document, Mention
 
 BASELINES = ("nearest", "head match", "rule-based", "random")

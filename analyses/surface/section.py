@@ -9,11 +9,9 @@ from typing import Any
 
 import pandas as pd
 
-from attentionology.analyses.surface import LABELS, Geography, HeadDistanceTables, SurfaceTables
-from attentionology.reports.format import head_name, ranges
-from attentionology.reports.json_text import records
-from attentionology.reports.page import Section, save_figures
-from attentionology.reports.surface_figures import (
+from attentionology.analyses.clusters.distances import HeadDistanceTables
+from attentionology.analyses.clusters.geography import Geography
+from attentionology.analyses.surface.figures import (
     class_names,
     entropy_figure,
     gradients_figure,
@@ -22,6 +20,11 @@ from attentionology.reports.surface_figures import (
     statistics_figure,
     tree_figure,
 )
+from attentionology.analyses.surface.labels import LABELS
+from attentionology.analyses.surface.statistics import SurfaceTables
+from attentionology.reports.format import head_name, ranges
+from attentionology.reports.json_text import records
+from attentionology.reports.page import Section, save_figures
 from attentionology.reports.tables import write_csv
 
 _TREE_LEAVES = 400

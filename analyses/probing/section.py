@@ -8,11 +8,12 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from attentionology.analyses.linguistic import AttachmentTables, HeadWeights
+from attentionology.analyses.probing.attachment import AttachmentTables
+from attentionology.analyses.probing.figures import lengths_figure, methods_figure, training_figure, weights_figure
+from attentionology.analyses.probing.head_weights import HeadWeights
 from attentionology.reports.format import rows_of
 from attentionology.reports.json_text import records
 from attentionology.reports.page import Section, save_figures
-from attentionology.reports.probe_figures import lengths_figure, methods_figure, training_figure, weights_figure
 from attentionology.reports.tables import write_csv
 
 MEANINGS = {

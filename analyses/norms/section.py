@@ -8,9 +8,9 @@ from typing import Any
 
 import pandas as pd
 
+from attentionology.analyses.norms.figures import change_figure, mixing_figure, shares_figure
 from attentionology.analyses.norms.paper import Published
 from attentionology.reports.json_text import records
-from attentionology.reports.norm_figures import change_figure, mixing_figure, shares_figure
 from attentionology.reports.page import Section, save_figures
 from attentionology.reports.tables import write_csv
 

@@ -15,7 +15,8 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter
 from scipy.cluster.hierarchy import dendrogram
 
-from attentionology.analyses.surface import LABELS, Geography
+from attentionology.analyses.clusters.geography import Geography
+from attentionology.analyses.surface.labels import LABELS
 from attentionology.reports.drawing import BLACK, BLUE, CLASSES, GREY, ORANGE, STYLE, by_layer, finish, ticks
 from attentionology.reports.format import head_name
 

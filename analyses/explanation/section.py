@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 from matplotlib.figure import Figure
 
-from attentionology.analyses.explanation import OVERALL
-from attentionology.reports.explain_figures import (
+from attentionology.analyses.explanation.figures import (
     BEST,
     DELETED,
     MEASURES,
@@ -22,7 +21,7 @@ from attentionology.reports.explain_figures import (
     regularizers_figure,
     training_figure,
 )
-from attentionology.reports.explain_plots import (
+from attentionology.analyses.explanation.plots import (
     MAX_CLASSES,
     has_values,
     max_attention_figure,
@@ -30,6 +29,7 @@ from attentionology.reports.explain_plots import (
     single_figure,
     tau_figure,
 )
+from attentionology.analyses.explanation.summary import OVERALL
 from attentionology.reports.format import rows_of
 from attentionology.reports.json_text import records
 from attentionology.reports.page import Section, save_figures

@@ -10,7 +10,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from attentionology.analyses.linguistic.coreference import DIRECTIONS, STEREOTYPES, CoreferenceTables
+from attentionology.analyses.coreference.antecedents import DIRECTIONS
+from attentionology.analyses.coreference.contrasts import STEREOTYPES
+from attentionology.analyses.coreference.tables import CoreferenceTables
 from attentionology.reports.drawing import BLACK, BLUE, GREY, ORANGE, SKY, STYLE
 from attentionology.reports.format import ARROWS, head_name, interval, percent, rows_of
 

@@ -1,0 +1,1 @@
+"""What several analyses stand on: outcomes, best heads, resampling, published numbers."""
