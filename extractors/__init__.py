@@ -10,11 +10,12 @@ from attentionology.extractors.attention_model import (
     drop,
     probabilities,
 )
+from attentionology.extractors.batching import DEFAULT_BATCH_CELLS, ExtractionLog, Skipped
 from attentionology.extractors.encoder import Encoder
 from attentionology.extractors.errors import ExtractionError, ModelError
-from attentionology.extractors.extraction import DEFAULT_BATCH_CELLS, ExtractionLog, Skipped, extract
+from attentionology.extractors.extraction import extract, extract_many, make_batches, shared_cells
 from attentionology.extractors.forward import Forward
-from attentionology.extractors.gradients import GradientBatch, GradientLoss, extract_gradients
+from attentionology.extractors.gradients import GradientBatch, GradientLoss, GradientMaker, extract_gradients
 from attentionology.extractors.kinds import MapKind, get_kind, list_kinds, register_kind
 from attentionology.extractors.kinds.mixing import MIXING_VARIANTS
 from attentionology.extractors.layers import Architecture, FFBias, Layer, register_architecture
@@ -22,9 +23,17 @@ from attentionology.extractors.loading import load_classifier, load_masked_lm
 from attentionology.extractors.making import MapMaker, Merge, Normalize
 from attentionology.extractors.map_batch import DIRECTIONS, FLOAT32_NOISE, Level, MapBatch
 from attentionology.extractors.map_store import StoreType, store_maps
-from attentionology.extractors.norm_batch import NormBatch, StageBatch, extract_norms, extract_stages
+from attentionology.extractors.norm_batch import (
+    NormBatch,
+    NormMaker,
+    StageBatch,
+    StageMaker,
+    extract_norms,
+    extract_stages,
+)
 from attentionology.extractors.pieces import Segment
 from attentionology.extractors.segments import SEGMENT_LENGTH, Segments, make_segments
+from attentionology.extractors.shared_pass import BatchMaker, SharedBatch, shared_batches
 from attentionology.extractors.stored_maps import StoredMaps
 from attentionology.extractors.token_classes import TOKEN_CLASSES, is_punctuation
 from attentionology.extractors.transformer_attention import TransformerAttention
@@ -42,6 +51,7 @@ __all__ = [
     "Architecture",
     "Attend",
     "AttentionModel",
+    "BatchMaker",
     "Encoder",
     "ExtractionError",
     "ExtractionLog",
@@ -49,6 +59,7 @@ __all__ = [
     "Forward",
     "GradientBatch",
     "GradientLoss",
+    "GradientMaker",
     "Layer",
     "Level",
     "LinearAttentionModel",
@@ -58,12 +69,15 @@ __all__ = [
     "Merge",
     "ModelError",
     "NormBatch",
+    "NormMaker",
     "Normalize",
     "Segment",
     "Segments",
+    "SharedBatch",
     "Skipped",
     "Special",
     "StageBatch",
+    "StageMaker",
     "StoreType",
     "StoredMaps",
     "TextState",
@@ -74,6 +88,7 @@ __all__ = [
     "drop",
     "extract",
     "extract_gradients",
+    "extract_many",
     "extract_norms",
     "extract_stages",
     "get_kind",
@@ -81,10 +96,13 @@ __all__ = [
     "list_kinds",
     "load_classifier",
     "load_masked_lm",
+    "make_batches",
     "make_segments",
     "make_windows",
     "probabilities",
     "register_architecture",
     "register_kind",
+    "shared_batches",
+    "shared_cells",
     "store_maps",
 ]

@@ -4,66 +4,16 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from itertools import islice
-from typing import Literal
-
-import torch
-from jaxtyping import Float
-from torch import Tensor
+from typing import Any
 
 from attentionology.corpora_loaders import Sentence
-from attentionology.extractors.conditions import fitting
+from attentionology.extractors.batching import DEFAULT_BATCH_CELLS, ExtractionLog, TooLong
 from attentionology.extractors.encoder import Encoder
-from attentionology.extractors.errors import ExtractionError
 from attentionology.extractors.kinds import get_kind
 from attentionology.extractors.layers import FFBias
-from attentionology.extractors.making import MapMaker, Merge, Normalize
+from attentionology.extractors.making import MapMaker, Merge, Normalize, map_batches
 from attentionology.extractors.map_batch import Level, MapBatch
-from attentionology.extractors.pieces import Pieces, Unalignable
-
-TooLong = Literal["skip", "error"]
-
-DEFAULT_BATCH_CELLS = 2**16
-"""Sentences × pieces × pieces of one batch: 4 sentences of 128 pieces, or 40 of 40."""
-
-WINDOW = 1024
-"""How many sentences are sorted by length at a time."""
-
-_BATCH_PIECES_CPU = 1024  # beyond this the activations of a batch fall out of the cache
-_BATCH_PIECES = 16384
-
-
-@dataclass(frozen=True)
-class Skipped:
-    """A sentence that gave no map, and why."""
-
-    sentence: Sentence
-    reason: str
-
-
-@dataclass
-class ExtractionLog:
-    """What happened to the sentences on the way; filled while batches are drawn.
-
-    Attributes:
-        read: sentences that gave a map.
-        words: how many words they have.
-        unknown_words: words of which the tokenizer does not know some piece.
-        substituted_words: words read as the unknown token because they tokenise to nothing.
-        skipped: sentences without a map.
-    """
-
-    read: int = 0
-    words: int = 0
-    unknown_words: int = 0
-    substituted_words: int = 0
-    skipped: list[Skipped] = field(default_factory=list)
-
-    def reasons(self) -> str:
-        """Why the first few sentences were skipped, for a message."""
-        first = "; ".join(f"{one.sentence.id}: {one.reason}" for one in self.skipped[:3])
-        return first + ("; …" if len(self.skipped) > 3 else "")
+from attentionology.extractors.shared_pass import BatchMaker, SharedBatch, shared_batches
 
 
 def extract(
@@ -116,102 +66,55 @@ def extract(
     own_log = ExtractionLog() if log is None else log
 
     def batches() -> Iterator[MapBatch]:
-        for batch in plan(encoder, sentences, batch_cells, max_length, too_long, own_log):
-            yield _map_batch(encoder, batch, make)
+        options = {"batch_cells": batch_cells, "too_long": too_long, "max_length": max_length, "log": own_log}
+        for (batch,) in extract_many(encoder, sentences, [make], **options):
+            yield batch
         if log is None and own_log.skipped:
             warnings.warn(f"sentences without a map: {len(own_log.skipped)} ({own_log.reasons()})", stacklevel=2)
 
     return batches()
 
 
-Batch = list[tuple[Sentence, Pieces]]
+def extract_many(
+    encoder: Encoder, sentences: Iterable[Sentence], makers: Sequence[BatchMaker[Any]], **options: Any
+) -> Iterator[tuple[Any, ...]]:
+    """What several makers make of the same forward passes, one tuple per batch.
+
+    Args:
+        encoder: the model.
+        sentences: read lazily.
+        makers: for example `attentionology.extractors.MapMaker` s of several kinds.
+        options: see `attentionology.extractors.shared_batches`. The bound on ``batch_cells`` holds for all kinds of
+            maps together.
+
+    Raises:
+        ModelError: as for `extract`.
+
+    Example:
+        >>> from attentionology.extractors import MapMaker, get_kind
+        >>> makers = [MapMaker(get_kind(kind)) for kind in ("weight", "norm")]
+        >>> for weights, norms in extract_many(encoder, treebank, makers):  # doctest: +SKIP
+        ...     print(weights.maps.shape, norms.maps.shape)
+    """
+    options["batch_cells"] = shared_cells(makers, options.get("batch_cells", DEFAULT_BATCH_CELLS))
+    hidden_states = any(maker.reads_weights for maker in makers)
+    for batch in shared_batches(encoder, sentences, hidden_states=hidden_states, **options):
+        yield make_batches(makers, batch)
 
 
-def plan(
-    encoder: Encoder,
-    sentences: Iterable[Sentence],
-    batch_cells: int,
-    max_length: int | None,
-    too_long: TooLong,
-    log: ExtractionLog,
-) -> Iterator[Batch]:
-    """The batches of `extract` before the model has read them, and the log filled; arguments as there."""
-    limit = min((one for one in (encoder.max_length, max_length) if one is not None), default=None)
-    stream = iter(sentences)
-    while window := list(islice(stream, WINDOW)):
-        readable = []
-        for sentence, pieces in zip(window, encoder.align(window), strict=True):
-            reason = obstacle(pieces, limit)
-            if reason is None and isinstance(pieces, Pieces):
-                readable.append((sentence, pieces))
-            elif too_long == "skip":
-                log.skipped.append(Skipped(sentence, reason or ""))
-            else:
-                place = f"{sentence.file}:{sentence.line}: " if sentence.file else ""
-                raise ExtractionError(f"{place}sentence {sentence.id!r}: {reason}")
-        readable.sort(key=lambda pair: -len(pair[1]))
-        for batch in _cut(readable, batch_cells, encoder):
-            yield batch
-            log.read += len(batch)
-            log.words += sum(len(sentence) for sentence, _ in batch)
-            log.unknown_words += sum(pieces.unknown for _, pieces in batch)
-            log.substituted_words += sum(pieces.substituted for _, pieces in batch)
+def make_batches(makers: Sequence[BatchMaker[Any]], batch: SharedBatch) -> tuple[Any, ...]:
+    """What each maker makes of a batch.
+
+    Those of maps come last, because they give up the attention of the forward pass layer by layer.
+    """
+    makers_of_maps = [maker for maker in makers if isinstance(maker, MapMaker)]
+    made = {id(maker): maker.of(batch) for maker in makers if not isinstance(maker, MapMaker)}
+    if makers_of_maps:
+        made |= zip(map(id, makers_of_maps), map_batches(makers_of_maps, batch), strict=True)
+    return tuple(made[id(maker)] for maker in makers)
 
 
-def obstacle(pieces: Pieces | Unalignable, limit: int | None) -> str | None:
-    """Why a sentence cannot be read with at most ``limit`` pieces; None if it can."""
-    if isinstance(pieces, Unalignable):
-        return str(pieces)
-    if limit is not None and len(pieces) > limit:
-        return f"too long: {len(pieces)} pieces, the limit is {limit}"
-    return None
-
-
-def _cut(sentences: Batch, batch_cells: int, encoder: Encoder) -> Iterator[Batch]:
-    """Cut sentences, longest first, into batches within ``batch_cells`` and what device and model do well with."""
-    batch_pieces = _BATCH_PIECES_CPU if encoder.device.type == "cpu" else _BATCH_PIECES
-    start = 0
-    while start < len(sentences):
-        n = len(sentences[start][1])
-        size = max(1, min(batch_cells // n**2, batch_pieces // n))
-        batch = fitting(encoder.batching, sentences[start : start + size], lambda pair: len(pair[1]))
-        yield batch
-        start += len(batch)
-
-
-def _map_batch(encoder: Encoder, batch: Batch, make: MapMaker) -> MapBatch:
-    sentences = tuple(sentence for sentence, _ in batch)
-    pieces = [p for _, p in batch]
-    maps, lengths = make(encoder, pieces)
-
-    def recompute(indices: Sequence[int]) -> list[Float[Tensor, "layers heads n n"]]:
-        # One by one: nothing is padded, and some architectures turn padding into NaN in float64.
-        twin = encoder.double
-        return [make(twin, [pieces[i]])[0][0].cpu() for i in indices]
-
-    special_mask = torch.zeros(maps.shape[0], maps.shape[-1], dtype=torch.bool)
-    labels, forms = [], []
-    for row, (sentence, p) in enumerate(batch):
-        if make.level == "word":
-            at = torch.tensor(p.special)
-            words = iter(sentence.words)
-            specials = (token for token, position in zip(p.tokens, p.positions, strict=True) if p.special[position])
-            labels.append(tuple(next(specials) if special else next(words) for special in p.special))
-            forms.append(labels[-1])
-        else:
-            at = torch.tensor([p.special[position] for position in p.positions])
-            labels.append(tuple(p.tokens))
-            forms.append(tuple(encoder.forms[piece] for piece in p.ids))
-        special_mask[row, : len(at)] = at
-    return MapBatch(
-        maps=maps,
-        lengths=torch.tensor(lengths),
-        special=special_mask,
-        sentences=sentences,
-        labels=tuple(labels),
-        forms=tuple(forms),
-        kind=make.kind.name,
-        level=make.level,
-        noise=make.kind.noise,
-        recompute=recompute,
-    )
+def shared_cells(makers: Sequence[BatchMaker[Any]], batch_cells: int) -> int:
+    """The bound on the cells of a batch where the maps of several kinds are held together."""
+    kinds = {maker.kind.name for maker in makers if isinstance(maker, MapMaker)}
+    return max(1, batch_cells // max(1, len(kinds)))

@@ -18,11 +18,13 @@ from torch.nn import functional
 
 from attentionology.corpora_loaders import Sentence
 from attentionology.corpora_loaders.errors import out_of_memory
+from attentionology.extractors.batching import DEFAULT_BATCH_CELLS, ExtractionLog, TooLong
 from attentionology.extractors.encoder import Encoder, model_inputs
 from attentionology.extractors.errors import ModelError
-from attentionology.extractors.extraction import DEFAULT_BATCH_CELLS, ExtractionLog, TooLong, plan
+from attentionology.extractors.extraction import extract_many
 from attentionology.extractors.masking import check_masking, mask_pieces
 from attentionology.extractors.pieces import Pieces
+from attentionology.extractors.shared_pass import SharedBatch
 
 GradientLoss = Literal["mlm", "hidden"]
 
@@ -82,20 +84,50 @@ def extract_gradients(
         ModelError: no mask token, an output that does not depend on the attention weights the model gives, or a loss or
             gradient that is NaN or infinite.
     """
-    if loss not in get_args(GradientLoss):
-        raise ValueError(f"loss must be 'mlm' or 'hidden', not {loss!r}")
-    if loss == "mlm" and masked_lm is None:
-        raise ValueError("the masked-LM loss needs a model with a masked-LM head")
-    if not 0 < mask_rate <= 1:
-        raise ValueError(f"mask_rate must be above 0 and at most 1, not {mask_rate}")
+    maker = GradientMaker(loss, masked_lm, mask_rate, seed)
     check_masking(encoder, mask_rate)
-    model = masked_lm.to(encoder.device).eval() if loss == "mlm" else encoder.model
+    options: dict[str, Any] = {"batch_cells": batch_cells, "too_long": too_long, "max_length": max_length, "log": log}
+    return (batch for (batch,) in extract_many(encoder, sentences, [maker], **options))
 
-    def batches() -> Iterator[GradientBatch]:
-        for batch in plan(encoder, sentences, batch_cells, max_length, too_long, log or ExtractionLog()):
-            yield _gradient_batch(encoder, model, batch, loss, mask_rate, seed)
 
-    return batches()
+@dataclass(frozen=True)
+class GradientMaker:
+    """Makes a `GradientBatch`; the fields are the arguments of `extract_gradients`.
+
+    It reads the model itself, because the pass of the other makers keeps no graph.
+
+    Raises:
+        ValueError: a bad option, or no head for ``"mlm"``.
+    """
+
+    loss: GradientLoss
+    masked_lm: Any = None
+    mask_rate: float = MASK_RATE
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.loss not in get_args(GradientLoss):
+            raise ValueError(f"loss must be 'mlm' or 'hidden', not {self.loss!r}")
+        if self.loss == "mlm" and self.masked_lm is None:
+            raise ValueError("the masked-LM loss needs a model with a masked-LM head")
+        if not 0 < self.mask_rate <= 1:
+            raise ValueError(f"mask_rate must be above 0 and at most 1, not {self.mask_rate}")
+
+    @property
+    def reads_weights(self) -> bool:
+        """It does not: the gradient is that of the attention weights."""
+        return False
+
+    def of(self, batch: SharedBatch) -> GradientBatch:
+        """The gradients of a batch.
+
+        Raises:
+            ModelError: the output does not depend on the attention weights that the model gives, or a loss or gradient
+                is NaN or infinite.
+        """
+        encoder, pairs = batch.encoder, list(zip(batch.sentences, batch.pieces, strict=True))
+        model = self.masked_lm.to(encoder.device).eval() if self.loss == "mlm" else encoder.model
+        return _gradient_batch(encoder, model, pairs, self.loss, self.mask_rate, self.seed)
 
 
 def _gradient_batch(

@@ -1,8 +1,8 @@
-"""One padded batch of pieces → its maps: kind, merging of pieces, normalisation, and the checks they must pass."""
+"""One padded batch of pieces → its maps: kind, merging of pieces, normalization, and the checks they must pass."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -10,22 +10,22 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from attentionology.corpora_loaders import Sentence
+from attentionology.extractors.attention_checks import check_attention, check_row_sums, mass_on_padding
 from attentionology.extractors.encoder import Encoder
-from attentionology.extractors.errors import ModelError
 from attentionology.extractors.forward import Forward
 from attentionology.extractors.kinds import MapKind
 from attentionology.extractors.kinds.rollout import roll_out
 from attentionology.extractors.kinds.rows import row_normalised
-from attentionology.extractors.layers import FFBias
-from attentionology.extractors.map_batch import Level
+from attentionology.extractors.layers import FFBias, Layer
+from attentionology.extractors.map_batch import Level, MapBatch
 from attentionology.extractors.merging import WordMerger
 from attentionology.extractors.pieces import Pieces
+from attentionology.extractors.shared_pass import SharedBatch
 
 Merge = Literal["norm", "vector"]
 Normalize = Literal["none", "row"]
-
-ROW_SUM_TOLERANCE = 1e-4
-"""How far from 1 the sum of a row of attention may be."""
+Maps = Float[Tensor, "batch layers heads n n"]
 
 
 @dataclass(frozen=True)
@@ -52,82 +52,160 @@ class MapMaker:
                 f"map kind {self.kind.name!r} is not made of vectors that could be merged; use merge='norm'"
             )
 
-    @torch.inference_mode()
-    def __call__(
-        self, encoder: Encoder, pieces: Sequence[Pieces]
-    ) -> tuple[Float[Tensor, "batch layers heads n n"], list[int]]:
+    @property
+    def reads_weights(self) -> bool:
+        """Whether the kind needs hidden states and the layers' weights."""
+        return self.kind.reads_weights
+
+    @property
+    def attention_is_map(self) -> bool:
+        """Whether the rows of the map are those of the attention weights, so that one check serves both."""
+        return self.kind.rows_sum_to_one and not self.kind.reads_weights
+
+    def __call__(self, encoder: Encoder, pieces: Sequence[Pieces]) -> tuple[Maps, list[int]]:
         """Maps of one padded batch with zeros outside the sentences, and the number of positions of each.
 
         Raises:
             ModelError: attention that is no distribution over the sentence, a map that breaks its kind's promise.
         """
-        forward = encoder.forward(pieces, hidden_states=self.kind.reads_weights)
-        n = forward.mask.shape[1]
-        words = WordMerger(pieces, n, dtype=encoder.dtype, device=forward.mask.device) if self.level == "word" else None
-        lengths = [len(p.special) for p in pieces] if words else [len(p) for p in pieces]
-        groups = words if self.merge == "vector" else None
-        attention_is_map = self.kind.rows_sum_to_one and not self.kind.reads_weights
-        if not attention_is_map:
-            check_attention(forward, encoder)
-        # From here on the attention of a layer is dropped when its map has been made: of one long sentence, each copy
-        # of the maps that is alive at a time can take gigabytes.
-        layers: Iterable[Tensor] = map(self.kind.layer_map, forward.layers(groups, self.ff_bias, release=True))
-        if self.kind.rollout:
-            layers = roll_out(layers, forward.mask, residual=self.kind.residual)
-        k = words.k if words else n
-        by_layer = torch.empty(0)
-        for number, layer in enumerate(layers):
-            if number == 0:
-                by_layer = layer.new_empty(len(forward.attentions), len(pieces), layer.shape[1], k, k)
-            if words and not groups:
-                words(layer, out=by_layer[number])
-            else:
-                by_layer[number] = layer
+        forward = encoder.forward(pieces, hidden_states=self.reads_weights)
+        return make_maps([self], forward, encoder, pieces)[0]
+
+    def of(self, batch: SharedBatch) -> MapBatch:
+        """The maps of a batch, with everything that an analysis needs to read them.
+
+        Raises:
+            ModelError: as calling the maker.
+        """
+        return map_batches([self], batch)[0]
+
+
+def map_batches(makers: Sequence[MapMaker], batch: SharedBatch) -> list[MapBatch]:
+    """What several makers make of one forward pass. The attention of the pass is given up on the way.
+
+    Raises:
+        ModelError: as calling a maker.
+    """
+    made = make_maps(makers, batch.forward, batch.encoder, batch.pieces)
+    return [
+        _map_batch(maker, maps, lengths, batch.encoder, batch.sentences, batch.pieces)
+        for maker, (maps, lengths) in zip(makers, made, strict=True)
+    ]
+
+
+@torch.inference_mode()
+def make_maps(
+    makers: Sequence[MapMaker], forward: Forward, encoder: Encoder, pieces: Sequence[Pieces]
+) -> list[tuple[Maps, list[int]]]:
+    """The maps of several makers, each with the number of positions of every sentence.
+
+    Makers that read the layers in the same way share their recomputation: the layers are gone through once, and each
+    is dropped before the next, because of one long sentence every copy of the maps that is alive at a time can take
+    gigabytes.
+    """
+    if not all(maker.attention_is_map for maker in makers):
+        check_attention(forward, encoder)
+    words: WordMerger | None = None
+    if any(maker.level == "word" for maker in makers):
+        words = WordMerger(pieces, forward.mask.shape[1], dtype=encoder.dtype, device=forward.mask.device)
+    stacks = [_Stack(maker, forward, words if maker.level == "word" else None, pieces) for maker in makers]
+    readings: dict[tuple[bool, FFBias], list[_Stack]] = {}
+    for maker, stack in zip(makers, stacks, strict=True):
+        # The bias matters only to kinds that read the feed-forward block, which are among those that read weights.
+        bias: FFBias = maker.ff_bias if maker.reads_weights else "input"
+        readings.setdefault((maker.merge == "vector" and maker.level == "word", bias), []).append(stack)
+    for number, ((by_vector, ff_bias), members) in enumerate(readings.items(), start=1):
+        layers = forward.layers(words if by_vector else None, ff_bias, release=number == len(readings))
+        for index, layer in enumerate(layers):
+            for stack in members:
+                stack.put(index, layer)
             del layer  # or it would live on while the next is made
-        inside = torch.arange(by_layer.shape[-1]) < torch.tensor(lengths)[:, None]
-        if (not words or groups) and not inside.all():
+    return [stack.finished(encoder, pieces) for stack in stacks]
+
+
+class _Stack:
+    """The maps of one maker, filled layer by layer."""
+
+    def __init__(self, maker: MapMaker, forward: Forward, words: WordMerger | None, pieces: Sequence[Pieces]) -> None:
+        self.maker, self.words = maker, words
+        self.groups = words if maker.merge == "vector" else None
+        self.lengths = [len(p.special) for p in pieces] if words else [len(p) for p in pieces]
+        self.by_layer = torch.empty(0)
+        self._n_layers, self._n = len(forward.attentions), forward.mask.shape[1]
+        self._layer: list[Layer] = []
+        maps: Iterator[Tensor] = map(maker.kind.layer_map, self._given())
+        self._maps = roll_out(maps, forward.mask, residual=maker.kind.residual) if maker.kind.rollout else maps
+
+    def _given(self) -> Iterator[Layer]:
+        while True:
+            yield self._layer.pop()
+
+    def put(self, index: int, layer: Layer) -> None:
+        """Add the map of a layer."""
+        self._layer.append(layer)
+        layer_map = next(self._maps)
+        if index == 0:
+            k = self.words.k if self.words else self._n
+            self.by_layer = layer_map.new_empty(self._n_layers, layer_map.shape[0], layer_map.shape[1], k, k)
+        if self.words and not self.groups:
+            self.words(layer_map, out=self.by_layer[index])
+        else:
+            self.by_layer[index] = layer_map
+
+    def finished(self, encoder: Encoder, pieces: Sequence[Pieces]) -> tuple[Maps, list[int]]:
+        """The maps with zeros outside the sentences, checked and normalized."""
+        maker, by_layer = self.maker, self.by_layer
+        inside = torch.arange(by_layer.shape[-1]) < torch.tensor(self.lengths)[:, None]
+        if (not self.words or self.groups) and not inside.all():
             outside = ~(inside[:, None, :, None] & inside[:, None, None, :])
             by_layer.masked_fill_(outside.to(by_layer.device), 0)
         maps = by_layer.transpose(0, 1)
-        if self.kind.rows_sum_to_one:
+        if maker.kind.rows_sum_to_one:
             off_by_row = (maps.sum(-1) - 1).abs().amax((1, 2)).cpu()
-            what = "attention" if attention_is_map else "the map"
-            _check(off_by_row[inside].max(), what, encoder, lambda: mass_on_padding(encoder.forward(pieces)))
-        if self.normalize == "row":
-            for layer in by_layer:
-                layer.copy_(row_normalised(layer, inside.to(layer.device)))
-        return maps, lengths
+            what = "attention" if maker.attention_is_map else "the map"
+            check_row_sums(off_by_row[inside].max(), what, encoder, lambda: mass_on_padding(encoder.forward(pieces)))
+        if maker.normalize == "row":
+            for layer_map in by_layer:
+                layer_map.copy_(row_normalised(layer_map, inside.to(layer_map.device)))
+        return maps, self.lengths
 
 
-def check_attention(forward: Forward, encoder: Encoder) -> None:
-    """What every piece pays to the pieces of its sentence must sum to 1, in every layer and head.
+def _map_batch(
+    maker: MapMaker,
+    maps: Maps,
+    lengths: Sequence[int],
+    encoder: Encoder,
+    sentences: tuple[Sentence, ...],
+    pieces: Sequence[Pieces],
+) -> MapBatch:
+    def recompute(indices: Sequence[int]) -> list[Float[Tensor, "layers heads n n"]]:
+        # One by one: nothing is padded, and some architectures turn padding into NaN in float64.
+        twin = encoder.double
+        return [maker(twin, [pieces[i]])[0][0].cpu() for i in indices]
 
-    Raises:
-        ModelError: it does not.
-    """
-    inside = forward.mask.to(forward.attentions[0].dtype)[:, None, :, None]
-    off = [(torch.matmul(alpha, inside).squeeze(-1) - 1).abs().amax(1) for alpha in forward.attentions]
-    off_by_row = torch.stack(off).amax(0)
-    _check(off_by_row[forward.mask].max(), "attention", encoder, lambda: mass_on_padding(forward))
-
-
-def mass_on_padding(forward: Forward) -> float:
-    """The most attention that a piece pays to padding, in any layer and head."""
-    onto_padding = forward.mask[:, None, :, None] & ~forward.mask[:, None, None, :]
-    return max(float((alpha * onto_padding).sum(-1).max()) for alpha in forward.attentions)
-
-
-def _check(off: Float[Tensor, ""], what: str, encoder: Encoder, mass: Callable[[], float]) -> None:
-    """Every row inside a sentence is a distribution over that sentence, or nothing computed from it counts.
-
-    ``mass`` gives the most attention on padding, asked for only where something is wrong.
-    """
-    if float(off) <= ROW_SUM_TOLERANCE:
-        return
-    on_padding = mass()
-    why = (
-        f"up to {on_padding:.2g} of a row's attention falls on padding, so the attention mask is not respected"
-        if on_padding > ROW_SUM_TOLERANCE
-        else f"rows of {what} sum to 1 only within {float(off):.2g}"
+    special_mask = torch.zeros(maps.shape[0], maps.shape[-1], dtype=torch.bool)
+    labels, forms = [], []
+    for row, (sentence, p) in enumerate(zip(sentences, pieces, strict=True)):
+        if maker.level == "word":
+            is_special = torch.tensor(p.special)
+            words = iter(sentence.words)
+            specials = (token for token, position in zip(p.tokens, p.positions, strict=True) if p.special[position])
+            labels.append(tuple(next(specials) if special else next(words) for special in p.special))
+            forms.append(labels[-1])
+        else:
+            is_special = torch.tensor([p.special[position] for position in p.positions])
+            labels.append(tuple(p.tokens))
+            forms.append(tuple(encoder.forms[piece] for piece in p.ids))
+        special_mask[row, : len(is_special)] = is_special
+    return MapBatch(
+        maps=maps,
+        lengths=torch.tensor(lengths),
+        special=special_mask,
+        sentences=sentences,
+        labels=tuple(labels),
+        forms=tuple(forms),
+        kind=maker.kind.name,
+        level=maker.level,
+        noise=maker.kind.noise,
+        recompute=recompute,
     )
-    raise ModelError(f"{encoder.name or encoder.family}: {why}; maps of this model cannot be trusted")

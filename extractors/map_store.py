@@ -22,9 +22,10 @@ import torch
 from torch import Tensor
 
 from attentionology.corpora_loaders import Sentence
+from attentionology.extractors.batching import DEFAULT_BATCH_CELLS, WINDOW, ExtractionLog, Skipped
 from attentionology.extractors.encoder import Encoder
 from attentionology.extractors.errors import ExtractionError
-from attentionology.extractors.extraction import DEFAULT_BATCH_CELLS, WINDOW, ExtractionLog, Skipped, extract
+from attentionology.extractors.extraction import extract
 from attentionology.extractors.layers import FFBias
 from attentionology.extractors.making import Merge, Normalize
 from attentionology.extractors.pieces import Segment

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from attentionology.corpora_loaders import Sentence
+from attentionology.extractors.attention_checks import check_attention
+from attentionology.extractors.batching import DEFAULT_BATCH_CELLS, ExtractionLog, TooLong
 from attentionology.extractors.encoder import Encoder
-from attentionology.extractors.extraction import DEFAULT_BATCH_CELLS, ExtractionLog, TooLong, plan
+from attentionology.extractors.extraction import extract_many
 from attentionology.extractors.kinds.attention_block import attnres, attnresln, value_norms
 from attentionology.extractors.kinds.feed_forward import FF_KINDS, feed_forward_norms
 from attentionology.extractors.kinds.mixing import MIXING_VARIANTS, mixing_ratios
 from attentionology.extractors.layers import FFBias
-from attentionology.extractors.making import check_attention
-from attentionology.extractors.masking import check_masking, mask_pieces
-from attentionology.extractors.pieces import Pieces
+from attentionology.extractors.shared_pass import SharedBatch
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,32 +106,42 @@ def extract_norms(
         ValueError: a rate outside 0 … 1.
         ModelError: nothing to mask with; or as for `attentionology.extractors.extract`.
     """
-    check_masking(encoder, mask_rate)
-    for batch in plan(encoder, sentences, batch_cells, max_length, too_long, log or ExtractionLog()):
-        pieces = [mask_pieces(encoder, p, mask_rate, f"{seed} {s.id}")[0] if mask_rate else p for s, p in batch]
-        yield _norm_batch(encoder, pieces, tuple(sentence for sentence, _ in batch), ff_bias)
+    masking: dict[str, Any] = {"mask_rate": mask_rate, "seed": seed}
+    options: dict[str, Any] = {"batch_cells": batch_cells, "too_long": too_long, "max_length": max_length, "log": log}
+    for (batch,) in extract_many(encoder, sentences, [NormMaker(ff_bias)], **masking, **options):
+        yield batch
 
 
-@torch.inference_mode()
-def _norm_batch(
-    encoder: Encoder, pieces: Sequence[Pieces], sentences: tuple[Sentence, ...], ff_bias: FFBias
-) -> NormBatch:
-    forward = encoder.forward(pieces, hidden_states=True)
-    check_attention(forward, encoder)
-    norms, ratios = [], []
-    for layer in forward.layers(ff_bias=ff_bias):
-        norms.append(value_norms(layer))
-        found = mixing_ratios(layer)
-        ratios.append(torch.stack([found[variant] for variant in MIXING_VARIANTS], dim=1))
-    return NormBatch(
-        alpha=torch.stack(forward.attentions, dim=1),
-        value_norms=torch.stack(norms, dim=1),
-        ratios=torch.stack(ratios, dim=2),
-        lengths=torch.tensor([len(p) for p in pieces]),
-        ids=encoder.pad(pieces)[0].cpu(),
-        classes=encoder.classes(pieces),
-        sentences=sentences,
-    )
+@dataclass(frozen=True)
+class NormMaker:
+    """Makes a `NormBatch` of a forward pass; the field is the argument of `extract_norms`."""
+
+    ff_bias: FFBias = "input"
+
+    @property
+    def reads_weights(self) -> bool:
+        """It does: values and mixing ratios are recomputed from the weights."""
+        return True
+
+    @torch.inference_mode()
+    def of(self, batch: SharedBatch) -> NormBatch:
+        """Value norms and mixing ratios of a batch."""
+        forward, encoder, pieces = batch.forward, batch.encoder, batch.pieces
+        check_attention(forward, encoder)
+        norms, ratios = [], []
+        for layer in forward.layers(ff_bias=self.ff_bias):
+            norms.append(value_norms(layer))
+            by_variant = mixing_ratios(layer)
+            ratios.append(torch.stack([by_variant[variant] for variant in MIXING_VARIANTS], dim=1))
+        return NormBatch(
+            alpha=torch.stack(forward.attentions, dim=1),
+            value_norms=torch.stack(norms, dim=1),
+            ratios=torch.stack(ratios, dim=2),
+            lengths=torch.tensor([len(p) for p in pieces]),
+            ids=encoder.pad(pieces)[0].cpu(),
+            classes=encoder.classes(pieces),
+            sentences=batch.sentences,
+        )
 
 
 def extract_stages(
@@ -147,29 +158,40 @@ def extract_stages(
 
     Arguments and errors as for `attentionology.extractors.extract`.
     """
-    for batch in plan(encoder, sentences, batch_cells, max_length, too_long, log or ExtractionLog()):
-        yield _stage_batch(encoder, [p for _, p in batch], tuple(sentence for sentence, _ in batch), ff_bias)
+    options: dict[str, Any] = {"batch_cells": batch_cells, "too_long": too_long, "max_length": max_length, "log": log}
+    for (batch,) in extract_many(encoder, sentences, [StageMaker(ff_bias)], **options):
+        yield batch
 
 
-@torch.inference_mode()
-def _stage_batch(
-    encoder: Encoder, pieces: Sequence[Pieces], sentences: tuple[Sentence, ...], ff_bias: FFBias
-) -> StageBatch:
-    forward = encoder.forward(pieces, hidden_states=True)
-    check_attention(forward, encoder)
-    by_layer, pre_norm = [], False
-    for layer in forward.layers(ff_bias=ff_bias):
-        pre_norm = layer.weights.pre_norm
-        through = feed_forward_norms(layer)
-        before = [attnres(layer), attnresln(layer)] if pre_norm else [attnresln(layer)]
-        after = FF_KINDS[:2] if pre_norm else FF_KINDS
-        by_layer.append(torch.cat([*before, *(through[kind] for kind in after)], dim=1))
-    inside = forward.mask[:, None, None, :, None] & forward.mask[:, None, None, None, :]
-    return StageBatch(
-        maps=torch.stack(by_layer, dim=1).masked_fill(~inside, 0),
-        components=("LN", "FF", "RES") if pre_norm else ("FF", "RES", "LN"),
-        lengths=torch.tensor([len(p) for p in pieces]),
-        classes=encoder.classes(pieces),
-        labels=tuple(tuple(p.tokens) for p in pieces),
-        sentences=sentences,
-    )
+@dataclass(frozen=True)
+class StageMaker:
+    """Makes a `StageBatch` of a forward pass; the field is the argument of `extract_stages`."""
+
+    ff_bias: FFBias = "input"
+
+    @property
+    def reads_weights(self) -> bool:
+        """It does: the feed-forward block is followed from the weights."""
+        return True
+
+    @torch.inference_mode()
+    def of(self, batch: SharedBatch) -> StageBatch:
+        """Maps around the feed-forward block of a batch."""
+        forward, encoder, pieces = batch.forward, batch.encoder, batch.pieces
+        check_attention(forward, encoder)
+        by_layer, pre_norm = [], False
+        for layer in forward.layers(ff_bias=self.ff_bias):
+            pre_norm = layer.weights.pre_norm
+            through = feed_forward_norms(layer)
+            before = [attnres(layer), attnresln(layer)] if pre_norm else [attnresln(layer)]
+            after = FF_KINDS[:2] if pre_norm else FF_KINDS
+            by_layer.append(torch.cat([*before, *(through[kind] for kind in after)], dim=1))
+        inside = forward.mask[:, None, None, :, None] & forward.mask[:, None, None, None, :]
+        return StageBatch(
+            maps=torch.stack(by_layer, dim=1).masked_fill(~inside, 0),
+            components=("LN", "FF", "RES") if pre_norm else ("FF", "RES", "LN"),
+            lengths=torch.tensor([len(p) for p in pieces]),
+            classes=encoder.classes(pieces),
+            labels=tuple(tuple(p.tokens) for p in pieces),
+            sentences=batch.sentences,
+        )

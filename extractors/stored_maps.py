@@ -16,8 +16,8 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from attentionology.corpora_loaders import Sentence
+from attentionology.extractors.batching import ExtractionLog
 from attentionology.extractors.errors import ExtractionError
-from attentionology.extractors.extraction import ExtractionLog
 from attentionology.extractors.kinds import get_kind
 from attentionology.extractors.map_batch import MapBatch
 from attentionology.storage.durable import StorageError

@@ -12,10 +12,10 @@ from torch import Tensor
 
 from attentionology.corpora_loaders import Sentence
 from attentionology.extractors.attention_model import Words
+from attentionology.extractors.batching import obstacle
 from attentionology.extractors.conditions import fitting
 from attentionology.extractors.encoder import Encoder
 from attentionology.extractors.errors import ExtractionError
-from attentionology.extractors.extraction import obstacle
 from attentionology.extractors.pieces import Pieces, Unalignable
 
 TextLevel = Literal["word", "piece"]

@@ -28,9 +28,9 @@ from attentionology.extractors.attention_patch import (
     implementation,
     resumed,
 )
+from attentionology.extractors.batching import DEFAULT_BATCH_CELLS
 from attentionology.extractors.encoder import Encoder
 from attentionology.extractors.errors import ModelError
-from attentionology.extractors.extraction import DEFAULT_BATCH_CELLS
 from attentionology.extractors.kinds import get_kind
 from attentionology.extractors.layers.architectures import ARCHITECTURES
 from attentionology.extractors.layers.verification import LayerRecorder
