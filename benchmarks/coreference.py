@@ -26,8 +26,8 @@ from attentionology.analyses.coreference.accuracy import CoreferenceAccuracy
 from attentionology.analyses.coreference.choices import choices
 from attentionology.corpora_loaders.coreference import Documents, load_documents
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
+from attentionology.engine.builtin import load_encoder
 from attentionology.extractors import Encoder, ExtractionLog, Windows, extract, make_windows
-from attentionology.scripts.builtin import load_encoder
 from benchmarks.dependency import DATA, forward_only
 from benchmarks.measuring import peak_memory, ratio, take_turns
 

@@ -32,10 +32,10 @@ from attentionology.analyses.explanation.rationales import rationales
 from attentionology.analyses.explanation.single_token import single_token
 from attentionology.corpora_loaders import load_labelled, load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
+from attentionology.engine.builtin import DEMO, model_location
 from attentionology.extractors import AttentionModel, TransformerAttention, Words, load_classifier, probabilities
 from attentionology.extractors.loading import load_tokenizer
 from attentionology.probes.classifiers import AttentionClassifier, Vocabulary
-from attentionology.scripts.builtin import DEMO, model_location
 from benchmarks.dependency import DATA
 from benchmarks.measuring import peak_memory, ratio, take_turns
 

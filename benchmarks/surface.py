@@ -28,8 +28,8 @@ from attentionology.analyses.surface.gradients import GradientImportance
 from attentionology.analyses.surface.statistics import SurfaceStatistics
 from attentionology.corpora_loaders import PlainText, Sentence, load_text, load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
+from attentionology.engine.builtin import load_encoder
 from attentionology.extractors import Encoder, ExtractionLog, extract, extract_gradients, make_segments
-from attentionology.scripts.builtin import load_encoder
 from benchmarks.dependency import DATA, corpus, forward_only
 from benchmarks.measuring import peak_memory, ratio, take_turns
 

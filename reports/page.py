@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from matplotlib.figure import Figure
@@ -15,6 +16,7 @@ from attentionology.reports.drawing import save
 from attentionology.reports.format import ARROWS, best_direction, best_head, best_offset, interval, number, percent
 from attentionology.reports.json_text import to_json
 from attentionology.reports.run_files import RUN_RECORD, files_of_run
+from attentionology.reports.tables import write_csv
 
 
 @dataclass(frozen=True)
@@ -23,22 +25,30 @@ class Section:
 
     Attributes:
         title: its heading.
-        template: file in ``reports/templates``; gets ``run`` and what is in ``context``.
+        template: path of a Jinja template. It gets ``run``, what is in ``context``, ``suffix``, and ``svgs``: the
+            figures by name.
         context: values for the template.
         summary: tables for ``summary.json``, by name.
+        tables: written to ``tables/NAME.csv``.
+        figures: written to ``figures/NAME.svg`` and ``.png``.
+        suffix: appended to the names of figures and of elements of the page, where a page has several sections of one
+            analysis.
     """
 
     title: str
-    template: str
-    context: dict[str, Any] = field(default_factory=dict)
-    summary: dict[str, Any] = field(default_factory=dict)
+    template: str | Path
+    context: Mapping[str, Any] = field(default_factory=dict)
+    summary: Mapping[str, Any] = field(default_factory=dict)
+    tables: Mapping[str, pd.DataFrame] = field(default_factory=dict)
+    figures: Mapping[str, Figure] = field(default_factory=dict)
+    suffix: str = ""
 
 
 def write_report(folder: Path, *, run: dict[str, Any], sections: list[Section]) -> None:
-    """Write ``report.html``, ``summary.json`` and ``run.json``.
+    """Write the tables and figures of all sections, ``report.html``, ``summary.json`` and ``run.json``.
 
     Args:
-        folder: where the tables and figures of the sections are.
+        folder: an existing folder.
         run: the run record.
         sections: in the order of the page, at least one.
     """
@@ -58,17 +68,15 @@ def write_report(folder: Path, *, run: dict[str, Any], sections: list[Section]) 
         "direction": lambda row: ARROWS[row["direction"]],
         "best_offset": best_offset,
     }
-    rendered = [
-        {
-            "title": section.title,
-            # Escaped where it was rendered.
-            "html": Markup(environment.get_template(section.template).render(run=run, **section.context)),  # noqa: S704
-        }
-        for section in sections
-    ]
+    rendered = []
+    for section in sections:
+        svgs = write_section(folder, section)
+        template = environment.from_string(Path(section.template).read_text(encoding="utf-8"))
+        html = template.render(run=run, suffix=section.suffix, **{"svgs": svgs, **section.context})
+        rendered.append({"title": section.title, "html": Markup(html)})  # noqa: S704  # escaped where it was rendered
     page = environment.get_template("report.html.j2").render(run=run, sections=rendered, record=to_json(run))
     (folder / "report.html").write_text(page, encoding="utf-8")
-    summary = {"run": run}
+    summary: dict[str, Any] = {"run": run}
     for section in sections:
         summary |= section.summary
     (folder / "summary.json").write_text(to_json(summary), encoding="utf-8")
@@ -76,12 +84,19 @@ def write_report(folder: Path, *, run: dict[str, Any], sections: list[Section]) 
     (folder / RUN_RECORD).write_text(to_json(record), encoding="utf-8")
 
 
-def save_figures(folder: Path, drawn: Mapping[str, Figure]) -> dict[str, str]:
+def write_section(folder: Path, section: Section) -> dict[str, str]:
+    """Write the tables and figures of a section; returns the SVG of the figures by name, to put into the page."""
+    for name, table in section.tables.items():
+        write_csv(table, folder / "tables" / f"{name}.csv")
+    return save_figures(folder, section.figures, section.suffix)
+
+
+def save_figures(folder: Path, drawn: Mapping[str, Figure], suffix: str = "") -> dict[str, str]:
     """Write figures to ``folder/figures``; returns their SVG by name, to put into the page."""
     figures = folder / "figures"
     for name, figure in drawn.items():
-        save(figure, figures, name)
-    return {name: _svg_text(figures / f"{name}.svg") for name in drawn}
+        save(figure, figures, name + suffix)
+    return {name: _svg_text(figures / f"{name}{suffix}.svg") for name in drawn}
 
 
 def _svg_text(path: Path) -> str:

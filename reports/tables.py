@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -22,17 +21,3 @@ def write_csv(table: pd.DataFrame, path: Path) -> None:
     # The csv module leaves a carriage return unquoted where it does not end lines.
     quoting: Literal[0, 2] = csv.QUOTE_NONNUMERIC if returns else csv.QUOTE_MINIMAL
     table.to_csv(path, index=False, lineterminator="\n", quoting=quoting)
-
-
-def write_controls(controls: Sequence[pd.DataFrame], key: Sequence[str], path: Path) -> None:
-    """Write the best heads of randomly initialised copies, numbered from 1; nothing if there are none.
-
-    Args:
-        controls: the best-heads table of each copy.
-        key: the columns that tell its rows apart.
-        path: the file.
-    """
-    if controls:
-        numbered = [control.assign(copy=k) for k, control in enumerate(controls, start=1)]
-        columns = ["copy", *key, "direction", "layer", "head", "correct", "total", "accuracy"]
-        write_csv(pd.concat(numbered)[columns], path)

@@ -7,18 +7,18 @@ import sys
 import threading
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
-from typing import Annotated
+from typing import Annotated, Any
 
 import tyro
 
 from attentionology.corpora_loaders import AttentionologyError
 from attentionology.corpora_loaders.errors import out_of_memory
+from attentionology.engine.memory import shortage
 from attentionology.scripts.allocator import return_large_blocks
-from attentionology.scripts.analyze import Analyze
+from attentionology.scripts.analyze import Analyze, analyze_command
 from attentionology.scripts.doctor import Doctor
 from attentionology.scripts.errors import UsageError
 from attentionology.scripts.explain import Explain
-from attentionology.scripts.memory import shortage
 from attentionology.scripts.options import NUMBERS
 from attentionology.scripts.probe import Probe
 from attentionology.scripts.terminal import complain, delivered, guarded, say, visible
@@ -50,12 +50,15 @@ Exit status: 0 done; 1 the input or the model cannot be used (the message says w
 130 interrupted; 141 the reader of the output went away. Nothing half-finished is left behind in any of these, but for \
 the cache of probe and explain."""
 
-Command = (
-    Annotated[Analyze, tyro.conf.subcommand("analyze")]
-    | Annotated[Probe, tyro.conf.subcommand("probe")]
-    | Annotated[Explain, tyro.conf.subcommand("explain")]
-    | Annotated[Doctor, tyro.conf.subcommand("doctor")]
-)
+
+def _commands() -> Any:
+    """All commands; tyro reads their options and help from them."""
+    return (
+        Annotated[analyze_command(), tyro.conf.subcommand("analyze")]
+        | Annotated[Probe, tyro.conf.subcommand("probe")]
+        | Annotated[Explain, tyro.conf.subcommand("explain")]
+        | Annotated[Doctor, tyro.conf.subcommand("doctor")]
+    )
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -110,8 +113,8 @@ def _parsed(arguments: list[str]) -> Analyze | Probe | Explain | Doctor:
 
     def parse(words: list[str], *, aloud: bool) -> Analyze | Probe | Explain | Doctor:
         with delivered():
-            return tyro.cli(
-                Command,
+            command: Analyze | Probe | Explain | Doctor = tyro.cli(
+                _commands(),
                 prog="attentionology",
                 description=DESCRIPTION,
                 args=words,
@@ -119,6 +122,7 @@ def _parsed(arguments: list[str]) -> Analyze | Probe | Explain | Doctor:
                 registry=NUMBERS,
                 console_outputs=aloud,
             )
+            return command
 
     shown = [visible(word) for word in arguments]
     if shown == arguments:

@@ -1,7 +1,5 @@
-"""What a command says when it is asked for something it does not have."""
+"""Errors of the command line."""
 
-from __future__ import annotations
+from attentionology.analyses.contract import OptionError as UsageError
 
-
-class UsageError(ValueError):
-    """An option with a value that cannot be; the command exits with 2."""
+__all__ = ["UsageError"]

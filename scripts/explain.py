@@ -10,11 +10,11 @@ from typing import Annotated, Literal
 from tyro.conf import arg
 
 from attentionology.corpora_loaders.lines import WHOLE_NUMBER
+from attentionology.engine.progress import Stages
 from attentionology.scripts.closing import print_results
 from attentionology.scripts.errors import UsageError
 from attentionology.scripts.explain_checks import TESTS, check
 from attentionology.scripts.options import OptionalNumber, OptionalReal, cache_folder, default_folder, paths_read
-from attentionology.scripts.progress import Stages
 
 Encoder = Literal["lstm", "cnn", "average", "none"]
 Regularizer = Literal["none", "concat", "residual", "tying", "mlm", "conicity"]

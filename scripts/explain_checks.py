@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from attentionology.corpora_loaders import CorpusError
 from attentionology.corpora_loaders.lines import WHOLE_NUMBER
-from attentionology.scripts.builtin import check_revision
+from attentionology.engine.builtin import check_revision
 from attentionology.scripts.errors import UsageError
 from attentionology.scripts.options import check_seed
 

@@ -14,6 +14,8 @@ import torch
 from safetensors import SafetensorError
 
 from attentionology.corpora_loaders import CorpusError, load_vectors
+from attentionology.engine.builtin import DEMO, DEMO_NAME, check_demo, model_location
+from attentionology.engine.record import describe_files
 from attentionology.extractors import ModelError, TransformerAttention, load_classifier
 from attentionology.extractors.loading import LoadedFiles, find_model, load_tokenizer
 from attentionology.probes.classifiers import (
@@ -25,10 +27,8 @@ from attentionology.probes.classifiers import (
     Vocabulary,
     cosine_to_mean,
 )
-from attentionology.scripts.builtin import DEMO, DEMO_NAME, check_demo, model_location
 from attentionology.scripts.errors import UsageError
 from attentionology.scripts.labelled_data import Data, words_of
-from attentionology.scripts.record import describe_files
 from attentionology.storage.sealed import DamagedError
 
 if TYPE_CHECKING:

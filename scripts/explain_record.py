@@ -7,11 +7,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from attentionology.engine.record import command_line, describe_command, describe_corpus, flat_options
 from attentionology.extractors import TransformerAttention
 from attentionology.probes.classifiers import AttentionClassifier
 from attentionology.scripts.explain_models import describe_model, shape_of
 from attentionology.scripts.labelled_data import words_of
-from attentionology.scripts.record import describe_command, describe_corpus
 
 if TYPE_CHECKING:
     from attentionology.scripts.explaining import Explaining
@@ -26,17 +26,15 @@ def describe(run: Explaining, arguments: Sequence[str], out: Path) -> dict[str, 
     """The run record. ``corpus`` and ``sentences`` are those of the tested texts."""
     own, data = run.options, run.data
     files = {"data": list(own.data or ()), "dev": list(own.dev or ()), "test": list(own.test or ())}
+    resolved = {
+        **files,
+        "out": str(out),
+        "tests": run.chosen,
+        "vectors": own.vectors and str(own.vectors),
+        "cache": str(run.cache),
+    }
     return {
-        **describe_command(
-            own,
-            arguments,
-            run.stages,
-            **files,
-            out=str(out),
-            tests=run.chosen,
-            vectors=own.vectors and str(own.vectors),
-            cache=str(run.cache),
-        ),
+        **describe_command(command_line(arguments), {**flat_options(own), **resolved}, own.seed, run.stages),
         "model": describe_model(run.model),
         "corpus": {**describe_corpus(data.test), "counts": {**data.test.counts(), "sentences": data.read}},
         "sentences": {

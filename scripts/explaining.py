@@ -26,6 +26,7 @@ from attentionology.analyses.explanation.summary import Bootstrap, flip_table, s
 from attentionology.analyses.explanation.terminal import explain_table
 from attentionology.analyses.explanation.verdict import verdicts
 from attentionology.corpora_loaders import AttentionologyError
+from attentionology.engine.progress import Stages, progress_bar
 from attentionology.extractors import AttentionModel, TransformerAttention
 from attentionology.probes.classifiers import AttentionClassifier
 from attentionology.probes.training import one_thread
@@ -44,7 +45,6 @@ from attentionology.scripts.explain_models import (
 )
 from attentionology.scripts.explain_record import describe, facts, notes
 from attentionology.scripts.labelled_data import class_numbers, read_data, words_of
-from attentionology.scripts.progress import Stages, progress_bar
 from attentionology.scripts.trainings import Trainings
 
 if TYPE_CHECKING:

@@ -11,10 +11,11 @@ from typing import Annotated, Literal
 
 from tyro.conf import arg
 
+from attentionology.analyses.shared.options import copies_of
 from attentionology.corpora_loaders import CorpusError
-from attentionology.scripts.builtin import DEMO, SAMPLE, check_revision, corpus_path
+from attentionology.engine.builtin import DEMO, SAMPLE, check_revision, corpus_path
+from attentionology.engine.progress import Stages
 from attentionology.scripts.closing import print_results
-from attentionology.scripts.control import copies_of
 from attentionology.scripts.errors import UsageError
 from attentionology.scripts.options import (
     OptionalNumber,
@@ -24,7 +25,6 @@ from attentionology.scripts.options import (
     default_folder,
     paths_read,
 )
-from attentionology.scripts.progress import Stages
 
 CONTROLS = ("task", "random-init")
 _NAMES = ("attention", "attention+words", "words+distances")

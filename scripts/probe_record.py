@@ -8,15 +8,17 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attentionology.extractors import get_kind
-from attentionology.scripts.recipe_choice import FEWEST_STEPS, steps_per_epoch
-from attentionology.scripts.record import (
+from attentionology.engine.record import (
+    command_line,
     describe_command,
     describe_corpus,
     describe_model,
     describe_reading,
+    flat_options,
     warnings_of,
 )
+from attentionology.extractors import get_kind
+from attentionology.scripts.recipe_choice import FEWEST_STEPS, steps_per_epoch
 
 if TYPE_CHECKING:
     from attentionology.corpora_loaders import Sentence, WordVectors
@@ -38,18 +40,16 @@ def describe(probing: Probing, arguments: Sequence[str], out: Path) -> dict[str,
         for role, treebank in probing.treebanks.items()
     }
     reading = treebanks["test"]["sentences"]
+    resolved = {
+        **probing.options.treebanks(),
+        "out": str(out),
+        "probe": own.chosen(),
+        "recipe": probing.choice.name,
+        "vectors": own.vectors and str(own.vectors),
+        "cache": str(probing.cache),
+    }
     return {
-        **describe_command(
-            own,
-            arguments,
-            probing.stages,
-            **probing.options.treebanks(),
-            out=str(out),
-            probe=own.chosen(),
-            recipe=probing.choice.name,
-            vectors=own.vectors and str(own.vectors),
-            cache=str(probing.cache),
-        ),
+        **describe_command(command_line(arguments), {**flat_options(own), **resolved}, own.seed, probing.stages),
         "model": describe_model(probing.encoder),
         **treebanks.pop("test"),
         "treebanks": treebanks,

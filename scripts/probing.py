@@ -16,6 +16,8 @@ from attentionology.analyses.probing.section import ProbeResults, write_probe
 from attentionology.analyses.probing.terminal import probe_table
 from attentionology.analyses.shared.published import published_probes
 from attentionology.corpora_loaders import CorpusError, Treebank, WordVectors, load_treebank, load_vectors
+from attentionology.engine.builtin import load_encoder
+from attentionology.engine.progress import Stages, progress_bar
 from attentionology.extractors import DEFAULT_BATCH_CELLS, Encoder, MapMaker, StoredMaps, get_kind, store_maps
 from attentionology.probes import (
     ArcWeights,
@@ -37,10 +39,8 @@ from attentionology.probes import (
     scored,
 )
 from attentionology.reports.page import Section
-from attentionology.scripts.builtin import load_encoder
 from attentionology.scripts.errors import UsageError
 from attentionology.scripts.probe_record import describe, facts, notes
-from attentionology.scripts.progress import Stages, progress_bar
 from attentionology.scripts.recipe_choice import choose_recipe
 from attentionology.scripts.splits import RightWords, Split, controlled, make_splits, training_key
 from attentionology.storage.cache_log import CacheLog

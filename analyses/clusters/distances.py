@@ -15,10 +15,10 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torchmetrics import Metric
 
-from attentionology.analyses.surface.distributions import check_rows, check_shape
+from attentionology.analyses.surface.distributions import DISTANCE_SMOOTHING, check_rows, check_shape
 from attentionology.extractors import MapBatch
 
-SMOOTHING = 1e-3
+SMOOTHING = DISTANCE_SMOOTHING
 """What the published code mixes into each row: (1 − s) α + s / n."""
 
 _GROUP = 2**14  # cells per head that are compared at a time

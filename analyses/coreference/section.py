@@ -8,16 +8,17 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from attentionology.analyses.contract import Titles
 from attentionology.analyses.coreference.baselines import BASELINES, column_name
 from attentionology.analyses.coreference.choices import POLICIES, REASONS
 from attentionology.analyses.coreference.contrasts_section import contrasts_figure, shown_contrasts
 from attentionology.analyses.coreference.examples import Example
 from attentionology.analyses.coreference.figures import best_figure, distance_figure, heads_figure
 from attentionology.analyses.coreference.tables import CoreferenceTables
+from attentionology.analyses.shared.controls import control_table
 from attentionology.reports.format import rows_of
 from attentionology.reports.json_text import records
-from attentionology.reports.page import Section, save_figures
-from attentionology.reports.tables import write_controls, write_csv
+from attentionology.reports.page import Section
 
 CANDIDATES = {
     "preceding": "head words of the mentions before it",
@@ -59,29 +60,25 @@ class CoreferenceResults(NamedTuple):
     min_count: int = 50
 
 
-def write_coreference(folder: Path, results: CoreferenceResults, *, model: str = "", corpus: str = "") -> Section:
-    """Write tables and figures; returns the section of the report.
-
-    Args:
-        folder: an existing folder.
-        results: what was found.
-        model, corpus: names for the titles.
-    """
-    found, tables = results.tables, folder / "tables"
-    write_csv(found.cells, tables / "coreference.csv")
-    write_csv(_beside_paper(found.best, results.published), tables / "coreference_best.csv")
-    write_csv(found.baselines, tables / "coreference_baselines.csv")
-    write_csv(found.distances, tables / "coreference_distances.csv")
+def coreference_section(results: CoreferenceResults, titles: Titles | None = None) -> Section:
+    """The tables, the figures and the section of the page."""
+    titles = titles or Titles()
+    found, title = results.tables, titles.figure
     examples = [example_row(example, results.candidates) for example in results.examples]
-    write_csv(_examples_table(examples), tables / "coreference_examples.csv")
+    tables = {
+        "coreference": found.cells,
+        "coreference_best": _beside_paper(found.best, results.published),
+        "coreference_baselines": found.baselines,
+        "coreference_distances": found.distances,
+        "coreference_examples": _examples_table(examples),
+        **control_table(results.controls, ("candidates", "type"), "coreference_control"),
+    }
     if len(found.groups):
-        write_csv(found.groups, tables / "coreference_groups.csv")
+        tables["coreference_groups"] = found.groups
     if len(found.contrasts):
-        write_csv(found.contrasts, tables / "coreference_contrasts.csv")
-        write_csv(found.head_contrasts, tables / "coreference_head_contrasts.csv")
-        write_csv(found.largest_contrasts, tables / "coreference_largest_contrasts.csv")
-    write_controls(results.controls, ("candidates", "type"), tables / "coreference_control.csv")
-    title = f"{model} on {corpus}" if model else ""
+        tables["coreference_contrasts"] = found.contrasts
+        tables["coreference_head_contrasts"] = found.head_contrasts
+        tables["coreference_largest_contrasts"] = found.largest_contrasts
     own = best_of(found.best, results.candidates)
     scored = int(own["total"].max())
     figures = {}
@@ -94,7 +91,6 @@ def write_coreference(folder: Path, results: CoreferenceResults, *, model: str =
     largest = shown_contrasts(found, results.candidates)
     if largest:
         figures["coreference_contrasts"] = contrasts_figure(found, own, results.candidates, title=title)
-    svgs = save_figures(folder, figures)
     other = found.best[found.best["candidates"] != results.candidates]
     if results.asked:  # whichever side they stand on, the candidates are the same
         other = other[other["candidates"] == ("words" if results.candidates != "words" else "preceding")]
@@ -102,8 +98,8 @@ def write_coreference(folder: Path, results: CoreferenceResults, *, model: str =
     if len(contrasts):
         contrasts = contrasts[contrasts["candidates"] == results.candidates]
     return Section(
-        title=f"What the attention heads of {model} know about coreference",
-        template="coreference.html.j2",
+        title=f"What the attention heads of {titles.model} know about coreference",
+        template=Path(__file__).with_name("section.html.j2"),
         context={
             "rows": _shown(own, results.min_count),
             "other_rows": _shown(other, results.min_count),
@@ -125,7 +121,6 @@ def write_coreference(folder: Path, results: CoreferenceResults, *, model: str =
             "map_facts": list(results.map_facts),
             "notes": list(results.notes),
             "min_count": results.min_count,
-            "svgs": svgs,
         },
         summary={
             "coreference_best": records(found.best),
@@ -134,6 +129,8 @@ def write_coreference(folder: Path, results: CoreferenceResults, *, model: str =
             "coreference_largest_contrasts": records(found.largest_contrasts),
             "coreference_examples": examples,
         },
+        tables=tables,
+        figures=figures,
     )
 
 

@@ -42,9 +42,7 @@ class DependencyAccuracy(OutcomeCounts):
         replicates: int = 1000,
         seed: int = 0,
     ) -> None:
-        names = _groups(relations, coarse)
-        if clash := set(names) & set(TOTALS):
-            raise ValueError(f"relation names {sorted(clash)} are reserved for totals")
+        names = check_relations(relations, coarse=coarse)
         super().__init__(
             names,
             (len(DIRECTIONS), n_layers, n_heads),
@@ -106,3 +104,15 @@ def words_by_group(relations: Mapping[str, int], *, coarse: bool = False) -> Cou
 
 def _groups(relations: Sequence[str], coarse: bool) -> list[str]:
     return sorted(words_by_group(dict.fromkeys(relations, 0), coarse=coarse))
+
+
+def check_relations(relations: Sequence[str], *, coarse: bool = False) -> list[str]:
+    """The relations that are counted, in alphabetical order.
+
+    Raises:
+        ValueError: a relation is called like one of the `TOTALS`.
+    """
+    names = _groups(relations, coarse)
+    if clash := set(names) & set(TOTALS):
+        raise ValueError(f"relation names {sorted(clash)} are reserved for totals")
+    return names

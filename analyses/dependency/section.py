@@ -2,59 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from attentionology.analyses.contract import Titles
 from attentionology.analyses.dependency.figures import best_heads_figure, heads_figure
 from attentionology.analyses.dependency.tables import TOTALS
+from attentionology.analyses.shared.controls import control_table
 from attentionology.extractors import DIRECTIONS
 from attentionology.reports.format import ARROWS, shown_rows
 from attentionology.reports.json_text import records
-from attentionology.reports.page import Section, save_figures
-from attentionology.reports.tables import write_controls, write_csv
+from attentionology.reports.page import Section
 
 
-def write_dependency(
-    folder: Path,
-    *,
-    cells: pd.DataFrame,
-    best: pd.DataFrame,
-    controls: Sequence[pd.DataFrame] = (),
-    min_count: int = 50,
-    model: str = "",
-    corpus: str = "",
-    map_facts: Sequence[str] = (),
-) -> Section:
-    """Write tables and figures; returns the section of the report.
+@dataclass(frozen=True)
+class DependencyResults:
+    """The results of the analysis ``dependency``.
 
-    Args:
-        folder: an existing folder.
-        cells, best: `attentionology.analyses.linguistic.DependencyTables`, ``best`` perhaps with the control's columns.
-        controls: the best-heads table of each randomly initialised copy.
+    Attributes:
+        cells: `attentionology.analyses.dependency.tables.DependencyTables.cells`.
+        best: `attentionology.analyses.dependency.tables.DependencyTables.best`, with the columns of the control if
+            there is one.
+        controls: the best-heads table of each randomly initialized copy.
         min_count: relations with fewer words are left out of the first figure and greyed in the page.
-        model, corpus: names for the titles.
         map_facts: what the maps are, a phrase each.
     """
-    tables = folder / "tables"
-    title = f"{model} on {corpus}" if model else ""
-    write_csv(cells, tables / "dependency.csv")
-    write_csv(best, tables / "dependency_best.csv")
-    write_controls(controls, ("relation",), tables / "dependency_control.csv")
-    svgs = save_figures(
-        folder,
-        {
-            "dependency_best": best_heads_figure(best, min_count=min_count, title=title),
-            "dependency_heads": heads_figure(cells, best, title=title),
-        },
-    )
+
+    cells: pd.DataFrame
+    best: pd.DataFrame
+    controls: tuple[pd.DataFrame, ...] = ()
+    min_count: int = 50
+    map_facts: tuple[str, ...] = ()
+
+
+def dependency_section(results: DependencyResults, titles: Titles | None = None) -> Section:
+    """The tables, the figures and the section of the page."""
+    titles = titles or Titles()
+    cells, best, min_count, title = results.cells, results.best, results.min_count, titles.figure
     rows = list(shown_rows(best, min_count))
     single = [row for row, frequent in rows if frequent and row["relation"] not in (*TOTALS, "punct")]
     return Section(
-        title=f"What the attention heads of {model} know about dependency syntax",
-        template="dependency.html.j2",
+        title=f"What the attention heads of {titles.model} know about dependency syntax",
+        template=Path(__file__).with_name("section.html.j2"),
         context={
             "rows": rows,
             "totals": TOTALS,
@@ -62,12 +54,20 @@ def write_dependency(
             "has_control": "control_accuracy" in best,
             "has_intervals": bool(best["accuracy_low"].notna().any()),
             "heatmaps": heatmap_data(cells, best),
-            "figure_svg": svgs["dependency_best"],
             "min_count": min_count,
-            "map_facts": list(map_facts),
+            "map_facts": list(results.map_facts),
             "choices": len(DIRECTIONS) * int(cells["layer"].max()) * int(cells["head"].max()),
         },
         summary={"dependency_best": records(best)},
+        tables={
+            "dependency": cells,
+            "dependency_best": best,
+            **control_table(results.controls, ("relation",), "dependency_control"),
+        },
+        figures={
+            "dependency_best": best_heads_figure(best, min_count=min_count, title=title),
+            "dependency_heads": heads_figure(cells, best, title=title),
+        },
     )
 
 

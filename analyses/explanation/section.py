@@ -118,7 +118,7 @@ def write_explain(folder: Path, results: ExplainResults, *, model: str = "", cor
     verdicts = verdict_rows(results.verdicts)
     return Section(
         title=f"May the attention of {model} be read as an explanation?",
-        template="explain.html.j2",
+        template=Path(__file__).with_name("section.html.j2"),
         context={
             "verdicts": verdicts,
             "gate": next((row["verdict"] for row in verdicts if row["test"] == "uniform"), ""),

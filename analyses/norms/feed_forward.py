@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -172,3 +173,14 @@ def with_examples(amplified: pd.DataFrame, texts: Mapping[int, tuple[Sentence, t
         )
     columns = ["layer", "rank", "from", "to", "amplification", "from_position", "to_position", "sentence_id", "text"]
     return pd.DataFrame(rows, columns=columns)
+
+
+@dataclass(frozen=True)
+class CountStages:
+    """Makes the metric for the components of a first batch."""
+
+    n_layers: int
+
+    def __call__(self, first: StageBatch) -> FeedForwardChange:
+        """The metric."""
+        return FeedForwardChange(self.n_layers, first.components)

@@ -8,11 +8,11 @@ from typing import Any
 
 import pandas as pd
 
+from attentionology.analyses.contract import Titles
 from attentionology.analyses.norms.figures import change_figure, mixing_figure, shares_figure
 from attentionology.analyses.norms.paper import Published
 from attentionology.reports.json_text import records
-from attentionology.reports.page import Section, save_figures
-from attentionology.reports.tables import write_csv
+from attentionology.reports.page import Section
 
 _SHOWN_PAIRS = 5
 
@@ -42,16 +42,10 @@ class NormResults:
     notes: tuple[str, ...] = ()
 
 
-def write_norms(folder: Path, results: NormResults, *, model: str = "", corpus: str = "") -> Section:
-    """Write tables and figures; returns the section of the report.
-
-    Args:
-        folder: an existing folder.
-        results: the tables.
-        model, corpus: names for the titles.
-    """
-    tables = folder / "tables"
-    title = f"{model} on {corpus}" if model else ""
+def norms_section(results: NormResults, titles: Titles | None = None) -> Section:
+    """The tables, the figures and the section of the page."""
+    titles = titles or Titles()
+    title = titles.figure
     mixing, frequency, expansion = with_published(results)
     named = {
         "norms_shares": results.shares,
@@ -62,8 +56,6 @@ def write_norms(folder: Path, results: NormResults, *, model: str = "", corpus: 
         "norms_amplified": results.amplified,
     }
     present = {name: table for name, table in named.items() if table is not None}
-    for name, table in present.items():
-        write_csv(table, tables / f"{name}.csv")
     drawn = {
         "norms_shares": shares_figure(results.shares, title=title),
         "norms_mixing": mixing_figure(results.mixing, title=title),
@@ -71,8 +63,8 @@ def write_norms(folder: Path, results: NormResults, *, model: str = "", corpus: 
     if results.change is not None:
         drawn["norms_change"] = change_figure(results.change, title=title)
     return Section(
-        title=f"What attention moves in {model}: norms of vectors",
-        template="norms.html.j2",
+        title=f"What attention moves in {titles.model}: norms of vectors",
+        template=Path(__file__).with_name("section.html.j2"),
         context={
             "classes": class_rows(results.shares),
             "mixing": mixing[(mixing["layer"] == 0) & (mixing["class"] == "all")].to_dict("records"),
@@ -83,10 +75,11 @@ def write_norms(folder: Path, results: NormResults, *, model: str = "", corpus: 
             "amplified": amplified_rows(results.amplified),
             "published": results.published,
             "notes": results.notes,
-            "svgs": save_figures(folder, drawn),
         },
         summary={name: records(table) for name, table in present.items() if name != "norms_shares"}
         | {"norms_shares": records(_over_heads(results.shares))},
+        tables=present,
+        figures=drawn,
     )
 
 

@@ -88,7 +88,7 @@ def write_probe(folder: Path, results: ProbeResults, *, model: str = "", corpus:
     tree = methods[methods["decoding"] == "tree"].set_index("method")
     return Section(
         title=f"What the attention heads of {model} together know of syntax",
-        template="probe.html.j2",
+        template=Path(__file__).with_name("section.html.j2"),
         context={
             "rows": rows_of(argmax),
             "tree": {str(name): row for name, row in tree.to_dict("index").items()},

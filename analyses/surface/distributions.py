@@ -6,6 +6,9 @@ from attentionology.extractors import MapBatch
 
 _TOLERANCE = 1e-3
 
+DISTANCE_SMOOTHING = 1e-3
+"""What the published code mixes into each row before it compares heads: (1 − s) α + s / n."""
+
 
 def check_shape(batch: MapBatch, n_layers: int, n_heads: int) -> None:
     """Refuse maps of another model.

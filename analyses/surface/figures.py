@@ -8,17 +8,11 @@ import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.cm import ScalarMappable
 from matplotlib.colors import BoundaryNorm
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter
-from scipy.cluster.hierarchy import dendrogram
 
-from attentionology.analyses.clusters.geography import Geography
-from attentionology.analyses.surface.labels import LABELS
-from attentionology.reports.drawing import BLACK, BLUE, CLASSES, GREY, ORANGE, STYLE, by_layer, finish, ticks
-from attentionology.reports.format import head_name
+from attentionology.reports.drawing import BLACK, BLUE, CLASSES, ORANGE, STYLE, by_layer, finish, ticks
 
 _PANELS = (
     ("previous", "to the previous token (%)"),
@@ -28,17 +22,6 @@ _PANELS = (
     ("last_special", "to {last} (%)"),
     ("punctuation", "to punctuation (%)"),
 )
-_MARKERS = {
-    "next": ">",
-    "previous": "<",
-    "self": "D",
-    "broad": "s",
-    "first-special": "^",
-    "last-special": "v",
-    "punctuation": "P",
-    "other": "o",
-}
-_MOST_NAMED = 12
 
 
 def statistics_figure(heads: pd.DataFrame, specials: Mapping[str, str], *, title: str = "") -> Figure:
@@ -116,78 +99,6 @@ def offsets_figure(offsets: pd.DataFrame, *, title: str = "") -> Figure:
     return figure
 
 
-def head_map_figure(
-    geography: Geography, heads: pd.DataFrame, label_names: Mapping[str, str], *, title: str = ""
-) -> Figure:
-    """Heads in two dimensions: colour is the layer, the marker what the head is for, words its best relation."""
-    places = geography.embedding.merge(heads[[c for c in _SHOWN if c in heads]], on=["layer", "head"])
-    n_layers = int(places["layer"].max())
-    colours, norm = layer_colours(n_layers)
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(5.2, 4.8), layout="constrained")
-        axes = figure.subplots()
-        for label in LABELS:
-            own = places[places["label"] == label]
-            if len(own):
-                axes.scatter(
-                    own["x"], own["y"], s=34 if label != "other" else 20, marker=_MARKERS[label],
-                    c=own["layer"], cmap=colours, norm=norm, edgecolors=BLACK, linewidths=0.4, zorder=3,
-                )  # fmt: skip
-        if "relation" in places:
-            named = places.dropna(subset=["relation"]).nlargest(_MOST_NAMED, "relation_gain")
-            for row in named.to_dict("records"):
-                text = f"{row['relation']} {head_name(row['layer'], row['head'])}"
-                axes.annotate(text, (row["x"], row["y"]), (4, 3), textcoords="offset points", fontsize=6, zorder=4)
-        present = [label for label in LABELS if (places["label"] == label).any()]
-        figure.legend(
-            handles=[
-                Line2D([], [], ls="", marker=_MARKERS[label], mfc="#dddddd", mec=BLACK, mew=0.5, ms=5,
-                       label=label_names.get(label, label))
-                for label in [*present[1:], *present[:1]]
-            ],
-            loc="outside lower center", ncols=4, frameon=False, handletextpad=0.2,
-        )  # fmt: skip
-        axes.set_aspect("equal", adjustable="datalim")
-        axes.set_xlabel("first dimension (nats)")
-        axes.set_ylabel("second dimension (nats)")
-        bar = figure.colorbar(ScalarMappable(norm, colours), ax=axes, label="layer", pad=0.02, shrink=0.9)
-        bar.set_ticks([i + 1 for i in ticks(n_layers)])
-        bar.ax.minorticks_off()
-        axes.set_title(title, loc="left")
-    return figure
-
-
-def tree_figure(geography: Geography, heads: pd.DataFrame, *, title: str = "") -> Figure:
-    """Agglomerative clusters of heads as a dendrogram; leaves are coloured by layer and name the best relation."""
-    places = geography.embedding.merge(heads[[c for c in _SHOWN if c in heads]], on=["layer", "head"])
-    n_layers, count = int(places["layer"].max()), len(places)
-    colours, norm = layer_colours(n_layers)
-    with mpl.rc_context({**STYLE, "lines.linewidth": 0.9}):
-        figure = Figure(figsize=(6.9, 0.9 + 0.105 * count), layout="constrained")
-        axes = figure.subplots()
-        names = [_leaf(row) for row in places.to_dict("records")]
-        drawn = dendrogram(
-            geography.merges, orientation="left", ax=axes, labels=names, color_threshold=0,
-            above_threshold_color=GREY, leaf_font_size=6,
-        )  # fmt: skip
-        for at, leaf in enumerate(drawn["leaves"]):
-            colour = colours(norm(int(places["layer"].iloc[leaf])))
-            axes.plot(0, 10 * at + 5, "s", color=colour, ms=4, mec=BLACK, mew=0.3, clip_on=False, zorder=3)
-        axes.tick_params(axis="y", length=0, pad=5)
-        axes.spines["left"].set_visible(False)
-        axes.set_xlabel("Jensen-Shannon divergence, mean over rows (nats)")
-        axes.set_title(title, loc="left")
-        bar = figure.colorbar(
-            ScalarMappable(norm, colours), ax=axes, label="layer", pad=0.02, shrink=0.3, anchor=(0, 1)
-        )
-        bar.set_ticks([i + 1 for i in ticks(n_layers)])
-        bar.ax.minorticks_off()
-    return figure
-
-
-_SHOWN = ("layer", "head", "label", "relation", "relation_gain")
-
-
 def class_names(specials: Mapping[str, str]) -> dict[str, str]:
     """What the model calls the classes that are named after BERT's special tokens."""
     return {"[CLS]": specials.get("first_special", "[CLS]"), "[SEP]": specials.get("last_special", "[SEP]")}
@@ -197,12 +108,6 @@ def layer_colours(n_layers: int) -> tuple[mpl.colors.Colormap, BoundaryNorm]:
     """One colour per layer, from dark to light, told apart with any colour vision and in print."""
     colours = mpl.colormaps["cividis"].resampled(max(n_layers, 2))
     return colours, BoundaryNorm(np.arange(0.5, n_layers + 1), colours.N)
-
-
-def _leaf(row: Mapping[object, object]) -> str:
-    relation = row.get("relation")
-    name = head_name(int(str(row["layer"])), int(str(row["head"])))
-    return f"{name} {relation}" if isinstance(relation, str) else name
 
 
 def _dots(axes: Axes, heads: pd.DataFrame, values: pd.Series, label: str) -> None:

@@ -9,23 +9,19 @@ from typing import Any
 
 import pandas as pd
 
-from attentionology.analyses.clusters.distances import HeadDistanceTables
-from attentionology.analyses.clusters.geography import Geography
+from attentionology.analyses.contract import Titles
 from attentionology.analyses.surface.figures import (
     class_names,
     entropy_figure,
     gradients_figure,
-    head_map_figure,
     offsets_figure,
     statistics_figure,
-    tree_figure,
 )
 from attentionology.analyses.surface.labels import LABELS
 from attentionology.analyses.surface.statistics import SurfaceTables
 from attentionology.reports.format import head_name, ranges
 from attentionology.reports.json_text import records
-from attentionology.reports.page import Section, save_figures
-from attentionology.reports.tables import write_csv
+from attentionology.reports.page import Section
 
 _TREE_LEAVES = 400
 BY_LAYER = ("previous", "next", "self", "first_special", "last_special", "punctuation", "other")
@@ -48,49 +44,27 @@ class SurfaceResults:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class ClusterResults:
-    """What the analysis ``clusters`` found.
-
-    Attributes:
-        distances: between all heads.
-        geography: what they add up to.
-        heads: surface statistics of the heads with their labels.
-        specials, notes: as in `SurfaceResults`.
-    """
-
-    distances: HeadDistanceTables
-    geography: Geography
-    heads: pd.DataFrame
-    specials: Mapping[str, str]
-    notes: tuple[str, ...] = ()
-
-
-def write_surface(folder: Path, results: SurfaceResults, *, model: str = "", corpus: str = "") -> Section:
-    """Write tables and figures; returns the section of the report.
-
-    Args:
-        folder: an existing folder.
-        results: what was found.
-        model, corpus: names for the titles.
-    """
-    tables, title = folder / "tables", f"{model} on {corpus}" if model else ""
+def surface_section(results: SurfaceResults, titles: Titles | None = None) -> Section:
+    """The tables, the figures and the section of the page."""
+    title = (titles or Titles()).figure
     found, specials = results.tables, results.specials
-    write_csv(found.heads, tables / "surface.csv")
-    write_csv(found.layers, tables / "surface_layers.csv")
-    write_csv(found.offsets, tables / "offsets.csv")
-    write_csv(found.counts, tables / "surface_counts.csv")
+    tables = {
+        "surface": found.heads,
+        "surface_layers": found.layers,
+        "offsets": found.offsets,
+        "surface_counts": found.counts,
+    }
     drawn = {
         "surface_statistics": statistics_figure(found.heads, specials, title=title),
         "surface_offsets": offsets_figure(found.offsets, title=title),
         "surface_entropy": entropy_figure(found.heads, found.layers, specials, title=title),
     }
     if results.gradients is not None:
-        write_csv(results.gradients, tables / "gradients.csv")
+        tables["gradients"] = results.gradients
         drawn["surface_gradients"] = gradients_figure(results.gradients, specials, title=title)
     return Section(
         title="What attention heads do on the surface of the text",
-        template="surface.html.j2",
+        template=Path(__file__).with_name("section.html.j2"),
         context={
             "notes": results.notes,
             "names": statistic_names(specials),
@@ -100,51 +74,14 @@ def write_surface(folder: Path, results: SurfaceResults, *, model: str = "", cor
             "sink": sinks(found.layers, specials),
             "shown": [name for name in BY_LAYER if found.layers[name].notna().any()],
             "gradients": gradient_rows(results.gradients, specials),
-            "svgs": save_figures(folder, drawn),
         },
         summary={
             "surface": records(found.heads),
             "surface_layers": records(found.layers),
             **({} if results.gradients is None else {"gradients": records(results.gradients)}),
         },
-    )
-
-
-def write_clusters(folder: Path, results: ClusterResults, *, model: str = "", corpus: str = "") -> Section:
-    """Write tables and figures; returns the section of the report. Arguments as for `write_surface`."""
-    tables, title = folder / "tables", f"{model} on {corpus}" if model else ""
-    geography, distances = results.geography, results.distances
-    about = [name for name in ("layer", "head", "label", "labels", "relation") if name in results.heads]
-    embedding = geography.embedding.merge(results.heads[about], on=["layer", "head"])
-    write_csv(distances.per_row.reset_index(names="head"), tables / "head_distances.csv")
-    write_csv(distances.sums.reset_index(names="head"), tables / "head_distances_sum.csv")
-    write_csv(embedding, tables / "head_embedding.csv")
-    write_csv(geography.neighbours, tables / "head_neighbours.csv")
-    names = label_names(results.specials)
-    drawn = {"head_map": head_map_figure(geography, results.heads, names, title=title)}
-    if 1 < len(embedding) <= _TREE_LEAVES:
-        drawn["head_tree"] = tree_figure(geography, results.heads, title=title)
-    return Section(
-        title="Which attention heads attend alike",
-        template="clusters.html.j2",
-        context={
-            "notes": results.notes,
-            "rows": distances.rows,
-            "stress": geography.stress,
-            "silhouette": geography.silhouette,
-            "has_relations": "relation" in embedding and bool(embedding["relation"].notna().any()),
-            "neighbours": geography.neighbours.to_dict("records"),
-            "clusters": cluster_rows(embedding, names),
-            "heads": len(embedding),
-            "svgs": save_figures(folder, drawn),
-        },
-        summary={
-            "head_embedding": records(embedding),
-            "head_neighbours": records(geography.neighbours),
-            "head_geography": records(
-                pd.DataFrame([{"rows": distances.rows, "stress": geography.stress, "silhouette": geography.silhouette}])
-            ),
-        },
+        tables=tables,
+        figures=drawn,
     )
 
 
@@ -248,19 +185,3 @@ def gradient_rows(gradients: pd.DataFrame | None, specials: Mapping[str, str]) -
             for layer in dict.fromkeys(gradients["layer"])
         ],
     }
-
-
-def cluster_rows(embedding: pd.DataFrame, names: Mapping[str, str]) -> list[dict[str, Any]]:
-    """The heads of each cluster, and how many of them have which label."""
-    rows = []
-    for cluster, own in embedding.groupby("cluster"):
-        counts = own["label"].value_counts()
-        rows.append(
-            {
-                "cluster": cluster,
-                "heads": [head_name(layer, head) for layer, head in zip(own["layer"], own["head"], strict=True)],
-                "labels": [f"{names.get(str(label), str(label))} {count}" for label, count in counts.items()],
-                "layers": ranges(sorted(set(own["layer"]))),
-            }
-        )
-    return rows

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from attentionology.corpora_loaders import load_treebank
-from attentionology.scripts.builtin import load_encoder
+from attentionology.engine.builtin import load_encoder
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 DATA = Path(os.environ.get("ATTENTIONOLOGY_DATA", REPOSITORY.parent / "shared" / "data"))

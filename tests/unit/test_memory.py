@@ -16,8 +16,9 @@ import torch
 import transformers
 
 from attentionology.corpora_loaders.errors import CorpusError, out_of_memory
+from attentionology.engine import memory
 from attentionology.extractors import Encoder, ModelError
-from attentionology.scripts import cli, memory
+from attentionology.scripts import cli
 from attentionology.scripts.analyze import Analyze
 from attentionology.scripts.doctor import Doctor
 from attentionology.scripts.explain import Explain
@@ -211,7 +212,7 @@ def test_what_is_available_is_bounded_by_the_limit_on_addresses():
     everything = memory.available_memory()
     assert everything is not None
     assert 2**20 < everything < 2**45
-    script = "from attentionology.scripts.memory import available_memory; print(available_memory())"
+    script = "from attentionology.engine.memory import available_memory; print(available_memory())"
     done = subprocess.run(
         [sys.executable, "-c", script],
         capture_output=True,

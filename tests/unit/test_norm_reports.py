@@ -7,18 +7,19 @@ import dataclasses
 import pandas as pd
 import pytest
 
+from attentionology.analyses.contract import Titles
 from attentionology.analyses.norms.feed_forward import FeedForwardChange, with_examples
 from attentionology.analyses.norms.frequency import FrequencyCorrelation
 from attentionology.analyses.norms.mixing import MixingRatios
 from attentionology.analyses.norms.paper import PUBLISHED, published
-from attentionology.analyses.norms.section import NormResults, write_norms
+from attentionology.analyses.norms.section import NormResults, norms_section
 from attentionology.analyses.norms.shares import NormShares
+from attentionology.analyses.norms.terminal import norms_table
 from attentionology.analyses.shared.resampling import sentence_keys
 from attentionology.corpora_loaders import Sentence
 from attentionology.extractors import MIXING_VARIANTS, extract_norms, extract_stages
 from attentionology.extractors.pieces import Pieces
-from attentionology.reports.page import write_report
-from attentionology.reports.terminal import norms_table
+from attentionology.reports.page import write_report, write_section
 from tests import tiny
 from tests.unit.test_reports import RUN
 
@@ -73,7 +74,8 @@ def test_published_numbers_fit_the_tables():
 
 
 def test_published_numbers_stand_beside(results, tmp_path):
-    write_norms(tmp_path, dataclasses.replace(results, published=PUBLISHED["bert-base-uncased"]), model="m", corpus="c")
+    published = dataclasses.replace(results, published=PUBLISHED["bert-base-uncased"])
+    write_section(tmp_path, norms_section(published, Titles("m", "c")))
     mixing = pd.read_csv(tmp_path / "tables" / "norms_mixing.csv").set_index(["variant", "layer", "class"])["published"]
     assert mixing["attn-n", 0, "all"] == 0.8528
     assert mixing["attnresln-n", 2, "[CLS]"] == 0.05
@@ -87,7 +89,7 @@ def test_published_numbers_stand_beside(results, tmp_path):
 @pytest.mark.parametrize("with_published", [True, False])
 def test_page_escapes_what_others_wrote(results, tmp_path, with_published):
     numbers = PUBLISHED["bert-base-uncased"] if with_published else None
-    section = write_norms(tmp_path, dataclasses.replace(results, published=numbers), model="<m>", corpus="c")
+    section = norms_section(dataclasses.replace(results, published=numbers), Titles("<m>", "c"))
     write_report(tmp_path, run=RUN, sections=[section])
     page = (tmp_path / "report.html").read_text()
     assert "mind the &lt;gap&gt;" in page
@@ -98,7 +100,7 @@ def test_page_escapes_what_others_wrote(results, tmp_path, with_published):
 
 
 def test_without_the_feed_forward_block(results, tmp_path):
-    section = write_norms(tmp_path, dataclasses.replace(results, change=None, amplified=None))
+    section = norms_section(dataclasses.replace(results, change=None, amplified=None))
     write_report(tmp_path, run=RUN, sections=[section])
     assert not (tmp_path / "tables" / "norms_change.csv").exists()
     assert (tmp_path / "report.html").read_text().count("<svg") == 2

@@ -12,13 +12,14 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
+from attentionology.analyses.contract import Titles
 from attentionology.analyses.dependency.accuracy import DependencyAccuracy
-from attentionology.analyses.dependency.section import heatmap_data, write_dependency
+from attentionology.analyses.dependency.section import DependencyResults, dependency_section, heatmap_data
+from attentionology.analyses.dependency.terminal import best_heads_table
 from attentionology.analyses.shared.best_head import with_control
 from attentionology.reports.format import interval, percent, shown_rows
 from attentionology.reports.json_text import records, to_json
-from attentionology.reports.page import write_report
-from attentionology.reports.terminal import best_heads_table
+from attentionology.reports.page import write_report, write_section
 from tests.maps import RELATIONS, batch_of, random_corpus
 
 RUN = {
@@ -80,7 +81,7 @@ def tables():
 def folder(tables, tmp_path):
     best = with_control(tables.best, [tables.best, tables.best])
     controls = [tables.best, tables.best]
-    section = write_dependency(tmp_path, cells=tables.cells, best=best, controls=controls, min_count=20)
+    section = dependency_section(DependencyResults(tables.cells, best, tuple(controls), 20))
     write_report(tmp_path, run=RUN, sections=[section])
     return tmp_path
 
@@ -147,7 +148,7 @@ def test_page_data_are_the_counts(tables):
 def test_same_results_same_pictures(tables, tmp_path):
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
-        write_dependency(tmp_path / name, cells=tables.cells, best=tables.best)
+        write_section(tmp_path / name, dependency_section(DependencyResults(tables.cells, tables.best)))
     for picture in ("dependency_best.svg", "dependency_heads.svg"):
         assert (tmp_path / "one/figures" / picture).read_bytes() == (tmp_path / "two/figures" / picture).read_bytes()
 
@@ -194,7 +195,7 @@ def test_strange_relation_names_do_not_break_figures_or_page(tables, tmp_path):
     names = dict(zip(RELATIONS, ["$\\foo$", "<b>", "[/x]", "a_b^c", "{{", "root"], strict=True))
     cells = tables.cells.replace({"relation": names})
     best = tables.best.replace({"relation": names})
-    section = write_dependency(tmp_path, cells=cells, best=best, min_count=1, model="$x$ <b>", corpus="c")
+    section = dependency_section(DependencyResults(cells, best, min_count=1), Titles("$x$ <b>", "c"))
     write_report(tmp_path, run={**RUN, "control": None}, sections=[section])
     assert "$\\foo$" in (tmp_path / "figures" / "dependency_best.svg").read_text()
     assert "<td><b></td>" not in (tmp_path / "report.html").read_text()

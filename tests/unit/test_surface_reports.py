@@ -11,15 +11,18 @@ from rich.console import Console
 
 from attentionology.analyses.clusters.distances import HeadDistances
 from attentionology.analyses.clusters.geography import geography
+from attentionology.analyses.clusters.section import ClusterResults, clusters_section
+from attentionology.analyses.clusters.terminal import clusters_table
+from attentionology.analyses.contract import Titles
 from attentionology.analyses.surface.gradients import GradientImportance
 from attentionology.analyses.surface.labels import label_heads
-from attentionology.analyses.surface.section import ClusterResults, SurfaceResults, write_clusters, write_surface
+from attentionology.analyses.surface.section import SurfaceResults, surface_section
 from attentionology.analyses.surface.statistics import SurfaceStatistics
+from attentionology.analyses.surface.terminal import surface_table
 from attentionology.corpora_loaders import Sentence
 from attentionology.extractors import extract, extract_gradients
 from attentionology.reports.format import number, ranges
-from attentionology.reports.page import write_report
-from attentionology.reports.terminal import clusters_table, surface_table
+from attentionology.reports.page import write_report, write_section
 from tests import tiny
 from tests.unit.test_reports import RUN
 
@@ -65,8 +68,8 @@ def results(family: str, **changes: int) -> tuple[SurfaceResults, ClusterResults
 def test_all_that_is_promised_is_there(tmp_path, family, changes):
     surface, clusters = results(family, **changes)
     sections = [
-        write_surface(tmp_path, surface, model="a $model$ & <more>", corpus="c"),
-        write_clusters(tmp_path, clusters, model="a $model$ & <more>", corpus="c"),
+        surface_section(surface, Titles("a $model$ & <more>", "c")),
+        clusters_section(clusters, Titles("a $model$ & <more>", "c")),
     ]
     run = {**RUN, "options": {"map": "weight", "limit": None, **OPTIONS}}
     write_report(tmp_path, run=run, sections=sections)
@@ -111,8 +114,8 @@ def test_tables_for_the_terminal(family):
 def test_svg_is_the_same_for_the_same_tables(tmp_path):
     surface, clusters = results("bert")
     for name in ("a", "b"):
-        write_surface(tmp_path / name, surface)
-        write_clusters(tmp_path / name, clusters)
+        write_section(tmp_path / name, surface_section(surface))
+        write_section(tmp_path / name, clusters_section(clusters))
     paths = sorted((tmp_path / "a" / "figures").glob("*.svg"))
     assert len(paths) == 6
     for path in paths:
@@ -120,9 +123,9 @@ def test_svg_is_the_same_for_the_same_tables(tmp_path):
 
 
 def test_too_many_heads_for_a_tree(tmp_path, monkeypatch):
-    monkeypatch.setattr("attentionology.analyses.surface.section._TREE_LEAVES", 5)
+    monkeypatch.setattr("attentionology.analyses.clusters.section._TREE_LEAVES", 5)
     _, clusters = results("bert")
-    write_report(tmp_path, run=RUN, sections=[write_clusters(tmp_path, clusters)])
+    write_report(tmp_path, run=RUN, sections=[clusters_section(clusters)])
     assert "The tree of 12 heads is too large to be drawn." in (tmp_path / "report.html").read_text()
     assert not (tmp_path / "figures" / "head_tree.svg").exists()
 

@@ -3,44 +3,49 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attentionology.scripts.builtin import DEMO
+from attentionology.engine.builtin import DEMO
 
 if TYPE_CHECKING:
     from attentionology.corpora_loaders import Corpus
+    from attentionology.engine.progress import Stages
     from attentionology.extractors import Encoder, ExtractionLog
     from attentionology.extractors.loading import LoadedFiles
-    from attentionology.scripts.progress import Stages
 
 _MANY_UNKNOWN = 0.05
 _COMMIT_DIGITS = 12
 
 
-def describe_command(command: Any, arguments: Sequence[str], stages: Stages, **resolved: Any) -> dict[str, Any]:
+def describe_command(command: str, options: Mapping[str, Any], seed: int, stages: Stages) -> dict[str, Any]:
     """The command line, its options as resolved, versions, and seconds per stage."""
     from attentionology.reports.provenance import git_commit, versions
 
     return {
-        "command": shlex.join(["attentionology", *arguments]),
+        "command": command,
         "started": stages.started.isoformat(timespec="seconds"),
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
-        "options": {**_flat(asdict(command)), **resolved},
-        "seed": command.seed,
+        "options": dict(options),
+        "seed": seed,
         "versions": versions(),
         "git_commit": git_commit(),
         "seconds": stages.seconds,
     }
 
 
-def _flat(options: dict[str, Any]) -> dict[str, Any]:
-    """Options of groups beside all others, as on the command line."""
+def command_line(arguments: Sequence[str]) -> str:
+    """The command line as one types it."""
+    return shlex.join(["attentionology", *arguments])
+
+
+def flat_options(command: Any) -> dict[str, Any]:
+    """The options of a command's dataclass, those of groups beside all others, as on the command line."""
     flat: dict[str, Any] = {}
-    for name, given in options.items():
+    for name, given in asdict(command).items():
         flat |= given if isinstance(given, dict) else {name: given}
     return flat
 

@@ -6,8 +6,8 @@ import importlib.util
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from attentionology.analyses.contract import OptionError
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
-from attentionology.scripts.errors import UsageError
 
 if TYPE_CHECKING:
     from attentionology.extractors import Encoder
@@ -29,10 +29,10 @@ def check_revision(model: str, revision: str | None) -> None:
     """Refuse a revision of a model that is not on the Hub.
 
     Raises:
-        UsageError: it is one.
+        OptionError: it is one.
     """
     if revision is not None and (model == DEMO or Path(model).is_dir()):
-        raise UsageError(f"--revision is for models on the Hub, and {model!r} is not one")
+        raise OptionError(f"--revision is for models on the Hub, and {model!r} is not one")
 
 
 def load_encoder(name: str, *, revision: str | None = None, device: str = "cpu") -> Encoder:

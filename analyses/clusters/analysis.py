@@ -1,0 +1,102 @@
+"""The analysis ``clusters``: which heads attend alike (Clark et al. 2019, §6)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from attentionology.analyses.clusters.options import ClustersOptions
+from attentionology.analyses.contract import Analysis, Counted, OptionSet, Plan, Request, Setting, Titles
+from attentionology.analyses.shared.options import FeedForwardOptions, MapOptions
+from attentionology.analyses.surface.options import ReadingOptions
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from attentionology.analyses.clusters.section import ClusterResults
+    from attentionology.analyses.surface.reading import Reading
+    from attentionology.reports.page import Section
+
+
+@dataclass(frozen=True)
+class ClusterFacts:
+    """What the plan knows.
+
+    Attributes:
+        reading: see `attentionology.analyses.surface.reading.plan_reading`.
+        distances: the request of the distances between heads.
+    """
+
+    reading: Reading
+    distances: Request
+
+
+class Clusters(Analysis[ClusterFacts, "ClusterResults"]):
+    """Counts how differently any two heads attend, and draws the heads on a map."""
+
+    name = "clusters"
+    options = (ClustersOptions, ReadingOptions, MapOptions, FeedForwardOptions)
+    needs = ("dependency", "surface")
+    by_default = True
+    summary = "clusters: which heads attend alike (section 6)."
+
+    def plan(self, options: OptionSet, setting: Setting) -> Plan[ClusterFacts]:
+        """The reading shared with ``surface``, and the distances on the same maps."""
+        from attentionology.analyses.clusters import distances
+        from attentionology.analyses.shared.counting import CountMaps
+        from attentionology.analyses.surface.reading import plan_reading
+
+        reading = plan_reading(options, setting)
+        smoothing = distances.SMOOTHING if options[ReadingOptions].smoothing == "release" else 0.0
+        counting = CountMaps(distances.HeadDistances, (("smoothing", smoothing),))
+        name = f"head-distances/{setting.maps.kind}"
+        request = Request(name, "clusters", setting.corpus, reading.maker, counting)
+        return Plan((reading.request, request), ClusterFacts(reading, request))
+
+    def results(
+        self,
+        options: OptionSet,
+        counted: Counted[ClusterFacts],
+        needed: Mapping[str, Any],
+        looked: Any,
+    ) -> ClusterResults:
+        """Distances, map and clusters."""
+        from attentionology.analyses.clusters.distances import HeadDistances
+        from attentionology.analyses.clusters.geography import geography
+        from attentionology.analyses.clusters.section import ClusterResults
+        from attentionology.analyses.surface.reading import read_tables
+
+        facts = counted.plan.facts
+        tables, notes = read_tables(options, counted, facts.reading, needed)
+        distances = counted.metric(facts.distances.name, HeadDistances).compute()
+        clusters, seed = options[ClustersOptions].n_clusters, facts.reading.setting.seed
+        return ClusterResults(
+            distances=distances,
+            geography=geography(distances.per_row, clusters=clusters, seed=seed),
+            heads=tables.heads,
+            specials=facts.reading.specials,
+            notes=notes,
+            notes_shown="surface" in needed,
+        )
+
+    def section(self, results: ClusterResults, titles: Titles) -> Section:
+        """The tables, the figures and the section of the page."""
+        from attentionology.analyses.clusters.section import clusters_section
+
+        return clusters_section(results, titles)
+
+    def show(self, results: ClusterResults, width: int) -> RenderableType:
+        """How alike the heads of a layer are."""
+        from attentionology.analyses.clusters.terminal import clusters_table
+
+        return clusters_table(results, notes=not results.notes_shown)
+
+    def record(
+        self,
+        options: OptionSet,
+        counted: Counted[ClusterFacts],
+        results: ClusterResults,
+    ) -> dict[str, Any]:
+        """The notes."""
+        return {"clusters": {"notes": list(results.notes)}}

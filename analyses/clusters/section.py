@@ -1,0 +1,97 @@
+"""The clusters of heads as tables, figures and a section of the page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from attentionology.analyses.clusters.distances import HeadDistanceTables
+from attentionology.analyses.clusters.figures import head_map_figure, tree_figure
+from attentionology.analyses.clusters.geography import Geography
+from attentionology.analyses.contract import Titles
+from attentionology.analyses.surface.section import label_names
+from attentionology.reports.format import head_name, ranges
+from attentionology.reports.json_text import records
+from attentionology.reports.page import Section
+
+_TREE_LEAVES = 400
+
+
+@dataclass(frozen=True)
+class ClusterResults:
+    """What the analysis ``clusters`` found.
+
+    Attributes:
+        distances: between all heads.
+        geography: what they add up to.
+        heads: surface statistics of the heads with their labels.
+        specials, notes: as in `attentionology.analyses.surface.section.SurfaceResults`.
+        notes_shown: whether the notes stand with the surface analysis of the same run already.
+    """
+
+    distances: HeadDistanceTables
+    geography: Geography
+    heads: pd.DataFrame
+    specials: Mapping[str, str]
+    notes: tuple[str, ...] = ()
+    notes_shown: bool = False
+
+
+def clusters_section(results: ClusterResults, titles: Titles | None = None) -> Section:
+    """The tables, the figures and the section of the page."""
+    title = (titles or Titles()).figure
+    geography, distances = results.geography, results.distances
+    about = [name for name in ("layer", "head", "label", "labels", "relation") if name in results.heads]
+    embedding = geography.embedding.merge(results.heads[about], on=["layer", "head"])
+    names = label_names(results.specials)
+    drawn = {"head_map": head_map_figure(geography, results.heads, names, title=title)}
+    if 1 < len(embedding) <= _TREE_LEAVES:
+        drawn["head_tree"] = tree_figure(geography, results.heads, title=title)
+    return Section(
+        title="Which attention heads attend alike",
+        template=Path(__file__).with_name("section.html.j2"),
+        context={
+            "notes": results.notes,
+            "rows": distances.rows,
+            "stress": geography.stress,
+            "silhouette": geography.silhouette,
+            "has_relations": "relation" in embedding and bool(embedding["relation"].notna().any()),
+            "neighbours": geography.neighbours.to_dict("records"),
+            "clusters": cluster_rows(embedding, names),
+            "heads": len(embedding),
+        },
+        summary={
+            "head_embedding": records(embedding),
+            "head_neighbours": records(geography.neighbours),
+            "head_geography": records(
+                pd.DataFrame([{"rows": distances.rows, "stress": geography.stress, "silhouette": geography.silhouette}])
+            ),
+        },
+        tables={
+            "head_distances": distances.per_row.reset_index(names="head"),
+            "head_distances_sum": distances.sums.reset_index(names="head"),
+            "head_embedding": embedding,
+            "head_neighbours": geography.neighbours,
+        },
+        figures=drawn,
+    )
+
+
+def cluster_rows(embedding: pd.DataFrame, names: Mapping[str, str]) -> list[dict[str, Any]]:
+    """The heads of each cluster, and how many of them have which label."""
+    rows = []
+    for cluster, own in embedding.groupby("cluster"):
+        counts = own["label"].value_counts()
+        rows.append(
+            {
+                "cluster": cluster,
+                "heads": [head_name(layer, head) for layer, head in zip(own["layer"], own["head"], strict=True)],
+                "labels": [f"{names.get(str(label), str(label))} {count}" for label, count in counts.items()],
+                "layers": ranges(sorted(set(own["layer"]))),
+            }
+        )
+    return rows

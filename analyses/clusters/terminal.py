@@ -1,0 +1,34 @@
+"""Which heads attend alike, for a terminal."""
+
+from __future__ import annotations
+
+from rich.markup import escape
+from rich.table import Table
+
+from attentionology.analyses.clusters.section import ClusterResults
+from attentionology.reports.format import number
+
+
+def clusters_table(results: ClusterResults, *, notes: bool = True) -> Table:
+    """A rich table of how alike the heads of a layer are, with the notes unless they were shown before."""
+    geography = results.geography
+    summary = (
+        f"Stress of the map in two dimensions: {number(geography.stress, 2)}. Clusters: "
+        f"{geography.embedding['cluster'].nunique()}, mean silhouette {number(geography.silhouette, 2)}."
+    )
+    table = Table(
+        title=f"Which heads attend alike (Jensen-Shannon divergence, {results.distances.rows:,} rows)",
+        caption=escape("\n".join([summary, *(results.notes if notes else ())])),
+        title_justify="left",
+        caption_justify="left",
+        box=None,
+        padding=(0, 2, 0, 0),
+        min_width=96,
+        show_header=not geography.neighbours.empty,
+    )
+    table.add_column("")
+    for heading in ("found", "layers shuffled", "p"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for row in geography.neighbours.to_dict("records"):
+        table.add_row(row["question"], number(row["found"]), number(row["shuffled"]), number(row["p"], 4))
+    return table

@@ -1,0 +1,221 @@
+"""The analysis ``coreference``: how often each head picks an antecedent (Clark et al. 2019, §4.3)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from attentionology.analyses.contract import (
+    Analysis,
+    Counted,
+    OptionError,
+    OptionSet,
+    Plan,
+    Reader,
+    Request,
+    Setting,
+    Titles,
+)
+from attentionology.analyses.coreference.options import CoreferenceOptions
+from attentionology.analyses.shared.options import ControlOptions, CountOptions, FeedForwardOptions, MapOptions
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from attentionology.analyses.coreference.examples import Example
+    from attentionology.analyses.coreference.section import CoreferenceResults
+    from attentionology.corpora_loaders.coreference import Documents
+    from attentionology.extractors import MapMaker, Windows
+    from attentionology.reports.page import Section
+
+EXAMPLES = 5
+"""How many right and how many wrong decisions the report shows."""
+
+_FEW_DOCUMENTS = 10
+_WINDOWS_AT_ONCE = 16
+_MOST_WINDOWS = 128  # that examples are looked for in
+
+
+@dataclass(frozen=True)
+class CoreferenceFacts:
+    """What the plan knows.
+
+    Attributes:
+        model: the request of the model.
+        copies: the names of the requests of its copies.
+        windows: what is read.
+        maker: of the maps.
+        setting: of the run.
+    """
+
+    model: str
+    copies: tuple[str, ...]
+    windows: Windows
+    maker: MapMaker
+    setting: Setting
+
+
+class Coreference(Analysis[CoreferenceFacts, "CoreferenceResults"]):
+    """Counts how often the most attended other mention is an antecedent."""
+
+    name = "coreference"
+    options = (CoreferenceOptions, ControlOptions, CountOptions, MapOptions, FeedForwardOptions)
+    of_mentions = True
+    summary = (
+        "coreference: for every mention the most attended other mention is taken as a guess at its antecedent (Clark "
+        "et al. 2019, section 4.3)."
+    )
+
+    def plan(self, options: OptionSet, setting: Setting) -> Plan[CoreferenceFacts]:
+        """Cut the documents into windows; one request for the model, and one for each copy."""
+        from attentionology.analyses.coreference.accuracy import CoreferenceAccuracy, mentions_by_group
+        from attentionology.analyses.shared.counting import CountMaps
+        from attentionology.analyses.shared.map_facts import map_maker
+        from attentionology.analyses.shared.outcomes import check_limit
+        from attentionology.corpora_loaders.coreference import Documents
+
+        corpus = setting.corpus
+        if not isinstance(corpus, Documents):
+            raise OptionError("the analysis coreference needs a corpus with mentions, see load_documents")
+        check_limit(mentions_by_group(corpus), options[CountOptions].replicates)
+        windows = _windows(options[CoreferenceOptions], setting, corpus)
+        singletons = options[CoreferenceOptions].singletons == "keep"
+        maker = map_maker(setting.maps)
+
+        def request(name: str, label: str, replicates: int, copy: int | None = None) -> Request:
+            arguments = {"corpus": windows.corpus, "singletons": singletons, "seed": setting.seed}
+            counting = CountMaps(CoreferenceAccuracy, tuple({**arguments, "replicates": replicates}.items()))
+            return Request(f"{name}/{setting.maps.kind}", label, windows, maker, counting, copy)
+
+        model = request("coreference", "coreference", options[CountOptions].replicates)
+        n = options[ControlOptions].copies()
+        copies = [request(f"coreference-random{k + 1}", f"random weights {k + 1}/{n}", 0, k) for k in range(n)]
+        names = tuple(copy.name for copy in copies)
+        return Plan((model, *copies), CoreferenceFacts(model.name, names, windows, maker, setting), windows)
+
+    def follow_up(self, options: OptionSet, counted: Counted[CoreferenceFacts], read: Reader) -> list[Example]:
+        """A few decisions of the best head, right ones and wrong ones, from as many documents as possible."""
+        from attentionology.analyses.coreference.accuracy import CoreferenceAccuracy
+        from attentionology.analyses.coreference.examples import examples_of
+
+        facts, chosen = counted.plan.facts, options[CoreferenceOptions]
+        best = counted.metric(facts.model, CoreferenceAccuracy).compute().best
+        (row,) = best[(best["candidates"] == chosen.candidates) & (best["type"] == "all")].to_dict("records")
+        if not row["total"]:
+            return []
+        head = row["direction"], row["layer"], row["head"]
+        decided: list[Example] = []
+        shown: list[list[Example]] = [[], []]
+        for start in range(0, min(len(facts.windows), _MOST_WINDOWS), _WINDOWS_AT_ONCE):
+            for batch in read(facts.windows.sentences[start : start + _WINDOWS_AT_ONCE], facts.maker):
+                examples = examples_of(batch, head, chosen.candidates, singletons=chosen.singletons == "keep")
+                decided += [example for example in examples if example.weights.keys() - example.choice.gold]
+            shown = [_spread([example for example in decided if example.right == right]) for right in (True, False)]
+            if all(len({example.document.id for example in examples}) == EXAMPLES for examples in shown):
+                break
+        return [*shown[0], *shown[1]]
+
+    def results(
+        self,
+        options: OptionSet,
+        counted: Counted[CoreferenceFacts],
+        needed: Mapping[str, Any],
+        looked: Any,
+    ) -> CoreferenceResults:
+        """The tables of the model, beside those of its copies, with examples."""
+        from attentionology.analyses.coreference.accuracy import CoreferenceAccuracy
+        from attentionology.analyses.coreference.agreement import source_of_agreement
+        from attentionology.analyses.coreference.choices import account
+        from attentionology.analyses.coreference.section import CoreferenceResults
+        from attentionology.analyses.shared.best_head import with_control
+        from attentionology.analyses.shared.map_facts import map_facts
+        from attentionology.analyses.shared.published import published_coreference
+
+        facts, chosen = counted.plan.facts, options[CoreferenceOptions]
+        tables = counted.metric(facts.model, CoreferenceAccuracy).compute()
+        controls = tuple(counted.metric(name, CoreferenceAccuracy).compute().best for name in facts.copies)
+        documents = facts.windows.corpus.documents
+        skipped = {one.sentence.id for one in counted.logs[facts.model].skipped}
+        read = [window for window in facts.windows.sentences if window.id not in skipped]
+        per_head = int(tables.cells["head"].max()) == facts.setting.encoder.n_heads
+        sources = sorted({source_of_agreement(document) for document in documents})
+        asked = all(document.questions is not None for document in documents)
+        return CoreferenceResults(
+            tables=tables._replace(best=with_control(tables.best, controls, key=("candidates", "type"))),
+            controls=controls,
+            examples=tuple(looked),
+            account=account(facts.windows.corpus, read, singletons=chosen.singletons == "keep"),
+            candidates=chosen.candidates,
+            singletons=chosen.singletons,
+            published=None if asked else published_coreference(facts.setting.encoder.name),
+            map_facts=map_facts(facts.setting, per_head=per_head),
+            notes=(facts.windows.remarks()[0], f"Agreement, for the rules: {' or '.join(sources)}."),
+            asked=asked,
+            min_count=options[CountOptions].min_count,
+        )
+
+    def section(self, results: CoreferenceResults, titles: Titles) -> Section:
+        """The tables, the figures and the section of the page."""
+        from attentionology.analyses.coreference.section import coreference_section
+
+        return coreference_section(results, titles)
+
+    def show(self, results: CoreferenceResults, width: int) -> RenderableType:
+        """The best head of each type of mention."""
+        from attentionology.analyses.coreference.terminal import coreference_table
+
+        return coreference_table(results, width=width)
+
+    def record(
+        self, options: OptionSet, counted: Counted[CoreferenceFacts], results: CoreferenceResults
+    ) -> dict[str, Any]:
+        """The copies with random weights, what became of the mentions, and the notes."""
+        from attentionology.analyses.shared.controls import control_record
+
+        control = control_record(options[ControlOptions], counted.plan.facts.setting.seed)
+        return {**control, "coreference": {"account": dict(results.account), "notes": list(results.notes)}}
+
+    def warnings(self, results: CoreferenceResults) -> list[str]:
+        """Too few mentions, or too few documents."""
+        account = results.account
+        if not account["scored"]:
+            more = " Read more of the documents with --max-length or --stride." if account["anaphors"] else ""
+            return [f"No mention could be scored; {account['anaphors']:,} have an antecedent in the corpus.{more}"]
+        if account["documents"] < _FEW_DOCUMENTS:
+            return [
+                f"Documents with mentions that were scored: {account['documents']}. Intervals and held-out accuracies "
+                "of so few mean little."
+            ]
+        return []
+
+
+def _windows(options: CoreferenceOptions, setting: Setting, corpus: Documents) -> Windows:
+    """The documents in windows.
+
+    Raises:
+        OptionError: an option has no effect on this corpus, or documents cannot be cut in that way.
+    """
+    from attentionology.extractors import make_windows
+
+    if all(document.questions is not None for document in corpus.documents):
+        for name, usual in (("singletons", "drop"), ("candidates", "preceding")):
+            given = getattr(options, name)
+            if given not in (usual, "words"):
+                raise OptionError(f"--{name} {given} has no effect on GAP and WinoBias, which come with candidates")
+    try:
+        return make_windows(setting.encoder, corpus, length=setting.max_length, stride=options.stride)
+    except ValueError as error:
+        raise OptionError(f"--max-length and --stride: {error}") from None
+
+
+def _spread(examples: list[Example]) -> list[Example]:
+    """The first of each document, then the second of each, and so on, up to `EXAMPLES`."""
+    seen: Counter[str] = Counter()
+    ranks = []
+    for example in examples:
+        ranks.append(seen[example.document.id])
+        seen[example.document.id] += 1
+    order = sorted(range(len(examples)), key=lambda index: ranks[index])
+    return [examples[index] for index in order[:EXAMPLES]]

@@ -1,0 +1,121 @@
+"""The analysis ``dependency``: how often each head picks the syntactic head of a word (Clark et al. 2019, §4.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from attentionology.analyses.contract import Analysis, Counted, OptionSet, Plan, Request, Setting, Titles
+from attentionology.analyses.dependency.options import DependencyOptions
+from attentionology.analyses.shared.options import ControlOptions, CountOptions, FeedForwardOptions, MapOptions
+from attentionology.corpora_loaders import CorpusError
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from attentionology.analyses.dependency.section import DependencyResults
+    from attentionology.reports.page import Section
+
+
+@dataclass(frozen=True)
+class DependencyFacts:
+    """What the plan knows: the requests of the model and of its copies, and the maps, for a reader."""
+
+    model: str
+    copies: tuple[str, ...]
+    setting: Setting
+
+
+class Dependency(Analysis[DependencyFacts, "DependencyResults"]):
+    """Counts how often the most attended other word is the syntactic head."""
+
+    name = "dependency"
+    options = (DependencyOptions, ControlOptions, CountOptions, MapOptions, FeedForwardOptions)
+    of_trees = True
+    by_default = True
+    summary = (
+        "dependency: for every word the most attended other word is taken as a guess at its syntactic head (Clark et "
+        "al. 2019, section 4.2)."
+    )
+
+    def plan(self, options: OptionSet, setting: Setting) -> Plan[DependencyFacts]:
+        """One request for the model, and one for each copy."""
+        from attentionology.analyses.dependency.accuracy import DependencyAccuracy, check_relations, words_by_group
+        from attentionology.analyses.shared.counting import CountMaps
+        from attentionology.analyses.shared.map_facts import map_maker
+        from attentionology.analyses.shared.outcomes import check_limit
+
+        corpus, coarse = setting.corpus, options[DependencyOptions].coarse
+        if not corpus.relations:
+            raise CorpusError(
+                "no word has a head, and the analysis dependency needs trees; --analyses surface,clusters does without",
+                file=corpus.files[0].path if corpus.files else None,
+            )
+        try:
+            check_relations(tuple(corpus.relations), coarse=coarse)
+        except ValueError as error:
+            raise CorpusError(str(error), file=corpus.files[0].path if corpus.files else None) from None
+        replicates, maker = options[CountOptions].replicates, map_maker(setting.maps)
+        check_limit(words_by_group(corpus.relations, coarse=coarse), replicates)
+
+        def request(name: str, label: str, replicates: int, copy: int | None = None) -> Request:
+            arguments = {"relations": tuple(corpus.relations), "coarse": coarse, "seed": setting.seed}
+            counting = CountMaps(DependencyAccuracy, tuple({**arguments, "replicates": replicates}.items()))
+            return Request(f"{name}/{setting.maps.kind}", label, corpus, maker, counting, copy)
+
+        model = request("dependency", "dependency", replicates)
+        n = options[ControlOptions].copies()
+        copies = [request(f"dependency-random{k + 1}", f"random weights {k + 1}/{n}", 0, k) for k in range(n)]
+        names = tuple(copy.name for copy in copies)
+        return Plan((model, *copies), DependencyFacts(model.name, names, setting))
+
+    def results(
+        self,
+        options: OptionSet,
+        counted: Counted[DependencyFacts],
+        needed: Mapping[str, Any],
+        looked: Any,
+    ) -> DependencyResults:
+        """The tables of the model, beside those of its copies."""
+        from attentionology.analyses.dependency.accuracy import DependencyAccuracy
+        from attentionology.analyses.dependency.section import DependencyResults
+        from attentionology.analyses.shared.best_head import with_control
+        from attentionology.analyses.shared.map_facts import map_facts
+
+        facts = counted.plan.facts
+        tables = counted.metric(facts.model, DependencyAccuracy).compute()
+        controls = tuple(counted.metric(name, DependencyAccuracy).compute().best for name in facts.copies)
+        per_head = int(tables.cells["head"].max()) == facts.setting.encoder.n_heads
+        return DependencyResults(
+            cells=tables.cells,
+            best=with_control(tables.best, controls),
+            controls=controls,
+            min_count=options[CountOptions].min_count,
+            map_facts=map_facts(facts.setting, per_head=per_head),
+        )
+
+    def section(self, results: DependencyResults, titles: Titles) -> Section:
+        """The tables, the figures and the section of the page."""
+        from attentionology.analyses.dependency.section import dependency_section
+
+        return dependency_section(results, titles)
+
+    def show(self, results: DependencyResults, width: int) -> RenderableType:
+        """The best head of each relation."""
+        from attentionology.analyses.dependency.terminal import best_heads_table
+
+        usual = results.map_facts[:1] and results.map_facts[0].startswith("map “weight”")
+        facts = () if usual else results.map_facts
+        return best_heads_table(results.best, min_count=results.min_count, width=width, map_facts=facts)
+
+    def record(
+        self,
+        options: OptionSet,
+        counted: Counted[DependencyFacts],
+        results: DependencyResults,
+    ) -> dict[str, Any]:
+        """The copies with random weights."""
+        from attentionology.analyses.shared.controls import control_record
+
+        return control_record(options[ControlOptions], counted.plan.facts.setting.seed)

@@ -1,0 +1,200 @@
+"""The analysis ``norms``: what attention moves, by weight and by norm (Kobayashi et al. 2020, 2021, 2024)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from attentionology.analyses.contract import Analysis, Counted, Masking, OptionSet, Plan, Request, Setting, Titles
+from attentionology.analyses.norms.options import NormsOptions
+from attentionology.analyses.shared.options import FeedForwardOptions
+from attentionology.corpora_loaders import CorpusError, read_frequencies
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from rich.console import RenderableType
+
+    from attentionology.analyses.norms.feed_forward import FeedForwardTables
+    from attentionology.analyses.norms.section import NormResults
+    from attentionology.corpora_loaders import Sentence
+    from attentionology.reports.page import Section
+
+
+@dataclass(frozen=True)
+class NormFacts:
+    """What the plan knows.
+
+    Attributes:
+        setting: of the run.
+        mask_rate: share of the pieces that are masked while context mixing is measured.
+        expansion: the expansion rate of each layer.
+        stages: the request that follows the feed-forward block, None if it was not asked for.
+        notes: how the numbers came about, a sentence each.
+    """
+
+    setting: Setting
+    mask_rate: float
+    expansion: tuple[float, ...]
+    stages: Request | None
+    notes: tuple[str, ...]
+
+
+class Norms(Analysis[NormFacts, "NormResults"]):
+    """Compares attention weights with the norms of what they move."""
+
+    name = "norms"
+    options = (NormsOptions, FeedForwardOptions)
+    of_maps = False
+    summary = (
+        "norms: where attention goes by weight and by the norm of what it moves, how much context each layer mixes in, "
+        "and what the feed-forward block changes (Kobayashi et al. 2020, 2021, 2024)."
+    )
+
+    def plan(self, options: OptionSet, setting: Setting) -> Plan[NormFacts]:
+        """Norms on the text, mixing ratios on masked text, and the first sentences through the feed-forward block."""
+        from attentionology.analyses.norms.feed_forward import CountStages
+        from attentionology.analyses.norms.frequency import FrequencyCorrelation
+        from attentionology.analyses.norms.mixing import MixingRatios
+        from attentionology.analyses.norms.shares import NormShares
+        from attentionology.analyses.shared.counting import CountWith
+        from attentionology.extractors import NormMaker, StageMaker
+
+        encoder, corpus, chosen = setting.encoder, setting.corpus, options[NormsOptions]
+        layers = encoder.layers  # says here, before anything slow, if the architecture is not known
+        ranks, notes = _ranks(chosen, setting)
+        rate = chosen.mask_rate
+        if rate and encoder.tokenizer.mask_token_id is None:
+            rate = 0.0
+            notes.append("Context mixing is measured on the text as it is, because this tokenizer has no mask token.")
+        elif rate:
+            notes.append(
+                f"Context mixing is measured with {100 * rate:.3g} % of the pieces of words masked, all else without "
+                "masks."
+            )
+        masking = Masking(rate, setting.seed) if rate else None
+        ff_bias = options[FeedForwardOptions].ff_bias
+        maker, size = NormMaker(ff_bias), ("n_layers", encoder.n_layers)
+        shares = CountWith(NormShares, (size, ("n_heads", encoder.n_heads)))
+        frequency, mixing = CountWith(FrequencyCorrelation, (("ranks", ranks),)), CountWith(MixingRatios, (size,))
+        requests = [
+            Request("norms-shares", "norms", corpus, maker, shares),
+            Request("norms-frequency", "norms", corpus, maker, frequency),
+            Request("norms-mixing", "context mixing", corpus, maker, mixing, masking=masking),
+        ]
+        stages: Request | None = None
+        first = corpus[: chosen.ff_sentences]
+        if len(first):
+            count = CountStages(encoder.n_layers)
+            stages = Request("norms-stages", "feed-forward block", first, StageMaker(ff_bias), count, optional=True)
+            requests.append(stages)
+            if len(first) < len(corpus):
+                notes.append(
+                    f"What the feed-forward block changes is measured on the first {len(first):,} {corpus.unit}."
+                )
+        rates = tuple(layer.expansion_rate() for layer in layers.weights)
+        return Plan(tuple(requests), NormFacts(setting, rate, rates, stages, tuple(notes)))
+
+    def results(
+        self,
+        options: OptionSet,
+        counted: Counted[NormFacts],
+        needed: Mapping[str, Any],
+        looked: Any,
+    ) -> NormResults:
+        """All tables."""
+        import pandas as pd
+
+        from attentionology.analyses.norms.frequency import FrequencyCorrelation
+        from attentionology.analyses.norms.mixing import MixingRatios
+        from attentionology.analyses.norms.paper import published
+        from attentionology.analyses.norms.section import NormResults
+        from attentionology.analyses.norms.shares import NormShares
+
+        facts = counted.plan.facts
+        change = amplified = None
+        if facts.stages is not None:
+            tables = _stages(counted, facts.stages)
+            change, amplified = tables.change, _with_pieces(facts.setting, tables, facts.stages)
+        rates = facts.expansion
+        return NormResults(
+            shares=counted.metric("norms-shares", NormShares).compute(),
+            mixing=counted.metric("norms-mixing", MixingRatios).compute(),
+            frequency=counted.metric("norms-frequency", FrequencyCorrelation).compute(),
+            expansion=pd.DataFrame({"layer": range(1, len(rates) + 1), "expansion": rates}),
+            change=change,
+            amplified=amplified,
+            published=published(facts.setting.encoder.name),
+            notes=facts.notes,
+        )
+
+    def section(self, results: NormResults, titles: Titles) -> Section:
+        """The tables, the figures and the section of the page."""
+        from attentionology.analyses.norms.section import norms_section
+
+        return norms_section(results, titles)
+
+    def show(self, results: NormResults, width: int) -> RenderableType:
+        """Weights and norms, layer by layer."""
+        from attentionology.analyses.norms.terminal import norms_table
+
+        return norms_table(results)
+
+    def record(
+        self,
+        options: OptionSet,
+        counted: Counted[NormFacts],
+        results: NormResults,
+    ) -> dict[str, Any]:
+        """The notes, and the share of pieces that were masked."""
+        return {"norms": {"notes": list(results.notes), "mask_rate": counted.plan.facts.mask_rate}}
+
+
+def _ranks(options: NormsOptions, setting: Setting) -> tuple[Mapping[int, int] | None, list[str]]:
+    """Frequency ranks by vocabulary id, None to count the corpus, and where they come from."""
+    from attentionology.analyses.norms.frequency import frequency_ranks
+
+    file = options.frequencies
+    if file is None:
+        return None, ["Frequency ranks are counted on this corpus."]
+    counts = read_frequencies(file)
+    vocabulary = setting.encoder.tokenizer.get_vocab()
+    known = {vocabulary[form]: count for form, count in counts.items() if form in vocabulary}
+    if not known:
+        raise CorpusError("none of its forms is a piece of this model's vocabulary", file=file)
+    return frequency_ranks(known), [
+        f"Frequency ranks are those of {file}; {len(known):,} of its {len(counts):,} forms are "
+        "pieces of this model's vocabulary."
+    ]
+
+
+def _stages(counted: Counted[NormFacts], request: Request) -> FeedForwardTables:
+    """The tables of the feed-forward block; empty ones where none of the first sentences could be read."""
+    from attentionology.analyses.norms.feed_forward import FeedForwardChange
+    from attentionology.extractors import ExtractionError
+
+    failure = counted.failures.get(request.name)
+    if failure is None:
+        return counted.metric(request.name, FeedForwardChange).compute()
+    if not isinstance(failure, ExtractionError):
+        raise failure
+    return FeedForwardChange(len(counted.plan.facts.expansion), ("FF", "RES", "LN")).compute()
+
+
+def _with_pieces(setting: Setting, tables: FeedForwardTables, request: Request) -> pd.DataFrame:
+    """The amplified pairs with their pieces."""
+    from attentionology.analyses.norms.feed_forward import with_examples
+    from attentionology.analyses.shared.resampling import sentence_keys
+    from attentionology.extractors.pieces import Pieces
+
+    sentences: Sequence[Sentence] = request.inputs
+    keys = sentence_keys([sentence.id for sentence in sentences]).view("int64").tolist()
+    wanted = set(tables.amplified["key"])
+    named = {key: sentence for key, sentence in zip(keys, sentences, strict=True) if key in wanted}
+    aligned = setting.encoder.align(list(named.values())) if named else []
+    texts = {
+        key: (sentence, tuple(pieces.tokens))
+        for (key, sentence), pieces in zip(named.items(), aligned, strict=True)
+        if isinstance(pieces, Pieces)
+    }
+    return with_examples(tables.amplified, texts)

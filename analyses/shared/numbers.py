@@ -1,0 +1,66 @@
+"""Options that are numbers, and those that are a number or not given."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Any
+
+from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, PrimitiveTypeInfo
+
+
+def _read(kind: type[int] | type[float], name: str, word: str) -> float:
+    """A number of the command line.
+
+    Raises:
+        ValueError: not a number, or one that only Python reads as such (``1_0``, digits of other scripts), or too large
+            for 64 bits.
+    """
+    try:
+        if not word.isascii() or "_" in word or word != word.strip():
+            raise ValueError
+        number = kind(word)
+    except ValueError:
+        raise ValueError(f"{word[:40]!r} is not {name}") from None
+    if isinstance(number, int) and not -sys.maxsize <= number <= sys.maxsize:
+        raise ValueError(f"{word[:40]} is too large")
+    return number
+
+
+def _optional(kind: type[int] | type[float], metavar: str, name: str) -> PrimitiveConstructorSpec[Any]:
+    """How an option is read that is a number or not given."""
+    return PrimitiveConstructorSpec(
+        nargs=1,
+        metavar=metavar,
+        instance_from_str=lambda words: _read(kind, name, words[0]),
+        is_instance=lambda value: value is None or isinstance(value, kind),
+        str_from_instance=lambda value: ["none" if value is None else str(value)],
+    )
+
+
+NUMBERS = ConstructorRegistry()
+"""Reads all options that are numbers in the same way as those that may be missing."""
+
+
+@NUMBERS.primitive_rule
+def _number(info: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[Any] | None:
+    kinds: dict[Any, tuple[type[int] | type[float], str]] = {
+        int: (int, "a whole number"),
+        float: (float, "a number"),
+    }
+    if info.type not in kinds:
+        return None
+    kind, name = kinds[info.type]
+    return PrimitiveConstructorSpec(
+        nargs=1,
+        metavar=kind.__name__.upper(),
+        instance_from_str=lambda words: _read(kind, name, words[0]),
+        is_instance=lambda value: isinstance(value, int | float) and not isinstance(value, bool),
+        str_from_instance=lambda value: [str(value)],
+    )
+
+
+OptionalNumber = Annotated[int | None, _optional(int, "N", "a whole number")]
+"""A whole number, or nothing."""
+
+OptionalReal = Annotated[float | None, _optional(float, "X", "a number")]
+"""A number, or nothing."""

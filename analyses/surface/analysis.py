@@ -1,0 +1,155 @@
+"""The analysis ``surface``: neighbors, special tokens, punctuation, entropy, gradients (Clark et al. 2019, §3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from attentionology.analyses.contract import Analysis, Counted, OptionSet, Plan, Request, Setting, Titles
+from attentionology.analyses.shared.options import FeedForwardOptions, MapOptions
+from attentionology.analyses.surface.options import ReadingOptions, SurfaceOptions
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from rich.console import RenderableType
+
+    from attentionology.analyses.surface.reading import Reading
+    from attentionology.analyses.surface.section import SurfaceResults
+    from attentionology.reports.page import Section
+
+_LOSSES = {
+    "mlm": "the masked-LM loss, the mean over masked pieces",
+    "hidden": "the squared distance of the final hidden states of masked pieces from those without masks",
+}
+
+
+@dataclass(frozen=True)
+class SurfaceFacts:
+    """What the plan knows.
+
+    Attributes:
+        reading: see `attentionology.analyses.surface.reading.plan_reading`.
+        gradients: the request of the gradients, None if there is none.
+        loss: of the gradients.
+        obstacle: why there are no gradients; empty if none were asked for.
+    """
+
+    reading: Reading
+    gradients: Request | None = None
+    loss: Literal["mlm", "hidden"] = "mlm"
+    obstacle: str = ""
+
+
+class Surface(Analysis[SurfaceFacts, "SurfaceResults"]):
+    """Counts where attention goes by position and class of token, and how much that matters to a loss."""
+
+    name = "surface"
+    options = (SurfaceOptions, ReadingOptions, MapOptions, FeedForwardOptions)
+    needs = ("dependency",)
+    by_default = True
+    summary = (
+        "surface: neighbours, special tokens, punctuation, entropy, and what of it matters to the loss (section 3)."
+    )
+
+    def plan(self, options: OptionSet, setting: Setting) -> Plan[SurfaceFacts]:
+        """The shared reading, and gradients where they can be had."""
+        from attentionology.analyses.shared.counting import CountWith
+        from attentionology.analyses.surface.gradients import GradientImportance
+        from attentionology.analyses.surface.reading import plan_reading
+        from attentionology.extractors import GradientMaker, ModelError
+
+        reading, chosen = plan_reading(options, setting), options[SurfaceOptions]
+        if chosen.gradients == "none":
+            return Plan((reading.request,), SurfaceFacts(reading))
+        obstacle, head = _obstacle(chosen.gradients, setting)
+        if obstacle and chosen.gradients != "auto":
+            raise ModelError(f"{setting.encoder.name}: {obstacle}")
+        if obstacle:
+            return Plan((reading.request,), SurfaceFacts(reading, obstacle=obstacle))
+        loss: Literal["mlm", "hidden"] = "hidden" if chosen.gradients == "hidden" else "mlm"
+        shape = ("n_layers", setting.encoder.n_layers), ("n_heads", setting.encoder.n_heads)
+        gradients = Request(
+            f"gradients-{loss}",
+            "gradients",
+            setting.corpus[: chosen.gradient_sentences],
+            GradientMaker(loss, head, seed=setting.seed),
+            CountWith(GradientImportance, shape),
+            optional=True,
+        )
+        return Plan((reading.request, gradients), SurfaceFacts(reading, gradients, loss))
+
+    def results(
+        self,
+        options: OptionSet,
+        counted: Counted[SurfaceFacts],
+        needed: Mapping[str, Any],
+        looked: Any,
+    ) -> SurfaceResults:
+        """The surface tables, with the gradients if there are any."""
+        from attentionology.analyses.surface.reading import read_tables
+        from attentionology.analyses.surface.section import SurfaceResults
+
+        tables, notes = read_tables(options, counted, counted.plan.facts.reading, needed)
+        gradients, about = _gradients(options[SurfaceOptions], counted)
+        return SurfaceResults(tables, counted.plan.facts.reading.specials, gradients, (*notes, *about))
+
+    def section(self, results: SurfaceResults, titles: Titles) -> Section:
+        """The tables, the figures and the section of the page."""
+        from attentionology.analyses.surface.section import surface_section
+
+        return surface_section(results, titles)
+
+    def show(self, results: SurfaceResults, width: int) -> RenderableType:
+        """Where attention goes, layer by layer."""
+        from attentionology.analyses.surface.terminal import surface_table
+
+        return surface_table(results)
+
+    def record(
+        self,
+        options: OptionSet,
+        counted: Counted[SurfaceFacts],
+        results: SurfaceResults,
+    ) -> dict[str, Any]:
+        """The notes, and the names of the special tokens."""
+        return {"surface": {"notes": list(results.notes), "specials": dict(results.specials)}}
+
+
+def _obstacle(wanted: str, setting: Setting) -> tuple[str, Any]:
+    """Why the gradients cannot be computed, empty if they can; and the masked-LM head where the loss needs it."""
+    if setting.encoder.tokenizer.mask_token_id is None:
+        return "this tokenizer has no mask token, and the loss is that of masked pieces", None
+    if wanted == "hidden":
+        return "", None
+    head = setting.load_masked_lm()
+    if head is not None:
+        return "", head
+    return (
+        "this checkpoint has no masked-LM head, which the loss of the paper needs. --gradients hidden uses "
+        "another loss, how far masks move the final hidden states"
+    ), None
+
+
+def _gradients(options: SurfaceOptions, counted: Counted[SurfaceFacts]) -> tuple[pd.DataFrame | None, list[str]]:
+    """The table, and how it came about; None where there are no gradients."""
+    from attentionology.analyses.surface.gradients import GradientImportance
+    from attentionology.extractors import ModelError
+
+    facts = counted.plan.facts
+    if facts.obstacle:
+        return None, [f"Gradients were not computed: {facts.obstacle}."]
+    if facts.gradients is None:
+        return None, []
+    failure = counted.failures.get(facts.gradients.name)
+    if isinstance(failure, ModelError) and options.gradients != "auto":
+        raise failure
+    if failure is not None:
+        return None, [f"Gradients were not computed: {failure}."]
+    metric = counted.metric(facts.gradients.name, GradientImportance)
+    read, asked = int(metric.total), len(facts.gradients.inputs)
+    number = f"{read:,}" if read == asked else f"{read:,} of the first {asked:,}"
+    return metric.compute(), [
+        f"Gradients are those of {_LOSSES[facts.loss]}, on {number} {facts.reading.setting.corpus.unit} with 15 % of "
+        "the pieces masked; always of attention weights, whatever the map."
+    ]

@@ -1,0 +1,120 @@
+"""The reading that ``surface`` and ``clusters`` share: the same maps, notes and names, and heads with labels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any
+
+import pandas as pd
+
+from attentionology.analyses.contract import Counted, OptionError, OptionSet, Request, Setting
+from attentionology.analyses.shared.counting import CountMaps
+from attentionology.analyses.shared.map_facts import map_facts, map_maker
+from attentionology.analyses.surface import statistics
+from attentionology.analyses.surface.distributions import DISTANCE_SMOOTHING
+from attentionology.analyses.surface.labels import Thresholds, best_relations, label_heads
+from attentionology.analyses.surface.options import ReadingOptions, SurfaceOptions
+from attentionology.analyses.surface.statistics import SurfaceStatistics, SurfaceTables
+from attentionology.corpora_loaders import PlainText
+from attentionology.extractors import MapMaker, Segments, get_kind
+from attentionology.extractors.pieces import Pieces
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How the maps of both analyses are read.
+
+    Attributes:
+        request: counts the surface statistics.
+        maker: of the maps.
+        setting: of the run.
+        level: ``"token"`` or ``"word"``.
+        specials: what the model calls its first and last special tokens.
+        notes: how the maps were treated, a sentence each.
+    """
+
+    request: Request
+    maker: MapMaker
+    setting: Setting
+    level: str
+    specials: Mapping[str, str]
+    notes: tuple[str, ...]
+
+
+def plan_reading(options: OptionSet, setting: Setting) -> Reading:
+    """The request that both analyses share, and what a reader should know about it.
+
+    Raises:
+        OptionError: an option is for words, but pieces are read, or the other way around.
+    """
+    chosen, maps = options[ReadingOptions], setting.maps
+    if maps.merge != "norm" and chosen.level == "token" and not {"dependency", "coreference"} & set(setting.chosen):
+        raise OptionError("--merge is for words; choose --level word")
+    if chosen.level == "word" and isinstance(setting.corpus, PlainText | Segments):
+        raise OptionError("--level word is for treebanks; the words of plain text include its punctuation")
+    released = chosen.smoothing == "release"
+    notes = []
+    if not get_kind(maps.kind).rows_sum_to_one:
+        maps = replace(maps, normalize="row")
+        notes.append("Every row of the map was divided by its sum: shares and entropies are those of distributions.")
+    if released:
+        notes.append(
+            f"As in the published code, {statistics.SMOOTHING:g} of uniform attention was mixed into rows for the "
+            f"entropy, and {DISTANCE_SMOOTHING:g} for the distances between heads."
+        )
+    maker = map_maker(maps, chosen.level)
+    smoothing = statistics.SMOOTHING if released else 0.0
+    counting = CountMaps(SurfaceStatistics, (("reach", options[SurfaceOptions].reach), ("smoothing", smoothing)))
+    request = Request(f"surface/{maps.kind}", "surface", setting.corpus, maker, counting)
+    return Reading(request, maker, setting, chosen.level, special_names(setting), tuple(notes))
+
+
+def read_tables(
+    options: OptionSet, counted: Counted[Any], reading: Reading, needed: Mapping[str, Any]
+) -> tuple[SurfaceTables, tuple[str, ...]]:
+    """The surface tables, heads with labels, and all notes.
+
+    Args:
+        options: of the run.
+        counted: what was counted.
+        reading: see `plan_reading`.
+        needed: the results of ``dependency``, if it is part of the run.
+    """
+    tables = counted.metric(reading.request.name, SurfaceStatistics).compute()
+    relations = None
+    if "dependency" in needed:
+        best, min_count = needed["dependency"].best, needed["dependency"].min_count
+        relations = best_relations(_single(best), min_count)
+    chosen = options[ReadingOptions]
+    thresholds = Thresholds(chosen.position_threshold, chosen.target_threshold, chosen.broad_threshold)
+    per_head = int(tables.heads["head"].max()) == reading.setting.encoder.n_heads
+    facts = map_facts(reading.setting, per_head=per_head, words=reading.level == "word")
+    positions = "pieces" if reading.level == "token" else "words"
+    notes = (f"Positions are {positions}; {'; '.join(facts)}.", *reading.notes)
+    return tables._replace(heads=label_heads(tables.heads, thresholds, relations)), notes
+
+
+def _single(best: pd.DataFrame) -> pd.DataFrame:
+    """Rows of single relations."""
+    from attentionology.analyses.dependency.tables import TOTALS
+
+    return best[~best["relation"].isin([*TOTALS, "root"])]
+
+
+def special_names(setting: Setting) -> dict[str, str]:
+    """What the tokenizer writes at the first and the last special token of an input."""
+    for pieces in setting.encoder.align(list(islice(setting.corpus, 16))):
+        if isinstance(pieces, Pieces):
+            break
+    else:
+        return {}
+    special = [pieces.special[position] for position in pieces.positions]
+    places = [index for index, is_special in enumerate(special) if is_special]
+    names = {}
+    if places and places[0] == 0:
+        names["first_special"] = pieces.tokens[0]
+    if places and (places[0] != 0 or len(places) > 1):
+        names["last_special"] = pieces.tokens[places[-1]]
+    return names

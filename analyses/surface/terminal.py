@@ -1,0 +1,39 @@
+"""Where attention goes by layer, for a terminal."""
+
+from __future__ import annotations
+
+from rich.markup import escape
+from rich.table import Table
+
+from attentionology.analyses.surface.section import BY_LAYER, SurfaceResults, label_rows, statistic_names
+from attentionology.reports.format import number, percent
+
+
+def surface_table(results: SurfaceResults) -> Table:
+    """A rich table of the surface statistics, layer by layer, and the labels of heads below it."""
+    layers, names = results.tables.layers, statistic_names(results.specials)
+    columns = [name for name in BY_LAYER if layers[name].notna().any()]
+    labels = [
+        f"{row['label']}: {' '.join(row['heads'][:8])}{' …' if len(row['heads']) > 8 else ''}"
+        for row in label_rows(results.tables.heads, results.specials)
+        if row["heads"] and row["label"] != "no label"
+    ]
+    uniform = number(layers["uniform_entropy"].iloc[0], 2)
+    table = Table(
+        title="Where attention goes by layer (mean over heads, %)",
+        caption=escape(
+            "\n".join(
+                [f"Entropy in nats; attention to all tokens alike would have {uniform}.", *labels, *results.notes]
+            )
+        ),
+        title_justify="left",
+        caption_justify="left",
+        box=None,
+        padding=(0, 2, 0, 0),
+    )
+    for heading in ("layer", *(escape(names[name]) for name in columns), "entropy", "rel. entropy"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for row in layers.to_dict("records"):
+        shares = [percent(row[name]) for name in columns]
+        table.add_row(str(row["layer"]), *shares, number(row["entropy"], 2), percent(row["entropy_relative"]))
+    return table

@@ -1,0 +1,1 @@
+"""Plans → shared passes over the corpus → counts → results. It knows no analysis by name."""

@@ -1,0 +1,159 @@
+"""Which corpus ``analyze`` reads, and how."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from tyro.conf import arg
+
+from attentionology.analyses.contract import Analysis, OptionError
+from attentionology.analyses.shared.numbers import OptionalNumber
+from attentionology.corpora_loaders import Corpus, CorpusError, PlainText, load_text, load_treebank
+from attentionology.corpora_loaders.coreference import detect_format, load_documents
+from attentionology.engine.builtin import SAMPLE, corpus_path
+from attentionology.engine.options import at_least_one
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from attentionology.extractors import Encoder, Segments
+
+
+@dataclass(frozen=True)
+class CorpusOptions:
+    """Options of the corpus."""
+
+    corpus: Annotated[tuple[str, ...] | None, arg(metavar="FILE [FILE ...]")] = None
+    """One or more CoNLL-U files (.gz is fine), all after one --corpus; CoNLL-X works too. For coreference CoNLL-U with
+    entities (CorefUD, GUM), CoNLL-2012 columns (OntoNotes, WinoBias, LitBank) or GAP; the format is detected. Default:
+    the sample treebank, 'sample'."""
+
+    text: Annotated[tuple[str, ...] | None, arg(metavar="FILE [FILE ...]")] = None
+    """Plain text in place of a treebank: one paragraph per line, a blank line between documents. Every paragraph is
+    read by itself, or see --segments."""
+
+    segments: OptionalNumber = None
+    """Cut the text into segments of two consecutive stretches, [CLS] a [SEP] b [SEP], and draw this many of them at
+    random (the paper: 1,000, of which 992 were released); if there are fewer, all. 128 pieces each, or --max-length."""
+
+    segment_ids: Literal["zeros", "pair"] = "zeros"
+    """Segment ids of b: zeros as in the paper's maps, or those of a pair as the tokenizer gives them."""
+
+    tokens: Literal["syntactic", "surface"] = "syntactic"
+    """What the model reads as words: the syntactic words of the trees (French 'de le'), or surface tokens ('du')
+    with the words of a multiword token merged into one node."""
+
+    limit: OptionalNumber = None
+    """Read only the first N sentences (of a text: paragraphs; for coreference, and of CoNLL-2012 and GAP files:
+    documents)."""
+
+    lenient: bool = False
+    """Ignore malformed brackets of mentions and parses, and count them, instead of stopping."""
+
+    @property
+    def files(self) -> list[str]:
+        """Paths of the files that are read as a corpus."""
+        return [corpus_path(name) for name in self.corpus or (SAMPLE,)]
+
+    @property
+    def has_trees(self) -> bool:
+        """Whether the corpus is CoNLL-U, the one format that has trees."""
+        return not self.text and all(detect_format(file) == "conllu" for file in self.files)
+
+    def check_names(self) -> None:
+        """Raise `OptionError` or `CorpusError` where files are not named, named twice, or do not exist."""
+        for name in ("corpus", "text"):
+            if getattr(self, name) == ():
+                raise OptionError(f"--{name} needs at least one name")
+        if self.text and self.corpus:
+            raise OptionError("give --corpus or --text, not both")
+        for file in map(Path, self.text or self.files):
+            if not file.exists():
+                raise CorpusError("there is no such file", file=file)
+
+    def check(self, chosen: Sequence[Analysis[Any, Any]]) -> None:
+        """Validate the options before anything slow happens.
+
+        Args:
+            chosen: the analyses of the run.
+
+        Raises:
+            OptionError: two options contradict each other, or an analysis.
+            CorpusError: a file does not exist.
+        """
+        if self.text and self.tokens != "syntactic":
+            raise OptionError("--tokens is for treebanks, not for --text")
+        if self.segments is not None and not self.text:
+            raise OptionError("--segments is for --text")
+        if self.segment_ids != "zeros" and self.segments is None:
+            raise OptionError("--segment-ids is for --segments")
+        at_least_one(self, "segments", "limit")
+        mentions = [analysis.name for analysis in chosen if analysis.of_mentions]
+        if mentions and self.text:
+            raise OptionError(f"--analyses {mentions[0]} needs a --corpus with mentions, not --text")
+        if mentions and self.tokens != "syntactic":
+            raise OptionError(f"--tokens surface is not for {mentions[0]}, whose mentions are made of syntactic words")
+        if self.lenient and not self.read_as_documents(chosen):
+            raise OptionError("--lenient is for coreference and for CoNLL-2012 files")
+        if self.tokens != "syntactic" and not self.has_trees:
+            raise OptionError("--tokens surface is for CoNLL-U, the one format with multiword tokens")
+
+    def read_as_documents(self, chosen: Sequence[Analysis[Any, Any]]) -> bool:
+        """Whether the corpus is read as documents with mentions."""
+        return not self.text and (any(analysis.of_mentions for analysis in chosen) or not self.has_trees)
+
+    def read(self, chosen: Sequence[Analysis[Any, Any]]) -> Corpus:
+        """The text, the treebank, or the documents of a coreference corpus."""
+        if self.text:
+            return load_text(self.text, limit=self.limit)
+        if self.read_as_documents(chosen):
+            needed = any(analysis.of_mentions for analysis in chosen)
+            return load_documents(self.files, lenient=self.lenient, limit=self.limit, mentions_needed=needed)
+        return load_treebank(self.files, tokens=self.tokens, limit=self.limit)
+
+    def warnings(self, corpus: Corpus) -> list[str]:
+        """What was asked for and is not there."""
+        unread = [*(self.text or self.files)][len(corpus.files) :]
+        if unread:
+            return [f"--limit was reached before these files were read: {', '.join(unread)}."]
+        if self.segments is None or len(corpus) >= self.segments:
+            return []
+        return [f"{self.segments:,} segments were asked for; the text gives {len(corpus):,}."]
+
+
+def cut_text(
+    options: CorpusOptions, text: PlainText, encoder: Encoder, *, max_length: int | None, seed: int
+) -> tuple[Segments, pd.DataFrame]:
+    """Segments of two stretches of the text, and the table that lists them piece by piece.
+
+    Raises:
+        OptionError: the model takes no segments of that length.
+        CorpusError: the text is too short for a segment.
+    """
+    import pandas as pd
+
+    from attentionology.extractors import SEGMENT_LENGTH, make_segments
+
+    length = max_length or min(SEGMENT_LENGTH, encoder.max_length or SEGMENT_LENGTH)
+    try:
+        segments = make_segments(
+            encoder, text, options.segments or 1, max_length=length, seed=seed, segment_ids=options.segment_ids
+        )
+    except CorpusError:
+        raise
+    except ValueError as error:
+        raise OptionError(str(error)) from None
+    table = pd.DataFrame(
+        {
+            "id": segment.id,
+            "file": segment.file,
+            "line": segment.line,
+            "pieces": " ".join(segment.pieces.tokens),
+            "segment_ids": " ".join(map(str, segment.pieces.segment_ids or [0] * len(segment.pieces))),
+        }
+        for segment in segments.sentences
+    )
+    return segments, table
