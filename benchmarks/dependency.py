@@ -31,7 +31,7 @@ from attentionology.corpora_loaders import Sentence, load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.engine.builtin import load_encoder
 from attentionology.extractors import DEFAULT_BATCH_CELLS, Encoder, ExtractionLog, extract
-from attentionology.extractors.batching import Batch, plan
+from attentionology.extractors.maps.batching import Batch, plan
 from benchmarks.large_model import WORDS, write_long_sentences
 from benchmarks.measuring import peak_memory, ratio, take_turns
 

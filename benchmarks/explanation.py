@@ -34,7 +34,7 @@ from attentionology.corpora_loaders import load_labelled, load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.engine.builtin import DEMO, model_location
 from attentionology.extractors import AttentionModel, TransformerAttention, Words, load_classifier, probabilities
-from attentionology.extractors.loading import load_tokenizer
+from attentionology.extractors.model.loading import load_tokenizer
 from attentionology.probes.classifiers import AttentionClassifier, Vocabulary
 from benchmarks.dependency import DATA
 from benchmarks.measuring import peak_memory, ratio, take_turns

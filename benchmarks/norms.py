@@ -36,10 +36,10 @@ from rich.table import Table
 from torch import Tensor
 from torch.nn import functional
 
-from attentionology.extractors.forward import Forward, ModelLayers
 from attentionology.extractors.kinds import get_kind
 from attentionology.extractors.kinds.rollout import roll_out
 from attentionology.extractors.layers import read_weights
+from attentionology.extractors.model.forward_pass import Forward, ModelLayers
 from benchmarks.measuring import peak_memory, ratio
 
 HEADS = 12

@@ -26,7 +26,7 @@ from attentionology.extractors import (
     shared_batches,
     shared_cells,
 )
-from attentionology.extractors.batching import TooLong
+from attentionology.extractors.maps.batching import TooLong
 
 
 @dataclass(frozen=True)

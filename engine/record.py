@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from attentionology.corpora_loaders import Corpus
     from attentionology.engine.progress import Stages
     from attentionology.extractors import Encoder, ExtractionLog
-    from attentionology.extractors.loading import LoadedFiles
+    from attentionology.extractors.model.loading import LoadedFiles
 
 _MANY_UNKNOWN = 0.05
 _COMMIT_DIGITS = 12

@@ -46,7 +46,7 @@ class Doctor:
             raise UsageError(f"--sentences must be at least 1, not {self.sentences}")
         check_revision(self.model, self.revision)
         from attentionology.corpora_loaders import load_treebank
-        from attentionology.extractors.doctor import examine
+        from attentionology.extractors.model.doctor import examine
 
         treebank = load_treebank(corpus_path(self.corpus), limit=self.sentences)
         encoder = load_encoder(self.model, revision=self.revision, device=self.device)

@@ -32,7 +32,7 @@ def main() -> None:
     from huggingface_hub import constants
 
     from attentionology.extractors import ModelError
-    from attentionology.extractors.hub import hub_model
+    from attentionology.extractors.model.hub import hub_model
     from attentionology.scripts import cli
 
     usual = {"offline": constants.HF_HUB_OFFLINE, "cache": constants.HF_HUB_CACHE, "endpoint": constants.ENDPOINT}

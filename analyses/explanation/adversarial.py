@@ -16,7 +16,7 @@ from torch import Tensor
 from attentionology.analyses.explanation.batch import Rows, TextBatch
 from attentionology.analyses.explanation.counterfactual import single_words_out
 from attentionology.analyses.explanation.measures import jsd, tvd
-from attentionology.extractors.attention_model import LinearAttentionModel
+from attentionology.extractors.replaceable.attention_model import LinearAttentionModel
 
 EPSILON = 0.05
 """Largest TVD of the output. Jain & Wallace's text says 0.01 for classification; their figures are made with 0.05."""

@@ -19,7 +19,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.nn import functional
 
-from attentionology.extractors.attention_model import AttentionModel, TextState, Words
+from attentionology.extractors.replaceable.attention_model import AttentionModel, TextState, Words
 
 Column = npt.NDArray[np.float64]
 Rows = dict[str, Column]

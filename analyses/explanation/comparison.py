@@ -19,7 +19,7 @@ from torch import Tensor
 from attentionology.analyses.explanation.batch import Column, Rows, generator
 from attentionology.analyses.explanation.erasure import CELLS
 from attentionology.analyses.explanation.measures import jsd, tvd, uniform
-from attentionology.extractors.attention_model import Attend, AttentionModel, TextState, Words
+from attentionology.extractors.replaceable.attention_model import Attend, AttentionModel, TextState, Words
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ from torch import Tensor
 from attentionology.analyses.explanation.batch import Column, Rows, TextBatch, read
 from attentionology.analyses.explanation.measures import tvd
 from attentionology.analyses.explanation.ties import GRADIENTS, LEFT_OUT, WEIGHTS, levels
-from attentionology.extractors.attention_model import AttentionModel, Words, drop, probabilities
+from attentionology.extractors.replaceable.attention_model import AttentionModel, Words, drop, probabilities
 
 SIGNIFICANT = 0.05
 """Two-sided p up to which a τ counts as significant."""

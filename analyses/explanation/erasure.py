@@ -14,8 +14,8 @@ from torch.nn import functional
 
 from attentionology.analyses.explanation.batch import Rows, TextBatch
 from attentionology.analyses.explanation.measures import jsd, tvd
-from attentionology.extractors.attention_model import AttentionModel
-from attentionology.extractors.map_batch import FLOAT32_NOISE
+from attentionology.extractors.maps.map_batch import FLOAT32_NOISE
+from attentionology.extractors.replaceable.attention_model import AttentionModel
 
 DRAWS = 5
 """Random orders per text."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from attentionology.analyses.explanation.batch import Rows, TextBatch
 from attentionology.analyses.explanation.erasure import DRAWS, orderings, ranks
-from attentionology.extractors.attention_model import Words, probabilities
+from attentionology.extractors.replaceable.attention_model import Words, probabilities
 
 ORDERS = ("attention", "gradient", "attention_gradient", "random")
 

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from attentionology.analyses.explanation.batch import Rows, TextBatch
 from attentionology.analyses.explanation.erasure import answers, columns, ranks
-from attentionology.extractors.attention_model import probabilities
+from attentionology.extractors.replaceable.attention_model import probabilities
 
 
 def in_context(batch: TextBatch) -> Float[Tensor, "batch n classes"]:

@@ -15,7 +15,7 @@ from sklearn.metrics import f1_score, roc_auc_score
 from attentionology.analyses.explanation.batch import Column
 from attentionology.analyses.explanation.correlation import SIGNIFICANT
 from attentionology.analyses.shared.resampling import poisson_weights
-from attentionology.extractors.attention_model import Words
+from attentionology.extractors.replaceable.attention_model import Words
 
 OVERALL = "(all)"
 """In place of a predicted class: all texts."""

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from attentionology.analyses.explanation.batch import Column
-from attentionology.extractors.map_batch import FLOAT32_NOISE
+from attentionology.extractors.maps.map_batch import FLOAT32_NOISE
 
 
 class Noise(NamedTuple):

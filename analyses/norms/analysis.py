@@ -185,7 +185,7 @@ def _with_pieces(setting: Setting, tables: FeedForwardTables, request: Request) 
     """The amplified pairs with their pieces."""
     from attentionology.analyses.norms.feed_forward import with_examples
     from attentionology.analyses.shared.resampling import sentence_keys
-    from attentionology.extractors.pieces import Pieces
+    from attentionology.extractors.tokens.pieces import Pieces
 
     sentences: Sequence[Sentence] = request.inputs
     keys = sentence_keys([sentence.id for sentence in sentences]).view("int64").tolist()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from attentionology.analyses.contract import MapChoice, Setting
 from attentionology.extractors import MapMaker, get_kind
-from attentionology.extractors.map_batch import Level
+from attentionology.extractors.maps.map_batch import Level
 
 
 def map_maker(maps: MapChoice, level: Level = "word") -> MapMaker:

@@ -19,7 +19,7 @@ from attentionology.analyses.surface.options import ReadingOptions, SurfaceOptio
 from attentionology.analyses.surface.statistics import SurfaceStatistics, SurfaceTables
 from attentionology.corpora_loaders import PlainText
 from attentionology.extractors import MapMaker, Segments, get_kind
-from attentionology.extractors.pieces import Pieces
+from attentionology.extractors.tokens.pieces import Pieces
 
 
 @dataclass(frozen=True)

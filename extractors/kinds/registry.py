@@ -15,7 +15,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attentionology.extractors.layers import Layer
-from attentionology.extractors.map_batch import FLOAT32_NOISE
+from attentionology.extractors.maps.map_batch import FLOAT32_NOISE
 
 LayerMap = Callable[[Layer], Float[Tensor, "batch heads n n"]]
 

@@ -12,7 +12,7 @@ from torch import Tensor
 from attentionology.extractors.errors import ModelError
 from attentionology.extractors.layers.activations import FFBias, activation_slopes
 from attentionology.extractors.layers.weights import LayerWeights
-from attentionology.extractors.merging import WordMerger
+from attentionology.extractors.tokens.word_merging import WordMerger
 
 
 class Layer:

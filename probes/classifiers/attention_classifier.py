@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from attentionology.corpora_loaders import WordVectors
-from attentionology.extractors.attention_model import Special, TextState, Words
+from attentionology.extractors.replaceable.attention_model import Special, TextState, Words
 from attentionology.probes.classifiers.encoders import ENCODERS, EncoderName, size_of
 from attentionology.probes.classifiers.training import PUBLISHED, ClassifierRecipe, CrossEntropy, train
 from attentionology.probes.classifiers.vocabulary import END, MASK, PAD, SPECIAL, START, UNKNOWN, Vocabulary
@@ -46,7 +46,8 @@ class AttentionClassifier(nn.Module):
     """A text classifier that reads a weighted mean of word states, of any number of classes.
 
     A text is read as ``[SOS] words [EOS]``; attention is paid to words only. Two classes have one logit z and the
-    logits (0, z). Nothing is dropped out. It is an `attentionology.extractors.attention_model.LinearAttentionModel`.
+    logits (0, z). Nothing is dropped out. It is an
+    `attentionology.extractors.LinearAttentionModel`.
 
     Args:
         encoder: ``lstm`` (both directions), ``cnn``, ``average`` (word by word), ``none``.
@@ -184,7 +185,7 @@ class AttentionClassifier(nn.Module):
             yield batch
 
     def encode(self, texts: Sequence[Words], *, gradient: bool = False) -> TextState:
-        """Read texts; see `attentionology.extractors.attention_model.AttentionModel`."""
+        """Read texts; see `attentionology.extractors.replaceable.attention_model.AttentionModel`."""
         lengths = torch.tensor([len(text) + 2 for text in texts])
         n = int(lengths.max()) - 2
         ids = torch.tensor([[START, *self.vocabulary.ids(t), END] + [PAD] * (n - len(t)) for t in texts])

@@ -15,7 +15,7 @@ from jaxtyping import Bool, Float
 from numpy import ndarray
 from torch import Tensor
 
-from attentionology.extractors.attention_model import TextState
+from attentionology.extractors.replaceable.attention_model import TextState
 
 Divergence = Literal["kl", "jsd"]
 

@@ -17,7 +17,13 @@ from sklearn.metrics import roc_auc_score
 from torch import Tensor
 from torch.nn import functional
 
-from attentionology.extractors.attention_model import Attend, AttentionModel, TextState, Words, probabilities
+from attentionology.extractors.replaceable.attention_model import (
+    Attend,
+    AttentionModel,
+    TextState,
+    Words,
+    probabilities,
+)
 from attentionology.probes.training import TrainingError
 
 _BLOCK = 50  # batches are cut from stretches of so many, sorted by length

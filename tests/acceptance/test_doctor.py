@@ -12,7 +12,7 @@ from safetensors.torch import load_file, save_file
 from attentionology.corpora_loaders import Sentence, load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.extractors import Encoder
-from attentionology.extractors.doctor import examine
+from attentionology.extractors.model.doctor import examine
 from attentionology.scripts.cli import main
 from tests import tiny
 

@@ -20,7 +20,7 @@ import transformers
 from huggingface_hub import scan_cache_dir, snapshot_download
 
 from attentionology.extractors import ModelError
-from attentionology.extractors.hub import shard_names
+from attentionology.extractors.model.hub import shard_names
 from tests import tiny
 from tests.hub import Mirror, Repository
 

@@ -12,7 +12,7 @@ import torch
 
 from attentionology.corpora_loaders import Sentence
 from attentionology.extractors import Encoder
-from attentionology.extractors.pieces import Pieces
+from attentionology.extractors.tokens.pieces import Pieces
 
 Array = Any  # a numpy array
 

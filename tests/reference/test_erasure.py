@@ -17,7 +17,7 @@ from attentionology.analyses.explanation.batch import Test, examine, read
 from attentionology.analyses.explanation.erasure import erased, orderings, ranks, removal, single_weight, without
 from attentionology.analyses.explanation.rationales import cuts, rationales
 from attentionology.analyses.explanation.single_token import single_token
-from attentionology.extractors.attention_model import AttentionModel
+from attentionology.extractors.replaceable.attention_model import AttentionModel
 from tests.reference import naive_erasure as naive
 from tests.reference.naive_erasure import VOCABULARY, Fake
 

@@ -36,7 +36,7 @@ from attentionology.analyses.explanation.measures import LN2, entropy, jsd, tvd,
 from attentionology.analyses.explanation.summary import OVERALL, Bootstrap, flip_table, quality, significant, summarise
 from attentionology.analyses.explanation.verdict import FEWEST, RULES, Rule, verdicts
 from attentionology.analyses.shared.resampling import poisson_weights
-from attentionology.extractors.attention_model import LinearAttentionModel, drop, probabilities
+from attentionology.extractors.replaceable.attention_model import LinearAttentionModel, drop, probabilities
 from attentionology.probes.classifiers import AttentionClassifier, Vocabulary
 from attentionology.probes.classifiers import attention_classifier as classifiers
 from tests.reference import naive_erasure as naive

@@ -14,8 +14,8 @@ from transformers.models.bert.modeling_bert import eager_attention_forward
 from attentionology.analyses.surface.gradients import GradientImportance
 from attentionology.corpora_loaders import Sentence
 from attentionology.extractors import TOKEN_CLASSES, Encoder, ModelError, extract, extract_gradients, load_masked_lm
-from attentionology.extractors.masking import mask_pieces
-from attentionology.extractors.pieces import Pieces
+from attentionology.extractors.tokens.masking import mask_pieces
+from attentionology.extractors.tokens.pieces import Pieces
 from tests import tiny
 
 SENTENCES = [Sentence("a", ("the", "and", ",", "was")), Sentence("b", ("the", "garden", "was", "the", "sea", "."))]

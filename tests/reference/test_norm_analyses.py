@@ -24,7 +24,7 @@ from attentionology.extractors import (
     extract_stages,
     is_punctuation,
 )
-from attentionology.extractors.pieces import Pieces
+from attentionology.extractors.tokens.pieces import Pieces
 from tests import tiny
 from tests.reference.naive_layers import READERS, Naive, naive_layers
 

@@ -16,7 +16,7 @@ from attentionology.analyses.explanation.batch import examine
 from attentionology.analyses.explanation.correlation import correlation
 from attentionology.analyses.explanation.erasure import single_weight
 from attentionology.analyses.explanation.ties import GRADIENTS, LEFT_OUT, WEIGHTS, levels
-from attentionology.extractors.attention_model import drop, probabilities
+from attentionology.extractors.replaceable.attention_model import drop, probabilities
 from attentionology.probes.classifiers import AttentionClassifier, Vocabulary
 from attentionology.probes.classifiers import attention_classifier as classifiers
 

@@ -9,8 +9,8 @@ import torch
 from attentionology.corpora_loaders import Sentence, load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.extractors import Encoder, ExtractionLog, extract
-from attentionology.extractors.merging import WordMerger
-from attentionology.extractors.pieces import Pieces
+from attentionology.extractors.tokens.pieces import Pieces
+from attentionology.extractors.tokens.word_merging import WordMerger
 from tests import tiny
 from tests.reference import naive
 

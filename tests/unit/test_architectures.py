@@ -15,7 +15,7 @@ from attentionology.extractors.kinds.feed_forward import feed_forward_projection
 from attentionology.extractors.layers import ARCHITECTURES
 from attentionology.extractors.layers.contributions import contribution_blocks
 from attentionology.extractors.layers.verification import LayerRecorder
-from attentionology.extractors.pieces import Pieces
+from attentionology.extractors.tokens.pieces import Pieces
 from tests import tiny
 
 VARIANTS: dict[str, dict[str, Any]] = {

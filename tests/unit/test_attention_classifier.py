@@ -18,7 +18,7 @@ from safetensors.torch import save_file
 
 from attentionology.analyses.explanation.comparison import Given, reading, uniform_rows
 from attentionology.corpora_loaders import WordVectors
-from attentionology.extractors.attention_model import (
+from attentionology.extractors.replaceable.attention_model import (
     AttentionModel,
     LinearAttentionModel,
     Special,

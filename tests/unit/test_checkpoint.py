@@ -15,7 +15,7 @@ import transformers
 from safetensors.torch import load_file, save_file
 
 from attentionology.extractors import Encoder, ModelError, load_classifier, load_masked_lm
-from attentionology.extractors.checkpoint import check_checkpoint
+from attentionology.extractors.model.checkpoint import check_checkpoint
 from tests import tiny
 
 WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"

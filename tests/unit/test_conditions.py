@@ -12,8 +12,8 @@ import transformers
 from attentionology.corpora_loaders import Sentence, load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.extractors import Encoder, ExtractionLog, ModelError, TransformerAttention, extract
-from attentionology.extractors.conditions import find_batching, fitting
-from attentionology.extractors.pieces import Pieces
+from attentionology.extractors.model.conditions import find_batching, fitting
+from attentionology.extractors.tokens.pieces import Pieces
 from tests import tiny
 
 SENTENCES = list(load_treebank(SAMPLE_TREEBANK, limit=12))

@@ -12,7 +12,7 @@ from torch import nn
 
 from attentionology.corpora_loaders import Sentence
 from attentionology.extractors import Encoder, ModelError
-from attentionology.extractors.pieces import Pieces
+from attentionology.extractors.tokens.pieces import Pieces
 from tests import tiny
 
 FAMILIES = list(tiny.FAMILIES)

@@ -20,8 +20,8 @@ from attentionology.extractors import (
     list_kinds,
     register_kind,
 )
-from attentionology.extractors import extraction as module
 from attentionology.extractors.kinds import registry
+from attentionology.extractors.maps import batching as module
 from tests import tiny
 
 

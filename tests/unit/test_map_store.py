@@ -19,9 +19,9 @@ from safetensors.torch import load, save
 
 from attentionology.corpora_loaders import Sentence
 from attentionology.extractors import ExtractionError, ExtractionLog, extract, register_kind, store_maps
-from attentionology.extractors import map_store as module
 from attentionology.extractors.kinds import registry
-from attentionology.extractors.pieces import Pieces, Segment
+from attentionology.extractors.maps import store_writer as module
+from attentionology.extractors.tokens.pieces import Pieces, Segment
 from attentionology.storage.cache_log import CacheLog
 from attentionology.storage.durable import StorageError
 from attentionology.storage.partial import locked, unfinished_name

@@ -18,7 +18,7 @@ from attentionology.analyses.norms.terminal import norms_table
 from attentionology.analyses.shared.resampling import sentence_keys
 from attentionology.corpora_loaders import Sentence
 from attentionology.extractors import MIXING_VARIANTS, extract_norms, extract_stages
-from attentionology.extractors.pieces import Pieces
+from attentionology.extractors.tokens.pieces import Pieces
 from attentionology.reports.page import write_report, write_section
 from tests import tiny
 from tests.unit.test_reports import RUN

@@ -24,9 +24,9 @@ from attentionology.extractors import (
     get_kind,
     load_classifier,
 )
-from attentionology.extractors.attention_patch import InputEmbeddings, difference, implementation
 from attentionology.extractors.layers.architectures import ARCHITECTURES
-from attentionology.extractors.loading import load_tokenizer
+from attentionology.extractors.model.loading import load_tokenizer
+from attentionology.extractors.replaceable.attention_patch import InputEmbeddings, difference, implementation
 from tests import tiny
 
 READ_FIRST = ("bert", "electra", "distilbert", "roberta", "xlm-roberta", "camembert", "albert", "modernbert")

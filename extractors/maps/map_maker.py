@@ -11,17 +11,17 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attentionology.corpora_loaders import Sentence
-from attentionology.extractors.attention_checks import check_attention, check_row_sums, mass_on_padding
-from attentionology.extractors.encoder import Encoder
-from attentionology.extractors.forward import Forward
 from attentionology.extractors.kinds import MapKind
 from attentionology.extractors.kinds.rollout import roll_out
 from attentionology.extractors.kinds.rows import row_normalised
 from attentionology.extractors.layers import FFBias, Layer
-from attentionology.extractors.map_batch import Level, MapBatch
-from attentionology.extractors.merging import WordMerger
-from attentionology.extractors.pieces import Pieces
-from attentionology.extractors.shared_pass import SharedBatch
+from attentionology.extractors.maps.attention_checks import check_attention, check_row_sums, mass_on_padding
+from attentionology.extractors.maps.map_batch import Level, MapBatch
+from attentionology.extractors.maps.shared_pass import SharedBatch
+from attentionology.extractors.model.encoder import Encoder
+from attentionology.extractors.model.forward_pass import Forward
+from attentionology.extractors.tokens.pieces import Pieces
+from attentionology.extractors.tokens.word_merging import WordMerger
 
 Merge = Literal["norm", "vector"]
 Normalize = Literal["none", "row"]

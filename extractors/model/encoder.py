@@ -12,7 +12,10 @@ from jaxtyping import Bool, Int
 from torch import Tensor, nn
 
 from attentionology.corpora_loaders import Sentence
-from attentionology.extractors.conditions import (
+from attentionology.extractors.errors import ModelError, cause
+from attentionology.extractors.layers import read_weights
+from attentionology.extractors.layers.verification import LayerRecorder, verify_model
+from attentionology.extractors.model.conditions import (
     Batching,
     attend_fully,
     check_full_attention,
@@ -21,14 +24,11 @@ from attentionology.extractors.conditions import (
     find_batching,
     longest_input,
 )
-from attentionology.extractors.errors import ModelError, cause
-from attentionology.extractors.forward import Forward, ModelLayers
-from attentionology.extractors.layers import read_weights
-from attentionology.extractors.layers.verification import LayerRecorder, verify_model
-from attentionology.extractors.loading import LoadedFiles, find_model, load_model, load_tokenizer
-from attentionology.extractors.pieces import Pieces, Unalignable, align, prepare_tokenizer
-from attentionology.extractors.token_classes import PieceForms, token_classes
-from attentionology.extractors.twin import float64_twin, in_float64
+from attentionology.extractors.model.float64_copy import float64_twin, in_float64
+from attentionology.extractors.model.forward_pass import Forward, ModelLayers
+from attentionology.extractors.model.loading import LoadedFiles, find_model, load_model, load_tokenizer
+from attentionology.extractors.tokens.pieces import Pieces, Unalignable, align, prepare_tokenizer
+from attentionology.extractors.tokens.token_classes import PieceForms, token_classes
 
 
 class Encoder:
@@ -49,7 +49,7 @@ class Encoder:
         n_layers, n_heads: shape of its attention.
         max_length: the most pieces it takes, special tokens included; None if it sets no limit.
         forms: the text of each piece by its vocabulary id.
-        batching: which sentences it may read together, see `attentionology.extractors.conditions.find_batching`.
+        batching: which sentences it may read together, see `attentionology.extractors.model.conditions.find_batching`.
 
     Raises:
         ModelError: no attention, not one square matrix per layer, or a tokenizer that does not fit.
@@ -85,7 +85,7 @@ class Encoder:
 
         Args:
             name_or_path: folder with ``config.json`` and ``*.safetensors``, or a Hub id. A model of the Hub is read at
-                one commit, which ``files`` records; see `attentionology.extractors.hub.hub_model`.
+                one commit, which ``files`` records; see `attentionology.extractors.model.hub.hub_model`.
             revision: branch, tag or commit on the Hub.
             device: where to compute.
             dtype: of weights and maps, float32 or float64. Lower precision would blur the comparisons that
@@ -136,7 +136,7 @@ class Encoder:
         return [*self.files.warnings, *conditions_of(self.model, self.batching)]
 
     def align(self, sentences: Sequence[Sentence]) -> list[Pieces | Unalignable]:
-        """Tokenise sentences and match words with pieces, see `attentionology.extractors.pieces.align`."""
+        """Tokenise sentences and match words with pieces, see `attentionology.extractors.tokens.pieces.align`."""
         return align(self.tokenizer, sentences)
 
     def forward(self, batch: Sequence[Pieces], *, hidden_states: bool = False) -> Forward:

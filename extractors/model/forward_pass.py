@@ -10,7 +10,7 @@ from torch import Tensor
 
 from attentionology.extractors.layers import FFBias, Layer, LayerWeights
 from attentionology.extractors.layers.verification import verify_batch
-from attentionology.extractors.merging import WordMerger
+from attentionology.extractors.tokens.word_merging import WordMerger
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal, get_args
 
 from attentionology.corpora_loaders import Corpus, CorpusError, Pair, PlainText, Sentence, pair_paragraphs
-from attentionology.extractors.encoder import Encoder
 from attentionology.extractors.errors import ModelError
-from attentionology.extractors.pieces import Pieces, Segment, read_texts
+from attentionology.extractors.model.encoder import Encoder
+from attentionology.extractors.tokens.pieces import Pieces, Segment, read_texts
 
 SegmentIds = Literal["zeros", "pair"]
 

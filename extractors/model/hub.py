@@ -17,7 +17,7 @@ from huggingface_hub.errors import HFValidationError, HTTPError
 from huggingface_hub.utils import tqdm, validate_repo_id
 
 from attentionology.extractors.errors import ModelError
-from attentionology.extractors.hub_answers import (
+from attentionology.extractors.model.hub_answers import (
     NoAnswerError,
     asking,
     first_line,
@@ -25,7 +25,7 @@ from attentionology.extractors.hub_answers import (
     using_cache,
     without_remarks,
 )
-from attentionology.extractors.hub_cache import discard, remember, sha256_if_intact
+from attentionology.extractors.model.hub_cache import discard, remember, sha256_if_intact
 
 CONVERSION_HINT = (
     "Weights are only read as safetensors. To convert a pytorch_model.bin that you trust: load it once with "

@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from attentionology.extractors.pieces import Pieces
+from attentionology.extractors.tokens.pieces import Pieces
 
 _DENSE = 48
 """Up to so many pieces a matrix product with zeros and ones is faster on a CPU than gathering; both give the same bits

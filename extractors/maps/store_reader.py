@@ -16,10 +16,10 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from attentionology.corpora_loaders import Sentence
-from attentionology.extractors.batching import ExtractionLog
 from attentionology.extractors.errors import ExtractionError
 from attentionology.extractors.kinds import get_kind
-from attentionology.extractors.map_batch import MapBatch
+from attentionology.extractors.maps.batching import ExtractionLog
+from attentionology.extractors.maps.map_batch import MapBatch
 from attentionology.storage.durable import StorageError
 from attentionology.storage.sealed import cache_name, check
 

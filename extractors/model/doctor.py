@@ -10,15 +10,15 @@ import torch
 
 from attentionology.corpora_loaders import Sentence
 from attentionology.corpora_loaders.errors import out_of_memory
-from attentionology.extractors.attention_checks import ROW_SUM_TOLERANCE, mass_on_padding
-from attentionology.extractors.batching import ExtractionLog, obstacle
-from attentionology.extractors.conditions import SAME
-from attentionology.extractors.encoder import Encoder
 from attentionology.extractors.errors import cause
-from attentionology.extractors.extraction import extract
-from attentionology.extractors.forward import Forward
 from attentionology.extractors.kinds import get_kind, list_kinds
-from attentionology.extractors.pieces import Pieces
+from attentionology.extractors.maps.attention_checks import ROW_SUM_TOLERANCE, mass_on_padding
+from attentionology.extractors.maps.batching import ExtractionLog, obstacle
+from attentionology.extractors.maps.extraction import extract
+from attentionology.extractors.model.conditions import SAME
+from attentionology.extractors.model.encoder import Encoder
+from attentionology.extractors.model.forward_pass import Forward
+from attentionology.extractors.tokens.pieces import Pieces
 
 
 @dataclass(frozen=True)

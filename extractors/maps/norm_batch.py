@@ -12,15 +12,15 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from attentionology.corpora_loaders import Sentence
-from attentionology.extractors.attention_checks import check_attention
-from attentionology.extractors.batching import DEFAULT_BATCH_CELLS, ExtractionLog, TooLong
-from attentionology.extractors.encoder import Encoder
-from attentionology.extractors.extraction import extract_many
 from attentionology.extractors.kinds.attention_block import attnres, attnresln, value_norms
 from attentionology.extractors.kinds.feed_forward import FF_KINDS, feed_forward_norms
 from attentionology.extractors.kinds.mixing import MIXING_VARIANTS, mixing_ratios
 from attentionology.extractors.layers import FFBias
-from attentionology.extractors.shared_pass import SharedBatch
+from attentionology.extractors.maps.attention_checks import check_attention
+from attentionology.extractors.maps.batching import DEFAULT_BATCH_CELLS, ExtractionLog, TooLong
+from attentionology.extractors.maps.extraction import extract_many
+from attentionology.extractors.maps.shared_pass import SharedBatch
+from attentionology.extractors.model.encoder import Encoder
 
 
 @dataclass(frozen=True, eq=False)

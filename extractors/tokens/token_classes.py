@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from attentionology.extractors.pieces import Pieces
+from attentionology.extractors.tokens.pieces import Pieces
 
 TOKEN_CLASSES = ("[CLS]", "[SEP]", "[MASK]", "punctuation", "other")
 """Special tokens before the first word count as [CLS], all others as [SEP], whatever the model calls them. Punctuation

@@ -8,10 +8,10 @@ from itertools import islice
 from typing import Literal
 
 from attentionology.corpora_loaders import Sentence
-from attentionology.extractors.conditions import fitting
-from attentionology.extractors.encoder import Encoder
 from attentionology.extractors.errors import ExtractionError
-from attentionology.extractors.pieces import Pieces, Unalignable
+from attentionology.extractors.model.conditions import fitting
+from attentionology.extractors.model.encoder import Encoder
+from attentionology.extractors.tokens.pieces import Pieces, Unalignable
 
 TooLong = Literal["skip", "error"]
 

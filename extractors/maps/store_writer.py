@@ -22,14 +22,14 @@ import torch
 from torch import Tensor
 
 from attentionology.corpora_loaders import Sentence
-from attentionology.extractors.batching import DEFAULT_BATCH_CELLS, WINDOW, ExtractionLog, Skipped
-from attentionology.extractors.encoder import Encoder
 from attentionology.extractors.errors import ExtractionError
-from attentionology.extractors.extraction import extract
 from attentionology.extractors.layers import FFBias
-from attentionology.extractors.making import Merge, Normalize
-from attentionology.extractors.pieces import Segment
-from attentionology.extractors.stored_maps import Fingerprint, StoredMaps, fingerprint, shard_name
+from attentionology.extractors.maps.batching import DEFAULT_BATCH_CELLS, WINDOW, ExtractionLog, Skipped
+from attentionology.extractors.maps.extraction import extract
+from attentionology.extractors.maps.map_maker import Merge, Normalize
+from attentionology.extractors.maps.store_reader import Fingerprint, StoredMaps, fingerprint, shard_name
+from attentionology.extractors.model.encoder import Encoder
+from attentionology.extractors.tokens.pieces import Segment
 from attentionology.storage.cache_log import CacheLog
 from attentionology.storage.durable import StorageError, free_space, size, write_durably
 from attentionology.storage.partial import delete, locked, sweep

@@ -13,10 +13,10 @@ import torch
 import transformers
 
 from attentionology.corpora_loaders.lines import file_sha256
-from attentionology.extractors.checkpoint import check_checkpoint, check_tokenizer
 from attentionology.extractors.errors import ModelError, cause
-from attentionology.extractors.hub import CONVERSION_HINT, hub_model
-from attentionology.extractors.loaded_weights import UnusedWeights, check_loaded, shape_conflict
+from attentionology.extractors.model.checkpoint import check_checkpoint, check_tokenizer
+from attentionology.extractors.model.hub import CONVERSION_HINT, hub_model
+from attentionology.extractors.model.loaded_weights import UnusedWeights, check_loaded, shape_conflict
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ def find_model(location: Location, revision: str | None = None) -> LoadedFiles:
     What this returns may be given to all functions that load, which then read the same files.
 
     Raises:
-        ModelError: there is no such folder, or see `attentionology.extractors.hub.hub_model`.
+        ModelError: there is no such folder, or see `attentionology.extractors.model.hub.hub_model`.
     """
     if isinstance(location, LoadedFiles):
         return location

@@ -10,8 +10,8 @@ from typing import ClassVar
 
 from attentionology.corpora_loaders import Corpus, CorpusError, Sentence
 from attentionology.corpora_loaders.coreference import Document, Documents
-from attentionology.extractors.encoder import Encoder
-from attentionology.extractors.pieces import Pieces
+from attentionology.extractors.model.encoder import Encoder
+from attentionology.extractors.tokens.pieces import Pieces
 
 DOCUMENT_LENGTH = 128
 """Pieces of a document that are read, special tokens included (Clark et al. 2019, §4.3)."""

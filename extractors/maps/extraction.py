@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from attentionology.corpora_loaders import Sentence
-from attentionology.extractors.batching import DEFAULT_BATCH_CELLS, ExtractionLog, TooLong
-from attentionology.extractors.encoder import Encoder
 from attentionology.extractors.kinds import get_kind
 from attentionology.extractors.layers import FFBias
-from attentionology.extractors.making import MapMaker, Merge, Normalize, map_batches
-from attentionology.extractors.map_batch import Level, MapBatch
-from attentionology.extractors.shared_pass import BatchMaker, SharedBatch, shared_batches
+from attentionology.extractors.maps.batching import DEFAULT_BATCH_CELLS, ExtractionLog, TooLong
+from attentionology.extractors.maps.map_batch import Level, MapBatch
+from attentionology.extractors.maps.map_maker import MapMaker, Merge, Normalize, map_batches
+from attentionology.extractors.maps.shared_pass import BatchMaker, SharedBatch, shared_batches
+from attentionology.extractors.model.encoder import Encoder
 
 
 def extract(

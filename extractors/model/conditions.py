@@ -14,11 +14,11 @@ from torch import Tensor
 
 from attentionology.corpora_loaders import Sentence
 from attentionology.extractors.errors import ModelError, cause
-from attentionology.extractors.loading import max_length
-from attentionology.extractors.pieces import Pieces
+from attentionology.extractors.model.loading import max_length
+from attentionology.extractors.tokens.pieces import Pieces
 
 if TYPE_CHECKING:
-    from attentionology.extractors.encoder import Encoder
+    from attentionology.extractors.model.encoder import Encoder
 
 T = TypeVar("T")
 

@@ -18,13 +18,13 @@ from torch.nn import functional
 
 from attentionology.corpora_loaders import Sentence
 from attentionology.corpora_loaders.errors import out_of_memory
-from attentionology.extractors.batching import DEFAULT_BATCH_CELLS, ExtractionLog, TooLong
-from attentionology.extractors.encoder import Encoder, model_inputs
 from attentionology.extractors.errors import ModelError
-from attentionology.extractors.extraction import extract_many
-from attentionology.extractors.masking import check_masking, mask_pieces
-from attentionology.extractors.pieces import Pieces
-from attentionology.extractors.shared_pass import SharedBatch
+from attentionology.extractors.maps.batching import DEFAULT_BATCH_CELLS, ExtractionLog, TooLong
+from attentionology.extractors.maps.extraction import extract_many
+from attentionology.extractors.maps.shared_pass import SharedBatch
+from attentionology.extractors.model.encoder import Encoder, model_inputs
+from attentionology.extractors.tokens.masking import check_masking, mask_pieces
+from attentionology.extractors.tokens.pieces import Pieces
 
 GradientLoss = Literal["mlm", "hidden"]
 

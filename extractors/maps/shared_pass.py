@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar, runtime_checkable
 
 from attentionology.corpora_loaders import Sentence
-from attentionology.extractors.batching import DEFAULT_BATCH_CELLS, ExtractionLog, TooLong, plan
-from attentionology.extractors.encoder import Encoder
-from attentionology.extractors.forward import Forward
-from attentionology.extractors.masking import check_masking, mask_pieces
-from attentionology.extractors.pieces import Pieces
+from attentionology.extractors.maps.batching import DEFAULT_BATCH_CELLS, ExtractionLog, TooLong, plan
+from attentionology.extractors.model.encoder import Encoder
+from attentionology.extractors.model.forward_pass import Forward
+from attentionology.extractors.tokens.masking import check_masking, mask_pieces
+from attentionology.extractors.tokens.pieces import Pieces
 
 Made = TypeVar("Made", covariant=True)
 

@@ -11,16 +11,16 @@ from jaxtyping import Int
 from torch import Tensor
 
 from attentionology.corpora_loaders import Sentence
-from attentionology.extractors.attention_model import Words
-from attentionology.extractors.batching import obstacle
-from attentionology.extractors.conditions import fitting
-from attentionology.extractors.encoder import Encoder
 from attentionology.extractors.errors import ExtractionError
-from attentionology.extractors.pieces import Pieces, Unalignable
+from attentionology.extractors.maps.batching import obstacle
+from attentionology.extractors.model.conditions import fitting
+from attentionology.extractors.model.encoder import Encoder
+from attentionology.extractors.replaceable.attention_model import Words
+from attentionology.extractors.tokens.pieces import Pieces, Unalignable
 
 TextLevel = Literal["word", "piece"]
 
-_TOGETHER_CPU, _TOGETHER = 1024, 16384  # pieces of a batch, see `attentionology.extractors.extraction`
+_TOGETHER_CPU, _TOGETHER = 1024, 16384  # pieces of a batch, see `attentionology.extractors.maps.extraction`
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,17 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from attentionology.extractors.attention_model import Special, TextState, Words
-from attentionology.extractors.attention_patch import (
+from attentionology.extractors.errors import ModelError
+from attentionology.extractors.kinds import get_kind
+from attentionology.extractors.layers.architectures import ARCHITECTURES
+from attentionology.extractors.layers.verification import LayerRecorder
+from attentionology.extractors.layers.weights import layer_modules
+from attentionology.extractors.maps.batching import DEFAULT_BATCH_CELLS
+from attentionology.extractors.maps.map_maker import MapMaker
+from attentionology.extractors.model.encoder import Encoder
+from attentionology.extractors.model.loading import LoadedFiles, save_model
+from attentionology.extractors.replaceable.attention_model import Special, TextState, Words
+from attentionology.extractors.replaceable.attention_patch import (
     TOLERANCE,
     AttentionPatch,
     InputEmbeddings,
@@ -28,16 +37,7 @@ from attentionology.extractors.attention_patch import (
     implementation,
     resumed,
 )
-from attentionology.extractors.batching import DEFAULT_BATCH_CELLS
-from attentionology.extractors.encoder import Encoder
-from attentionology.extractors.errors import ModelError
-from attentionology.extractors.kinds import get_kind
-from attentionology.extractors.layers.architectures import ARCHITECTURES
-from attentionology.extractors.layers.verification import LayerRecorder
-from attentionology.extractors.layers.weights import layer_modules
-from attentionology.extractors.loading import LoadedFiles, save_model
-from attentionology.extractors.making import MapMaker
-from attentionology.extractors.text_reader import TextLevel, TextReader
+from attentionology.extractors.tokens.text_reader import TextLevel, TextReader
 
 Query = Literal["cls", "all"]
 Way = Literal["first position", "from the layer", "whole model"]
@@ -51,7 +51,7 @@ class TransformerAttention(nn.Module):
     """A sequence classifier as an `AttentionModel`.
 
     The model passed in is put into evaluation mode and from then on computes attention by the function in
-    `attentionology.extractors.attention_patch`, which is its own eager one.
+    `attentionology.extractors.replaceable.attention_patch`, which is its own eager one.
 
     Args:
         model: of ``AutoModelForSequenceClassification``.
@@ -59,7 +59,7 @@ class TransformerAttention(nn.Module):
         layer: 0-based, negative from the end.
         query: ``"cls"``: the row of the first position; ``"all"``: all rows of the layer.
         heads: ``"all"`` or 0-based heads; the others keep their attention.
-        special: see `attentionology.extractors.attention_model.Special`.
+        special: see `attentionology.extractors.replaceable.attention_model.Special`.
         level: ``"word"``, or ``"piece"``: every piece counts as a word.
         score: the map kind of `scores`.
         name: what to call the model.

@@ -1,0 +1,1 @@
+"""Pieces + model → batches of maps, in memory that does not depend on the corpus."""

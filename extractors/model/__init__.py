@@ -1,0 +1,1 @@
+"""A Hugging Face model, found, checked and ready to give its attention."""

@@ -1,0 +1,1 @@
+"""Classifiers whose attention can be replaced while they read."""

@@ -1,0 +1,1 @@
+"""Words → pieces, and what pieces are: words, special tokens, punctuation, masks, windows."""
