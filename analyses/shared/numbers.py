@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, PrimitiveTypeInfo
 
 
-def _read(kind: type[int] | type[float], name: str, word: str) -> float:
+def _read(kind: type[int] | type[float], name: str, word: str) -> int | float:
     """A number of the command line.
 
     Raises:
