@@ -33,6 +33,7 @@ test: check
 
 bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks.dependency
+	$(BIN)/python -m benchmarks.engine
 	$(BIN)/python -m benchmarks.norms
 	$(BIN)/python -m benchmarks.surface
 	$(BIN)/python -m benchmarks.coreference

@@ -12,7 +12,8 @@ from attentionology.analyses.contract import Analysis, MapChoice, OptionError, O
 from attentionology.analyses.registry import choose_analyses, registered_analyses
 from attentionology.analyses.shared.options import FeedForwardOptions, MapOptions
 from attentionology.corpora_loaders import Corpus, PlainText
-from attentionology.engine.builtin import SAMPLE, check_revision, load_encoder, load_head
+from attentionology.corpora_loaders.coreference import Documents
+from attentionology.engine.builtin import check_revision, load_encoder, load_head
 from attentionology.engine.corpus import CorpusOptions, cut_text
 from attentionology.engine.options import LimitOptions, ModelOptions, check_seed, paths_read
 from attentionology.engine.passes import Limits
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from attentionology.extractors import Encoder
+    from attentionology.reports.page import Section
 
 
 def analyze(
@@ -56,8 +58,8 @@ def analyze(
         corpus: one file or several, ``"sample"``, or a corpus that was loaded before.
         analyses: names of the analyses. Default: those that the command chooses for such a corpus.
         maps: kinds of maps, see `attentionology.extractors.list_kinds`. All are made in the same pass.
-        options: option groups, for example ``DependencyOptions(coarse=True)``. Groups that are not given have their
-            defaults, which are those of the command.
+        options: option groups, for example ``DependencyOptions(coarse=True)`` or ``ModelOptions(device="cuda")``.
+            Groups that are not given have their defaults, which are those of the command.
         out: where to write the report, its tables and figures; None to write nothing.
         overwrite: replace the folder of an earlier run.
         seed: of everything random.
@@ -79,18 +81,20 @@ def analyze(
     groups: dict[type[Any], Any] = {type(group): group for group in options}
     files = groups.pop(CorpusOptions, CorpusOptions())
     map_options = groups.pop(MapOptions, MapOptions())
+    limits, model_options = groups.pop(LimitOptions, LimitOptions()), groups.pop(ModelOptions, ModelOptions())
     given = None
     if isinstance(corpus, Corpus):
         given = corpus
-    elif corpus != SAMPLE or not files.text:
+    elif not files.text:
         names = [corpus] if isinstance(corpus, str | Path) else list(corpus)
         files = replace(files, corpus=tuple(map(str, names)))
     return execute(
         RunOptions(
             analyses=None if analyses is None else tuple(analyses),
             groups=OptionSet([*groups.values(), replace(map_options, map=tuple(maps))]),
-            model=ModelOptions(model=str(model)) if isinstance(model, str | Path) else ModelOptions(),
+            model=replace(model_options, model=str(model)) if isinstance(model, str | Path) else model_options,
             files=files,
+            limits=limits,
             seed=seed,
         ),
         encoder=None if isinstance(model, str | Path) else model,
@@ -121,8 +125,11 @@ class RunOptions:
     limits: LimitOptions = field(default_factory=LimitOptions)
     seed: int = 0
 
-    def chosen(self) -> list[Analysis[Any, Any]]:
+    def chosen(self, corpus: Corpus | None = None) -> list[Analysis[Any, Any]]:
         """The analyses, in the order of the report.
+
+        Args:
+            corpus: the corpus, if it was loaded before; else that of the options is looked at.
 
         Raises:
             OptionError: a name is unknown or given twice.
@@ -133,10 +140,13 @@ class RunOptions:
                 raise OptionError("--analyses needs at least one name")
             return choose_analyses(names)
         known = registered_analyses().values()
-        if not self.files.text and not self.files.has_trees:
+        if corpus is None:
+            has_trees, has_text = self.files.has_trees, bool(self.files.text)
+        else:
+            has_trees, has_text = bool(corpus.relations), not isinstance(corpus, Documents)
+        if not has_trees and not has_text:
             return [analysis for analysis in known if analysis.of_mentions]
-        usual = [analysis for analysis in known if analysis.by_default]
-        return [analysis for analysis in usual if not (self.files.text and analysis.of_trees)]
+        return [analysis for analysis in known if analysis.by_default and (has_trees or not analysis.of_trees)]
 
     def flat(self) -> dict[str, Any]:
         """All options by their names, as on the command line."""
@@ -152,16 +162,21 @@ class RunOptions:
         values = [getattr(group, option.name) for group in self.groups for option in fields(group)]
         return [value for value in values if isinstance(value, Path)]
 
-    def check(self) -> list[Analysis[Any, Any]]:
+    def check(self, corpus: Corpus | None = None) -> list[Analysis[Any, Any]]:
         """Validate the options before anything slow happens; returns the chosen analyses.
+
+        Args:
+            corpus: the corpus, if it was loaded before; else the files of the options are looked at.
 
         Raises:
             OptionError, CorpusError: an option cannot be used, or contradicts another one.
         """
         check_revision(self.model.model, self.model.revision)
-        self.files.check_names()
-        chosen = self.chosen()
-        self.files.check(chosen)
+        if corpus is None:
+            self.files.check_names()
+        chosen = self.chosen(corpus)
+        if corpus is None:
+            self.files.check(chosen)
         self._check_that_all_are_read(chosen)
         self.limits.check()
         check_seed(self.seed)
@@ -209,7 +224,7 @@ def execute(
         command: the command line or call, for the run record.
         shown_options: further options that the run record shows.
     """
-    chosen = options.check()
+    chosen = options.check(corpus)
     if out is None:
         return _run(options, chosen, encoder, corpus, None, command, shown_options or {})
     reads = paths_read(options.model.model, options.files.corpus, options.files.text, *options.files_of_groups())
@@ -227,7 +242,7 @@ def _run(
     command: str,
     shown_options: Mapping[str, Any],
 ) -> Run:
-    stages, files = Stages(), options.files
+    stages, files, given = Stages(), options.files, corpus is not None
     if corpus is None:
         with stages("read the corpus"):
             corpus = files.read(chosen)
@@ -261,13 +276,15 @@ def _run(
     )
     parts = run_analyses(chosen, options.groups, setting, maps, limits=limits, stages=stages)
     titles = Titles(encoder.name, corpus_title(corpus))
-    with stages("tables and figures"):
-        sections = sections_of(parts, titles)
+    sections: list[Section] = []
+    if folder is not None:
+        with stages("tables and figures"):
+            sections = sections_of(parts, titles)
     read_as = parts[0].plan.corpus or corpus
     reading = describe_reading(read_as, parts[0].log)
     resolved = {
         **shown_options,
-        "corpus": [] if files.text else files.files,
+        "corpus": [file.path for file in corpus.files] if given else [] if files.text else files.files,
         "analyses": list(setting.chosen),
         "map": map_options.map[0] if len(maps) == 1 else list(map_options.map),
     }
@@ -276,7 +293,7 @@ def _run(
         "model": describe_model(encoder),
         "corpus": describe_corpus(read_as),
         "sentences": reading,
-        "warnings": encoder.warnings + warnings_of(reading) + files.warnings(read_as),
+        "warnings": encoder.warnings + warnings_of(reading) + ([] if given else files.warnings(read_as)),
     }
     for part in parts:
         record |= part.analysis.record(options.groups, part.counted, part.results)
@@ -285,7 +302,7 @@ def _run(
         for name, table in extra.items():
             write_csv(table, folder / "tables" / f"{name}.csv")
         write_report(folder, run=record, sections=sections)
-    return Run(parts, titles, record, folder)
+    return Run(parts, titles, record, folder, tuple(sections))
 
 
 def corpus_title(corpus: Corpus) -> str:

@@ -63,12 +63,14 @@ class Run:
         titles: what figures and headings call the model and the corpus.
         record: the run record, ``run.json``.
         folder: where the results were written, None if nowhere.
+        sections: of the report, one for each part; empty where nothing was written.
     """
 
     parts: tuple[Part, ...]
     titles: Titles = field(default_factory=Titles)
     record: Mapping[str, Any] = field(default_factory=dict)
     folder: Path | None = None
+    sections: tuple[Section, ...] = ()
 
     def __getitem__(self, key: str | tuple[str, str]) -> Any:
         name, kind = (key, None) if isinstance(key, str) else key

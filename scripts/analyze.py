@@ -55,18 +55,15 @@ class Analyze:
 
     def run(self, arguments: Sequence[str] = ()) -> int:
         """Run the analyses; returns the exit status."""
-        options = self.run_options()
-        options.check()
         from attentionology.engine.analyze import execute
         from attentionology.engine.record import command_line
-        from attentionology.engine.run import sections_of
         from attentionology.scripts.closing import print_results
 
         out = self.out or default_folder(self.model.model, self.files.text or self.files.corpus or (SAMPLE,))
         shown = {"overwrite": self.overwrite, "json": self.json}
+        options = self.run_options()
         run = execute(options, out=out, overwrite=self.overwrite, command=command_line(arguments), shown_options=shown)
-        summaries = [section.summary for section in sections_of(run.parts, run.titles)]
-        parts = [(summary, part.show) for summary, part in zip(summaries, run.parts, strict=True)]
+        parts = [(section.summary, part.show) for section, part in zip(run.sections, run.parts, strict=True)]
         print_results(dict(run.record), parts, out, as_json=self.json)
         return 0
 

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     )
     from attentionology.corpora_loaders.coreference import load_documents
     from attentionology.engine.analyze import analyze
+    from attentionology.engine.corpus import CorpusOptions
+    from attentionology.engine.options import LimitOptions, ModelOptions
     from attentionology.engine.run import Run
     from attentionology.extractors import (
         Encoder,
@@ -65,6 +67,8 @@ _ROOMS = {
     ],
     "corpora_loaders.coreference": ["load_documents"],
     "engine.analyze": ["analyze"],
+    "engine.corpus": ["CorpusOptions"],
+    "engine.options": ["LimitOptions", "ModelOptions"],
     "engine.run": ["Run"],
     "extractors": [
         *("Encoder", "MapBatch", "MapMaker", "ModelError", "extract", "extract_many", "get_kind", "list_kinds"),
@@ -81,15 +85,18 @@ __all__ = [
     "CoreferenceAccuracy",
     "CoreferenceOptions",
     "CorpusError",
+    "CorpusOptions",
     "CountOptions",
     "DependencyAccuracy",
     "DependencyOptions",
     "Encoder",
     "HeadDistances",
+    "LimitOptions",
     "MapBatch",
     "MapMaker",
     "MapOptions",
     "ModelError",
+    "ModelOptions",
     "NormsOptions",
     "OptionError",
     "Plan",
