@@ -14,7 +14,7 @@ from torch import Tensor
 
 from attentionology.corpora_loaders import Sentence
 from attentionology.extractors.errors import ModelError, cause
-from attentionology.extractors.model.loading import max_length
+from attentionology.extractors.model.loading import max_length, quiet
 from attentionology.extractors.tokens.pieces import Pieces
 
 if TYPE_CHECKING:
@@ -103,6 +103,24 @@ def attend_fully(model: Any) -> None:
     """Let a model that attends in blocks to long inputs do at once what it would do at the first short one."""
     if _full_attention_limit(model) is not None and hasattr(model, "set_attention_type"):
         model.set_attention_type("original_full")
+
+
+def switch_to_eager(model: Any) -> bool:
+    """Let a model with another attention implementation form its attention weights.
+
+    Whether it then gives them is for the caller to check.
+
+    Returns:
+        whether the implementation was another one and now is eager attention.
+    """
+    if getattr(model.config, "_attn_implementation", "eager") == "eager":
+        return False
+    with quiet():
+        try:
+            model.set_attn_implementation("eager")
+        except (AttributeError, ValueError, NotImplementedError, ImportError):
+            return False
+    return bool(model.config._attn_implementation == "eager")  # models that cannot be switched only log a warning
 
 
 def conditions_of(model: Any, batching: Batching) -> list[str]:

@@ -23,6 +23,7 @@ from attentionology.extractors.model.conditions import (
     conditions_of,
     find_batching,
     longest_input,
+    switch_to_eager,
 )
 from attentionology.extractors.model.float64_copy import float64_twin, in_float64
 from attentionology.extractors.model.forward_pass import Forward, ModelLayers
@@ -37,6 +38,10 @@ class Encoder:
     The model is put into evaluation mode. Attention comes from the eager implementation with
     ``output_attentions``, because the default kernels never form the weights; a short probe pass at
     construction checks that every layer delivers a full matrix.
+
+    The model is used as it is and not copied. Where its attention implementation gives no weights, as the default of
+    ``from_pretrained`` (``"sdpa"``), it is switched to eager attention, and stays so. What the model computes is then
+    the same up to rounding.
 
     Args:
         model: an encoder that takes ``input_ids`` and ``attention_mask`` and returns ``attentions``; of an
@@ -68,7 +73,7 @@ class Encoder:
         attend_fully(model)
         self._layers: tuple[Any, ModelLayers] | None = None
         self._double: tuple[Any, _Float64Encoder] | None = None
-        probe, _ = self._run(*self._probe_input())
+        probe = self._probe()
         self.n_layers, self.n_heads = len(probe), probe[0].shape[1]
         self.batching: Batching = find_batching(self)
 
@@ -235,6 +240,15 @@ class Encoder:
             digest.update(f"{key} {tuple(tensor.shape)} {tensor.dtype}\n".encode())
             digest.update(tensor.detach().cpu().reshape(-1).contiguous().view(torch.uint8).numpy())
         return digest.hexdigest()
+
+    def _probe(self) -> tuple[Tensor, ...]:
+        """Attention of a short input; the model is switched to eager attention if it gives none otherwise."""
+        try:
+            return self._run(*self._probe_input())[0]
+        except ModelError:
+            if not switch_to_eager(self.model):
+                raise
+        return self._run(*self._probe_input())[0]
 
     def _probe_input(self, text: str = "a b c") -> tuple[Int[Tensor, "1 n"], Bool[Tensor, "1 n"]]:
         ids = torch.tensor([self.tokenizer(text).input_ids], device=self.device)

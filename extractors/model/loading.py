@@ -88,7 +88,7 @@ def load_tokenizer(name_or_path: Location, revision: str | None = None) -> Any:
         ModelError: it cannot be loaded, or it has hardly any vocabulary (its files are missing).
     """
     files = find_model(name_or_path, revision)
-    with _quiet():
+    with quiet():
         try:
             tokenizer = transformers.AutoTokenizer.from_pretrained(
                 str(files.folder), local_files_only=True, trust_remote_code=False
@@ -158,7 +158,7 @@ def load_masked_lm(
         ModelError: it cannot be found or loaded.
     """
     files = find_model(name_or_path, revision)
-    with _quiet():
+    with quiet():
         try:
             config = transformers.AutoConfig.from_pretrained(
                 str(files.folder), local_files_only=True, trust_remote_code=False
@@ -176,7 +176,7 @@ def load_masked_lm(
 
 def save_model(model: Any, tokenizer: Any, folder: str | Path) -> None:
     """Write a model, as safetensors, and its tokenizer so that they can be loaded from the folder."""
-    with _quiet():
+    with quiet():
         model.save_pretrained(folder)
         tokenizer.save_pretrained(folder)
 
@@ -185,7 +185,7 @@ def _from_pretrained(
     auto_class: Any, files: LoadedFiles, dtype: torch.dtype, **options: Any
 ) -> tuple[Any, dict[str, Any]]:
     """A model with eager attention from safetensors, and what was missing from them and left over of them."""
-    with _quiet():
+    with quiet():
         try:
             model, info = auto_class.from_pretrained(
                 str(files.folder),
@@ -252,7 +252,7 @@ def _check_folder(name_or_path: str | Path) -> None:
         raise ModelError(f"cannot load {name!r}: there is no config.json in that folder")
 
 
-class _quiet:  # noqa: N801
+class quiet:  # noqa: N801
     """Silences the loading bars and notes of transformers, and restores its settings.
 
     It also keeps transformers from asking a service on the Hub to convert a checkpoint, which is done in public.

@@ -8,10 +8,13 @@ from typing import Any
 
 import pytest
 import torch
+import transformers
 from torch import nn
+from transformers.masking_utils import AttentionMaskInterface, eager_mask
+from transformers.models.bert.modeling_bert import eager_attention_forward
 
 from attentionology.corpora_loaders import Sentence
-from attentionology.extractors import Encoder, ModelError
+from attentionology.extractors import Encoder, ModelError, extract
 from attentionology.extractors.tokens.pieces import Pieces
 from tests import tiny
 
@@ -53,9 +56,61 @@ def test_padding_gets_no_attention(family):
         torch.testing.assert_close(alpha[0, :, :5].sum(-1), torch.ones(4, 5))
 
 
-def test_default_attention_without_weights_is_refused():
+WITH_OTHER_KERNELS = [family for family in FAMILIES if family not in ("deberta", "deberta-v2", "mpnet")]
+"""The others know eager attention only."""
+
+
+@pytest.mark.parametrize("family", WITH_OTHER_KERNELS)
+def test_a_model_of_the_default_implementation_is_switched_to_eager_attention(family):
+    sentences = [Sentence("1", ("The", "old", "house", "burned", ".")), Sentence("2", ("Go", "!"))]
+    expected = next(extract(tiny.encoder(family), sentences)).maps
+    model = tiny.model(family)
+    model.set_attn_implementation("sdpa")
+    assert model.config._attn_implementation == "sdpa"
+    encoder = Encoder(model, tiny.fresh_tokenizer(tiny.FAMILIES[family][0]))
+    assert encoder.model.config._attn_implementation == "eager"
+    assert torch.equal(next(extract(encoder, sentences)).maps, expected)
+
+
+@pytest.mark.parametrize("family", ["bert", "roberta", "distilbert", "modernbert"])
+def test_a_model_as_from_pretrained_loads_it_can_be_read(tmp_path, family):
+    tiny.model(family).save_pretrained(tmp_path)
+    tiny.fresh_tokenizer(tiny.FAMILIES[family][0]).save_pretrained(tmp_path)
+    loaded = transformers.AutoModel.from_pretrained(tmp_path)
+    assert loaded.config._attn_implementation == "sdpa"
+    sentences = [Sentence("1", ("Green", "ideas", "sleep", "."))]
+    encoder = Encoder(loaded, transformers.AutoTokenizer.from_pretrained(tmp_path))
+    maps = next(extract(encoder, sentences, kind="norm")).maps
+    assert torch.equal(maps, next(extract(Encoder.from_pretrained(tmp_path), sentences, kind="norm")).maps)
+
+
+def test_an_implementation_that_gives_weights_is_left_as_it_is():
+    def doubled(module: Any, query: Any, key: Any, value: Any, mask: Any, **options: Any) -> Any:
+        return eager_attention_forward(module, query, 2 * key, value, mask, **options)
+
+    transformers.AttentionInterface.register("doubled", doubled)
+    AttentionMaskInterface.register("doubled", eager_mask)
+    model = tiny.model("bert")
+    model.set_attn_implementation("doubled")
+    encoder = Encoder(model, tiny.fresh_tokenizer("wordpiece"))
+    assert encoder.model.config._attn_implementation == "doubled"
+    sentences = [Sentence("1", ("Green", "ideas", "sleep", "."))]
+    ours, eager = next(extract(encoder, sentences)).maps, next(extract(tiny.encoder(), sentences)).maps
+    assert (ours - eager).abs().max() > 0.01
+
+
+def test_a_model_that_cannot_be_switched_to_eager_attention_is_refused(monkeypatch):
     model = tiny.model("bert")
     model.set_attn_implementation("sdpa")
+    monkeypatch.setattr(type(model), "_can_set_attn_implementation", lambda *_: False)
+    with pytest.raises(ModelError, match=r"0 of 3 layers .* attn_implementation='eager'"):
+        Encoder(model, tiny.fresh_tokenizer("wordpiece"))
+
+
+def test_a_model_that_gives_no_weights_with_eager_attention_either_is_refused():
+    model = tiny.model("bert")
+    model.set_attn_implementation("sdpa")
+    model.register_forward_hook(lambda _module, _inputs, output: setattr(output, "attentions", ()))
     with pytest.raises(ModelError, match=r"0 of 3 layers"):
         Encoder(model, tiny.fresh_tokenizer("wordpiece"))
 
