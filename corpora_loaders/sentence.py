@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from attentionology.corpora_loaders.errors import CorpusError
+from attentionology.corpora_loaders.words import split_words
+
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
@@ -58,3 +61,31 @@ class Sentence:
 
     def __len__(self) -> int:
         return len(self.words)
+
+    @staticmethod
+    def from_text(text: str, *, id: str | None = None) -> Sentence:  # noqa: A002  # the name of the field
+        """A sentence without annotation, made of running text.
+
+        Words are cut by the rule of `attentionology.corpora_loaders.words`; where they are known, or in a language that
+        writes no spaces, give them to `Sentence` itself. The text is not cut into sentences: all of it is read at once.
+
+        Args:
+            text: the text.
+            id: must differ between sentences that are analyzed together. Default: the text, with single spaces.
+
+        Raises:
+            CorpusError: there is no word in it, or it holds half of a surrogate pair, which is no character.
+            TypeError: it is no string.
+
+        Example:
+            >>> Sentence.from_text("The keys aren't on the table.").words
+            ('The', 'keys', "aren't", 'on', 'the', 'table', '.')
+        """
+        if not isinstance(text, str):
+            raise TypeError(f"expected the text as a string, not as {type(text).__name__}")
+        if any("\ud800" <= character <= "\udfff" for character in text):
+            raise CorpusError("the text holds half of a surrogate pair, which is no character", sentence=id)
+        words = split_words(text)
+        if not words:
+            raise CorpusError("expected a text with a word in it, found only white space", sentence=id)
+        return Sentence(" ".join(text.split()) if id is None else id, words, text=text)
