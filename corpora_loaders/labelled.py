@@ -7,7 +7,7 @@ import json
 import re
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from math import inf
@@ -24,7 +24,6 @@ _Text = str | list[str]  # as running text or as words
 _Record = tuple[int, str, _Text]
 
 _BLANK_OR_TAB = re.compile(r"[ \t]")
-_ENDINGS = (".csv", ".tsv", ".jsonl", ".json")
 _LONGEST_FIELD = 2**31 - 1
 """The csv module takes 131,072 characters by default, which is less than a long text has."""
 
@@ -191,12 +190,19 @@ class _Source:
 
     def records(self) -> Iterator[_Record | None]:
         """Each with the line where it starts; None for a blank line."""
-        ending = self._ending()
-        if ending == ".csv":
-            return self._table(self._csv_rows())
-        if ending == ".tsv":
-            return self._table((number, line.split("\t")) for number, line in text_lines(self.path))
-        return self._by_line(self._json_fields if ending else self._plain_fields)
+        return _FORMATS[self._ending()](self)
+
+    def csv_records(self) -> Iterator[_Record | None]:
+        return self._table(self._csv_rows())
+
+    def tsv_records(self) -> Iterator[_Record | None]:
+        return self._table((number, line.split("\t")) for number, line in text_lines(self.path))
+
+    def json_records(self) -> Iterator[_Record | None]:
+        return self._by_line(self._json_fields)
+
+    def plain_records(self) -> Iterator[_Record | None]:
+        return self._by_line(self._plain_fields)
 
     def fault(self, message: str, line: int) -> CorpusError:
         return CorpusError(message, file=self.path, line=line)
@@ -208,7 +214,7 @@ class _Source:
             with suppress(OSError, RuntimeError, zipfile.BadZipFile), zipfile.ZipFile(self.path) as zipped:
                 names += zipped.namelist()
         plain = [name.lower().removesuffix(".gz").removesuffix(".zip") for name in names]
-        return next((ending for name in plain for ending in _ENDINGS if name.endswith(ending)), "")
+        return next((ending for name in plain for ending in _FORMATS if ending and name.endswith(ending)), "")
 
     def _by_line(self, fields: Callable[[int, str], tuple[str, _Text]]) -> Iterator[_Record | None]:
         for number, line in text_lines(self.path):
@@ -282,3 +288,13 @@ class _Source:
             listed = ", ".join(map(repr, found))[:200] or "none"
             advice = "name those to read with text= and label= (--text-column, --label-column)"
             raise self.fault(f"expected {what} {self.text!r} and {self.label!r}, found {listed}; {advice}", number)
+
+
+_FORMATS: Mapping[str, Callable[[_Source], Iterator[_Record | None]]] = {
+    ".csv": _Source.csv_records,
+    ".tsv": _Source.tsv_records,
+    ".jsonl": _Source.json_records,
+    ".json": _Source.json_records,
+    "": _Source.plain_records,
+}
+"""What reads a file, by how its name ends."""

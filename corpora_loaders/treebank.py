@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from attentionology.corpora_loaders.conllu_file import read_conllu
+from attentionology.corpora_loaders.coreference.formats import format_of
 from attentionology.corpora_loaders.corpus import Corpus, CorpusFile, UniqueNames, describe_file, read_files
 from attentionology.corpora_loaders.errors import CorpusError
 from attentionology.corpora_loaders.sentence import Sentence
@@ -71,7 +72,8 @@ def load_treebank(
         raise ValueError(f"tokens must be 'syntactic' or 'surface', not {tokens!r}")
 
     def read(path: str | Path) -> Iterator[Sentence]:
-        return map(surface_sentence, read_conllu(path)) if tokens == "surface" else read_conllu(path)
+        trees = (format_of(path).read_trees or read_conllu)(path)
+        return map(surface_sentence, trees) if tokens == "surface" else trees
 
     sentences: list[Sentence] = []
     files: list[CorpusFile] = []

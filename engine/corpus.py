@@ -12,7 +12,7 @@ from tyro.conf import arg
 from attentionology.analyses.contract import Analysis, OptionError
 from attentionology.analyses.shared.numbers import OptionalNumber
 from attentionology.corpora_loaders import Corpus, CorpusError, PlainText, load_text, load_treebank
-from attentionology.corpora_loaders.coreference import detect_format, load_documents
+from attentionology.corpora_loaders.coreference import format_of, load_documents
 from attentionology.engine.builtin import SAMPLE, corpus_path
 from attentionology.engine.options import at_least_one
 
@@ -60,8 +60,8 @@ class CorpusOptions:
 
     @property
     def has_trees(self) -> bool:
-        """Whether the corpus is CoNLL-U, the one format that has trees."""
-        return not self.text and all(detect_format(file) == "conllu" for file in self.files)
+        """Whether the corpus is of a format that has trees (CoNLL-U)."""
+        return not self.text and all(format_of(file).has_trees for file in self.files)
 
     def check_names(self) -> None:
         """Raise `OptionError` or `CorpusError` where files are not named, named twice, or do not exist."""

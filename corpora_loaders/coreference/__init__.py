@@ -2,22 +2,26 @@
 
 from attentionology.corpora_loaders.coreference.document import TYPES, ZERO, Document, Documents, Mention, Question
 from attentionology.corpora_loaders.coreference.english import PRONOUNS, TITLES
+from attentionology.corpora_loaders.coreference.formats import FORMATS, CorpusFormat, format_of
 from attentionology.corpora_loaders.coreference.load import detect_format, load_documents
 from attentionology.corpora_loaders.coreference.winobias import ANTI, FEMININE, MASCULINE, PRO
 
 __all__ = [
     "ANTI",
     "FEMININE",
+    "FORMATS",
     "MASCULINE",
     "PRO",
     "PRONOUNS",
     "TITLES",
     "TYPES",
     "ZERO",
+    "CorpusFormat",
     "Document",
     "Documents",
     "Mention",
     "Question",
     "detect_format",
+    "format_of",
     "load_documents",
 ]

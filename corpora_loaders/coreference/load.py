@@ -2,45 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
-from typing import Literal
 
-from attentionology.corpora_loaders.conllu_file import read_conllu
-from attentionology.corpora_loaders.coreference.conll2012 import BEGIN, read_conll2012
 from attentionology.corpora_loaders.coreference.document import Account, Document, Documents
-from attentionology.corpora_loaders.coreference.entities import read_entities
-from attentionology.corpora_loaders.coreference.gap import HEADER, read_gap
+from attentionology.corpora_loaders.coreference.formats import FORMATS, format_of
 from attentionology.corpora_loaders.corpus import CorpusFile, UniqueNames, describe_file, read_files
 from attentionology.corpora_loaders.errors import CorpusError
-from attentionology.corpora_loaders.lines import numbered_lines
-
-Format = Literal["conllu", "conll2012", "gap"]
-
-_FIRST_ID = re.compile(r"1|1-\d+|[01]\.\d+")
-_LAST_CELL = re.compile(r"[-_*]|\(.*|.*\)")
 
 
-def detect_format(path: str | Path) -> Format:
-    """Tell the format of a corpus by its first lines; ``"conllu"`` if it is none of the others.
+def detect_format(path: str | Path) -> str:
+    """Name of the format of a corpus, told by its first lines; ``"conllu"`` if it is none of the others.
 
     Raises:
         CorpusError: the file cannot be read.
     """
-    for line, text in islice(numbered_lines(path), 1000):
-        if line == 1 and text.startswith(HEADER):
-            return "gap"
-        if BEGIN.match(text):
-            return "conll2012"
-        if text.strip() and not text.startswith("#"):
-            columns = text.split()
-            if len(columns) >= 8 and _FIRST_ID.fullmatch(columns[0]):
-                return "conllu"
-            return "conll2012" if len(columns) > 1 and _LAST_CELL.fullmatch(columns[-1]) else "conllu"
-    return "conllu"
+    return format_of(path).name
 
 
 def load_documents(
@@ -64,7 +42,7 @@ def load_documents(
     account = Account()
 
     def read(path: str | Path) -> Iterator[Document]:
-        return _read(path, lenient, account)
+        return format_of(path).read_documents(path, account, lenient=lenient)
 
     documents: list[Document] = []
     files: list[CorpusFile] = []
@@ -73,10 +51,9 @@ def load_documents(
         if not own:
             raise CorpusError("there is no document in it", file=path)
         if mentions_needed and not any(document.mentions for document in own):
-            raise CorpusError(
-                "there are no mentions in it; expected are CoNLL-2012 columns, CoNLL-U with Entity= in MISC, or GAP",
-                file=path,
-            )
+            *others, last = (known.mentions for known in FORMATS)
+            message = f"there are no mentions in it; expected are {', '.join(others)}, or {last}"
+            raise CorpusError(message, file=path)
         files.append(describe_file(path, sha256, [sentence for document in own for sentence in document.sentences]))
         documents += [_named(document, names(document.id), sentence_names) for document in own]
     return Documents(
@@ -97,12 +74,3 @@ def _named(document: Document, name: str, sentence_names: UniqueNames) -> Docume
         replace(sentence, id=own, document=name) for sentence, own in zip(document.sentences, ids, strict=True)
     ]
     return replace(document, id=name, sentences=tuple(sentences))
-
-
-def _read(path: str | Path, lenient: bool, account: Account) -> Iterator[Document]:
-    form = detect_format(path)
-    if form == "gap":
-        return read_gap(path)
-    if form == "conllu":
-        return read_entities(read_conllu(path), path, account, lenient=lenient)
-    return read_conll2012(path, account, lenient=lenient)
