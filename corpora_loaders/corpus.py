@@ -10,6 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import ClassVar, TypeVar, overload
 
+from attentionology.corpora_loaders.describing import amount, counts_table, named_files
 from attentionology.corpora_loaders.errors import CorpusError
 from attentionology.corpora_loaders.lines import file_sha256
 from attentionology.corpora_loaders.sentence import Sentence
@@ -102,7 +103,7 @@ class UniqueNames:
         return unused
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Corpus(Sequence[Sentence]):
     """A list of sentences that knows its relation inventory, its counts and its files.
 
@@ -143,6 +144,17 @@ class Corpus(Sequence[Sentence]):
 
     def __iter__(self) -> Iterator[Sentence]:
         return iter(self.sentences)
+
+    def __repr__(self) -> str:
+        facts = [*self._amounts(), named_files([file.path for file in self.files])]
+        return f"{type(self).__name__}({', '.join(filter(None, facts))})"
+
+    def _repr_html_(self) -> str:
+        return counts_table(repr(self), self.counts())
+
+    def _amounts(self) -> list[str]:
+        """How much there is, in a few words for the one line that a Python session shows."""
+        return [amount(len(self), self.unit), amount(sum(len(sentence) for sentence in self), "words")]
 
     def counts(self) -> dict[str, int]:
         """How much there is of everything."""

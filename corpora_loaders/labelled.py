@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import ClassVar, Self
 
 from attentionology.corpora_loaders.corpus import Corpus, CorpusFile, describe_file, read_files
+from attentionology.corpora_loaders.describing import amount
 from attentionology.corpora_loaders.errors import CorpusError
 from attentionology.corpora_loaders.json_lines import parse_json
 from attentionology.corpora_loaders.lines import WHOLE_NUMBER, text_lines
@@ -28,7 +29,7 @@ _LONGEST_FIELD = 2**31 - 1
 """The csv module takes 131,072 characters by default, which is less than a long text has."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class LabelledTexts(Corpus):
     """Texts as "sentences", each with its class; no trees.
 
@@ -51,6 +52,10 @@ class LabelledTexts(Corpus):
         super().__post_init__()
         if len(self.labels) != len(self.sentences):
             raise ValueError(f"{len(self.sentences)} texts but {len(self.labels)} labels")
+
+    def _amounts(self) -> list[str]:
+        """Texts, words and classes."""
+        return [*super()._amounts(), amount(len(set(self.labels)), "classes", "class")]
 
     @property
     def classes(self) -> tuple[str, ...]:

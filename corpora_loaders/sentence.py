@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from attentionology.corpora_loaders.describing import amount, shortened
 from attentionology.corpora_loaders.errors import CorpusError
 from attentionology.corpora_loaders.words import split_words
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Sentence:
     """One sentence: its words, its dependency tree, and what else the file said about it.
 
@@ -61,6 +62,10 @@ class Sentence:
 
     def __len__(self) -> int:
         return len(self.words)
+
+    def __repr__(self) -> str:
+        words = shortened(" ".join(self.words))
+        return f"{type(self).__name__}({shortened(self.id)}, {words}, {amount(len(self), 'words')})"
 
     @staticmethod
     def from_text(text: str, *, id: str | None = None) -> Sentence:  # noqa: A002  # the name of the field

@@ -13,7 +13,7 @@ from attentionology.corpora_loaders.lines import text_lines
 from attentionology.corpora_loaders.sentence import Sentence
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PlainText(Corpus):
     """Paragraphs as "sentences" whose words are what stands between blanks; no trees.
 

@@ -17,7 +17,7 @@ from attentionology.corpora_loaders.surface import surface_sentence
 TokenChoice = Literal["syntactic", "surface"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Treebank(Corpus):
     """Sentences with trees.
 

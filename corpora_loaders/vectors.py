@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from attentionology.corpora_loaders.describing import amount, named_files
 from attentionology.corpora_loaders.errors import CorpusError
 from attentionology.corpora_loaders.lines import WHOLE_NUMBER, file_sha256, numbered_lines
 
@@ -23,7 +24,7 @@ _SIGNS = re.compile(r"[0-9eE.+-]*")
 Vectors = npt.NDArray[np.float32]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class WordVectors:
     """Vectors of some words.
 
@@ -51,6 +52,10 @@ class WordVectors:
     def __post_init__(self) -> None:
         padded = np.concatenate([self.array, np.zeros((1, self.dimensions), dtype=np.float32)])
         object.__setattr__(self, "_padded", padded)
+
+    def __repr__(self) -> str:
+        facts = [amount(len(self.array), "words"), amount(self.dimensions, "dimensions")]
+        return f"WordVectors({', '.join([*facts, *([named_files([self.path])] if self.path else [])])})"
 
     @property
     def dimensions(self) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from attentionology.reports.page import Section
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Part:
     """The results of one analysis, for one kind of map.
 
@@ -36,6 +37,18 @@ class Part:
     plan: Plan[Any]
     counted: Counted[Any]
     results: Any
+
+    def __repr__(self) -> str:
+        return f"Part({self.name}: {self.results!r})"
+
+    def _repr_html_(self) -> str:
+        shown = getattr(self.results, "_repr_html_", None)
+        return f"<h3>{escape(self.name)}</h3>{shown() if shown else escape(repr(self.results))}"
+
+    @property
+    def name(self) -> str:
+        """The analysis, and the kind of map if it is of one."""
+        return f"{self.analysis.name} ({self.kind})" if self.kind else self.analysis.name
 
     @property
     def log(self) -> ExtractionLog:
@@ -85,6 +98,9 @@ class Run:
     def __repr__(self) -> str:
         names = dict.fromkeys(part.analysis.name for part in self.parts)
         return f"Run({', '.join(names)} of {self.titles.figure or 'a model'})"
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(repr(self))}</p>{''.join(part._repr_html_() for part in self.parts)}"
 
 
 def run_analyses(

@@ -13,6 +13,7 @@ from attentionology.analyses.clusters.distances import HeadDistanceTables
 from attentionology.analyses.clusters.figures import head_map_figure, tree_figure
 from attentionology.analyses.clusters.geography import Geography
 from attentionology.analyses.contract import Titles
+from attentionology.analyses.shared.previews import Previewed
 from attentionology.analyses.surface.section import label_names
 from attentionology.reports.format import head_name, ranges
 from attentionology.reports.json_text import records
@@ -21,8 +22,8 @@ from attentionology.reports.page import Section
 _TREE_LEAVES = 400
 
 
-@dataclass(frozen=True)
-class ClusterResults:
+@dataclass(frozen=True, repr=False)
+class ClusterResults(Previewed):
     """What the analysis ``clusters`` found.
 
     Attributes:

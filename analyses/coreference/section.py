@@ -16,6 +16,7 @@ from attentionology.analyses.coreference.examples import Example
 from attentionology.analyses.coreference.figures import best_figure, distance_figure, heads_figure
 from attentionology.analyses.coreference.tables import CoreferenceTables
 from attentionology.analyses.shared.controls import control_table
+from attentionology.analyses.shared.previews import results_html, results_line
 from attentionology.reports.format import rows_of
 from attentionology.reports.json_text import records
 from attentionology.reports.page import Section
@@ -58,6 +59,12 @@ class CoreferenceResults(NamedTuple):
     notes: tuple[str, ...] = ()
     asked: bool = False
     min_count: int = 50
+
+    def __repr__(self) -> str:
+        return results_line(self)
+
+    def _repr_html_(self) -> str:
+        return results_html(self)
 
 
 def coreference_section(results: CoreferenceResults, titles: Titles | None = None) -> Section:

@@ -12,14 +12,15 @@ from attentionology.analyses.contract import Titles
 from attentionology.analyses.dependency.figures import best_heads_figure, heads_figure
 from attentionology.analyses.dependency.tables import TOTALS
 from attentionology.analyses.shared.controls import control_table
+from attentionology.analyses.shared.previews import Previewed
 from attentionology.extractors import DIRECTIONS
 from attentionology.reports.format import ARROWS, shown_rows
 from attentionology.reports.json_text import records
 from attentionology.reports.page import Section
 
 
-@dataclass(frozen=True)
-class DependencyResults:
+@dataclass(frozen=True, repr=False)
+class DependencyResults(Previewed):
     """The results of the analysis ``dependency``.
 
     Attributes:

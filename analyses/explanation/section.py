@@ -30,6 +30,7 @@ from attentionology.analyses.explanation.plots import (
     tau_figure,
 )
 from attentionology.analyses.explanation.summary import OVERALL
+from attentionology.analyses.shared.previews import results_html, results_line
 from attentionology.reports.format import rows_of
 from attentionology.reports.json_text import records
 from attentionology.reports.page import Section, save_figures
@@ -99,6 +100,12 @@ class ExplainResults(NamedTuple):
     facts: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     left_out: tuple[tuple[str, str], ...] = ()
+
+    def __repr__(self) -> str:
+        return results_line(self)
+
+    def _repr_html_(self) -> str:
+        return results_html(self)
 
 
 def write_explain(folder: Path, results: ExplainResults, *, model: str = "", corpus: str = "") -> Section:

@@ -11,14 +11,15 @@ import pandas as pd
 from attentionology.analyses.contract import Titles
 from attentionology.analyses.norms.figures import change_figure, mixing_figure, shares_figure
 from attentionology.analyses.norms.paper import Published
+from attentionology.analyses.shared.previews import Previewed
 from attentionology.reports.json_text import records
 from attentionology.reports.page import Section
 
 _SHOWN_PAIRS = 5
 
 
-@dataclass(frozen=True)
-class NormResults:
+@dataclass(frozen=True, repr=False)
+class NormResults(Previewed):
     """All tables of the analysis.
 
     Attributes:

@@ -11,6 +11,7 @@ import pandas as pd
 from attentionology.analyses.probing.attachment import AttachmentTables
 from attentionology.analyses.probing.figures import lengths_figure, methods_figure, training_figure, weights_figure
 from attentionology.analyses.probing.head_weights import HeadWeights
+from attentionology.analyses.shared.previews import results_html, results_line
 from attentionology.reports.format import rows_of
 from attentionology.reports.json_text import records
 from attentionology.reports.page import Section, save_figures
@@ -52,6 +53,12 @@ class ProbeResults(NamedTuple):
     min_count: int = 50
     facts: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return results_line(self)
+
+    def _repr_html_(self) -> str:
+        return results_html(self)
 
 
 def write_probe(folder: Path, results: ProbeResults, *, model: str = "", corpus: str = "") -> Section:

@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from attentionology.analyses.contract import Titles
+from attentionology.analyses.shared.previews import Previewed
 from attentionology.analyses.surface.figures import (
     class_names,
     entropy_figure,
@@ -27,8 +28,8 @@ _TREE_LEAVES = 400
 BY_LAYER = ("previous", "next", "self", "first_special", "last_special", "punctuation", "other")
 
 
-@dataclass(frozen=True)
-class SurfaceResults:
+@dataclass(frozen=True, repr=False)
+class SurfaceResults(Previewed):
     """What the analysis ``surface`` found.
 
     Attributes:

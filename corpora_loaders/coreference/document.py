@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import ClassVar
 
 from attentionology.corpora_loaders.corpus import Corpus
+from attentionology.corpora_loaders.describing import amount, shortened
 from attentionology.corpora_loaders.sentence import Sentence
 
 TYPES = ("pronoun", "proper", "nominal")
@@ -71,7 +72,7 @@ class Question:
         return any(candidate.entity == self.anaphor.entity for candidate in self.candidates)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Document:
     """Sentences and mentions.
 
@@ -98,6 +99,10 @@ class Document:
     family: str = ""
     file: str | None = None
     line: int | None = None
+
+    def __repr__(self) -> str:
+        sentences, mentions = amount(len(self.sentences), "sentences"), amount(len(self.mentions), "mentions")
+        return f"Document({shortened(self.id)}, {sentences}, {amount(len(self.words), 'words')}, {mentions})"
 
     @cached_property
     def words(self) -> tuple[str, ...]:
@@ -174,7 +179,7 @@ class Account:
     bridges: int = 0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Documents(Corpus):
     """A coreference corpus: documents, and their sentences one after the other.
 
@@ -190,6 +195,11 @@ class Documents(Corpus):
     documents: tuple[Document, ...] = ()
     account: Account = field(default_factory=Account)
     renamed: int = 0
+
+    def _amounts(self) -> list[str]:
+        """Documents, sentences, words and mentions."""
+        mentions = sum(len(document.mentions) for document in self.documents)
+        return [amount(len(self.documents), "documents"), *super()._amounts(), amount(mentions, "mentions")]
 
     def counts(self) -> dict[str, int]:
         """Documents, mentions by type, entities, and what is unusual about them."""

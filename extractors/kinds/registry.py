@@ -48,6 +48,9 @@ class MapKind:
     noise: float = FLOAT32_NOISE
     rollout: bool = False
 
+    def __repr__(self) -> str:
+        return f"MapKind({self.name!r})"
+
 
 _KINDS: dict[str, MapKind] = {}
 

@@ -19,6 +19,7 @@ from torch.nn import functional
 from attentionology.corpora_loaders import Sentence
 from attentionology.corpora_loaders.errors import out_of_memory
 from attentionology.extractors.errors import ModelError
+from attentionology.extractors.maps.batch_line import batch_line
 from attentionology.extractors.maps.batching import DEFAULT_BATCH_CELLS, ExtractionLog, TooLong
 from attentionology.extractors.maps.extraction import extract_many
 from attentionology.extractors.maps.shared_pass import SharedBatch
@@ -32,7 +33,7 @@ MASK_RATE = 0.15
 """Share of pieces that are masked, as in the pre-training of BERT."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class GradientBatch:
     """Gradients of a padded batch at token level.
 
@@ -49,6 +50,9 @@ class GradientBatch:
     classes: Int[Tensor, "batch n"]
     losses: Float[Tensor, " batch"]
     sentences: tuple[Sentence, ...]
+
+    def __repr__(self) -> str:
+        return batch_line(self, ["token level"], self.sentences, self.gradients)
 
 
 def extract_gradients(

@@ -13,6 +13,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from attentionology.corpora_loaders import Sentence
+from attentionology.extractors.maps.batch_line import batch_line
 
 Level = Literal["word", "token"]
 Recompute = Callable[[Sequence[int]], list[Float[Tensor, "layers heads n n"]]]
@@ -31,7 +32,7 @@ model by at most 9e-6. `attentionology.extractors.model.doctor` measures it for 
 """
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class MapBatch:
     """Maps of a batch of sentences, padded to the longest.
 
@@ -64,6 +65,9 @@ class MapBatch:
 
     def __len__(self) -> int:
         return len(self.sentences)
+
+    def __repr__(self) -> str:
+        return batch_line(self, [repr(self.kind), f"{self.level} level"], self.sentences, self.maps)
 
     @property
     def words(self) -> Bool[Tensor, "batch n"]:

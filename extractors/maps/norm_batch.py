@@ -17,13 +17,14 @@ from attentionology.extractors.kinds.feed_forward import FF_KINDS, feed_forward_
 from attentionology.extractors.kinds.mixing import MIXING_VARIANTS, mixing_ratios
 from attentionology.extractors.layers import FFBias
 from attentionology.extractors.maps.attention_checks import check_attention
+from attentionology.extractors.maps.batch_line import batch_line
 from attentionology.extractors.maps.batching import DEFAULT_BATCH_CELLS, ExtractionLog, TooLong
 from attentionology.extractors.maps.extraction import extract_many
 from attentionology.extractors.maps.shared_pass import SharedBatch
 from attentionology.extractors.model.encoder import Encoder
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class NormBatch:
     """Token-level quantities of a padded batch; padding holds garbage where nothing else is said.
 
@@ -45,6 +46,9 @@ class NormBatch:
     classes: Int[Tensor, "batch n"]
     sentences: tuple[Sentence, ...]
 
+    def __repr__(self) -> str:
+        return batch_line(self, ["token level"], self.sentences, self.alpha)
+
     @property
     def mask(self) -> Bool[Tensor, "batch n"]:
         """True where there is a piece."""
@@ -61,7 +65,7 @@ class NormBatch:
         return torch.einsum("blhij,bi->blhj", self.alpha, self.rows)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class StageBatch:
     """Maps before, between and after the components of the feed-forward block, for a padded batch at token level.
 
@@ -80,6 +84,9 @@ class StageBatch:
     classes: Int[Tensor, "batch n"]
     labels: tuple[tuple[str, ...], ...]
     sentences: tuple[Sentence, ...]
+
+    def __repr__(self) -> str:
+        return batch_line(self, ["token level", "→".join(self.components)], self.sentences, self.maps)
 
 
 def extract_norms(

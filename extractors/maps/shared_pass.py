@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar, runtime_checkable
 
 from attentionology.corpora_loaders import Sentence
+from attentionology.corpora_loaders.describing import amount
 from attentionology.extractors.maps.batching import DEFAULT_BATCH_CELLS, ExtractionLog, TooLong, plan
 from attentionology.extractors.model.encoder import Encoder
 from attentionology.extractors.model.forward_pass import Forward
@@ -17,7 +18,7 @@ from attentionology.extractors.tokens.pieces import Pieces
 Made = TypeVar("Made", covariant=True)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SharedBatch:
     """A batch that several makers read.
 
@@ -35,6 +36,9 @@ class SharedBatch:
 
     def __len__(self) -> int:
         return len(self.sentences)
+
+    def __repr__(self) -> str:
+        return f"SharedBatch({amount(len(self), 'sentences')} for {self.encoder!r})"
 
     @functools.cached_property
     def forward(self) -> Forward:

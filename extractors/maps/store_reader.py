@@ -16,6 +16,7 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from attentionology.corpora_loaders import Sentence
+from attentionology.corpora_loaders.describing import amount
 from attentionology.extractors.errors import ExtractionError
 from attentionology.extractors.kinds import get_kind
 from attentionology.extractors.maps.batching import ExtractionLog
@@ -43,7 +44,7 @@ def fingerprint(path: Path, digest: str) -> Fingerprint:
     return Fingerprint(digest, status.st_size, status.st_ino, status.st_mtime_ns)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class StoredMaps(Sequence[MapBatch]):
     """Word maps of a corpus, one sentence per batch, in the order of the corpus; sentences without a map left out.
 
@@ -72,6 +73,11 @@ class StoredMaps(Sequence[MapBatch]):
 
     def __len__(self) -> int:
         return len(self.sentences)
+
+    def __repr__(self) -> str:
+        layers, heads = self.shape
+        sentences = amount(len(self), "sentences")
+        return f"StoredMaps({self.kind!r}, {sentences}, {layers} layers × {heads} heads, {str(self.folder)!r})"
 
     @overload
     def __getitem__(self, index: int) -> MapBatch: ...

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from attentionology.corpora_loaders.describing import amount
 from attentionology.extractors.layers import FFBias, Layer, LayerWeights
 from attentionology.extractors.layers.verification import verify_batch
 from attentionology.extractors.tokens.word_merging import WordMerger
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ModelLayers:
     """All layers' weights, found to be right.
 
@@ -27,8 +28,11 @@ class ModelLayers:
     comparable: list[bool]
     family: str
 
+    def __repr__(self) -> str:
+        return f"ModelLayers({self.family!r}, {amount(len(self.weights), 'layers')})"
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Forward:
     """One forward pass.
 
@@ -44,6 +48,12 @@ class Forward:
     mask: Bool[Tensor, "batch n"]
     hidden_states: tuple[Float[Tensor, "batch n dim"], ...] | None = None
     model_layers: ModelLayers | None = None
+
+    def __repr__(self) -> str:
+        inputs, pieces = self.mask.shape
+        facts = [amount(inputs, "inputs"), amount(pieces, "pieces"), amount(len(self.attentions), "layers")]
+        facts += [] if self.hidden_states is None else ["hidden states"]
+        return f"Forward({', '.join(facts)})"
 
     def layers(
         self, groups: WordMerger | None = None, ff_bias: FFBias = "input", *, release: bool = False

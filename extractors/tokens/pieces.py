@@ -10,10 +10,11 @@ from typing import Any
 from tokenizers.pre_tokenizers import ByteLevel
 
 from attentionology.corpora_loaders import Sentence
+from attentionology.corpora_loaders.describing import amount, shortened
 from attentionology.extractors.errors import ModelError
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Pieces:
     """A sentence as the model reads it.
 
@@ -41,8 +42,12 @@ class Pieces:
     def __len__(self) -> int:
         return len(self.ids)
 
+    def __repr__(self) -> str:
+        positions = amount(len(self.special), "positions")
+        return f"Pieces({shortened(' '.join(self.tokens))}, {amount(len(self), 'pieces')}, {positions})"
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Segment(Sentence):
     """A stretch of text that was cut by pieces, so that its words are pieces.
 

@@ -19,7 +19,7 @@ SEGMENT_LENGTH = 128
 """Pieces of a segment in the paper, special tokens included."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Segments(Corpus):
     """Pairs of neighbouring stretches of text, each a `Segment`, with an account of what became of the text.
 

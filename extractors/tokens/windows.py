@@ -20,7 +20,7 @@ LONG_WINDOW = 512
 """Pieces of a window where nothing else is said and the model takes as many; maps grow with the square."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Window(Sentence):
     """A stretch of a document.
 
@@ -40,7 +40,7 @@ class Window(Sentence):
         return self.start + len(self)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Windows(Corpus):
     """Windows of documents in order.
 

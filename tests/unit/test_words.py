@@ -60,7 +60,7 @@ def test_a_sentence_of_running_text():
     assert sentence.words == ("The", "keys", "to", "the", "cabinet", "are", "on", "the", "table", ".")
     assert sentence.text == text
     assert sentence.id == "The keys to the cabinet are on the table."
-    assert sentence.heads == sentence.tags == ()
+    assert (sentence.heads, sentence.tags) == ((), ())
     assert Sentence.from_text(text, id="keys").id == "keys"
     assert type(Window.from_text("a")) is Sentence
 

@@ -1,0 +1,63 @@
+"""How results are shown in a Python session: which tables there are, and in a notebook their first rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from html import escape
+from typing import Any
+
+import pandas as pd
+
+_ROWS, _COLUMNS = 5, 30
+
+
+def tables_of(results: Any) -> dict[str, pd.DataFrame]:
+    """The tables of a dataclass or named tuple, by how they are reached from it: ``best``, ``tables.best``,
+    ``controls[0]``."""
+    names = [field.name for field in fields(results)] if is_dataclass(results) else results._fields
+    return {path: table for name in names for path, table in _tables(name, getattr(results, name))}
+
+
+def _tables(path: str, value: Any) -> Iterator[tuple[str, pd.DataFrame]]:
+    if isinstance(value, pd.DataFrame):
+        yield path, value
+    elif isinstance(value, Mapping):
+        for key, member in value.items():
+            yield from _tables(f"{path}[{key!r}]", member)
+    elif isinstance(value, tuple) and hasattr(value, "_fields"):
+        for name, member in zip(value._fields, value, strict=True):
+            yield from _tables(f"{path}.{name}", member)
+    elif isinstance(value, tuple):
+        for index, member in enumerate(value):
+            yield from _tables(f"{path}[{index}]", member)
+
+
+def results_line(results: Any) -> str:
+    """Class and tables of results on one line, each table with its numbers of rows and columns."""
+    tables = ", ".join(f"{path}: {_shape(table)}" for path, table in tables_of(results).items())
+    return f"{type(results).__name__}({tables})"
+
+
+def results_html(results: Any) -> str:
+    """The first rows of all tables as HTML, everything in it escaped."""
+    shown = ""
+    for path, table in tables_of(results).items():
+        rows = table.head(_ROWS).to_html(index=False, border=0, max_cols=_COLUMNS)
+        shown += f"<p><b>{escape(path)}</b>, {_shape(table)}</p>{rows}"
+    return shown
+
+
+def _shape(table: pd.DataFrame) -> str:
+    rows, columns = table.shape
+    return f"{rows:,} × {columns}"
+
+
+class Previewed:
+    """Base of results that are dataclasses; they are declared with ``repr=False``."""
+
+    def __repr__(self) -> str:
+        return results_line(self)
+
+    def _repr_html_(self) -> str:
+        return results_html(self)
