@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import csv
-import json
-import re
-import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from math import inf
 from pathlib import Path
 from typing import ClassVar, Self
@@ -17,16 +12,9 @@ from typing import ClassVar, Self
 from attentionology.corpora_loaders.corpus import Corpus, CorpusFile, describe_file, read_files
 from attentionology.corpora_loaders.describing import amount
 from attentionology.corpora_loaders.errors import CorpusError
-from attentionology.corpora_loaders.json_lines import parse_json
-from attentionology.corpora_loaders.lines import WHOLE_NUMBER, text_lines
+from attentionology.corpora_loaders.labelled_formats import LabelledFile
+from attentionology.corpora_loaders.lines import WHOLE_NUMBER
 from attentionology.corpora_loaders.sentence import Sentence
-
-_Text = str | list[str]  # as running text or as words
-_Record = tuple[int, str, _Text]
-
-_BLANK_OR_TAB = re.compile(r"[ \t]")
-_LONGEST_FIELD = 2**31 - 1
-"""The csv module takes 131,072 characters by default, which is less than a long text has."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -149,7 +137,7 @@ def load_labelled(
     def read(path: str | Path) -> Iterator[tuple[Sentence, str]]:
         nonlocal blank
         name = Path(path).name if names.count(Path(path).name) == 1 else str(path)
-        source = _Source(path, label, text)
+        source = LabelledFile(path, label, text)
         for record in source.records():
             if record is None:
                 blank += 1
@@ -176,130 +164,3 @@ def load_labelled(
         texts += own
     sentences, labels = zip(*texts, strict=True)
     return LabelledTexts(sentences, tuple(files), labels, blank, tuple(wordless), tuple(headless))
-
-
-@dataclass(frozen=True)
-class _Source:
-    """A file, and what its label and text are called.
-
-    Attributes:
-        path: of the file, or of one in a zip file.
-        label, text: names or numbers of columns, or keys.
-        headless: the first line, if columns are chosen by number because there is no header.
-    """
-
-    path: str | Path
-    label: str
-    text: str
-    headless: list[int] = field(default_factory=list)
-
-    def records(self) -> Iterator[_Record | None]:
-        """Each with the line where it starts; None for a blank line."""
-        return _FORMATS[self._ending()](self)
-
-    def csv_records(self) -> Iterator[_Record | None]:
-        return self._table(self._csv_rows())
-
-    def tsv_records(self) -> Iterator[_Record | None]:
-        return self._table((number, line.split("\t")) for number, line in text_lines(self.path))
-
-    def json_records(self) -> Iterator[_Record | None]:
-        return self._by_line(self._json_fields)
-
-    def plain_records(self) -> Iterator[_Record | None]:
-        return self._by_line(self._plain_fields)
-
-    def fault(self, message: str, line: int) -> CorpusError:
-        return CorpusError(message, file=self.path, line=line)
-
-    def _ending(self) -> str:
-        """What the name of the file, or of what is in the zip file, ends in; ``""`` if that tells no format."""
-        names = [str(self.path)]
-        if Path(self.path).is_file():
-            with suppress(OSError, RuntimeError, zipfile.BadZipFile), zipfile.ZipFile(self.path) as zipped:
-                names += zipped.namelist()
-        plain = [name.lower().removesuffix(".gz").removesuffix(".zip") for name in names]
-        return next((ending for name in plain for ending in _FORMATS if ending and name.endswith(ending)), "")
-
-    def _by_line(self, fields: Callable[[int, str], tuple[str, _Text]]) -> Iterator[_Record | None]:
-        for number, line in text_lines(self.path):
-            yield (number, *fields(number, line)) if line.strip() else None
-
-    def _plain_fields(self, number: int, line: str) -> tuple[str, _Text]:
-        label = _BLANK_OR_TAB.split(line, maxsplit=1)[0]
-        return label, line[len(label) + 1 :]
-
-    def _json_fields(self, number: int, line: str) -> tuple[str, _Text]:
-        try:
-            found = parse_json(line)
-        except ValueError as error:
-            raise self.fault(f"expected a JSON object on every line: {error}", number) from error
-        if not isinstance(found, dict):
-            raise self.fault(f"expected a JSON object on every line, found {line[:60]}", number)
-        self._check("keys", list(found), number)
-        label, text = found[self.label], found[self.text]
-        if not isinstance(label, str | int):
-            raise self.fault(f"{self.label!r} must be a string, whole number or boolean, not {label!r:.60}", number)
-        if not all(isinstance(part, str) for part in (text if isinstance(text, list) else [text])):
-            raise self.fault(f"{self.text!r} must be a string or a list of strings, not {text!r:.60}", number)
-        return label if isinstance(label, str) else json.dumps(label), text
-
-    def _csv_rows(self) -> Iterator[tuple[int, list[str]]]:
-        reader = csv.reader((line + "\n" for _, line in text_lines(self.path, returns=True)), strict=True)
-        start, limit = 1, csv.field_size_limit(_LONGEST_FIELD)
-        try:
-            for row in reader:
-                yield start, row
-                start = reader.line_num + 1
-        except csv.Error as error:
-            expected = "a CSV record, with quotes around what holds a comma, quote or line end"
-            raise self.fault(f"expected {expected}: {error}", start) from error
-        finally:
-            csv.field_size_limit(limit)
-
-    def _table(self, rows: Iterator[tuple[int, list[str]]]) -> Iterator[_Record | None]:
-        places, width = (-1, -1), 0
-        header = ""
-        for number, row in rows:
-            if not any(map(str.strip, row)):
-                yield None
-                continue
-            if not width:
-                width = len(row)
-                places, header = self._places(row, number)
-                if header:
-                    continue
-            if len(row) != width:
-                expected = f"{width} fields as in the {header or 'first line'}"
-                raise self.fault(f"expected {expected}, found {len(row)}", number)
-            yield number, row[places[0]], row[places[1]]
-
-    def _places(self, row: list[str], number: int) -> tuple[tuple[int, int], str]:
-        """Where label and text are, from 0, by the first row; and ``"header"`` if it is one."""
-        names = [name.strip() for name in row]
-        given = (self.label, self.text)
-        by_number = all(map(WHOLE_NUMBER.fullmatch, given)) and not set(given) <= set(names)
-        if not by_number:
-            self._check("columns", names, number)
-            return (names.index(self.label), names.index(self.text)), "header"
-        for column in given:
-            if not 1 <= int(column) <= len(row):
-                raise self.fault(f"there is no column {column}; there are {len(row)}, counted from 1", number)
-        self.headless.append(number)
-        return (int(self.label) - 1, int(self.text) - 1), ""
-
-    def _check(self, what: str, found: list[str], number: int) -> None:
-        if found.count(self.text) != 1 or found.count(self.label) != 1:
-            listed = ", ".join(map(repr, found))[:200] or "none"
-            advice = "name those to read with text= and label= (--text-column, --label-column)"
-            raise self.fault(f"expected {what} {self.text!r} and {self.label!r}, found {listed}; {advice}", number)
-
-
-_FORMATS: Mapping[str, Callable[[_Source], Iterator[_Record | None]]] = {
-    ".csv": _Source.csv_records,
-    ".tsv": _Source.tsv_records,
-    ".jsonl": _Source.json_records,
-    ".json": _Source.json_records,
-    "": _Source.plain_records,
-}
-"""What reads a file, by how its name ends."""

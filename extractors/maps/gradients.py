@@ -23,6 +23,7 @@ from attentionology.extractors.maps.batch_line import batch_line
 from attentionology.extractors.maps.batching import DEFAULT_BATCH_CELLS, ExtractionLog, TooLong
 from attentionology.extractors.maps.extraction import extract_many
 from attentionology.extractors.maps.shared_pass import SharedBatch
+from attentionology.extractors.model.conditions import check_full_attention, switch_to_eager
 from attentionology.extractors.model.encoder import Encoder, model_inputs
 from attentionology.extractors.tokens.masking import check_masking, mask_pieces
 from attentionology.extractors.tokens.pieces import Pieces
@@ -79,7 +80,8 @@ def extract_gradients(
     Args:
         encoder, sentences, batch_cells, too_long, max_length, log: as for `attentionology.extractors.extract`.
         loss: one of these, to be chosen knowingly.
-        masked_lm: the same model with its head, see `attentionology.extractors.load_masked_lm`; for ``"mlm"`` only.
+        masked_lm: the same model with its head, see `attentionology.extractors.load_masked_lm`; for ``"mlm"`` only. It
+            is switched to eager attention where it gives no weights otherwise.
         mask_rate: probability of a piece to be masked; one per sentence is at least.
         seed: of the masks; they depend on the sentence's id and the seed alone.
 
@@ -146,6 +148,9 @@ def _gradient_batch(
         hit[row, places] = True
     with torch.enable_grad():
         output = _read(encoder, model, masked)
+        if not output.attentions and switch_to_eager(model):
+            output = _read(encoder, model, masked)
+        check_full_attention(model, output.attentions or (), tuple(hit.shape), encoder.name or encoder.family)
         if loss == "mlm":
             logits = output.logits
             errors = functional.cross_entropy(logits[hit], targets[hit], reduction="none")

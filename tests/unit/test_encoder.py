@@ -14,7 +14,7 @@ from transformers.masking_utils import AttentionMaskInterface, eager_mask
 from transformers.models.bert.modeling_bert import eager_attention_forward
 
 from attentionology.corpora_loaders import Sentence
-from attentionology.extractors import Encoder, ModelError, extract
+from attentionology.extractors import Encoder, ModelError, extract, extract_gradients
 from attentionology.extractors.tokens.pieces import Pieces
 from tests import tiny
 
@@ -82,6 +82,28 @@ def test_a_model_as_from_pretrained_loads_it_can_be_read(tmp_path, family):
     encoder = Encoder(loaded, transformers.AutoTokenizer.from_pretrained(tmp_path))
     maps = next(extract(encoder, sentences, kind="norm")).maps
     assert torch.equal(maps, next(extract(Encoder.from_pretrained(tmp_path), sentences, kind="norm")).maps)
+
+
+def masked_lm(encoder: Encoder) -> Any:
+    torch.manual_seed(0)
+    head = transformers.AutoModelForMaskedLM.from_config(copy.deepcopy(encoder.model.config)).eval()
+    head.base_model.load_state_dict(encoder.model.state_dict(), strict=False)
+    return head
+
+
+def test_a_masked_language_model_is_switched_to_eager_attention_too():
+    encoder = tiny.encoder()
+    encoder.tokenizer.mask_token = "[MASK]"
+    eager, default = masked_lm(encoder), masked_lm(encoder)
+    default.set_attn_implementation("sdpa")
+    sentences = [Sentence("1", ("Green", "ideas", "sleep", "."))]
+    expected = next(extract_gradients(encoder, sentences, "mlm", masked_lm=eager)).gradients
+    given = next(extract_gradients(encoder, sentences, "mlm", masked_lm=default)).gradients
+    assert expected.max() > 0
+    assert torch.equal(given, expected)
+    default.register_forward_hook(lambda _module, _inputs, output: setattr(output, "attentions", None))
+    with pytest.raises(ModelError, match=r"0 of 3 layers gave attention weights"):
+        next(extract_gradients(encoder, sentences, "mlm", masked_lm=default))
 
 
 def test_an_implementation_that_gives_weights_is_left_as_it_is():
