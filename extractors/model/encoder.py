@@ -27,7 +27,7 @@ from attentionology.extractors.model.conditions import (
 )
 from attentionology.extractors.model.float64_copy import float64_twin, in_float64
 from attentionology.extractors.model.forward_pass import Forward, ModelLayers
-from attentionology.extractors.model.loading import LoadedFiles, find_model, load_model, load_tokenizer
+from attentionology.extractors.model.loading import LoadedFiles, find_model, load_model, load_tokenizer, quiet
 from attentionology.extractors.tokens.pieces import Pieces, Unalignable, align, prepare_tokenizer
 from attentionology.extractors.tokens.token_classes import PieceForms, token_classes
 
@@ -244,7 +244,8 @@ class Encoder:
     def _probe(self) -> tuple[Tensor, ...]:
         """Attention of a short input; the model is switched to eager attention if it gives none otherwise."""
         try:
-            return self._run(*self._probe_input())[0]
+            with quiet():  # transformers advises what is done here
+                return self._run(*self._probe_input())[0]
         except ModelError:
             if not switch_to_eager(self.model):
                 raise

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import copy
 import itertools
+import logging
+import logging.handlers
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -82,6 +85,21 @@ def test_a_model_as_from_pretrained_loads_it_can_be_read(tmp_path, family):
     encoder = Encoder(loaded, transformers.AutoTokenizer.from_pretrained(tmp_path))
     maps = next(extract(encoder, sentences, kind="norm")).maps
     assert torch.equal(maps, next(extract(Encoder.from_pretrained(tmp_path), sentences, kind="norm")).maps)
+
+
+def test_the_switch_is_made_without_the_advice_to_make_it():
+    model = tiny.model("bert")
+    model.set_attn_implementation("sdpa")
+    records: list[logging.LogRecord] = []
+    collector = logging.handlers.QueueHandler(SimpleNamespace(put_nowait=records.append))
+    logger = transformers.utils.logging.get_logger("transformers")
+    getattr(type(logger), "warning_once").cache_clear()  # noqa: B009
+    logger.addHandler(collector)
+    try:
+        Encoder(model, tiny.fresh_tokenizer("wordpiece"))
+    finally:
+        logger.removeHandler(collector)
+    assert [record.getMessage() for record in records] == []
 
 
 def masked_lm(encoder: Encoder) -> Any:
