@@ -6,9 +6,9 @@ import errno
 import re
 from pathlib import Path
 
+from attentionology.storage.errors import AttentionologyError
 
-class AttentionologyError(Exception):
-    """Base of everything that is wrong with the input and not with the program."""
+__all__ = ["AttentionologyError", "CorpusError", "out_of_memory"]
 
 
 class CorpusError(AttentionologyError, ValueError):

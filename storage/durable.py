@@ -8,7 +8,7 @@ import shutil
 from contextlib import suppress
 from pathlib import Path
 
-from attentionology.corpora_loaders.errors import AttentionologyError
+from attentionology.storage.errors import AttentionologyError
 from attentionology.storage.partial import delete, sweep, unfinished
 
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
