@@ -1,0 +1,126 @@
+"""The rooms, the directions of their imports, and the public names."""
+
+from __future__ import annotations
+
+import ast
+import graphlib
+import json
+import os
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import attentionology
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+LEVELS = {
+    "storage": 0,
+    "corpora_loaders": 1,
+    "reports": 1,
+    "extractors": 2,
+    "probes": 3,
+    "analyses": 4,
+    "engine": 5,
+    "scripts": 6,
+}
+HEAVY = ("torch", "transformers", "pandas", "matplotlib", "sklearn", "scipy")
+
+
+def imported(source: str) -> set[str]:
+    """Every module of the toolkit that some source imports anywhere, also for type checkers or within functions.
+
+    Names that are imported from a module are written after it, because they may be modules themselves.
+    """
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, "a relative import"
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return {name for name in names if name.split(".")[0] == "attentionology"}
+
+
+def forbidden(room: str, source: str) -> set[str]:
+    """The imports that go to another room of the same level, to a higher one, or to the public names."""
+    wrong = set()
+    for name in imported(source):
+        other = [*name.split("."), ""][1]
+        if other != room and LEVELS.get(other, len(LEVELS)) >= LEVELS[room]:
+            wrong.add(name)
+    return wrong
+
+
+def modules(room: str) -> list[Path]:
+    return sorted((REPOSITORY / room).rglob("*.py"))
+
+
+def test_rooms_are_those_with_levels():
+    front = REPOSITORY / "src" / "attentionology"
+    assert {path.name for path in front.iterdir() if path.is_dir() and path.name != "__pycache__"} == set(LEVELS)
+    for room in LEVELS:
+        assert (front / room).resolve() == REPOSITORY / room
+        assert modules(room)
+
+
+@pytest.mark.parametrize("room", LEVELS)
+def test_imports_go_from_a_higher_room_to_a_lower_one(room):
+    wrong = {str(path.relative_to(REPOSITORY)): forbidden(room, path.read_text("utf-8")) for path in modules(room)}
+    assert not {path: names for path, names in wrong.items() if names}
+
+
+def test_wrong_imports_are_seen():
+    source = (
+        "from typing import TYPE_CHECKING\n"
+        "if TYPE_CHECKING:\n    from attentionology import engine\n    from attentionology.analyses import contract\n"
+        "def function():\n    import attentionology.scripts.cli\n    from attentionology.reports.page import Section\n"
+    )
+    assert forbidden("probes", source) == {
+        "attentionology.engine",
+        "attentionology.analyses.contract",
+        "attentionology.scripts.cli",
+    }
+    assert forbidden("reports", "import attentionology.corpora_loaders") == {"attentionology.corpora_loaders"}
+    assert forbidden("scripts", "import attentionology") == {"attentionology"}
+    assert forbidden("scripts", "from attentionology import analyze") == {"attentionology.analyze"}
+
+
+def test_analyses_do_not_import_each_other_in_a_circle():
+    folders = {path.parent.name for path in (REPOSITORY / "analyses").glob("*/__init__.py")}
+    graph: dict[str, set[str]] = {}
+    for folder in folders:
+        names = {name for path in modules(f"analyses/{folder}") for name in imported(path.read_text("utf-8"))}
+        others = {name.split(".")[2] for name in names if name.startswith("attentionology.analyses.")}
+        graph[folder] = others & folders - {folder}
+    assert graph["clusters"] >= {"surface", "shared"}
+    graphlib.TopologicalSorter(graph).prepare()  # raises CycleError
+
+
+def test_importing_the_package_loads_nothing_heavy():
+    code = f"import sys, json, attentionology; print(json.dumps([m for m in {HEAVY} if m in sys.modules]))"
+    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY / "src")}
+    process = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert json.loads(process.stdout) == []
+
+
+def test_public_names_are_listed_where_they_are_loaded_from():
+    assert attentionology.__all__ == sorted(attentionology.__all__)
+    assert set(attentionology.__all__) == set(attentionology._MODULES)
+    tree = ast.parse((REPOSITORY / "src/attentionology/__init__.py").read_text("utf-8"))
+    block = next(node for node in tree.body if isinstance(node, ast.If))
+    typed = {alias.name: node.module for node in block.body if isinstance(node, ast.ImportFrom) for alias in node.names}
+    assert typed == attentionology._MODULES
+
+
+@pytest.mark.parametrize("name", attentionology.__all__)
+def test_public_name_can_be_loaded(name):
+    assert name in dir(attentionology)
+    assert getattr(attentionology, name) is getattr(import_module(attentionology._MODULES[name]), name)
+
+
+def test_other_names_are_refused():
+    with pytest.raises(AttributeError, match="no_such_name"):
+        attentionology.no_such_name  # noqa: B018
