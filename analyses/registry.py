@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Sequence
+from dataclasses import is_dataclass
 from importlib import import_module
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from attentionology.analyses.contract import Analysis, OptionError
+from attentionology.corpora_loaders.errors import AttentionologyError
 
 ENTRY_POINTS = "attentionology.analyses"
 """The group of entry points under which another package names its subclasses of `Analysis`."""
@@ -23,24 +26,87 @@ _ANALYSES = {
 """In the order of the report; an analysis stands after those whose results it needs."""
 
 
+class RegistryError(AttentionologyError, ValueError):
+    """Analyses that cannot be part of one toolkit, or that cannot be loaded."""
+
+
 @functools.cache
 def registered_analyses() -> dict[str, Analysis[Any, Any]]:
     """All analyses by name, in the order in which a run does them.
 
+    Those of other packages come after those of the toolkit, in the order of the names of their entry points.
+
     Raises:
-        ValueError: two analyses have one name, or an analysis needs one that comes after it.
+        RegistryError: an entry point gives no analysis, two analyses have one name, or an analysis needs one that does
+            not come before it.
     """
-    found: dict[str, Analysis[Any, Any]] = {}
-    places = [*_ANALYSES.values(), *(point.value for point in entry_points(group=ENTRY_POINTS))]
-    for place in places:
-        module, _, name = place.partition(":")
-        analysis: Analysis[Any, Any] = getattr(import_module(module), name)()
-        if analysis.name in found:
-            raise ValueError(f"two analyses are called {analysis.name!r}: {place} is the second one")
-        if late := [needed for needed in analysis.needs if needed not in found]:
-            raise ValueError(f"the analysis {analysis.name!r} needs {late[0]!r}, which does not come before it")
-        found[analysis.name] = analysis
-    return found
+    analyses: dict[str, Analysis[Any, Any]] = {}
+    sources: dict[str, str] = {}
+    for analysis, source in [*_builtin(), *_added()]:
+        if analysis.name in analyses:
+            raise RegistryError(
+                f"two analyses are called {analysis.name!r}: that of {sources[analysis.name]} and that of {source}"
+            )
+        if late := [needed for needed in analysis.needs if needed not in analyses]:
+            raise RegistryError(
+                f"the analysis {analysis.name!r} of {source} needs {late[0]!r}, which does not come before it; the "
+                f"analyses before it are: {', '.join(analyses)}"
+            )
+        analyses[analysis.name], sources[analysis.name] = analysis, source
+    return analyses
+
+
+def _builtin() -> list[tuple[Analysis[Any, Any], str]]:
+    """The analyses of the toolkit, each with where it comes from."""
+    loaded = []
+    for value in _ANALYSES.values():
+        module, _, name = value.partition(":")
+        loaded.append((getattr(import_module(module), name)(), "attentionology"))
+    return loaded
+
+
+def _added() -> list[tuple[Analysis[Any, Any], str]]:
+    """The analyses of other packages, each with where it comes from.
+
+    Raises:
+        RegistryError: an entry point gives no analysis.
+    """
+    points = sorted(entry_points(group=ENTRY_POINTS), key=lambda point: (point.name, point.value))
+    return [(_load(point), _source(point)) for point in points]
+
+
+def _source(point: EntryPoint) -> str:
+    """Where an entry point comes from, for messages."""
+    package = f"the package {point.dist.name}, " if point.dist else ""
+    return f"{package}{point.value}"
+
+
+def _load(point: EntryPoint) -> Analysis[Any, Any]:
+    """The analysis that an entry point names.
+
+    Raises:
+        RegistryError: it cannot be loaded, or is no analysis.
+    """
+    try:
+        kind = point.load()
+        analysis = kind() if isinstance(kind, type) else kind
+    except Exception as error:  # anything may go wrong in a package that is not ours
+        raise RegistryError(
+            f"the analysis {point.name!r} of {_source(point)} cannot be loaded: {type(error).__name__}: {error}"
+        ) from error
+    if not isinstance(analysis, Analysis):
+        raise RegistryError(f"{_source(point)} is not a subclass of attentionology.Analysis")
+    name = getattr(analysis, "name", None)
+    if not isinstance(name, str) or not re.fullmatch(r"[\w-]+", name):
+        raise RegistryError(
+            f"the analysis of {_source(point)} has the name {name!r}; a name consists of letters, digits, - and _"
+        )
+    for group in analysis.options:
+        if not (isinstance(group, type) and is_dataclass(group) and callable(getattr(group, "check", None))):
+            raise RegistryError(
+                f"{group!r}, among the options of the analysis {name!r}, is not a dataclass with a method check"
+            )
+    return analysis
 
 
 def choose_analyses(names: Sequence[str]) -> list[Analysis[Any, Any]]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, make_dataclass
+from dataclasses import dataclass, field, fields, make_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from tyro.conf import arg
 
 from attentionology.analyses.contract import OptionSet
-from attentionology.analyses.registry import registered_analyses
+from attentionology.analyses.registry import RegistryError, registered_analyses
 from attentionology.engine.builtin import SAMPLE
 from attentionology.engine.corpus import CorpusOptions
 from attentionology.engine.options import LimitOptions, ModelOptions, default_folder
@@ -42,8 +42,8 @@ class Analyze:
     """Replace the results folder of an earlier run."""
 
     analyses: Annotated[tuple[str, ...] | None, arg(metavar="NAME [NAME ...]")] = None
-    """What to compute, separated by blanks or commas: dependency, surface, clusters, norms, coreference. Default: the
-    first three; with --text surface and clusters; for CoNLL-2012 and GAP files coreference."""
+    """What to compute: names of the analyses above, separated by blanks or commas. Default: dependency, surface and
+    clusters; with --text surface and clusters; for CoNLL-2012 and GAP files coreference."""
 
     limits: LimitOptions = field(default_factory=LimitOptions)
 
@@ -77,15 +77,41 @@ class Analyze:
 
 
 def field_name(group: type) -> str:
-    """The field of the command that holds an option group: ``map_options`` of ``MapOptions``."""
-    return re.sub(r"(?<!^)(?=[A-Z])", "_", group.__name__).lower()
+    """The field of the command that holds an option group, and its heading in the help: ``map`` of ``MapOptions``."""
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", group.__name__.removesuffix("Options")).lower()
+
+
+def _check_names(groups: Sequence[type[Any]]) -> None:
+    """Refuse option groups that do not fit into one command line.
+
+    Raises:
+        RegistryError: two groups have the same name, or two of them (or one and the command) have the same option.
+    """
+    options = dict.fromkeys((option.name for option in fields(Analyze)), "attentionology analyze")
+    for group in (ModelOptions, CorpusOptions, LimitOptions):
+        options |= dict.fromkeys((option.name for option in fields(group)), "attentionology analyze")
+    names: dict[str, type[Any]] = {}
+    for group in groups:
+        source = f"{group.__module__}.{group.__qualname__}"
+        if field_name(group) in options or names.setdefault(field_name(group), group) is not group:
+            raise RegistryError(f"the name of the option group {source} is taken; rename the class")
+        for option in fields(group):
+            if option.name in options:
+                flag = f"--{option.name.replace('_', '-')}"
+                raise RegistryError(f"{source} has an option {flag}, which {options[option.name]} has already")
+            options[option.name] = source
 
 
 @functools.cache
 def analyze_command() -> type[Analyze]:
-    """The command with the options of all registered analyses, those of other packages too."""
+    """The command with the options of all registered analyses, those of other packages too.
+
+    Raises:
+        RegistryError: they do not fit together.
+    """
     analyses = registered_analyses().values()
     kinds: dict[type[Any], None] = dict.fromkeys(kind for analysis in analyses for kind in analysis.options)
+    _check_names(list(kinds))
     command = make_dataclass(
         "Analyze",
         [(field_name(kind), kind, field(default_factory=kind)) for kind in kinds],

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import tyro
 
+from attentionology.analyses.registry import RegistryError
 from attentionology.corpora_loaders import AttentionologyError
 from attentionology.corpora_loaders.errors import out_of_memory
 from attentionology.engine.memory import shortage
@@ -87,6 +88,8 @@ def _run(arguments: list[str]) -> int:
         command = _parsed(arguments)
     except SystemExit as stop:  # --help, or options that do not parse
         return stop.code if isinstance(stop.code, int) else 2
+    except RegistryError as error:
+        return _fail(error, 1)
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # a cluster's time limit is an interruption too
     try:

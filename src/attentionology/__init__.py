@@ -12,13 +12,26 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from attentionology.analyses.clusters.distances import HeadDistances
     from attentionology.analyses.clusters.options import ClustersOptions
-    from attentionology.analyses.contract import Analysis, OptionError, Plan, Request
+    from attentionology.analyses.contract import (
+        Analysis,
+        Counted,
+        Masking,
+        OptionError,
+        OptionSet,
+        Plan,
+        Request,
+        Setting,
+        Titles,
+    )
     from attentionology.analyses.coreference.accuracy import CoreferenceAccuracy
     from attentionology.analyses.coreference.options import CoreferenceOptions
     from attentionology.analyses.dependency.accuracy import DependencyAccuracy
     from attentionology.analyses.dependency.options import DependencyOptions
+    from attentionology.analyses.explanation.batch import examine
+    from attentionology.analyses.explanation.correlation import correlation
+    from attentionology.analyses.explanation.counterfactual import permutation
     from attentionology.analyses.norms.options import NormsOptions
-    from attentionology.analyses.shared.options import ControlOptions, CountOptions, MapOptions
+    from attentionology.analyses.shared.options import ControlOptions, CountOptions, FeedForwardOptions, MapOptions
     from attentionology.analyses.surface.options import ReadingOptions, SurfaceOptions
     from attentionology.analyses.surface.statistics import SurfaceStatistics
     from attentionology.corpora_loaders import (
@@ -37,28 +50,44 @@ if TYPE_CHECKING:
     from attentionology.engine.options import LimitOptions, ModelOptions
     from attentionology.engine.run import Run
     from attentionology.extractors import (
+        Architecture,
         Encoder,
         MapBatch,
         MapMaker,
         ModelError,
+        TransformerAttention,
         extract,
         extract_many,
         get_kind,
         list_kinds,
+        load_classifier,
+        make_segments,
+        make_windows,
         register_architecture,
         register_kind,
+        store_maps,
     )
+    from attentionology.extractors.model.loading import load_tokenizer
+    from attentionology.probes import AttentionProbe, AttentionWordsProbe, load_probe
+    from attentionology.probes.classifiers import AttentionClassifier
+    from attentionology.reports.page import Section
 
 _ROOMS = {
     "analyses.clusters.distances": ["HeadDistances"],
     "analyses.clusters.options": ["ClustersOptions"],
-    "analyses.contract": ["Analysis", "OptionError", "Plan", "Request"],
+    "analyses.contract": [
+        *("Analysis", "Counted", "Masking", "OptionError", "OptionSet"),
+        *("Plan", "Request", "Setting", "Titles"),
+    ],
     "analyses.coreference.accuracy": ["CoreferenceAccuracy"],
     "analyses.coreference.options": ["CoreferenceOptions"],
     "analyses.dependency.accuracy": ["DependencyAccuracy"],
     "analyses.dependency.options": ["DependencyOptions"],
+    "analyses.explanation.batch": ["examine"],
+    "analyses.explanation.correlation": ["correlation"],
+    "analyses.explanation.counterfactual": ["permutation"],
     "analyses.norms.options": ["NormsOptions"],
-    "analyses.shared.options": ["ControlOptions", "CountOptions", "MapOptions"],
+    "analyses.shared.options": ["ControlOptions", "CountOptions", "FeedForwardOptions", "MapOptions"],
     "analyses.surface.options": ["ReadingOptions", "SurfaceOptions"],
     "analyses.surface.statistics": ["SurfaceStatistics"],
     "corpora_loaders": [
@@ -71,14 +100,23 @@ _ROOMS = {
     "engine.options": ["LimitOptions", "ModelOptions"],
     "engine.run": ["Run"],
     "extractors": [
-        *("Encoder", "MapBatch", "MapMaker", "ModelError", "extract", "extract_many", "get_kind", "list_kinds"),
-        *("register_architecture", "register_kind"),
+        *("Architecture", "Encoder", "MapBatch", "MapMaker", "ModelError", "TransformerAttention"),
+        *("extract", "extract_many", "get_kind", "list_kinds", "load_classifier"),
+        *("make_segments", "make_windows", "register_architecture", "register_kind", "store_maps"),
     ],
+    "extractors.model.loading": ["load_tokenizer"],
+    "probes": ["AttentionProbe", "AttentionWordsProbe", "load_probe"],
+    "probes.classifiers": ["AttentionClassifier"],
+    "reports.page": ["Section"],
 }
 _MODULES = {name: f"attentionology.{room}" for room, names in _ROOMS.items() for name in names}
 
 __all__ = [
     "Analysis",
+    "Architecture",
+    "AttentionClassifier",
+    "AttentionProbe",
+    "AttentionWordsProbe",
     "AttentionologyError",
     "ClustersOptions",
     "ControlOptions",
@@ -87,38 +125,55 @@ __all__ = [
     "CorpusError",
     "CorpusOptions",
     "CountOptions",
+    "Counted",
     "DependencyAccuracy",
     "DependencyOptions",
     "Encoder",
+    "FeedForwardOptions",
     "HeadDistances",
     "LimitOptions",
     "MapBatch",
     "MapMaker",
     "MapOptions",
+    "Masking",
     "ModelError",
     "ModelOptions",
     "NormsOptions",
     "OptionError",
+    "OptionSet",
     "Plan",
     "ReadingOptions",
     "Request",
     "Run",
+    "Section",
     "Sentence",
+    "Setting",
     "SurfaceOptions",
     "SurfaceStatistics",
+    "Titles",
+    "TransformerAttention",
     "Treebank",
     "analyze",
+    "correlation",
+    "examine",
     "extract",
     "extract_many",
     "get_kind",
     "list_kinds",
+    "load_classifier",
     "load_documents",
     "load_labelled",
+    "load_probe",
     "load_text",
+    "load_tokenizer",
     "load_treebank",
     "load_vectors",
+    "make_segments",
+    "make_windows",
+    "permutation",
     "register_architecture",
     "register_kind",
+    "store_maps",
 ]
 
 

@@ -1,0 +1,255 @@
+"""The toolkit from outside: other folders, other people's analyses, and the examples of the documentation."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from attentionology.analyses.registry import registered_analyses
+from attentionology.corpora_loaders import load_treebank
+from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
+from attentionology.extractors import Encoder, extract
+from attentionology.scripts.analyze import analyze_command
+from attentionology.scripts.cli import main
+from tests import documentation, tiny
+from tests.acceptance.conftest import REPOSITORY
+
+EXAMPLE = "docs/analyses.md"
+DEMO = '"demo"'
+CLI = (sys.executable, "-m", "attentionology.scripts.cli")
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    """A tiny model on disk."""
+    folder = tmp_path_factory.mktemp("model")
+    tiny.model("bert", max_position_embeddings=200).save_pretrained(folder)
+    tiny.fresh_tokenizer("wordpiece").save_pretrained(folder)
+    return str(folder)
+
+
+def python(*arguments, folder: Path, paths: tuple[Path, ...] = ()):
+    """Run a process in a folder with the toolkit and further folders on the import path."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (REPOSITORY / "src", *paths)))}
+    environment |= {"COLUMNS": "100", "OMP_NUM_THREADS": "1"}
+    arguments = tuple(map(str, arguments))
+    return subprocess.run(arguments, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+
+
+def install(folder: Path, name: str, files: dict[str, str], points: dict[str, str]) -> Path:
+    """Put a package into a folder, with what pip would write beside it, and return the folder."""
+    for path, text in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text, encoding="utf-8")
+    information = folder / f"{name}-0.1.0.dist-info"
+    information.mkdir()
+    (information / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 0.1.0\n", encoding="utf-8")
+    lines = ["[attentionology.analyses]", *(f"{point} = {value}" for point, value in points.items())]
+    (information / "entry_points.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def distance(tmp_path_factory):
+    """The example of the documentation, installed in a folder of its own."""
+    files = documentation.files(EXAMPLE)
+    assert set(files) == {
+        "pyproject.toml",
+        *(f"attention_distance/{name}" for name in ("analysis.py", "distance.py", "section.html.j2")),
+    }
+    project = tomllib.loads(files.pop("pyproject.toml"))["project"]
+    points = project["entry-points"]["attentionology.analyses"]
+    files["attention_distance/__init__.py"] = ""
+    return install(tmp_path_factory.mktemp("site"), "attention_distance", files, points)
+
+
+def test_folders_with_the_names_of_rooms_hide_nothing(model, tmp_path):
+    for room in ("analyses", "scripts", "reports", "storage"):
+        (tmp_path / room).mkdir()
+        (tmp_path / room / "__init__.py").write_text("raise ImportError('the wrong package')\n")
+    options = ("--model", model, "--limit", "5", "--out", "run")
+    process = python(*CLI, "analyze", *options, folder=tmp_path)
+    assert process.returncode == 0, process.stderr
+    assert (tmp_path / "run" / "report.html").exists()
+    code = f"import attentionology; print(attentionology.load_treebank({str(SAMPLE_TREEBANK)!r})[0].id)"
+    process = python(sys.executable, "-c", code, folder=tmp_path)
+    assert process.returncode == 0, process.stderr
+    assert process.stdout.strip() == load_treebank(SAMPLE_TREEBANK)[0].id
+
+
+def test_help_has_the_options_of_an_analysis_from_outside(distance, tmp_path):
+    process = python(*CLI, "analyze", "--help", folder=tmp_path, paths=(distance,))
+    assert process.returncode == 0, process.stderr
+    text = " ".join(process.stdout.replace("│", " ").split())
+    assert "distance: how many words away each head looks on average." in text
+    assert "--farthest" in text
+    assert "How many heads to list, those that look farthest first." in text
+    assert "--farthest" not in python(*CLI, "analyze", "--help", folder=tmp_path).stdout
+
+
+def naive_distances(model: str, limit: int) -> dict[tuple[int, int], float]:
+    """Mean distance between words by head, one cell at a time."""
+    encoder = Encoder.from_pretrained(model)
+    weighted: dict[tuple[int, int], float] = {}
+    attention: dict[tuple[int, int], float] = {}
+    for batch in extract(encoder, load_treebank(SAMPLE_TREEBANK, limit=limit), batch_cells=1):
+        for sentence, maps in batch.unpadded():
+            words = range(1, len(sentence.words) + 1)
+            for layer, heads in enumerate(maps, start=1):
+                for head, cells in enumerate(heads, start=1):
+                    for i in words:
+                        for j in words:
+                            key, cell = (layer, head), float(cells[i, j])
+                            weighted[key] = weighted.get(key, 0.0) + cell * abs(i - j)
+                            attention[key] = attention.get(key, 0.0) + cell
+    return {key: weighted[key] / attention[key] for key in weighted}
+
+
+def test_an_analysis_from_outside_is_part_of_everything(distance, model, tmp_path):
+    options = ("--model", model, "--limit", "12", "--analyses", "distance", "--farthest", "3", "--out", "run")
+    process = python(*CLI, "analyze", *options, folder=tmp_path, paths=(distance,))
+    assert process.returncode == 0, process.stderr
+    expected = naive_distances(model, 12)
+    table = pd.read_csv(tmp_path / "run" / "tables" / "distance.csv")
+    found = {(row.layer, row.head): row.distance for row in table.itertuples()}
+    assert found == pytest.approx(expected, rel=1e-6)
+    farthest = sorted(expected, key=lambda key: -expected[key])[:3]
+    places = [process.stdout.index(f"{layer}-{head}") for layer, head in farthest]
+    assert places == sorted(places)
+    page = (tmp_path / "run" / "report.html").read_text()
+    layer, head = farthest[0]
+    assert "How far away heads look" in page
+    assert f"<td>{layer}-{head}</td><td>{expected[layer, head]:.2f}</td>" in page
+    assert (tmp_path / "run" / "figures" / "distance.svg").exists()
+    record = json.loads((tmp_path / "run" / "run.json").read_text())
+    assert record["distance"]["mean"] == pytest.approx(sum(expected.values()) / len(expected), rel=1e-6)
+    assert record["options"]["farthest"] == 3
+    assert record["options"]["analyses"] == ["distance"]
+
+
+def test_an_analysis_from_outside_takes_several_kinds_of_maps(distance, model, tmp_path):
+    options = ("--model", model, "--limit", "12", "--analyses", "dependency,distance", "--map", "weight", "norm")
+    process = python(*CLI, "analyze", *options, "--out", "run", folder=tmp_path, paths=(distance,))
+    assert process.returncode == 0, process.stderr
+    table = pd.read_csv(tmp_path / "run" / "tables" / "distance.csv")
+    assert list(table.columns) == ["map", "layer", "head", "distance", "attention"]
+    assert table["map"].value_counts().to_dict() == {"weight": 12, "norm": 12}
+    weights = table[table["map"] == "weight"]
+    found = {(row.layer, row.head): row.distance for row in weights.itertuples()}
+    assert found == pytest.approx(naive_distances(model, 12), rel=1e-6)
+    assert (tmp_path / "run" / "figures" / "distance-norm.svg").exists()
+    assert "How far away heads look (map “norm”)" in (tmp_path / "run" / "report.html").read_text()
+
+
+def test_an_analysis_from_outside_checks_its_options(distance, model, tmp_path):
+    process = python(*CLI, "analyze", "--farthest", "0", "--analyses=distance", folder=tmp_path, paths=(distance,))
+    assert (process.returncode, process.stdout) == (2, "")
+    assert process.stderr == "attentionology: --farthest must be at least 1, not 0\n"
+    process = python(*CLI, "analyze", "--farthest", "2", folder=tmp_path, paths=(distance,))
+    assert process.returncode == 2
+    assert "--farthest is for distance" in process.stderr
+
+
+def test_python_and_the_follow_up_of_the_documentation_run(distance, model, tmp_path):
+    *_, run, follow_up = documentation.blocks(EXAMPLE, "python")
+    assert "def follow_up" in follow_up
+    code = (
+        "import numpy as np\n"
+        f"{follow_up}\n"
+        "from attention_distance.analysis import Distance\n"
+        "Distance.follow_up = follow_up\n"
+        "plain = Distance.results\n"
+        "def results(self, options, counted, needed, looked):\n"
+        "    global seen\n"
+        "    seen = looked\n"
+        "    return plain(self, options, counted, needed, looked)\n"
+        "Distance.results = results\n"
+        f"{run.replace(DEMO, repr(model))}"
+        "heads = run['distance'].heads\n"
+        "assert len(heads) == 12 and len(seen) == 10, seen\n"
+        "assert all(array.ndim == 2 for array in seen.values())\n"
+        "print('done')\n"
+    )
+    process = python(sys.executable, "-c", code, folder=tmp_path, paths=(distance,))
+    assert process.stdout.endswith("done\n"), process.stderr
+
+
+@pytest.fixture
+def forgetful():
+    """The analyses are looked up anew before the test and after it."""
+
+    def forget() -> None:
+        for cached in (registered_analyses, analyze_command):
+            cached.cache_clear()
+        sys.modules.pop("wrong", None)
+
+    forget()
+    yield
+    forget()
+
+
+MINIMAL = """
+from dataclasses import dataclass
+from attentionology import Analysis, MapOptions
+
+
+@dataclass(frozen=True)
+class {group}:
+    '''Options.'''
+
+    {option}: int = 1
+    '''A number.'''
+
+    def check(self):
+        '''Every value can be used.'''
+
+
+class Wrong(Analysis):
+    name = {name!r}
+    needs = {needs!r}
+    options = ({group},)
+
+    def plan(self, options, setting): ...
+    def results(self, options, counted, needed, looked): ...
+    def section(self, results, titles): ...
+    def show(self, results, width): ...
+"""
+USUAL = {"group": "WrongOptions", "option": "wrong", "name": "wrong", "needs": ()}
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        (MINIMAL.format(**{**USUAL, "name": "surface"}), "two analyses are called 'surface'"),
+        (MINIMAL.format(**{**USUAL, "needs": ("zebra",)}), "'wrong' of the package wrong, wrong:Wrong needs 'zebra'"),
+        (MINIMAL.format(**{**USUAL, "option": "seed"}), "wrong.WrongOptions has an option --seed"),
+        (MINIMAL.format(**{**USUAL, "option": "n_clusters"}), "--n-clusters, which attentionology.analyses.clusters"),
+        (MINIMAL.format(**{**USUAL, "option": "batch_cells"}), "has an option --batch-cells"),
+        (MINIMAL.format(**{**USUAL, "group": "MapOptions"}), "wrong.MapOptions is taken"),
+        (MINIMAL.format(**{**USUAL, "name": "two words"}), "has the name 'two words'"),
+        (MINIMAL.format(**{**USUAL, "name": None}), "has the name None"),
+        (MINIMAL.format(**USUAL).replace("@dataclass(frozen=True)", ""), "is not a dataclass"),
+        (MINIMAL.format(**USUAL).replace("def plan", "def no_plan"), "cannot be loaded: TypeError"),
+        ("import no_such_module\n", "cannot be loaded: ModuleNotFoundError: No module named 'no_such_module'"),
+        ("Wrong = (\n", "cannot be loaded: SyntaxError"),
+        ("other = 1\n", "cannot be loaded: AttributeError"),
+        ("class Wrong: ...\n", "wrong:Wrong is not a subclass of attentionology.Analysis"),
+        ("Wrong = 3\n", "wrong:Wrong is not a subclass of attentionology.Analysis"),
+    ],
+)  # fmt: skip
+def test_an_analysis_that_does_not_fit_gives_one_line(source, message, tmp_path, monkeypatch, capsys, forgetful):
+    site = install(tmp_path / "site", "wrong", {"wrong.py": source}, {"wrong": "wrong:Wrong"})
+    monkeypatch.syspath_prepend(site)
+    assert main(["analyze", "--limit", "3", "--out", str(tmp_path / "run")]) == 1
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert message in captured.err
+    assert captured.err.startswith("attentionology: ")
+    assert captured.err.count("\n") == 1
