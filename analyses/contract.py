@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from attentionology.extractors import BatchMaker, Encoder, ExtractionLog
     from attentionology.reports.page import Section
 
-Options = TypeVar("Options", bound="OptionGroup")
+Options = TypeVar("Options")  # no bound: a protocol with fields cannot be checked for classes while the tests run
 Counts = TypeVar("Counts", bound="Metric")
 Facts = TypeVar("Facts")
 Results = TypeVar("Results")
