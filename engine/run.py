@@ -90,10 +90,9 @@ class Run:
         found = [part for part in self.parts if part.analysis.name == name and kind in (None, part.kind)]
         if len(found) == 1:
             return found[0].results
-        choices = ", ".join(
-            f"{part.analysis.name!r}" + (f", {part.kind!r}" if part.kind else "") for part in self.parts
-        )
-        raise KeyError(f"{'no' if not found else 'several'} results for {key!r}; choose from: {choices}")
+        names = [(part.analysis.name, part.kind) if part.kind else part.analysis.name for part in self.parts]
+        choices = ", ".join(map(repr, names))
+        raise KeyError(f"there are {'several' if found else 'no'} results for {key!r}; choose from: {choices}")
 
     def __repr__(self) -> str:
         names = dict.fromkeys(part.analysis.name for part in self.parts)
@@ -160,3 +159,19 @@ def sections_of(parts: Sequence[Part], titles: Titles) -> list[Section]:
         else:
             sections += with_kinds([(part.kind or "", part.section(titles)) for part in same])
     return sections
+
+
+def records_of(parts: Sequence[Part], options: OptionSet) -> dict[str, Any]:
+    """What the analyses add to the run record.
+
+    Where the records of several kinds of maps differ, all of them are in it, by kind.
+    """
+    by_name: dict[str, dict[str, Any]] = {}
+    for part in parts:
+        for name, entry in part.analysis.record(options, part.counted, part.results).items():
+            by_name.setdefault(name, {})[part.kind or ""] = entry
+    records: dict[str, Any] = {}
+    for name, by_kind in by_name.items():
+        first, *others = by_kind.values()
+        records[name] = first if all(entry == first for entry in others) else by_kind
+    return records

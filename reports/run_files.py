@@ -35,7 +35,7 @@ def read_record(folder: Path) -> dict[str, Any] | None:
     if not isinstance(record, dict):
         return None
     command, versions = record.get("command"), record.get("versions")
-    is_ours = isinstance(command, str) and command.split(" ", 1)[0] == "attentionology"
+    is_ours = isinstance(command, str) and re.split("[ .]", command, maxsplit=1)[0] == "attentionology"
     return record if is_ours and isinstance(versions, dict) and "attentionology" in versions else None
 
 

@@ -18,7 +18,7 @@ from attentionology.engine.corpus import CorpusOptions
 from attentionology.engine.options import LimitOptions, ModelOptions, default_folder
 
 if TYPE_CHECKING:
-    from attentionology.engine.analyze import RunOptions
+    from attentionology.engine.run_options import RunOptions
 
 _HELP = """Report what the attention heads of a model do on a treebank, a coreference corpus or a plain text.
 
@@ -69,7 +69,7 @@ class Analyze:
 
     def run_options(self) -> RunOptions:
         """What decides the results."""
-        from attentionology.engine.analyze import RunOptions
+        from attentionology.engine.run_options import RunOptions
 
         kinds = dict.fromkeys(kind for analysis in registered_analyses().values() for kind in analysis.options)
         groups = OptionSet([getattr(self, field_name(kind)) for kind in kinds])

@@ -1,0 +1,115 @@
+"""Everything that decides what a run computes, and whether it makes sense."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from attentionology.analyses.contract import Analysis, OptionError, OptionSet
+from attentionology.analyses.registry import choose_analyses, registered_analyses
+from attentionology.analyses.shared.options import FeedForwardOptions, MapOptions
+from attentionology.corpora_loaders import Corpus
+from attentionology.corpora_loaders.coreference import Documents
+from attentionology.engine.builtin import check_revision
+from attentionology.engine.corpus import CorpusOptions
+from attentionology.engine.options import LimitOptions, ModelOptions, check_seed
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """Everything that decides what a run computes.
+
+    Attributes:
+        analyses: their names, None for the usual ones.
+        groups: the options of the analyses.
+        model: which model.
+        files: which corpus.
+        limits: which inputs are read, and how many at once.
+        seed: of everything random.
+    """
+
+    analyses: tuple[str, ...] | None = None
+    groups: OptionSet = field(default_factory=OptionSet)
+    model: ModelOptions = field(default_factory=ModelOptions)
+    files: CorpusOptions = field(default_factory=CorpusOptions)
+    limits: LimitOptions = field(default_factory=LimitOptions)
+    seed: int = 0
+
+    def chosen(self, corpus: Corpus | None = None) -> list[Analysis[Any, Any]]:
+        """The analyses, in the order of the report.
+
+        Args:
+            corpus: the corpus, if it was loaded before.
+
+        Raises:
+            OptionError: a name is unknown or given twice.
+        """
+        if self.analyses is not None:
+            names = [name for given in self.analyses for name in given.split(",") if name]
+            if not names:
+                raise OptionError("--analyses needs at least one name")
+            return choose_analyses(names)
+        known = registered_analyses().values()
+        if corpus is None:
+            has_trees, has_text = self.files.has_trees, bool(self.files.text)
+        else:
+            has_trees, has_text = bool(corpus.relations), not isinstance(corpus, Documents)
+        if not has_trees and not has_text:
+            return [analysis for analysis in known if analysis.of_mentions]
+        return [analysis for analysis in known if analysis.by_default and (has_trees or not analysis.of_trees)]
+
+    def flat(self) -> dict[str, Any]:
+        """All options by their names, as on the command line."""
+        kinds = dict.fromkeys(kind for analysis in registered_analyses().values() for kind in analysis.options)
+        flat: dict[str, Any] = {"seed": self.seed}
+        groups: list[Any] = [self.model, self.files, self.limits, *(self.groups[kind] for kind in kinds)]
+        for group in groups:
+            flat |= {name: str(value) if isinstance(value, Path) else value for name, value in asdict(group).items()}
+        return flat
+
+    def files_of_groups(self) -> list[Path]:
+        """Files that the options of analyses name."""
+        values = [getattr(group, option.name) for group in self.groups for option in fields(group)]
+        return [value for value in values if isinstance(value, Path)]
+
+    def check(self, corpus: Corpus | None = None) -> list[Analysis[Any, Any]]:
+        """Validate the options before anything slow happens; returns the chosen analyses.
+
+        Args:
+            corpus: the corpus, if it was loaded before.
+
+        Raises:
+            OptionError, CorpusError: an option cannot be used, or contradicts another one.
+        """
+        check_revision(self.model.model, self.model.revision)
+        if corpus is None:
+            self.files.check_names()
+        chosen = self.chosen(corpus)
+        if corpus is None:
+            self.files.check(chosen)
+        self._check_that_all_are_read(chosen)
+        self.limits.check()
+        check_seed(self.seed)
+        for group in self.groups:
+            group.check()
+        return chosen
+
+    def _check_that_all_are_read(self, chosen: Sequence[Analysis[Any, Any]]) -> None:
+        """Refuse options that have no effect, because no chosen analysis reads them."""
+        read = {kind for analysis in chosen for kind in analysis.options}
+        for group in self.groups:
+            kind = type(group)
+            if kind in read or group == kind():
+                continue
+            option = next(f.name for f in fields(group) if getattr(group, f.name) != getattr(kind(), f.name))
+            readers = [name for name, analysis in registered_analyses().items() if kind in analysis.options]
+            names = " ".join(analysis.name for analysis in chosen)
+            raise OptionError(
+                f"--{option.replace('_', '-')} is for {' or '.join(readers)}, not among --analyses {names}"
+            )
+        by_block = any("atbff" in kind for kind in self.groups[MapOptions].map)
+        reads_block = by_block or any(not analysis.of_maps for analysis in chosen)
+        if self.groups[FeedForwardOptions].ff_bias != FeedForwardOptions.ff_bias and not reads_block:
+            raise OptionError("--ff-bias is for maps that pass the feed-forward block (atbff…) and for norms")

@@ -1,0 +1,281 @@
+"""The engine: one pass for all analyses, several kinds of maps, and `analyze` from Python."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import torch
+from torchmetrics import Metric
+
+import attentionology
+from attentionology.analyses.contract import Masking, OptionError, Request
+from attentionology.analyses.coreference.options import CoreferenceOptions
+from attentionology.analyses.dependency.options import DependencyOptions
+from attentionology.analyses.shared.options import MapOptions
+from attentionology.analyses.surface.options import SurfaceOptions
+from attentionology.corpora_loaders import load_text, load_treebank
+from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
+from attentionology.engine.corpus import CorpusOptions
+from attentionology.engine.options import LimitOptions, ModelOptions
+from attentionology.engine.passes import Limits, plan_passes, run_passes
+from attentionology.extractors import Encoder, ExtractionError, MapBatch, MapMaker, ModelError, get_kind
+from attentionology.reports.tables import write_csv
+from attentionology.scripts.cli import main
+from tests import tiny
+
+SENTENCES = 24
+
+
+@pytest.fixture(scope="module")
+def encoder():
+    return tiny.encoder(max_position_embeddings=200)
+
+
+@pytest.fixture(scope="module")
+def treebank():
+    return load_treebank(SAMPLE_TREEBANK, limit=SENTENCES)
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    """A tiny model on disk."""
+    folder = tmp_path_factory.mktemp("model")
+    tiny.model("bert", max_position_embeddings=200).save_pretrained(folder)
+    tiny.fresh_tokenizer("wordpiece").save_pretrained(folder)
+    return str(folder)
+
+
+@pytest.fixture
+def passed(monkeypatch):
+    """How often each input goes through the model in single precision, by its pieces."""
+    counts: Counter[tuple[int, ...]] = Counter()
+    forward = Encoder.forward
+
+    def counting(self, pieces, **options):
+        if self.dtype == torch.float32:
+            counts.update(tuple(one.ids) for one in pieces)
+        return forward(self, pieces, **options)
+
+    monkeypatch.setattr(Encoder, "forward", counting)
+    return counts
+
+
+@pytest.mark.parametrize("maps", ["weight", ("weight", "rollout")])
+def test_every_sentence_is_read_once_for_all_analyses(encoder, treebank, passed, maps):
+    run = attentionology.analyze(encoder, treebank, maps=maps)
+    assert {part.analysis.name for part in run.parts} == {"dependency", "surface", "clusters"}
+    assert sum(passed.values()) == SENTENCES
+    assert set(passed.values()) == {1}
+
+
+def test_the_pass_of_a_kind_that_reads_weights_serves_all_kinds(encoder, treebank, passed):
+    attentionology.analyze(encoder, load_treebank(SAMPLE_TREEBANK, limit=2), maps="norm")
+    passed.clear()  # the weights were compared with the model when they were read
+    attentionology.analyze(encoder, treebank, maps=["weight", "norm", "attnresln"])
+    assert sum(passed.values()) == SENTENCES
+
+
+def figures_and_tables(folder: Path) -> tuple[dict[str, pd.DataFrame], set[str]]:
+    tables = {path.stem: pd.read_csv(path, float_precision="round_trip") for path in (folder / "tables").glob("*.csv")}
+    return tables, {path.stem for path in (folder / "figures").glob("*.svg")}
+
+
+@pytest.fixture(scope="module")
+def folders(encoder, treebank, tmp_path_factory):
+    """A run of two kinds of maps, and a run of each."""
+    folder = tmp_path_factory.mktemp("runs")
+    for kinds in (["weight", "norm"], ["weight"], ["norm"]):
+        attentionology.analyze(encoder, treebank, maps=kinds, out=folder / "-".join(kinds))
+    return folder
+
+
+def test_tables_of_two_kinds_are_those_of_one_kind_each(folders):
+    together, drawn = figures_and_tables(folders / "weight-norm")
+    assert {"dependency", "dependency_best", "surface", "offsets", "head_distances"} <= set(together)
+    for kind in ("weight", "norm"):
+        alone, drawn_alone = figures_and_tables(folders / kind)
+        assert set(alone) == set(together)
+        assert {f"{name}-{kind}" for name in drawn_alone} <= drawn
+        for name, table in alone.items():
+            assert together[name].columns[0] == "map"
+            rows = together[name][together[name]["map"] == kind].drop(columns="map").reset_index(drop=True)
+            # Columns of counts are whole numbers and compared exactly; batches differ, and with them last digits.
+            rows = rows.astype({column: table[column].dtype for column in table if table[column].dtype != object})
+            pd.testing.assert_frame_equal(rows[table.columns], table, check_exact=False, rtol=1e-6, atol=1e-7)
+    assert len(drawn) == 2 * len(drawn_alone)
+
+
+def test_the_page_has_a_section_for_each_kind_and_no_id_twice(folders):
+    page = (folders / "weight-norm" / "report.html").read_text(encoding="utf-8")
+    titles = re.findall(r'<h1 class="part" id="part-\d+">(.*?)</h1>', page)
+    assert [re.search("map “(.*?)”", title)[1] for title in titles] == ["weight", "norm"] * 3
+    elements = re.sub(r"<svg.*?</svg>", "", page, flags=re.DOTALL)
+    names = re.findall(r'\sid="([^"]+)"', elements)
+    assert len(names) > 10
+    assert not [name for name, count in Counter(names).items() if count > 1]
+    # Every element that a script looks up is there.
+    suffixes = re.findall(r"getElementById\(name \+ \"(.*?)\"\)", page)
+    assert suffixes == ["-weight", "-norm"]
+    for suffix in suffixes:
+        for name in ("relation", "direction", "caption", "map", "legend", "data"):
+            assert name + suffix in names
+
+
+def test_the_record_holds_what_every_kind_adds(encoder, treebank):
+    record = attentionology.analyze(encoder, treebank, analyses="surface", maps=["weight", "norm"]).record
+    assert set(record["surface"]) == {"weight", "norm"}
+    assert "divided by its sum" in " ".join(record["surface"]["norm"]["notes"])
+    assert "divided by its sum" not in " ".join(record["surface"]["weight"]["notes"])
+    assert record["options"]["map"] == ["weight", "norm"]
+    alone = attentionology.analyze(encoder, treebank, analyses="surface", maps="norm").record
+    assert alone["surface"] == record["surface"]["norm"]
+
+
+@pytest.mark.parametrize("loaded", ["names", "objects"])
+def test_analyze_returns_the_tables_that_the_command_writes(loaded, model, tmp_path):
+    command = ["analyze", "--model", model, "--analyses", "dependency", "--limit", "20", "--coarse"]
+    assert main([*command, "--out", str(tmp_path / "command")]) == 0
+    options = [DependencyOptions(coarse=True)]
+    if loaded == "names":
+        options.append(CorpusOptions(limit=20))
+        run = attentionology.analyze(model, "sample", analyses=["dependency"], options=options)
+    else:
+        treebank, encoder = load_treebank(SAMPLE_TREEBANK, limit=20), Encoder.from_pretrained(model)
+        run = attentionology.analyze(encoder, treebank, analyses=["dependency"], options=options)
+    results = run["dependency"]
+    for name, table in (("dependency", results.cells), ("dependency_best", results.best)):
+        write_csv(table, tmp_path / f"{name}.csv")
+        assert (tmp_path / f"{name}.csv").read_bytes() == (tmp_path / "command" / "tables" / f"{name}.csv").read_bytes()
+    assert run.folder is None
+    assert run.record["options"]["corpus"] == [str(SAMPLE_TREEBANK)]
+    assert results.cells["relation"].str.contains(":").sum() == 0
+
+
+def test_results_are_looked_up_by_name_and_kind(encoder, treebank):
+    run = attentionology.analyze(encoder, treebank, analyses=["dependency", "surface"], maps=["weight", "norm"])
+    alone = attentionology.analyze(encoder, treebank, analyses="dependency", maps="norm")
+    pd.testing.assert_frame_equal(run["dependency", "norm"].cells, alone["dependency"].cells)
+    assert not run["dependency", "norm"].cells.equals(run["dependency", "weight"].cells)
+    with pytest.raises(KeyError, match=r"several results for 'dependency'.*\('dependency', 'weight'\)"):
+        run["dependency"]
+    with pytest.raises(KeyError, match="no results for 'coreference'"):
+        run["coreference"]
+    with pytest.raises(KeyError, match=r"no results for .*'alti'"):
+        run["dependency", "alti"]
+
+
+def test_a_folder_of_a_run_from_python_can_be_replaced(encoder, treebank, tmp_path):
+    for _ in range(2):
+        run = attentionology.analyze(encoder, treebank, analyses="dependency", out=tmp_path / "run", overwrite=True)
+    assert run.folder == tmp_path / "run"
+    assert (tmp_path / "run" / "report.html").exists()
+
+
+def test_analyses_fit_the_corpus_that_was_loaded(encoder, tmp_path):
+    (tmp_path / "text.txt").write_text("A strip of gravel .\n\nAn empty laundry .\n", encoding="utf-8")
+    run = attentionology.analyze(encoder, load_text(tmp_path / "text.txt"))
+    assert [part.analysis.name for part in run.parts] == ["surface", "clusters"]
+    assert run.record["options"]["corpus"] == [str(tmp_path / "text.txt")]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"analyses": ["nonsense"]}, "unknown analysis 'nonsense'; choose from: dependency"),
+        ({"analyses": []}, "--analyses needs at least one name"),
+        ({"analyses": ["surface", "surface"]}, "named twice"),
+        ({"maps": ["nonsense"]}, "unknown map kind 'nonsense'"),
+        ({"maps": []}, "--map needs at least one kind"),
+        ({"maps": ["norm", "norm"]}, "names a kind twice"),
+        ({"maps": "norm", "options": [MapOptions(map=("alti",))]}, "kinds of maps are given twice"),
+        ({"options": [CoreferenceOptions(candidates="words")]}, "--candidates is for coreference"),
+        ({"options": [DependencyOptions(), DependencyOptions(coarse=True)]}, "two groups of the class DependencyOp"),
+        ({"options": [DependencyOptions(coarse=True)], "analyses": "surface"}, "--coarse is for dependency"),
+        ({"options": [LimitOptions(max_length=0)]}, "--max-length must be at least 1"),
+        ({"options": [ModelOptions(device="cuda")]}, "ModelOptions are for a model that is loaded by its name"),
+        ({"options": [CorpusOptions(limit=3)]}, "CorpusOptions are for a corpus that is read from files"),
+        ({"options": [CorpusOptions(limit=3, text=("a",))], "corpus": "b"}, "the corpus is given twice"),
+        ({"options": [SurfaceOptions(reach=0)]}, "--reach"),
+        ({"corpus": [3]}, "not a list of int"),
+        ({"seed": -1}, "--seed must be from 0"),
+    ],
+)
+def test_wrong_arguments_are_refused(encoder, treebank, arguments, message):
+    with pytest.raises(OptionError, match=re.escape(message)):
+        attentionology.analyze(encoder, **{"corpus": treebank, **arguments})
+
+
+class CountSentences(Metric):
+    """How many sentences were counted, and how often the metric was updated."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.add_state("sentences", torch.tensor(0), dist_reduce_fx="sum")
+
+    def update(self, batch: MapBatch) -> None:
+        self.sentences += len(batch)
+
+    def compute(self) -> int:
+        return int(self.sentences)
+
+
+def count(first: MapBatch) -> CountSentences:
+    return CountSentences()
+
+
+def fail(first: MapBatch) -> CountSentences:
+    raise ModelError("this cannot be counted")
+
+
+def request(name, inputs, kind="weight", metric=count, **changes):
+    return Request(name, name, inputs, MapMaker(get_kind(kind)), metric, **changes)
+
+
+def test_requests_with_equal_inputs_share_a_pass(encoder, treebank, passed):
+    again = load_treebank(SAMPLE_TREEBANK, limit=SENTENCES)
+    part = treebank[:5]
+    requests = [
+        request("a", treebank),
+        request("b", again, "rollout"),
+        request("a", treebank),
+        request("c", part),
+        request("d", treebank, masking=Masking(0.5, 0)),
+        request("e", treebank, copy=0),
+        request("f", treebank, optional=True),
+    ]
+    passes = plan_passes(requests)
+    names = [[one.name for one in group.requests] for group in passes]
+    assert names == [["a", "b"], ["c"], ["d"], ["f"], ["e"]]
+    counts = run_passes(passes[:2], encoder)
+    assert {name: metric.compute() for name, metric in counts.metrics.items()} == {"a": 24, "b": 24, "c": 5}
+    assert sum(passed.values()) == SENTENCES + 5
+
+
+def test_different_requests_of_one_name_are_refused(treebank):
+    with pytest.raises(ValueError, match="two different requests are called 'a'"):
+        plan_passes([request("a", treebank), request("a", treebank, "norm")])
+    with pytest.raises(ValueError, match="two different requests are called 'a'"):
+        plan_passes([request("a", treebank), request("a", treebank, copy=0)])
+
+
+def test_an_optional_request_that_fails_stops_no_other(encoder, treebank):
+    requests = [
+        request("first", treebank),
+        request("wrong", treebank, metric=fail, optional=True),
+        request("last", treebank, "rollout"),
+    ]
+    counts = run_passes(plan_passes(requests), encoder)
+    assert set(counts.metrics) == {"first", "last"}
+    assert counts.metrics["last"].compute() == SENTENCES
+    assert str(counts.failures["wrong"]) == "this cannot be counted"
+    with pytest.raises(ModelError, match="this cannot be counted"):
+        run_passes(plan_passes([request("wrong", treebank, metric=fail)]), encoder)
+
+
+def test_a_pass_in_which_nothing_can_be_read_says_so(encoder, treebank):
+    with pytest.raises(ExtractionError, match=r"none of the 24 sentences could be read: .*the limit is 2"):
+        run_passes(plan_passes([request("a", treebank)]), encoder, limits=Limits(max_length=2))
