@@ -57,7 +57,7 @@ class OptionSet:
     """
 
     def __init__(self, groups: Sequence[OptionGroup] = ()) -> None:
-        self._groups = {type(group): group for group in groups}
+        self._groups: dict[type[Any], OptionGroup] = {type(group): group for group in groups}
 
     def __getitem__(self, group: type[Options]) -> Options:
         chosen = self._groups.get(group)
