@@ -50,7 +50,8 @@ def geography(distances: pd.DataFrame, *, clusters: int = CLUSTERS, seed: int = 
       of heads to layers of the same sizes that give as much as was found, one-sided, the found one counted in.
 
     Args:
-        distances: square, e.g. `attentionology.analyses.surface.HeadDistanceTables.per_row`; labels ``layer-head``.
+        distances: square, e.g. `attentionology.analyses.clusters.distances.HeadDistanceTables.per_row`; the labels are
+            ``layer-head``.
         clusters: how many; fewer if there are not so many heads.
         seed: of the starts and of the permutations.
 

@@ -23,12 +23,12 @@ class NormResults(Previewed):
     """All tables of the analysis.
 
     Attributes:
-        shares: `attentionology.analyses.norms.NormShares`.
-        mixing: `attentionology.analyses.norms.MixingRatios`.
-        frequency: `attentionology.analyses.norms.FrequencyCorrelation`.
+        shares: `attentionology.analyses.norms.shares.NormShares`.
+        mixing: `attentionology.analyses.norms.mixing.MixingRatios`.
+        frequency: `attentionology.analyses.norms.frequency.FrequencyCorrelation`.
         expansion: columns layer, expansion.
-        change, amplified: `attentionology.analyses.norms.FeedForwardChange`, the pairs with their pieces; None if not
-            asked for.
+        change, amplified: `attentionology.analyses.norms.feed_forward.FeedForwardChange`, the pairs with their pieces;
+            None if not asked for.
         published: the papers' numbers of the same model, if there are any.
         notes: how the numbers came about, a sentence each.
     """

@@ -48,7 +48,7 @@ def label_heads(
     """Add columns ``label`` and ``labels`` (all that apply, separated by spaces).
 
     Args:
-        heads: `attentionology.analyses.surface.SurfaceTables.heads`.
+        heads: `attentionology.analyses.surface.statistics.SurfaceTables.heads`.
         thresholds: the defaults if None.
         relations: from `best_relations`; adds its columns, empty where a head is the best of no relation.
     """
@@ -68,7 +68,7 @@ def best_relations(best: pd.DataFrame, min_count: int = 50) -> pd.DataFrame:
     interval lies above 0 (without intervals: that is above 0).
 
     Args:
-        best: rows of single relations of `attentionology.analyses.linguistic.DependencyTables.best`.
+        best: rows of single relations of `attentionology.analyses.dependency.tables.DependencyTables.best`.
         min_count: fewest words.
 
     Returns:

@@ -35,7 +35,7 @@ class SurfaceResults(Previewed):
     Attributes:
         tables: surface statistics, heads with labels.
         specials: what the model calls its ``first_special`` and ``last_special`` tokens; without an entry it has none.
-        gradients: `attentionology.analyses.surface.GradientImportance`, None if there are none.
+        gradients: `attentionology.analyses.surface.gradients.GradientImportance`, None if there are none.
         notes: how the numbers came about, a sentence each.
     """
 
