@@ -253,3 +253,50 @@ def test_an_analysis_that_does_not_fit_gives_one_line(source, message, tmp_path,
     assert message in captured.err
     assert captured.err.startswith("attentionology: ")
     assert captured.err.count("\n") == 1
+
+
+FIRST = (("Ann", "NNP", "(1)"), ("saw", "VBD", "-"), ("Bo", "NNP", "(2)"), (".", ".", "-"))
+SECOND = (("She", "PRP", "(1)"), ("liked", "VBD", "-"), ("him", "PRP", "(2)"), (".", ".", "-"))
+
+
+def conll2012(documents: int) -> str:
+    """Documents of two sentences with two entities each."""
+    lines = []
+    for number in range(documents):
+        lines += [f"#begin document (d{number}); part 000"]
+        for words in (FIRST, SECOND):
+            lines += [f"d{number} 0 {i} {word} {tag} {mention}" for i, (word, tag, mention) in enumerate(words)]
+            lines.append("")
+        lines.append("#end document")
+    return "\n".join(lines) + "\n"
+
+
+@pytest.fixture
+def furnished(tmp_path):
+    """A folder with files and models of the names that the README uses."""
+    sentences = SAMPLE_TREEBANK.read_text(encoding="utf-8").strip().split("\n\n")
+    (tmp_path / "en_ewt-ud-dev.conllu").write_text("\n\n".join(sentences[:30]) + "\n\n", encoding="utf-8")
+    (tmp_path / "en_ewt-ud-train.conllu").write_text("\n\n".join(sentences[30:60]) + "\n\n", encoding="utf-8")
+    (tmp_path / "ontogum.v4_gold_conll").write_text(conll2012(8), encoding="utf-8")
+    vectors = "".join(f"{word} {' '.join(['0.5', '-1'] * 25)}\n" for word in ("the", "a", "garden", "."))
+    (tmp_path / "glove.6B.50d.txt").write_text(vectors, encoding="utf-8")
+    models = {
+        "google-bert/bert-base-uncased": tiny.model("bert", max_position_embeddings=512),
+        "your/sequence-classifier": tiny.classifier("bert"),
+        "your/model": tiny.model("bert", max_position_embeddings=200),
+    }
+    for name, model in models.items():
+        model.save_pretrained(tmp_path / name)
+        tiny.fresh_tokenizer("wordpiece").save_pretrained(tmp_path / name)
+    return tmp_path
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/architectures.md"])
+def test_python_of_the_documentation_runs(page, furnished):
+    blocks = documentation.blocks(page, "python")
+    assert blocks
+    model = furnished / "your" / "model"
+    code = "\n".join(blocks).replace(DEMO, repr(str(model))) + "\nprint('done')\n"
+    process = python(sys.executable, "-c", code, folder=furnished)
+    assert process.returncode == 0, process.stderr
+    assert process.stdout.endswith("done\n")

@@ -6,6 +6,7 @@ import ast
 import graphlib
 import json
 import os
+import re
 import subprocess
 import sys
 from importlib import import_module
@@ -14,6 +15,7 @@ from pathlib import Path
 import pytest
 
 import attentionology
+from tests.documentation import PAGES, blocks
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 LEVELS = {
@@ -124,3 +126,70 @@ def test_public_name_can_be_loaded(name):
 def test_other_names_are_refused():
     with pytest.raises(AttributeError, match="no_such_name"):
         attentionology.no_such_name  # noqa: B018
+
+
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+CODE = re.compile(r"`([^`\n]+)`")
+
+
+def slugs(text: str) -> set[str]:
+    """The anchors of a page, as GitHub makes them."""
+    prose = re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
+    headings = re.findall(r"^#+ (.+)$", prose, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_of_the_documentation_lead_somewhere(page):
+    text = page.read_text("utf-8")
+    for target in LINK.findall(text):
+        if target.startswith(("http:", "https:")):
+            continue
+        path, _, anchor = target.partition("#")
+        linked = (page.parent / path).resolve() if path else page
+        assert linked.exists(), target
+        assert not anchor or anchor in slugs(linked.read_text("utf-8")), target
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_paths_and_modules_in_the_documentation_exist(page):
+    folders = {*LEVELS, "tests", "docs", "benchmarks", "src"}
+    for word in CODE.findall(page.read_text("utf-8")):
+        if re.fullmatch(r"[\w.-]+(/[\w.-]+)+/?", word) and word.split("/")[0] in folders:
+            assert (REPOSITORY / word).exists(), word
+        if re.fullmatch(r"attentionology(\.\w+)+", word):
+            assert resolves(word), word
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_python_of_the_documentation_imports_public_names(page):
+    for block in blocks(str(page.relative_to(REPOSITORY)), "python"):
+        for node in ast.walk(ast.parse(block)):
+            if isinstance(node, ast.ImportFrom) and str(node.module).split(".")[0] == "attentionology":
+                assert node.module == "attentionology"
+                assert {alias.name for alias in node.names} <= set(attentionology.__all__)
+
+
+def resolves(name: str) -> bool:
+    """Whether a dotted name is a module, or something in one."""
+    *parts, last = name.split(".")
+    for length in range(len(parts) + 1, 0, -1):
+        try:
+            thing: object = import_module(".".join([*parts, last][:length]))
+        except ModuleNotFoundError:
+            continue
+        for attribute in [*parts, last][length:]:
+            if not hasattr(thing, attribute):
+                return attribute in getattr(thing, "__annotations__", {})
+            thing = getattr(thing, attribute)
+        return True
+    return False
+
+
+@pytest.mark.parametrize("room", LEVELS)
+def test_names_in_docstrings_exist(room):
+    names = {name for path in modules(room) for name in CODE.findall(path.read_text("utf-8"))}
+    dotted = {name for name in names if re.fullmatch(r"attentionology(\.\w+)+", name)}
+    assert [name for name in sorted(dotted) if not resolves(name)] == []
+    assert resolves(f"attentionology.{room}")
+    assert not resolves("attentionology.analyses.no_such_module")
