@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attentionology.analyses.contract import Analysis, MapChoice, OptionError, OptionGroup, OptionSet, Setting, Titles
+from attentionology.analyses.registry import RegistryError
 from attentionology.analyses.shared.options import FeedForwardOptions, MapOptions
 from attentionology.corpora_loaders import Corpus, PlainText
 from attentionology.engine.builtin import SAMPLE, load_encoder, load_head
@@ -219,7 +220,10 @@ def _run(
         "sentences": reading,
         "warnings": encoder.warnings + warnings_of(reading) + ([] if given else files.warnings(read_as)),
     }
-    record |= records_of(parts, options.groups)
+    added = records_of(parts, options.groups)
+    if taken := next((name for name in added if name in record), None):
+        raise RegistryError(f"an analysis adds {taken!r} to the run record, which has an entry of that name already")
+    record |= added
     further = [warning for part in parts for warning in part.analysis.warnings(part.results)]
     record["warnings"] += dict.fromkeys(further)
     if folder is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from attentionology.reports.format import ARROWS, best_direction, best_head, bes
 from attentionology.reports.json_text import to_json
 from attentionology.reports.run_files import RUN_RECORD, files_of_run
 from attentionology.reports.tables import write_csv
+from attentionology.storage.errors import AttentionologyError
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,28 @@ class Section:
     suffix: str = ""
 
 
+class SectionError(AttentionologyError, ValueError):
+    """Sections that cannot be part of one report."""
+
+
+def check_names(sections: Sequence[Section]) -> None:
+    """Refuse sections that would overwrite files of each other.
+
+    Raises:
+        SectionError: two of them have a table, a figure or a part of the summary of the same name.
+    """
+    written: dict[tuple[str, str], str] = {}
+    for section in sections:
+        names = [("table", name) for name in section.tables]
+        names += [("figure", name + section.suffix) for name in section.figures]
+        names += [("entry of the summary", name) for name in section.summary]
+        for what, name in names:
+            if (what, name) in written:
+                first = written[what, name]
+                raise SectionError(f"“{first}” and “{section.title}” both write the {what} {name!r}")
+            written[what, name] = section.title
+
+
 def write_report(folder: Path, *, run: dict[str, Any], sections: list[Section]) -> None:
     """Write the tables and figures of all sections, ``report.html``, ``summary.json`` and ``run.json``.
 
@@ -51,7 +74,11 @@ def write_report(folder: Path, *, run: dict[str, Any], sections: list[Section]) 
         folder: an existing folder.
         run: the run record.
         sections: in the order of the page, at least one.
+
+    Raises:
+        SectionError: see `check_names`.
     """
+    check_names(sections)
     environment = Environment(
         loader=PackageLoader("attentionology.reports"),
         autoescape=True,

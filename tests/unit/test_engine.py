@@ -13,9 +13,10 @@ import torch
 from torchmetrics import Metric
 
 import attentionology
-from attentionology.analyses.contract import Masking, OptionError, Request
+from attentionology.analyses.contract import Analysis, Masking, OptionError, Plan, Request
 from attentionology.analyses.coreference.options import CoreferenceOptions
 from attentionology.analyses.dependency.options import DependencyOptions
+from attentionology.analyses.registry import RegistryError, registered_analyses
 from attentionology.analyses.shared.options import MapOptions
 from attentionology.analyses.surface.options import SurfaceOptions
 from attentionology.corpora_loaders import load_text, load_treebank
@@ -24,6 +25,7 @@ from attentionology.engine.corpus import CorpusOptions
 from attentionology.engine.options import LimitOptions, ModelOptions
 from attentionology.engine.passes import Limits, plan_passes, run_passes
 from attentionology.extractors import Encoder, ExtractionError, MapBatch, MapMaker, ModelError, get_kind
+from attentionology.reports.page import Section, SectionError
 from attentionology.reports.tables import write_csv
 from attentionology.scripts.cli import main
 from tests import tiny
@@ -282,3 +284,51 @@ def test_an_optional_request_that_fails_stops_no_other(encoder, treebank):
 def test_a_pass_in_which_nothing_can_be_read_says_so(encoder, treebank):
     with pytest.raises(ExtractionError, match=r"none of the 24 sentences could be read: .*the limit is 2"):
         run_passes(plan_passes([request("a", treebank)]), encoder, limits=Limits(max_length=2))
+
+
+class Clash(Analysis[str, int]):
+    """Counts sentences, and writes what the parameters say."""
+
+    name = "clash"
+    options = ()
+    of_maps = False
+    entry = "clash"
+
+    def plan(self, options, setting):
+        return Plan((request("clash", setting.corpus),), "")
+
+    def results(self, options, counted, needed, looked):
+        return counted.metric("clash", CountSentences).compute()
+
+    def section(self, results, titles):
+        return Section("Clash", "", tables={"dependency": pd.DataFrame({"sentences": [results]})})
+
+    def show(self, results, width):
+        return str(results)
+
+    def record(self, options, counted, results):
+        return {self.entry: results}
+
+
+@pytest.fixture
+def clash(monkeypatch):
+    """The analysis above, registered for one test."""
+    known = {**registered_analyses(), "clash": Clash()}
+    for module in ("attentionology.engine.run_options", "attentionology.analyses.registry"):
+        monkeypatch.setattr(f"{module}.registered_analyses", lambda: known)
+
+
+@pytest.mark.usefixtures("clash")
+def test_two_analyses_do_not_write_the_same_table(encoder, treebank, tmp_path):
+    with pytest.raises(SectionError, match="“Clash” both write the table 'dependency'"):
+        attentionology.analyze(encoder, treebank, analyses="dependency,clash", out=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+    run = attentionology.analyze(encoder, treebank, analyses="dependency,clash")
+    assert run["clash"] == run.record["clash"] == SENTENCES
+
+
+@pytest.mark.usefixtures("clash")
+def test_an_analysis_does_not_replace_parts_of_the_record(encoder, treebank, monkeypatch):
+    monkeypatch.setattr(Clash, "entry", "model")
+    with pytest.raises(RegistryError, match="adds 'model' to the run record"):
+        attentionology.analyze(encoder, treebank, analyses="clash")
