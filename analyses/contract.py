@@ -116,7 +116,8 @@ class Request:
     Requests with the same ``inputs``, ``copy`` and ``masking`` share one forward pass; two equal requests are one.
 
     Attributes:
-        name: names the counts. Requests of different analyses may share a name if they are equal.
+        name: names the counts; it must contain the kind of map if there is one. Requests of different analyses may
+            share a name if they are equal.
         label: what the progress bar calls it.
         inputs: the sentences, windows or segments to read.
         maker: what is made of each forward pass, for example an `attentionology.extractors.MapMaker`.
@@ -141,7 +142,8 @@ class Plan(Generic[Facts]):
     """What an analysis asks for.
 
     Attributes:
-        requests: what is to be counted.
+        requests: what is to be counted, at least one request. The first must not be optional: the report says what was
+            read for it.
         facts: whatever the analysis learned from its setting and needs again for its results.
         corpus: what is read, if the analysis cuts the corpus in a way of its own.
     """
@@ -227,7 +229,7 @@ class Analysis(ABC, Generic[Facts, Results]):
 
         Raises:
             OptionError: the options do not fit the corpus or the model.
-            CorpusError: the corpus has not what the analysis needs.
+            CorpusError: the corpus lacks what the analysis needs.
             ModelError: the model cannot give what the analysis needs.
         """
 
@@ -254,14 +256,17 @@ class Analysis(ABC, Generic[Facts, Results]):
 
     @abstractmethod
     def section(self, results: Results, titles: Titles) -> Section:
-        """The tables, the figures and the section of the page."""
+        """The tables, the figures and the section of the page.
+
+        The names of tables and figures must differ from those of all other analyses.
+        """
 
     @abstractmethod
     def show(self, results: Results, width: int) -> RenderableType:
         """What a terminal of ``width`` columns shows."""
 
     def record(self, options: OptionSet, counted: Counted[Facts], results: Results) -> dict[str, Any]:
-        """What is added to ``run.json``."""
+        """What is added to ``run.json``. Use the name of the analysis as the key; other keys may be taken."""
         return {}
 
     def warnings(self, results: Results) -> list[str]:
