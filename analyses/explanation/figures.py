@@ -226,7 +226,7 @@ def regularizers_figure(table: pd.DataFrame, *, title: str) -> Figure:
             own = table[table["measure"] == measures[place]].set_index("regularizer")
             for row, name in enumerate(names):
                 if name in own.index:
-                    _dot(axes, own.loc[name], row, 100 if unit == "%" else 1, BLACK if name == "none" else BLUE)
+                    _dot(axes, own.loc[name], row, 100.0 if unit == "%" else 1.0, BLACK if name == "none" else BLUE)
             first = place % columns == 0
             name_rows(axes, [clipped(name) if first else "" for name in names], [""] * len(names))
             axes.grid(axis="x", color="#eeeeee", zorder=0)

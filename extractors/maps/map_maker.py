@@ -132,17 +132,14 @@ class _Stack:
         self.lengths = [len(p.special) for p in pieces] if words else [len(p) for p in pieces]
         self.by_layer = torch.empty(0)
         self._n_layers, self._n = len(forward.attentions), forward.mask.shape[1]
-        self._layer: list[Layer] = []
-        maps: Iterator[Tensor] = map(maker.kind.layer_map, self._given())
+        # The generator holds this list and not the stack: a circle of references would keep maps of gigabytes alive.
+        self._given: list[Layer] = []
+        maps: Iterator[Tensor] = map(maker.kind.layer_map, _taken_from(self._given))
         self._maps = roll_out(maps, forward.mask, residual=maker.kind.residual) if maker.kind.rollout else maps
-
-    def _given(self) -> Iterator[Layer]:
-        while True:
-            yield self._layer.pop()
 
     def put(self, index: int, layer: Layer) -> None:
         """Add the map of a layer."""
-        self._layer.append(layer)
+        self._given.append(layer)
         layer_map = next(self._maps)
         if index == 0:
             k = self.words.k if self.words else self._n
@@ -168,6 +165,12 @@ class _Stack:
             for layer_map in by_layer:
                 layer_map.copy_(row_normalised(layer_map, inside.to(layer_map.device)))
         return maps, self.lengths
+
+
+def _taken_from(layers: list[Layer]) -> Iterator[Layer]:
+    """The layers that are put into a list, each given up when it is taken."""
+    while True:
+        yield layers.pop()
 
 
 def _map_batch(

@@ -302,7 +302,7 @@ def test_clusters_alone_say_how_the_maps_were_read(bert, text, tmp_path, capsys)
         (["--analyses", "norms", "--reach", "3"], 2, "--reach is for surface, not"),
         (["--analyses", "clusters", "--gradients", "hidden"], 2, "--gradients is for surface, not"),
         (["--analyses", "norms", "--smoothing", "release"], 2, "--smoothing is for surface or clusters"),
-        (["--gradients", "none", "--gradient-sentences", "5"], 2, "says nothing to --gradients none"),
+        (["--gradients", "none", "--gradient-sentences", "5"], 2, "has no effect on --gradients none"),
         (["--map", "norm", "--merge", "vector"], 2, "--merge is for words"),
         (["--level", "word"], 2, "--level word is for treebanks"),
         (["--analyses", "surface", "--n-clusters", "3"], 2, "--n-clusters is for clusters"),

@@ -388,7 +388,7 @@ def test_a_cache_that_cannot_be_made(tmp_path):
 MAKING = """
 import os, signal, sys
 from pathlib import Path
-from attentionology.extractors import map_store
+from attentionology.extractors.maps import store_writer as map_store
 from attentionology.storage import durable
 from tests.unit.test_map_store import SENTENCES, store
 
@@ -413,7 +413,7 @@ def test_killed_while_it_writes(tmp_path, step):
     whole = store(tmp_path / "whole", batch_cells=1)
     command = [sys.executable, "-c", MAKING, str(tmp_path / "cut"), str(step)]
     root = Path(__file__).parent.parent.parent
-    environment = {**os.environ, "PYTHONPATH": str(root), "OMP_NUM_THREADS": "1"}
+    environment = {**os.environ, "PYTHONPATH": f"{root}{os.pathsep}{root / 'src'}", "OMP_NUM_THREADS": "1"}
     assert subprocess.run(command, check=False, env=environment, cwd=root).returncode == -9
     log = CacheLog()
     resumed = store(tmp_path / "cut", batch_cells=1, cache_log=log)
@@ -426,7 +426,7 @@ def test_processes_that_share_a_store_make_each_part_once(tmp_path):
     code = "import sys\nfrom tests.unit.test_map_store import *\nmodule.WINDOW = 2\nprint(store(sys.argv[1]).made)"
     command = [sys.executable, "-c", code, str(tmp_path)]
     root = Path(__file__).parent.parent.parent
-    environment = {**os.environ, "PYTHONPATH": str(root), "OMP_NUM_THREADS": "1"}
+    environment = {**os.environ, "PYTHONPATH": f"{root}{os.pathsep}{root / 'src'}", "OMP_NUM_THREADS": "1"}
     both = [subprocess.Popen(command, env=environment, cwd=root, stdout=subprocess.PIPE, text=True) for _ in range(2)]
     assert sum(int(process.communicate()[0]) for process in both) == 10
     assert [process.returncode for process in both] == [0, 0]
