@@ -36,7 +36,8 @@ def decode(scores: Float[ndarray, "words candidates"], decoding: Decoding) -> In
     if decoding != "tree":
         raise ValueError(f"decoding must be 'argmax' or 'tree', not {decoding!r}")
     try:
-        from ufal.chu_liu_edmonds import chu_liu_edmonds
+        # The library is optional, and compiled without stubs.
+        from ufal.chu_liu_edmonds import chu_liu_edmonds  # pyright: ignore[reportAttributeAccessIssue, reportMissingImports]
     except ImportError:
         raise DecodingError("trees need the library ufal.chu_liu_edmonds: pip install 'attentionology[tree]'") from None
     n = len(scores)

@@ -47,7 +47,6 @@ class Probe(HeadPredictor):
     """
 
     name: ClassVar[str]
-    vectors: WordVectors | None = None
     scorer_: Scorer
     shape_: tuple[int, int]
     kind_: str
@@ -55,6 +54,11 @@ class Probe(HeadPredictor):
 
     def __init__(self, *, recipe: Recipe = PAPER, random_state: int = 0) -> None:
         self.recipe, self.random_state = recipe, random_state
+
+    @property
+    def vectors(self) -> WordVectors | None:
+        """Word vectors; None for a probe that does not read words."""
+        return None
 
     def fit(
         self: Trained,
@@ -168,20 +172,34 @@ class AttentionProbe(Probe):
         return AttentionScorer(shape[0] * shape[1], self._generator())
 
 
-class AttentionWordsProbe(Probe):
-    """The same with weights that depend on the vectors of the two words (Clark et al. 2019, §5)."""
+class WordProbe(Probe):
+    """What the probes that read words have in common.
 
-    name = "attention+words"
+    Args:
+        vectors: vectors of the words.
+        recipe, random_state: see `Probe`.
+    """
 
     def __init__(self, vectors: WordVectors, *, recipe: Recipe = PAPER, random_state: int = 0) -> None:
         super().__init__(recipe=recipe, random_state=random_state)
-        self.vectors: WordVectors = vectors
+        self._vectors = vectors
+
+    @property
+    def vectors(self) -> WordVectors:
+        """The word vectors."""
+        return self._vectors
+
+
+class AttentionWordsProbe(WordProbe):
+    """The same with weights that depend on the vectors of the two words (Clark et al. 2019, §5)."""
+
+    name = "attention+words"
 
     def _scorer(self, shape: tuple[int, int]) -> Scorer:
         return AttentionWordsScorer(shape[0] * shape[1], self.vectors, self._generator())
 
 
-class WordsDistancesProbe(Probe):
+class WordsDistancesProbe(WordProbe):
     """No attention: a network of one hidden layer sees the two words and their distance (the paper's baseline)."""
 
     name = "words+distances"
@@ -189,8 +207,7 @@ class WordsDistancesProbe(Probe):
     def __init__(
         self, vectors: WordVectors, *, hidden: int = 256, recipe: Recipe = PAPER, random_state: int = 0
     ) -> None:
-        super().__init__(recipe=recipe, random_state=random_state)
-        self.vectors: WordVectors = vectors
+        super().__init__(vectors, recipe=recipe, random_state=random_state)
         self.hidden = hidden
 
     def _scorer(self, shape: tuple[int, int]) -> Scorer:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 import signal
 import sys
 import threading
@@ -54,12 +56,9 @@ the cache of probe and explain."""
 
 def _commands() -> Any:
     """All commands; tyro reads their options and help from them."""
-    return (
-        Annotated[analyze_command(), tyro.conf.subcommand("analyze")]
-        | Annotated[Probe, tyro.conf.subcommand("probe")]
-        | Annotated[Explain, tyro.conf.subcommand("explain")]
-        | Annotated[Doctor, tyro.conf.subcommand("doctor")]
-    )
+    commands = {"analyze": analyze_command(), "probe": Probe, "explain": Explain, "doctor": Doctor}
+    named = [Annotated[command, tyro.conf.subcommand(name)] for name, command in commands.items()]
+    return functools.reduce(operator.or_, named)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

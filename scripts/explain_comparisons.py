@@ -177,6 +177,7 @@ class Comparisons:
             models = run.trainings(jobs, "train adversaries")
         best = -1.0, jobs[0].name
         floor = float("nan")
+        farthest: dict[str, Column] = {}
         for strength, (name, model) in zip(strengths, models.items(), strict=True):
             shapes, outputs = divergences(self.base, reading(model, self.trained_on))
             floor = float(outputs.mean()) if strength == 0 else floor

@@ -105,7 +105,7 @@ def _limited(test: LabelledTexts, options: Explain) -> LabelledTexts:
 def _check_classes(train: LabelledTexts) -> None:
     if len(train.classes) < 2:
         raise CorpusError(
-            f"all training texts have the label {train.classes[0]!r}; a classifier needs two classes",
+            f"all training texts have the label {train.labels[0]!r}; a classifier needs two classes",
             file=train.files[0].path,
         )
 

@@ -243,7 +243,7 @@ class Probing:
         """Train one probe per split with one seed, and score them."""
         trees = self.options.tree and task == "dependencies"
         decodings: tuple[Decoding, ...] = ("argmax", "tree") if trees else ("argmax",)
-        right = {decoding: RightWords(self.sentences) for decoding in decodings}
+        right: dict[Decoding, RightWords] = {decoding: RightWords(self.sentences) for decoding in decodings}
         arcs = []
         for fold, split in enumerate(splits, start=1):
             probe = make_probe(name, self.vectors, recipe=self.recipe, random_state=seed)

@@ -86,6 +86,7 @@ def _open(path: Path) -> int | None:
 
 
 def _lock(descriptor: int, *, wait: bool) -> bool:
+    assert fcntl is not None  # noqa: S101 a descriptor is opened only where there are locks
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
     except OSError:  # another process has it, or the file system knows no locks

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import matplotlib as mpl
 import pandas as pd
@@ -15,7 +16,7 @@ from attentionology.analyses.clusters.geography import Geography
 from attentionology.analyses.surface.figures import layer_colours
 from attentionology.analyses.surface.labels import LABELS
 from attentionology.reports.drawing import BLACK, GREY, STYLE, ticks
-from attentionology.reports.format import head_name
+from attentionology.reports.format import head_name, rows_of
 
 _MARKERS = {
     "next": ">",
@@ -80,7 +81,7 @@ def tree_figure(geography: Geography, heads: pd.DataFrame, *, title: str = "") -
     with mpl.rc_context({**STYLE, "lines.linewidth": 0.9}):
         figure = Figure(figsize=(6.9, 0.9 + 0.105 * count), layout="constrained")
         axes = figure.subplots()
-        names = [_leaf(row) for row in places.to_dict("records")]
+        names = [_leaf(row) for row in rows_of(places)]
         drawn = dendrogram(
             geography.merges, orientation="left", ax=axes, labels=names, color_threshold=0,
             above_threshold_color=GREY, leaf_font_size=6,
@@ -100,7 +101,7 @@ def tree_figure(geography: Geography, heads: pd.DataFrame, *, title: str = "") -
     return figure
 
 
-def _leaf(row: Mapping[object, object]) -> str:
+def _leaf(row: Mapping[str, Any]) -> str:
     relation = row.get("relation")
     name = head_name(int(str(row["layer"])), int(str(row["head"])))
     return f"{name} {relation}" if isinstance(relation, str) else name

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -94,10 +94,10 @@ def _scaled(square: Array, seed: int) -> tuple[Array, float]:
         random_state=seed,
         metric="precomputed",
         metric_params=None,
-        normalized_stress=True,
+        normalized_stress=cast(Any, True),  # type checkers infer str from the default value
     )
-    places: Array = scaling.fit_transform(square)
-    return places, float(scaling.stress_)
+    places = cast(Array, scaling.fit_transform(square))
+    return places, float(cast(float, scaling.stress_))  # which is None only before the fit
 
 
 def _clustered(square: Array, merges: Array, clusters: int) -> tuple[list[int], float]:

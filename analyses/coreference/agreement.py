@@ -55,7 +55,7 @@ def _share(a: str, b: str) -> bool:
 
 
 def _from_features(feats: str) -> Traits:
-    values = dict(pair.partition("=")[::2] for pair in feats.split("|"))
+    values = {name: value for name, _, value in (pair.partition("=") for pair in feats.split("|"))}
     number, gender, person = (values.get(name, "") for name in _NAMES)
     return number, gender, person
 

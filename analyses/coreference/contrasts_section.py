@@ -90,7 +90,7 @@ def contrasts_figure(tables: CoreferenceTables, best: pd.DataFrame, policy: str,
     best_place = tuple(chosen[name] for name in ("direction", "layer", "head"))
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(max(3.2, 2.5 * len(pairs)), 2.9 if len(pairs) > 1 else 3.6), layout="constrained")
-        panels = figure.subplots(1, len(pairs), squeeze=False).flat
+        panels: list[Axes] = list(figure.subplots(1, len(pairs), squeeze=False).flat)
         for axes, pair in zip(panels, pairs, strict=True):
             named = {
                 (row["direction"], row["layer"], row["head"]): BLUE if row["higher"] == pair[0] else ORANGE
@@ -100,8 +100,8 @@ def contrasts_figure(tables: CoreferenceTables, best: pd.DataFrame, policy: str,
             axes.set_xlabel(f"{pair[0]} (%)")
             axes.set_ylabel(f"{pair[1].split(', ')[-1]} (%)")
         for direction, marker in _MARKERS.items():
-            axes.plot([], [], marker, color=GREY, ms=4, label=ARROWS[direction])
-        figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=2, frameon=False)
+            panels[-1].plot([], [], marker, color=GREY, ms=4, label=ARROWS[direction])
+        figure.legend(*panels[-1].get_legend_handles_labels(), loc="outside lower center", ncols=2, frameon=False)
         figure.suptitle(title, fontsize=8, x=0.01, ha="left")
     return figure
 

@@ -164,12 +164,13 @@ def curve_figure(curve: pd.DataFrame, *, epsilon: float, title: str) -> Figure:
         )
         floor, alone = adversaries[adversaries["lambda"] == 0], own[own["kind"] == "per text"]
         exact = alone["name"] == "exact"
-        for kind, label, rows, style in (
+        groups: tuple[tuple[str, str, pd.DataFrame, dict[str, Any]], ...] = (
             ("floor", "λ = 0: imitation alone", floor, {"marker": "o", "facecolor": "white", "edgecolor": ORANGE}),
             ("seed", "other seeds", own[own["kind"] == "seed"], {"marker": "^", "color": BLUE, "alpha": 0.8}),
             ("per text", "text by text, exact", alone[exact], {"marker": "D", "color": GREEN}),
             ("per text", "text by text", alone[~exact], {"marker": "s", "facecolor": "white", "edgecolor": GREEN}),
-        ):
+        )
+        for kind, label, rows, style in groups:
             if len(rows):
                 axes.scatter(
                     rows["jsd"],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -42,7 +42,8 @@ class Bootstrap:
         """Lower and upper bound of the mean of each column over the texts that are not NaN; NaN where there is none."""
         there = ~np.isnan(values)
         if not len(self.weights):
-            return (np.full(values.shape[1], np.nan),) * 2
+            unknown = np.full(values.shape[1], np.nan)
+            return unknown, unknown
         with np.errstate(invalid="ignore"):
             means = (self.weights @ np.where(there, values, 0.0)) / (self.weights @ there.astype(np.float64))
         bounds = np.full((2, values.shape[1]), np.nan)
@@ -140,9 +141,10 @@ def quality(probabilities: Float[ndarray, "texts classes"], labels: npt.NDArray[
         for c in (range(classes) if classes > 2 else (1,))
         if 0 < (labels == c).sum() < len(labels)
     ]
+    undefined = cast(Any, 0.0)  # type checkers infer str from the default value of zero_division
     return {
         "accuracy": float((predicted == labels).mean()),
-        "macro_f1": float(f1_score(labels, predicted, average="macro", labels=range(classes), zero_division=0.0)),
-        "f1": float(f1_score(labels, predicted, zero_division=0.0)) if classes == 2 else np.nan,
+        "macro_f1": float(f1_score(labels, predicted, average="macro", labels=range(classes), zero_division=undefined)),
+        "f1": float(f1_score(labels, predicted, zero_division=undefined)) if classes == 2 else np.nan,
         "auc": float(np.mean(areas)) if areas else np.nan,
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -72,7 +72,8 @@ class FrequencyCorrelation(Metric):
         for m, measure in enumerate(MEASURES):
             for name, chosen in (("all", np.ones(len(ids), dtype=bool)), ("words", ~special.astype(bool))):
                 varied = len(np.unique(ranks[chosen])) > 1 and len(np.unique(values[chosen, m])) > 1
-                rho = spearmanr(ranks[chosen], values[chosen, m]).statistic if varied else float("nan")
+                # SciPy is not annotated, and the result that type checkers infer lacks the attribute.
+                rho = cast(Any, spearmanr(ranks[chosen], values[chosen, m])).statistic if varied else float("nan")
                 rows.append({"measure": measure, "tokens": name, "rho": float(rho), "count": int(chosen.sum())})
         return pd.DataFrame(rows)
 

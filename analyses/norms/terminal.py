@@ -33,7 +33,7 @@ def norms_table(results: NormResults) -> Table:
     for row in results.expansion.to_dict("records"):
         layer = row["layer"]
         cells = [
-            percent(over_heads.loc[(layer, name), column]) for name in specials for column in ("weight", "norm_share")
+            percent(over_heads[column].loc[(layer, name)]) for name in specials for column in ("weight", "norm_share")
         ]
         cells += [percent(mixing.loc[(layer, variant)]) for variant in variants]
         cells.append(number(row["expansion"], 2))

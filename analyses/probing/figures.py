@@ -168,14 +168,12 @@ def weights_figure(heads: Mapping[str, pd.DataFrame], *, title: str) -> Figure:
             limit = float(table["weight"].abs().max()) or 1.0
             for axes, direction in zip(row, DIRECTIONS, strict=True):
                 own = table[table["direction"] == direction].pivot_table(index="layer", columns="head", values="weight")
-                image = axes.imshow(
-                    own.to_numpy(), vmin=-limit, vmax=limit, cmap="PuOr_r", origin="lower", aspect="auto"
-                )
+                axes.imshow(own.to_numpy(), vmin=-limit, vmax=limit, cmap="PuOr_r", origin="lower", aspect="auto")
                 axes.set_xticks(ticks(n_heads), [str(i + 1) for i in ticks(n_heads)])
                 axes.set_yticks(ticks(n_layers), [str(i + 1) for i in ticks(n_layers)])
                 axes.set_title(f"{name}: {ARROWS[direction]}", loc="left")
                 axes.set_xlabel("head")
             row[0].set_ylabel("layer")
-            figure.colorbar(image, ax=list(row), label="weight")
+            figure.colorbar(row[-1].images[0], ax=list(row), label="weight")  # both have the same scale
         figure.suptitle(title, fontsize=8, x=0.01, ha="left")
     return figure

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import pandas as pd
@@ -100,12 +100,13 @@ def _correlations(heads: pd.DataFrame) -> pd.DataFrame:
     for name in MOST_WEIGHTED:
         own, accuracy = heads[name].to_numpy(float), heads["accuracy"].to_numpy(float)
         enough = len(heads) >= _FEWEST and np.ptp(own) > 0 and np.ptp(accuracy) > 0
+        # SciPy is not annotated, and the results that type checkers infer lack the attribute.
         rows.append(
             {
                 "of": name,
                 "heads": len(heads),
-                "spearman": float(stats.spearmanr(own, accuracy).statistic) if enough else float("nan"),
-                "pearson": float(stats.pearsonr(own, accuracy).statistic) if enough else float("nan"),
+                "spearman": float(cast(Any, stats.spearmanr(own, accuracy)).statistic) if enough else float("nan"),
+                "pearson": float(cast(Any, stats.pearsonr(own, accuracy)).statistic) if enough else float("nan"),
             }
         )
     return pd.DataFrame(rows)

@@ -8,7 +8,7 @@ import matplotlib as mpl
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.colors import BoundaryNorm
+from matplotlib.colors import BoundaryNorm, Colormap
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
@@ -104,7 +104,7 @@ def class_names(specials: Mapping[str, str]) -> dict[str, str]:
     return {"[CLS]": specials.get("first_special", "[CLS]"), "[SEP]": specials.get("last_special", "[SEP]")}
 
 
-def layer_colours(n_layers: int) -> tuple[mpl.colors.Colormap, BoundaryNorm]:
+def layer_colours(n_layers: int) -> tuple[Colormap, BoundaryNorm]:
     """One colour per layer, from dark to light, told apart with any colour vision and in print."""
     colours = mpl.colormaps["cividis"].resampled(max(n_layers, 2))
     return colours, BoundaryNorm(np.arange(0.5, n_layers + 1), colours.N)

@@ -21,7 +21,7 @@ from attentionology.corpora_loaders.errors import CorpusError
 from attentionology.corpora_loaders.lines import WHOLE_NUMBER, numbered_lines
 from attentionology.corpora_loaders.sentence import Sentence
 
-COLUMNS = (
+COLUMNS: tuple[str, ...] = (
     "ID", "Text", "Pronoun", "Pronoun-offset", "A", "A-offset", "A-coref", "B", "B-offset", "B-coref", "URL",
 )  # fmt: skip
 HEADER = "\t".join(COLUMNS[:4])

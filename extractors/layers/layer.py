@@ -39,7 +39,8 @@ class Layer:
         groups: WordMerger | None = None,
         ff_bias: FFBias = "input",
     ) -> None:
-        self.alpha, self.mask, self.groups, self.ff_bias = alpha, mask, groups, ff_bias
+        self.alpha, self.mask, self.groups = alpha, mask, groups
+        self.ff_bias: FFBias = ff_bias
         self._weights, self._x = weights, x
 
     @property

@@ -53,9 +53,11 @@ class BatchMaker(Protocol[Made]):
     @property
     def reads_weights(self) -> bool:
         """Whether it needs hidden states and the layers' weights."""
+        ...
 
     def of(self, batch: SharedBatch) -> Made:
         """What it makes of a batch."""
+        ...
 
 
 def shared_batches(

@@ -13,7 +13,10 @@ from urllib.parse import urlsplit
 
 import huggingface_hub
 from huggingface_hub import constants
-from huggingface_hub.errors import HFValidationError, HTTPError
+from huggingface_hub.errors import (
+    HFValidationError,
+    HTTPError,  # pyright: ignore[reportPrivateImportUsage]  # its origin, httpx or httpx2, depends on the version
+)
 from huggingface_hub.utils import tqdm, validate_repo_id
 
 from attentionology.extractors.errors import ModelError

@@ -12,7 +12,7 @@ from huggingface_hub import constants
 from huggingface_hub.errors import (
     GatedRepoError,
     HfHubHTTPError,
-    HTTPError,
+    HTTPError,  # pyright: ignore[reportPrivateImportUsage]  # its origin, httpx or httpx2, depends on the version
     RepositoryNotFoundError,
     RevisionNotFoundError,
 )

@@ -97,7 +97,8 @@ class TransformerAttention(nn.Module):
         if batch_cells < 1:
             raise ValueError(f"batch_cells must be at least 1, not {batch_cells}")
         self._maps = MapMaker(get_kind(score), "word" if level == "word" else "token")
-        self.query, self.special, self.level = query, cast(Special, special), level
+        self.query, self.level = query, level
+        self.special: Special = cast(Special, special)
         self.name, self.files, self._label = name, files or LoadedFiles(), name or str(model.config.model_type)
         if model.config.is_encoder_decoder or model.config.num_labels < 2:
             raise ModelError(f"{self._label} is no encoder with a classification head of two or more classes")
