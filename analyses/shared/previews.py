@@ -25,12 +25,10 @@ def _tables(path: str, value: Any) -> Iterator[tuple[str, pd.DataFrame]]:
     elif isinstance(value, Mapping):
         for key, member in value.items():
             yield from _tables(f"{path}[{key!r}]", member)
-    elif isinstance(value, tuple) and hasattr(value, "_fields"):
-        for name, member in zip(value._fields, value, strict=True):
-            yield from _tables(f"{path}.{name}", member)
     elif isinstance(value, tuple):
+        names: tuple[str, ...] | None = getattr(value, "_fields", None)  # of a named tuple
         for index, member in enumerate(value):
-            yield from _tables(f"{path}[{index}]", member)
+            yield from _tables(f"{path}[{index}]" if names is None else f"{path}.{names[index]}", member)
 
 
 def results_line(results: Any) -> str:

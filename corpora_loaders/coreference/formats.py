@@ -45,6 +45,7 @@ class DocumentReader(Protocol):
 
     def __call__(self, path: str | Path, account: Account, *, lenient: bool) -> Iterator[Document]:
         """Yield the documents of a file, and count in the account what is not among the mentions."""
+        ...
 
 
 @dataclass(frozen=True)
