@@ -18,6 +18,9 @@ from attentionology.engine.corpus import CorpusOptions
 from attentionology.engine.options import LimitOptions, ModelOptions, default_folder
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from attentionology.engine.run import Part
     from attentionology.engine.run_options import RunOptions
 
 _HELP = """Report what the attention heads of a model do on a treebank, a coreference corpus or a plain text.
@@ -63,7 +66,9 @@ class Analyze:
         shown = {"overwrite": self.overwrite, "json": self.json}
         options = self.run_options()
         run = execute(options, out=out, overwrite=self.overwrite, command=command_line(arguments), shown_options=shown)
-        parts = [(section.summary, part.show) for section, part in zip(run.sections, run.parts, strict=True)]
+        kinds = {part.kind for part in run.parts if part.kind is not None}
+        shown_parts = [part.show if len(kinds) < 2 else functools.partial(_with_kind, part) for part in run.parts]
+        parts = [(section.summary, show) for section, show in zip(run.sections, shown_parts, strict=True)]
         print_results(dict(run.record), parts, out, as_json=self.json)
         return 0
 
@@ -74,6 +79,14 @@ class Analyze:
         kinds = dict.fromkeys(kind for analysis in registered_analyses().values() for kind in analysis.options)
         groups = OptionSet([getattr(self, field_name(kind)) for kind in kinds])
         return RunOptions(self.analyses, groups, self.model, self.files, self.limits, self.seed)
+
+
+def _with_kind(part: Part, width: int) -> RenderableType:
+    """What the terminal shows of a part, under the kind of map that it is about."""
+    from rich.console import Group
+    from rich.text import Text
+
+    return part.show(width) if part.kind is None else Group(Text(f"map “{part.kind}”", "bold"), part.show(width))
 
 
 def field_name(group: type) -> str:
