@@ -10,7 +10,7 @@ from typing import Any
 from attentionology.analyses.contract import Analysis, OptionError, OptionSet
 from attentionology.analyses.registry import choose_analyses, registered_analyses
 from attentionology.analyses.shared.options import FeedForwardOptions, MapOptions
-from attentionology.corpora_loaders import Corpus
+from attentionology.corpora_loaders import Corpus, CorpusError
 from attentionology.corpora_loaders.coreference import Documents
 from attentionology.engine.builtin import check_revision
 from attentionology.engine.corpus import CorpusOptions
@@ -94,6 +94,9 @@ class RunOptions:
         check_seed(self.seed)
         for group in self.groups:
             group.check()
+        for file in self.files_of_groups():
+            if not file.exists():
+                raise CorpusError("there is no such file", file=file)
         return chosen
 
     def _check_that_all_are_read(self, chosen: Sequence[Analysis[Any, Any]]) -> None:

@@ -167,7 +167,7 @@ def test_tables_of_the_sample(model, tmp_path, capsys):
 
 
 def test_the_paper_stands_beside_its_model(model, tmp_path, monkeypatch):
-    monkeypatch.setattr("attentionology.scripts.analyze.load_encoder", lambda *a, **k: named(tiny.encoder("bert")))
+    monkeypatch.setattr("attentionology.engine.analyze.load_encoder", lambda *a, **k: named(tiny.encoder("bert")))
 
     def named(encoder):
         encoder.name = "google-bert/bert-base-uncased"
@@ -325,7 +325,7 @@ def test_pronouns_of_neither_name_are_told(model, data_file, tmp_path, capsys):
     assert told["no answer"] + told["anaphors"] == 20
     assert f"with no right candidate: {told['no answer']}." in " ".join(capsys.readouterr().out.split())
     assert run("--model", model, "--corpus", path, "--singletons", "keep", "--out", tmp_path / "two") == 2
-    assert "--singletons keep says nothing to GAP and WinoBias" in capsys.readouterr().err
+    assert "--singletons keep has no effect on GAP and WinoBias" in capsys.readouterr().err
 
 
 def test_vectors_are_merged_into_words(model, tmp_path):
