@@ -27,9 +27,9 @@ from rich.console import Console
 from rich.table import Table
 
 from attentionology.analyses.dependency.accuracy import DependencyAccuracy
+from attentionology.analyses.shared.builtin import load_encoder
 from attentionology.corpora_loaders import Sentence, load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
-from attentionology.engine.builtin import load_encoder
 from attentionology.extractors import DEFAULT_BATCH_CELLS, Encoder, ExtractionLog, extract
 from attentionology.extractors.maps.batching import Batch, plan
 from benchmarks.large_model import WORDS, write_long_sentences

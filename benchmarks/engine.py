@@ -22,9 +22,9 @@ from rich.table import Table
 
 from attentionology.analyses.contract import MapChoice, OptionSet, Setting
 from attentionology.analyses.registry import choose_analyses
+from attentionology.analyses.shared.builtin import load_encoder
 from attentionology.analyses.surface.options import SurfaceOptions
 from attentionology.corpora_loaders import Sentence, Treebank
-from attentionology.engine.builtin import load_encoder
 from attentionology.engine.passes import plan_passes, run_passes
 from attentionology.extractors import Encoder
 from benchmarks.dependency import corpus, forward_only

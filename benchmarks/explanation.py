@@ -30,9 +30,9 @@ from attentionology.analyses.explanation.counterfactual import permutation
 from attentionology.analyses.explanation.erasure import removal, single_weight
 from attentionology.analyses.explanation.rationales import rationales
 from attentionology.analyses.explanation.single_token import single_token
+from attentionology.analyses.shared.builtin import DEMO, model_location
 from attentionology.corpora_loaders import load_labelled, load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
-from attentionology.engine.builtin import DEMO, model_location
 from attentionology.extractors import AttentionModel, TransformerAttention, Words, load_classifier, probabilities
 from attentionology.extractors.model.loading import load_tokenizer
 from attentionology.probes.classifiers import AttentionClassifier, Vocabulary

@@ -24,11 +24,11 @@ from rich.console import Console
 from rich.table import Table
 
 from attentionology.analyses.clusters.distances import HeadDistances
+from attentionology.analyses.shared.builtin import load_encoder
 from attentionology.analyses.surface.gradients import GradientImportance
 from attentionology.analyses.surface.statistics import SurfaceStatistics
 from attentionology.corpora_loaders import PlainText, Sentence, load_text, load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
-from attentionology.engine.builtin import load_encoder
 from attentionology.extractors import Encoder, ExtractionLog, extract, extract_gradients, make_segments
 from benchmarks.dependency import DATA, corpus, forward_only
 from benchmarks.measuring import peak_memory, ratio, take_turns

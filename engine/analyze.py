@@ -10,24 +10,24 @@ from typing import TYPE_CHECKING, Any
 
 from attentionology.analyses.contract import Analysis, MapChoice, OptionError, OptionGroup, OptionSet, Setting, Titles
 from attentionology.analyses.registry import RegistryError
+from attentionology.analyses.shared.builtin import SAMPLE, load_encoder, load_head
+from attentionology.analyses.shared.input_options import LimitOptions, ModelOptions, paths_read
 from attentionology.analyses.shared.options import FeedForwardOptions, MapOptions
-from attentionology.corpora_loaders import Corpus, PlainText
-from attentionology.engine.builtin import SAMPLE, load_encoder, load_head
-from attentionology.engine.corpus import CorpusOptions, cut_text
-from attentionology.engine.options import LimitOptions, ModelOptions, paths_read
-from attentionology.engine.passes import Limits
-from attentionology.engine.progress import Stages
-from attentionology.engine.record import (
+from attentionology.analyses.shared.record import (
     describe_command,
     describe_corpus,
     describe_model,
     describe_reading,
     warnings_of,
 )
+from attentionology.corpora_loaders import Corpus, PlainText
+from attentionology.engine.corpus import CorpusOptions, cut_text
+from attentionology.engine.passes import Limits
 from attentionology.engine.run import Run, records_of, run_analyses, sections_of
 from attentionology.engine.run_options import RunOptions
 from attentionology.extractors import DEFAULT_BATCH_CELLS
 from attentionology.reports.page import write_report
+from attentionology.reports.progress import Stages
 from attentionology.reports.run_folder import RunFolder
 from attentionology.reports.tables import write_csv
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from tyro.conf import arg
 
 from attentionology.analyses.contract import Analysis, OptionError
+from attentionology.analyses.shared.builtin import SAMPLE, corpus_path
+from attentionology.analyses.shared.input_options import at_least_one
 from attentionology.analyses.shared.numbers import OptionalNumber
 from attentionology.corpora_loaders import Corpus, CorpusError, PlainText, load_text, load_treebank
 from attentionology.corpora_loaders.coreference import format_of, load_documents
-from attentionology.engine.builtin import SAMPLE, corpus_path
-from attentionology.engine.options import at_least_one
 
 if TYPE_CHECKING:
     import pandas as pd

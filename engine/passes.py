@@ -12,7 +12,6 @@ from attentionology.analyses.contract import Masking, Reader, Request
 from attentionology.corpora_loaders import Sentence
 from attentionology.corpora_loaders.errors import out_of_memory
 from attentionology.engine.memory import check_memory, estimate_memory
-from attentionology.engine.progress import Stages, progress_bar
 from attentionology.extractors import (
     DEFAULT_BATCH_CELLS,
     BatchMaker,
@@ -27,6 +26,7 @@ from attentionology.extractors import (
     shared_cells,
 )
 from attentionology.extractors.maps.batching import TooLong
+from attentionology.reports.progress import Stages, progress_bar
 
 
 @dataclass(frozen=True)

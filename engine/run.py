@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from attentionology.analyses.contract import Analysis, Counted, MapChoice, OptionSet, Plan, Setting, Titles
 from attentionology.engine.passes import Limits, plan_passes, reader_of, run_passes
-from attentionology.engine.progress import Stages
 from attentionology.engine.several_maps import with_kinds
+from attentionology.reports.progress import Stages
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

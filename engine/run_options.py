@@ -9,12 +9,12 @@ from typing import Any
 
 from attentionology.analyses.contract import Analysis, OptionError, OptionSet
 from attentionology.analyses.registry import choose_analyses, registered_analyses
+from attentionology.analyses.shared.builtin import check_revision
+from attentionology.analyses.shared.input_options import LimitOptions, ModelOptions, check_seed
 from attentionology.analyses.shared.options import FeedForwardOptions, MapOptions
 from attentionology.corpora_loaders import Corpus, CorpusError
 from attentionology.corpora_loaders.coreference import Documents
-from attentionology.engine.builtin import check_revision
 from attentionology.engine.corpus import CorpusOptions
-from attentionology.engine.options import LimitOptions, ModelOptions, check_seed
 
 
 @dataclass(frozen=True)

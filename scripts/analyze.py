@@ -13,9 +13,9 @@ from tyro.conf import arg
 
 from attentionology.analyses.contract import OptionSet
 from attentionology.analyses.registry import RegistryError, registered_analyses
-from attentionology.engine.builtin import SAMPLE
+from attentionology.analyses.shared.builtin import SAMPLE
+from attentionology.analyses.shared.input_options import LimitOptions, ModelOptions, default_folder
 from attentionology.engine.corpus import CorpusOptions
-from attentionology.engine.options import LimitOptions, ModelOptions, default_folder
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -58,8 +58,8 @@ class Analyze:
 
     def run(self, arguments: Sequence[str] = ()) -> int:
         """Run the analyses; returns the exit status."""
+        from attentionology.analyses.shared.record import command_line
         from attentionology.engine.analyze import execute
-        from attentionology.engine.record import command_line
         from attentionology.scripts.closing import print_results
 
         out = self.out or default_folder(self.model.model, self.files.text or self.files.corpus or (SAMPLE,))

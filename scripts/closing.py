@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attentionology.engine.record import closing_lines
+from attentionology.analyses.shared.record import closing_lines
 from attentionology.scripts.terminal import Terminal, delivered, say_json
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import Annotated
 
 from tyro.conf import arg
 
-from attentionology.engine.builtin import DEMO, SAMPLE, check_revision, corpus_path, load_encoder
-from attentionology.engine.record import describe_files, model_label
+from attentionology.analyses.shared.builtin import DEMO, SAMPLE, check_revision, corpus_path, load_encoder
+from attentionology.analyses.shared.record import describe_files, model_label
 from attentionology.scripts.errors import UsageError
 from attentionology.scripts.terminal import complain, say, say_json
 

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from tyro.conf import arg
 
 from attentionology.corpora_loaders.lines import WHOLE_NUMBER
-from attentionology.engine.progress import Stages
+from attentionology.reports.progress import Stages
 from attentionology.scripts.closing import print_results
 from attentionology.scripts.errors import UsageError
 from attentionology.scripts.explain_checks import TESTS, check

@@ -6,9 +6,9 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from attentionology.analyses.shared.builtin import check_revision
 from attentionology.corpora_loaders import CorpusError
 from attentionology.corpora_loaders.lines import WHOLE_NUMBER
-from attentionology.engine.builtin import check_revision
 from attentionology.scripts.errors import UsageError
 from attentionology.scripts.options import check_seed
 

@@ -13,9 +13,9 @@ import numpy as np
 import torch
 from safetensors import SafetensorError
 
+from attentionology.analyses.shared.builtin import DEMO, DEMO_NAME, check_demo, model_location
+from attentionology.analyses.shared.record import describe_files
 from attentionology.corpora_loaders import CorpusError, load_vectors
-from attentionology.engine.builtin import DEMO, DEMO_NAME, check_demo, model_location
-from attentionology.engine.record import describe_files
 from attentionology.extractors import ModelError, TransformerAttention, load_classifier
 from attentionology.extractors.model.loading import LoadedFiles, find_model, load_tokenizer
 from attentionology.probes.classifiers import (

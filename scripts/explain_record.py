@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attentionology.engine.record import command_line, describe_command, describe_corpus, flat_options
+from attentionology.analyses.shared.record import command_line, describe_command, describe_corpus, flat_options
 from attentionology.extractors import TransformerAttention
 from attentionology.probes.classifiers import AttentionClassifier
 from attentionology.scripts.explain_models import describe_model, shape_of

@@ -26,11 +26,11 @@ from attentionology.analyses.explanation.summary import Bootstrap, flip_table, s
 from attentionology.analyses.explanation.terminal import explain_table
 from attentionology.analyses.explanation.verdict import verdicts
 from attentionology.corpora_loaders import AttentionologyError
-from attentionology.engine.progress import Stages, progress_bar
 from attentionology.extractors import AttentionModel, TransformerAttention
 from attentionology.probes.classifiers import AttentionClassifier
 from attentionology.probes.training import one_thread
 from attentionology.reports.page import Section
+from attentionology.reports.progress import Stages, progress_bar
 from attentionology.scripts.errors import UsageError
 from attentionology.scripts.explain_checks import is_saved, left_out
 from attentionology.scripts.explain_comparisons import Comparisons, Scores

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from attentionology.analyses.shared.input_options import check_seed, default_folder, paths_read
 from attentionology.analyses.shared.numbers import NUMBERS, OptionalNumber, OptionalReal
-from attentionology.engine.options import check_seed, default_folder, paths_read
 from attentionology.scripts.errors import UsageError
 from attentionology.storage.partial import sweep
 

@@ -11,10 +11,10 @@ from typing import Annotated, Literal
 
 from tyro.conf import arg
 
+from attentionology.analyses.shared.builtin import DEMO, SAMPLE, check_revision, corpus_path
 from attentionology.analyses.shared.options import copies_of
 from attentionology.corpora_loaders import CorpusError
-from attentionology.engine.builtin import DEMO, SAMPLE, check_revision, corpus_path
-from attentionology.engine.progress import Stages
+from attentionology.reports.progress import Stages
 from attentionology.scripts.closing import print_results
 from attentionology.scripts.errors import UsageError
 from attentionology.scripts.options import (

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attentionology.engine.record import (
+from attentionology.analyses.shared.record import (
     command_line,
     describe_command,
     describe_corpus,

@@ -14,10 +14,9 @@ from attentionology.analyses.probing.attachment import Attempt, Task, attachment
 from attentionology.analyses.probing.head_weights import head_weights
 from attentionology.analyses.probing.section import ProbeResults, write_probe
 from attentionology.analyses.probing.terminal import probe_table
+from attentionology.analyses.shared.builtin import load_encoder
 from attentionology.analyses.shared.published import published_probes
 from attentionology.corpora_loaders import CorpusError, Treebank, WordVectors, load_treebank, load_vectors
-from attentionology.engine.builtin import load_encoder
-from attentionology.engine.progress import Stages, progress_bar
 from attentionology.extractors import DEFAULT_BATCH_CELLS, Encoder, MapMaker, StoredMaps, get_kind, store_maps
 from attentionology.probes import (
     ArcWeights,
@@ -39,6 +38,7 @@ from attentionology.probes import (
     scored,
 )
 from attentionology.reports.page import Section
+from attentionology.reports.progress import Stages, progress_bar
 from attentionology.scripts.errors import UsageError
 from attentionology.scripts.probe_record import describe, facts, notes
 from attentionology.scripts.recipe_choice import choose_recipe

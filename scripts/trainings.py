@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from attentionology.engine.progress import progress_bar
 from attentionology.probes.classifiers import ClassifierRecipe, Objective, Trainable, train
 from attentionology.probes.training import TrainingError
+from attentionology.reports.progress import progress_bar
 from attentionology.storage.cache_log import CacheLog
 from attentionology.storage.sealed import DamagedError, cache_name
 from attentionology.storage.tensors import read_tensors, write_tensors

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from attentionology.analyses.explanation.correlation import correlation
     from attentionology.analyses.explanation.counterfactual import permutation
     from attentionology.analyses.norms.options import NormsOptions
+    from attentionology.analyses.shared.input_options import LimitOptions, ModelOptions
     from attentionology.analyses.shared.options import ControlOptions, CountOptions, FeedForwardOptions, MapOptions
     from attentionology.analyses.surface.options import ReadingOptions, SurfaceOptions
     from attentionology.analyses.surface.statistics import SurfaceStatistics
@@ -47,7 +48,6 @@ if TYPE_CHECKING:
     from attentionology.corpora_loaders.coreference import load_documents
     from attentionology.engine.analyze import analyze
     from attentionology.engine.corpus import CorpusOptions
-    from attentionology.engine.options import LimitOptions, ModelOptions
     from attentionology.engine.run import Run
     from attentionology.extractors import (
         Architecture,
@@ -87,6 +87,7 @@ _ROOMS = {
     "analyses.explanation.correlation": ["correlation"],
     "analyses.explanation.counterfactual": ["permutation"],
     "analyses.norms.options": ["NormsOptions"],
+    "analyses.shared.input_options": ["LimitOptions", "ModelOptions"],
     "analyses.shared.options": ["ControlOptions", "CountOptions", "FeedForwardOptions", "MapOptions"],
     "analyses.surface.options": ["ReadingOptions", "SurfaceOptions"],
     "analyses.surface.statistics": ["SurfaceStatistics"],
@@ -97,7 +98,6 @@ _ROOMS = {
     "corpora_loaders.coreference": ["load_documents"],
     "engine.analyze": ["analyze"],
     "engine.corpus": ["CorpusOptions"],
-    "engine.options": ["LimitOptions", "ModelOptions"],
     "engine.run": ["Run"],
     "extractors": [
         *("Architecture", "Encoder", "MapBatch", "MapMaker", "ModelError", "TransformerAttention"),

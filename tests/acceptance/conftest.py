@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from attentionology.analyses.shared.builtin import load_encoder
 from attentionology.corpora_loaders import load_treebank
-from attentionology.engine.builtin import load_encoder
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 DATA = Path(os.environ.get("ATTENTIONOLOGY_DATA", REPOSITORY.parent / "shared" / "data"))

@@ -17,12 +17,12 @@ from attentionology.analyses.contract import Analysis, Masking, OptionError, Pla
 from attentionology.analyses.coreference.options import CoreferenceOptions
 from attentionology.analyses.dependency.options import DependencyOptions
 from attentionology.analyses.registry import RegistryError, registered_analyses
+from attentionology.analyses.shared.input_options import LimitOptions, ModelOptions
 from attentionology.analyses.shared.options import MapOptions
 from attentionology.analyses.surface.options import SurfaceOptions
 from attentionology.corpora_loaders import load_text, load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.engine.corpus import CorpusOptions
-from attentionology.engine.options import LimitOptions, ModelOptions
 from attentionology.engine.passes import Limits, plan_passes, run_passes
 from attentionology.extractors import Encoder, ExtractionError, MapBatch, MapMaker, ModelError, get_kind
 from attentionology.reports.page import Section, SectionError

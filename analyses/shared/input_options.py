@@ -11,8 +11,8 @@ from typing import Annotated, Any, Literal
 from tyro.conf import arg
 
 from attentionology.analyses.contract import OptionError
+from attentionology.analyses.shared.builtin import DEMO, SAMPLE
 from attentionology.analyses.shared.numbers import OptionalNumber
-from attentionology.engine.builtin import DEMO, SAMPLE
 
 
 def at_least_one(options: Any, *names: str) -> None:

@@ -9,13 +9,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attentionology.engine.builtin import DEMO
+from attentionology.analyses.shared.builtin import DEMO
 
 if TYPE_CHECKING:
     from attentionology.corpora_loaders import Corpus
-    from attentionology.engine.progress import Stages
     from attentionology.extractors import Encoder, ExtractionLog
     from attentionology.extractors.model.loading import LoadedFiles
+    from attentionology.reports.progress import Stages
 
 _MANY_UNKNOWN = 0.05
 _COMMIT_DIGITS = 12
