@@ -83,7 +83,7 @@ def test_the_pass_of_a_kind_that_reads_weights_serves_all_kinds(encoder, treeban
 
 
 def figures_and_tables(folder: Path) -> tuple[dict[str, pd.DataFrame], set[str]]:
-    tables = {path.stem: pd.read_csv(path, float_precision="round_trip") for path in (folder / "tables").glob("*.csv")}
+    tables = {path.stem: pd.read_csv(path) for path in (folder / "tables").glob("*.csv")}
     return tables, {path.stem for path in (folder / "figures").glob("*.svg")}
 
 
@@ -108,7 +108,7 @@ def test_tables_of_two_kinds_are_those_of_one_kind_each(folders):
             rows = together[name][together[name]["map"] == kind].drop(columns="map").reset_index(drop=True)
             # Columns of counts are whole numbers and compared exactly; batches differ, and with them last digits.
             rows = rows.astype({column: table[column].dtype for column in table if table[column].dtype != object})
-            pd.testing.assert_frame_equal(rows[table.columns], table, check_exact=False, rtol=1e-6, atol=1e-7)
+            pd.testing.assert_frame_equal(rows[table.columns], table, check_exact=False, rtol=1e-5, atol=1e-6)
     assert len(drawn) == 2 * len(drawn_alone)
 
 
