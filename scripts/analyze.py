@@ -6,7 +6,6 @@ import functools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, make_dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from tyro.conf import arg
@@ -14,7 +13,7 @@ from tyro.conf import arg
 from attentionology.analyses.contract import OptionSet
 from attentionology.analyses.registry import RegistryError, registered_analyses
 from attentionology.analyses.shared.builtin import SAMPLE
-from attentionology.analyses.shared.input_options import LimitOptions, ModelOptions, default_folder
+from attentionology.analyses.shared.input_options import LimitOptions, ModelOptions, OutputOptions, default_folder
 from attentionology.engine.corpus import CorpusOptions
 
 if TYPE_CHECKING:
@@ -38,12 +37,6 @@ class Analyze:
     model: ModelOptions = field(default_factory=ModelOptions)
     files: CorpusOptions = field(default_factory=CorpusOptions)
 
-    out: Annotated[Path | None, arg(metavar="FOLDER")] = None
-    """Results folder; default runs/MODEL-CORPUS."""
-
-    overwrite: bool = False
-    """Replace the results folder of an earlier run."""
-
     analyses: Annotated[tuple[str, ...] | None, arg(metavar="NAME [NAME ...]")] = None
     """What to compute: names of the analyses above, separated by blanks or commas. Default: dependency, surface and
     clusters; with --text surface and clusters; for CoNLL-2012 and GAP files coreference."""
@@ -53,8 +46,7 @@ class Analyze:
     seed: Annotated[int, arg(metavar="N")] = 0
     """Of everything random: bootstrap, halvings, control, masks, segments, the map of heads."""
 
-    json: bool = False
-    """Print the summary as JSON instead of a table."""
+    output: OutputOptions = field(default_factory=OutputOptions)
 
     def run(self, arguments: Sequence[str] = ()) -> int:
         """Run the analyses; returns the exit status."""
@@ -62,14 +54,20 @@ class Analyze:
         from attentionology.engine.analyze import execute
         from attentionology.scripts.closing import print_results
 
-        out = self.out or default_folder(self.model.model, self.files.text or self.files.corpus or (SAMPLE,))
-        shown = {"overwrite": self.overwrite, "json": self.json}
-        options = self.run_options()
-        run = execute(options, out=out, overwrite=self.overwrite, command=command_line(arguments), shown_options=shown)
+        output = self.output
+        out = output.out or default_folder(self.model.model, self.files.text or self.files.corpus or (SAMPLE,))
+        shown = {"overwrite": output.overwrite, "json": output.json}
+        run = execute(
+            self.run_options(),
+            out=out,
+            overwrite=output.overwrite,
+            command=command_line(arguments),
+            shown_options=shown,
+        )
         kinds = {part.kind for part in run.parts if part.kind is not None}
         shown_parts = [part.show if len(kinds) < 2 else functools.partial(_with_kind, part) for part in run.parts]
         parts = [(section.summary, show) for section, show in zip(run.sections, shown_parts, strict=True)]
-        print_results(dict(run.record), parts, out, as_json=self.json)
+        print_results(dict(run.record), parts, out, as_json=output.json)
         return 0
 
     def run_options(self) -> RunOptions:
@@ -101,7 +99,7 @@ def _check_names(groups: Sequence[type[Any]]) -> None:
         RegistryError: two groups have the same name, or two of them (or one and the command) have the same option.
     """
     options = dict.fromkeys((option.name for option in fields(Analyze)), "attentionology analyze")
-    for group in (ModelOptions, CorpusOptions, LimitOptions):
+    for group in (ModelOptions, CorpusOptions, LimitOptions, OutputOptions):
         options |= dict.fromkeys((option.name for option in fields(group)), "attentionology analyze")
     names: dict[str, type[Any]] = {}
     for group in groups:

@@ -1,4 +1,4 @@
-"""Options that are not those of one analysis: the model, what is read, and how much at once."""
+"""Options that commands share: the model, the inputs that are read, and where results go."""
 
 from __future__ import annotations
 
@@ -73,3 +73,17 @@ class LimitOptions:
     def check(self) -> None:
         """Raise `OptionError` where a value cannot be used."""
         at_least_one(self, "max_length", "batch_cells")
+
+
+@dataclass(frozen=True)
+class OutputOptions:
+    """Options of the results."""
+
+    out: Annotated[Path | None, arg(metavar="FOLDER")] = None
+    """Results folder. By default it lies below runs/ and is named after the model and the data."""
+
+    overwrite: bool = False
+    """Replace the results folder of an earlier run."""
+
+    json: bool = False
+    """Print the summary as JSON instead of a table."""
