@@ -1,0 +1,16 @@
+"""One Hub, and one process that reads from it, for all tests of a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.acceptance.hub.session import Hub
+
+
+@pytest.fixture(scope="module")
+def hub(tmp_path_factory) -> Iterator[Hub]:
+    running = Hub(tmp_path_factory.mktemp("home"))
+    yield running
+    running.close()

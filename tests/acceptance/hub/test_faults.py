@@ -1,0 +1,124 @@
+"""A Hub that refuses, is silent, cuts files off or damages them, and addresses of no Hub."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.hub.session import WEIGHTS, files, sha256
+
+
+def test_weights_that_are_not_safetensors_are_never_converted(hub):
+    without = {file: content for file, content in files(1.0).items() if file != WEIGHTS}
+    name, repository, commit = hub.add({**without, "pytorch_model.bin": b"pickled"})
+    repository.commit(files(2.0), "refs/pr/1")  # the pull request of SFconvertbot
+    assert hub.error(name).startswith(f"{name!r} at {commit} has no weights as safetensors. Weights are only read as")
+    assert "torch.load(..., weights_only=True)" in hub.error(name)
+    assert len(hub.log) == 1
+    assert not any("discussions" in request or "refs" in request for request in hub.log)
+
+
+def test_what_a_hub_refuses_is_said_with_what_to_do(hub):
+    name, repository, _ = hub.add(files(1.0))
+    missing = "there is no model {!r} on {}, or it is private: run 'hf auth login' or set HF_TOKEN"
+    assert hub.error("someone/nothing") == missing.format("someone/nothing", hub.endpoint)
+    assert hub.error(name, "v9") == f"{name!r} has no branch, tag or commit 'v9'"
+    repository.fault = "401"
+    assert hub.error(name) == missing.format(name, hub.endpoint)
+    repository.fault = "gated"
+    terms = f"{name!r} asks its readers to accept terms: do so at {hub.endpoint}/{name}, then run 'hf auth login'"
+    assert hub.error(name) == terms
+    repository.fault = "403"
+    assert hub.error(name) == f"{hub.endpoint} refuses {name!r} (403 Forbidden)"
+    answer = hub.tell(argv=["analyze", "--model", name, "--out", "nowhere"])  # through a command
+    assert (answer["status"], answer["err"].count("\n")) == (1, 1)
+    assert not Path("nowhere").exists()
+
+
+@pytest.mark.parametrize("fault", ["500", "slow", "html"])
+@pytest.mark.parametrize("file", [None, "config.json", WEIGHTS])
+def test_a_hub_that_does_not_answer_is_asked_once(hub, fault, file):
+    name, repository, commit = hub.add(files(1.0))
+    repository.fault, repository.faulty_file = fault, file
+    why = {"500": "500 Internal Server Error", "slow": "timed out", "html": ""}[fault]
+    message = hub.error(name)
+    assert message.startswith(f"{hub.endpoint} does not answer ({why}")
+    assert message.endswith(f"), and {name!r} (main) is not in the cache {hub.cache}")
+    assert sum(request.endswith(file or "") for request in hub.log) == 1
+    repository.fault = ""
+    assert hub.find(name)["offline"] is False
+    repository.fault = fault
+    if file:  # which is there: there is no need to ask for it again
+        assert hub.find(name)["offline"] is False
+        second = repository.commit(files(2.0))
+        assert hub.error(name, second).endswith(f"{name!r} ({second}) is not in the cache {hub.cache}")
+        assert sum(request.endswith(file) for request in hub.log) == 1
+    found = hub.find(name)
+    assert (found["commit"], found["offline"], found["checked"]) == (
+        commit,
+        True,
+        {WEIGHTS: sha256(files(1.0)[WEIGHTS])},
+    )
+    assert sum(request.endswith(file or "") for request in hub.log) == 1
+
+
+def test_a_file_that_is_cut_off_names_how_much_came(hub):
+    name, repository, commit = hub.add(files(1.0))
+    repository.fault, repository.faulty_file = "cut", WEIGHTS
+    size = len(files(1.0)[WEIGHTS])
+    message = f"{name!r}: {WEIGHTS} could not be fetched: received {size // 2:,} of {size:,} bytes"
+    assert hub.error(name) == f"{message}; the same command goes on"
+    assert f"{name!r} (main) is not in the cache" in hub.error(name, offline=True)  # nothing half-fetched is read
+    assert f"{WEIGHTS} of {name!r} ({commit}) is not in the cache" in hub.error(name, commit, offline=True)
+    repository.fault = ""
+    assert hub.find(name)["commit"] == commit
+    assert sum("GET" in request for request in hub.log if "/resolve/" in request) == 1
+
+
+@pytest.mark.parametrize("file", [WEIGHTS, "config.json", "tokenizer.json"])
+def test_a_file_that_is_damaged_on_the_way_is_thrown_away(hub, file):
+    name, repository, commit = hub.add(files(1.0))
+    repository.fault, repository.faulty_file = "corrupt", file
+    assert hub.error(name) == f"{name!r}: {file} was damaged on the way; it was thrown away, try again"
+    assert not hub.blob(name, commit, file).exists()
+    assert sha256(files(1.0)[file]) not in {path.name for path in hub.blob(name, commit, file).parent.glob("*")}
+    repository.fault = ""
+    assert hub.find(name)["checked"] == {WEIGHTS: sha256(files(1.0)[WEIGHTS])}
+
+
+@pytest.mark.parametrize("file", [WEIGHTS, "config.json", "tokenizer.json"])
+def test_a_file_that_is_changed_in_the_cache_is_not_read(hub, file):
+    name, _, commit = hub.add(files(1.0))
+    hub.find(name)
+    blob = hub.blob(name, commit, file)
+    changed = blob.read_bytes()[:-1] + b" "
+    assert changed != blob.read_bytes()
+    blob.write_bytes(changed)
+    assert hub.error(name, offline=True) == (
+        f"HF_HUB_OFFLINE is set, and {file} of {name!r} (main) in the cache {hub.cache} is damaged"
+    )
+    assert blob.read_bytes() == changed  # which may be all there is
+    hub.find(name)
+    assert hub.blob(name, commit, file).read_bytes() == files(1.0)[file]
+    assert {request.rsplit("/", 1)[-1] for request in hub.log if "/resolve/" in request} == {file}
+
+
+@pytest.mark.parametrize(
+    "endpoint", ["garbage", "ftp://127.0.0.1", "http://", "http://a b", "http://127.0.0.1:99999", ""]
+)
+def test_an_endpoint_that_is_none(hub, endpoint):
+    name, _, _ = hub.add(files(1.0))
+    assert hub.error(name, endpoint=endpoint).startswith("HF_ENDPOINT is not the address of a Hub")
+    assert hub.error(name, endpoint=endpoint, offline=True).startswith("HF_HUB_OFFLINE is set")
+
+
+def test_an_endpoint_where_there_is_no_hub(hub):
+    name, _, commit = hub.add(files(1.0))
+    closed = "http://127.0.0.1:1"
+    assert hub.error(name, endpoint=closed).startswith(f"{closed} does not answer (")
+    elsewhere = f"{hub.endpoint}/some/path"
+    assert hub.error(name, endpoint=elsewhere).startswith(f"there is no model {name!r} on {elsewhere}")
+    hub.find(name)
+    found = hub.find(name, endpoint=closed)
+    assert (found["commit"], found["offline"], found["endpoint"]) == (commit, True, closed)
