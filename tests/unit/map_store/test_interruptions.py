@@ -1,0 +1,109 @@
+"""Processes that are interrupted or killed while they make a store, or that share one."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from attentionology.storage.cache_log import CacheLog
+from attentionology.storage.partial import locked, unfinished_name
+from tests.unit.map_store.stores import contents, store, tensors
+
+
+@pytest.mark.parametrize("after", [1, 4, 5, 7, 10])
+def test_interrupted_making_loses_the_part_it_was_in(tmp_path, after):
+    whole = store(tmp_path / "whole", batch_cells=200)
+    done = 0
+
+    def interrupt(n):
+        nonlocal done
+        done += n
+        if done >= after:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        store(tmp_path / "cut", batch_cells=200, advance=interrupt)
+    resumed = store(tmp_path / "cut", batch_cells=200)
+    finished = (done - 1) // 4 * 4 if done < 10 else 8
+    assert resumed.made == 10 - finished
+    assert resumed.log == whole.log
+    assert [len(b.maps) for b in resumed] == [1] * 10
+    assert all(map(torch.equal, tensors(resumed), tensors(whole)))
+    names = [sorted(path.name for path in s.folder.iterdir()) for s in (whole, resumed)]
+    assert names[0] == names[1]  # nothing half written is left
+
+
+def test_nothing_is_left_of_processes_that_were_killed(tmp_path):
+    first = store(tmp_path)
+    left = first.folder / unfinished_name("0000-000.safetensors")
+    alive = first.folder / unfinished_name("0001.json")
+    left.write_bytes(b"half")
+    alive.write_bytes(b"half")
+    with locked(alive, wait=True) as held:
+        assert held
+        store(tmp_path)
+        assert not left.exists()
+        assert alive.exists()
+    store(tmp_path)
+    assert not alive.exists()
+
+
+MAKING = """
+import os, signal, sys
+from pathlib import Path
+from attentionology.extractors.maps import store_writer as map_store
+from attentionology.storage import durable
+from tests.unit.map_store.stores import store
+
+map_store.WINDOW, map_store._SHARD_BYTES = 4, 3000
+flush, left = durable.flush, int(sys.argv[2])
+
+def killed(path):
+    global left
+    left -= 1
+    if not left:
+        os.kill(os.getpid(), signal.SIGKILL)
+    flush(path)
+
+durable.flush = killed
+store(sys.argv[1], batch_cells=1)
+"""
+"""Each file is flushed twice: before it gets its name, and its folder after."""
+
+
+@pytest.mark.parametrize("step", [1, 4, 9, 14])
+def test_killed_while_it_writes(tmp_path, step):
+    whole = store(tmp_path / "whole", batch_cells=1)
+    command = [sys.executable, "-c", MAKING, str(tmp_path / "cut"), str(step)]
+    root = Path(__file__).parents[3]
+    environment = {**os.environ, "PYTHONPATH": f"{root}{os.pathsep}{root / 'src'}", "OMP_NUM_THREADS": "1"}
+    assert subprocess.run(command, check=False, env=environment, cwd=root).returncode == -9
+    log = CacheLog()
+    resumed = store(tmp_path / "cut", batch_cells=1, cache_log=log)
+    assert resumed.made == (10 if step < 9 else 6)
+    assert contents(resumed.folder) == contents(whole.folder)
+    assert log.warnings() == []  # what an interruption leaves is not damage
+
+
+SHARING = """
+import sys
+from attentionology.extractors.maps import store_writer
+from tests.unit.map_store.stores import store
+
+store_writer.WINDOW = 2
+print(store(sys.argv[1]).made)
+"""
+
+
+def test_processes_that_share_a_store_make_each_part_once(tmp_path):
+    command = [sys.executable, "-c", SHARING, str(tmp_path)]
+    root = Path(__file__).parents[3]
+    environment = {**os.environ, "PYTHONPATH": f"{root}{os.pathsep}{root / 'src'}", "OMP_NUM_THREADS": "1"}
+    both = [subprocess.Popen(command, env=environment, cwd=root, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    assert sum(int(process.communicate()[0]) for process in both) == 10
+    assert [process.returncode for process in both] == [0, 0]
