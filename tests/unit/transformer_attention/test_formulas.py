@@ -1,0 +1,140 @@
+"""Replaced attention, weights of words and scores against the formulas."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from scipy.special import erf
+
+from attentionology.extractors import Encoder, MapMaker, TransformerAttention, Words, get_kind
+from tests.unit.transformer_attention.replaceable import TEXTS, patchable, random_rows
+
+
+def naive_bert(attention: TransformerAttention, text: Words, alpha: Any, *, renormalise: bool) -> Any:
+    """Logits of a BERT in which [CLS] pays ``alpha[head][word]`` in the last layer, from the formulas."""
+    weights = {name: value.double().numpy() for name, value in attention.model.state_dict().items()}
+    pieces = attention._reader.pieces([text])[0]
+    n, heads = len(pieces), attention._encoder.n_heads
+
+    def linear(x: Any, name: str) -> Any:
+        return x @ weights[f"{name}.weight"].T + weights[f"{name}.bias"]
+
+    def norm(x: Any, name: str) -> Any:
+        centred = x - x.mean(-1, keepdims=True)
+        scaled = centred / np.sqrt((centred**2).mean(-1, keepdims=True) + 1e-12)
+        return scaled * weights[f"{name}.weight"] + weights[f"{name}.bias"]
+
+    e = "bert.embeddings"
+    words = weights[f"{e}.word_embeddings.weight"][pieces.ids]
+    x = words + weights[f"{e}.position_embeddings.weight"][:n] + weights[f"{e}.token_type_embeddings.weight"][0]
+    x = norm(x, f"{e}.LayerNorm")
+    for layer in range(attention._encoder.n_layers):
+        at = f"bert.encoder.layer.{layer}"
+        context = np.zeros_like(x)
+        for head in range(heads):
+            size = x.shape[1] // heads
+            part = slice(head * size, (head + 1) * size)
+            q, k, v = (linear(x, f"{at}.attention.self.{name}")[:, part] for name in ("query", "key", "value"))
+            raw = np.exp(q @ k.T / math.sqrt(size))
+            rows = raw / raw.sum(1, keepdims=True)
+            if layer == attention._encoder.n_layers - 1:
+                rows[0] = naive_row(rows[0], pieces, alpha[head], renormalise)
+            context[:, part] = rows @ v
+        a = norm(x + linear(context, f"{at}.attention.output.dense"), f"{at}.attention.output.LayerNorm")
+        u = linear(a, f"{at}.intermediate.dense")
+        x = norm(a + linear(u * (1 + erf(u / math.sqrt(2))) / 2, f"{at}.output.dense"), f"{at}.output.LayerNorm")
+    return linear(np.tanh(linear(x[0], "bert.pooler.dense")), "classifier")
+
+
+def naive_row(row: Any, pieces: Any, alpha: Any, renormalise: bool) -> Any:
+    word_positions = [p for p, special in enumerate(pieces.special) if not special]
+    total = sum(row[i] for i, p in enumerate(pieces.positions) if not pieces.special[p])
+    new = row.copy()
+    for word, position in enumerate(word_positions):
+        of_word = [i for i, p in enumerate(pieces.positions) if p == position]
+        for i in of_word:
+            new[i] = total * alpha[word] * row[i] / sum(row[j] for j in of_word)
+    return new / new.sum() if renormalise else new
+
+
+@pytest.mark.parametrize("special", ["keep", "renormalise"])
+@torch.no_grad()
+def test_against_the_formulas(special: str) -> None:
+    attention = patchable(double=True, special=special)
+    state = attention.encode(TEXTS)
+    alpha = random_rows(state, 3) * torch.tensor([1.0, 0.5, 0.0], dtype=torch.float64)[:, None, None]
+    logits = attention.decode(state, alpha)
+    assert logits.isfinite().all()
+    for text, words in enumerate(TEXTS):
+        for k in range(3):
+            naive = naive_bert(attention, words, alpha[text, k].numpy(), renormalise=special == "renormalise")
+            assert np.abs(logits[text, k].numpy() - naive).max() <= 1e-10
+
+
+def test_weights_of_words_are_taken_apart_and_put_together() -> None:
+    attention = patchable(double=True)
+    state = attention.encode(TEXTS)
+    pieces = state.memory["pieces"][0]
+    assert max(pieces.positions.count(p) for p in pieces.positions) > 1, "a word of several pieces is wanted"
+    rows, first = state.memory["rows"], state.memory["first"]
+    for word in range(6):
+        of_word = first[0][:, [i for i, p in enumerate(pieces.positions) if p == word + 1]].sum(-1)
+        assert torch.allclose(state.alpha[0, :, word] * rows.total[0], of_word)
+    assert state.word_of[0].tolist()[: len(pieces)] == [-1, *(p - 1 for p in pieces.positions[1:-1]), -1]
+    assert torch.allclose(rows.join(state.alpha[:, None], False)[:, 0], first)
+    moved = rows.join(random_rows(state, 2), False)
+    assert torch.allclose(moved.sum(-1)[[0, 1, 3, 4]], torch.ones(1, dtype=torch.float64))
+    assert torch.equal(moved[:, 0][:, :, 0], first[:, :, 0])
+    empty = rows.join(torch.zeros_like(state.alpha)[:, None], True)
+    assert torch.allclose(empty.sum(-1), torch.ones(1, dtype=torch.float64))
+    assert not empty[0, 0][:, state.word_of[0] >= 0].any()
+
+
+def test_a_word_without_attention_shares_what_it_gets_evenly() -> None:
+    """The first token of GPT-2 cannot see what follows, other attention can."""
+    attention = patchable("gpt2", query="all", double=True)
+    state = attention.encode([TEXTS[0]])
+    rows = state.memory["rows"]
+    assert not state.alpha[0, 0, 1:].any()
+    alpha = torch.zeros_like(state.alpha)[:, None]
+    alpha[..., 2] = 1
+    given = rows.join(alpha, False)[0, 0, 0]
+    of_word = state.word_of[0] == 2
+    assert of_word.sum() > 1
+    assert torch.allclose(given, of_word / of_word.sum().double())
+    assert attention.decode(state, alpha).isfinite().all()
+
+
+@torch.no_grad()
+def test_scores_are_attention_or_another_map_of_the_layer() -> None:
+    attention = patchable(heads=[1, 2])
+    state = attention.encode(TEXTS)
+    maker = MapMaker(get_kind("weight"))
+    maps, _ = maker(Encoder(attention.model.base_model, attention.tokenizer), state.memory["pieces"])
+    for text, words in enumerate(TEXTS):
+        expected = maps[text, -1, [1, 2], 0].mean(0)[1 : len(words) + 1]
+        assert torch.allclose(attention.scores(state)[text, : len(words)], expected, atol=1e-6)
+    for score in ("norm", "rollout", "value-zeroing", "attnresln"):
+        for level in ("word", "piece"):
+            other = patchable(model=attention.model, score=score, layer=1, level=level)
+            state = other.encode(TEXTS)
+            scores = other.scores(state)
+            assert scores.shape == state.mask.shape
+            assert not scores.is_inference()
+            assert (scores[state.mask] > 0).all()
+            assert not scores[~state.mask].any()
+    both = patchable(score="norm", query="all")
+    assert (both.scores(both.encode([TEXTS[0]])) > 0).all()
+
+
+@torch.no_grad()
+def test_rank_of_values() -> None:
+    attention = patchable(double=True, heads=[0, 3])
+    state = attention.encode(TEXTS)
+    pieces = [len(p) for p in state.memory["pieces"]]
+    assert max(pieces) > 6 > min(pieces)
+    assert attention.value_rank(state).tolist() == [[min(n, 6)] * 2 for n in pieces]
