@@ -3,11 +3,12 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/installed
 
-.PHONY: help demo test check bench clean
+.PHONY: help demo test quick check bench clean
 
 help:
-	@echo "make demo    set up, analyse the sample treebank with the demo model, print the table"
+	@echo "make demo    set up, analyze the sample treebank with the demo model, print the table"
 	@echo "make test    set up, then ruff, mypy and all tests"
+	@echo "make quick   the tests that are not marked as slow"
 	@echo "make check   ruff and mypy only"
 	@echo "make bench   time and memory against the plain forward pass"
 	@echo "make clean   remove .venv and caches"
@@ -28,8 +29,13 @@ check: $(INSTALLED)
 	$(BIN)/mypy
 
 # Several processes of one thread each; several threads in each of them would wait for each other.
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
+
 test: check
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
+	$(PYTEST)
+
+quick: $(INSTALLED)
+	$(PYTEST) -m "not slow"
 
 bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks.dependency
