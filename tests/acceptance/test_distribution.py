@@ -1,0 +1,101 @@
+"""The source distribution and the wheel: what they hold, and that the wheel works beside folders of any name."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.conftest import REPOSITORY
+from tests.unit.test_house import LEVELS
+
+pytest.importorskip("hatchling", reason="hatchling is not installed (extra 'dev')")
+
+
+def build(project: Path, out: Path, target: str) -> Path:
+    """Build one distribution of a project and return it."""
+    command = [sys.executable, "-m", "hatchling", "build", "--directory", str(out), "--target", target]
+    subprocess.run(command, cwd=project, check=True, capture_output=True)
+    (built,) = out.iterdir()
+    return built
+
+
+@pytest.fixture(scope="module")
+def unpacked(tmp_path_factory):
+    """The source distribution of the repository, unpacked."""
+    archive = build(REPOSITORY, tmp_path_factory.mktemp("sdist"), "sdist")
+    folder = tmp_path_factory.mktemp("unpacked")
+    with tarfile.open(archive) as packed:
+        assert all(member.isfile() or member.isdir() for member in packed), "a link"
+        packed.extractall(folder, filter="data")
+    (project,) = folder.iterdir()
+    return project
+
+
+@pytest.fixture(scope="module")
+def wheel(unpacked, tmp_path_factory):
+    """The wheel that is built from the source distribution, as pip does."""
+    return build(unpacked, tmp_path_factory.mktemp("wheel"), "wheel")
+
+
+def package_files() -> set[str]:
+    """The files that an installed toolkit consists of."""
+    front = REPOSITORY / "src" / "attentionology"
+    own = {path.name for path in front.iterdir() if path.is_file()}
+    rooms = {path for room in LEVELS for path in (REPOSITORY / room).rglob("*") if path.is_file()}
+    inside = {path.relative_to(REPOSITORY).as_posix() for path in rooms if "__pycache__" not in path.parts}
+    return {f"attentionology/{name}" for name in own | inside}
+
+
+def test_source_distribution_has_what_development_needs(unpacked):
+    pages = {path.name for pattern in ("*.md", "*.cff", "*.toml", "*.txt") for path in REPOSITORY.glob(pattern)}
+    for name in {"LICENSE", "Makefile", *pages}:
+        assert (unpacked / name).read_bytes() == (REPOSITORY / name).read_bytes()
+    for name in (*LEVELS, "tests", "benchmarks", "docs"):
+        files = {path.relative_to(REPOSITORY) for path in (REPOSITORY / name).rglob("*") if path.is_file()}
+        expected = {path for path in files if "__pycache__" not in path.parts}
+        assert {path.relative_to(unpacked) for path in (unpacked / name).rglob("*") if path.is_file()} == expected
+
+
+def test_wheel_holds_the_packages_and_nothing_else(wheel):
+    with zipfile.ZipFile(wheel) as packed:
+        assert not any(stat.S_ISLNK(entry.external_attr >> 16) for entry in packed.infolist())
+        names = {name for name in packed.namelist() if not name.split("/")[0].endswith(".dist-info")}
+    assert names == package_files()
+    assert {"attentionology/analyses/norms/section.html.j2", "attentionology/py.typed"} <= names
+    assert any(name.endswith("sample/en_sample.conllu") for name in names)
+
+
+def test_wheel_of_the_repository_is_that_of_the_source_distribution(wheel, tmp_path):
+    with zipfile.ZipFile(build(REPOSITORY, tmp_path, "wheel")) as direct, zipfile.ZipFile(wheel) as other:
+        assert {name: direct.read(name) for name in direct.namelist()} == {
+            name: other.read(name) for name in other.namelist()
+        }
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("-c", "import attentionology; print(attentionology.__file__, attentionology.load_treebank)"),
+        ("-m", "attentionology.scripts.cli", "analyze", "--help"),
+    ],
+)
+def test_wheel_works_beside_folders_with_the_names_of_its_packages(wheel, tmp_path, arguments):
+    shutil.unpack_archive(wheel, tmp_path / "site", "zip")
+    for room in LEVELS:
+        (tmp_path / "work" / room).mkdir(parents=True)
+        (tmp_path / "work" / room / "__init__.py").write_text("raise ImportError('the wrong package')\n")
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path / "site"), "COLUMNS": "100"}
+    command = [sys.executable, *arguments]
+    process = subprocess.run(
+        command, cwd=tmp_path / "work", env=environment, capture_output=True, text=True, check=False
+    )
+    assert process.returncode == 0, process.stderr
+    assert str(tmp_path / "site") in process.stdout or "--analyses" in process.stdout
