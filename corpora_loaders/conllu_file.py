@@ -1,16 +1,21 @@
 """CoNLL-U (Universal Dependencies v2) and CoNLL-X files → sentences.
 
-Lines are cut into columns here, because an error must name its line and because the form, the gloss or the
-feature values of real treebanks contain double spaces and equals signs; the grammar of ids, heads and
-comments is the `conllu` package's.
+This module splits lines into columns itself, because an error must name its line, and because forms, glosses and
+feature values of real treebanks contain double spaces and equals signs. Ids, heads and comments are parsed by the
+`conllu` package.
 
-Rules for what is more than a plain tree:
+A file may hold more than words and a tree:
 
-* multiword tokens (``3-4 du``): the model reads the syntactic words ``de le``; the range and its form are
-  kept in `Sentence.multiword` (see `attentionology.corpora_loaders.surface` for the alternative);
-* empty nodes (``8.1``): not among the words, their ids and MISC are kept;
-* enhanced dependencies: kept as text in `Sentence.deps`, not used;
-* ``_`` as head: kept as None; such a word is read by the model but never scored.
+* A multiword token (``3-4 du``) is a stretch of the running text that the treebank splits into syntactic words
+  (``de le``). The tree connects the syntactic words, so these are the words of the sentence. The range and the form of
+  the token are kept in `Sentence.multiword`, from which `attentionology.corpora_loaders.surface` can restore the text.
+* An empty node (``8.1``) is a word that is understood but not written, for example an elided verb or a dropped pronoun.
+  A model cannot attend to it, and the basic tree does not contain it, so it is not among the words. Its id and its MISC
+  column are kept, because the coreference annotation of a dropped pronoun is stored there.
+* Enhanced dependencies (column 9) form a graph in which a word can have several heads, some of them empty nodes. All
+  measures here need exactly one head for each word, so the column is kept as text in `Sentence.deps` but not used.
+* The head may be ``_`` where the annotators left it open. It is read as None. The model reads such a word, since the
+  words around it depend on it, but the word is never scored.
 """
 
 from __future__ import annotations
@@ -29,28 +34,35 @@ from attentionology.corpora_loaders.sentence import Sentence
 from attentionology.corpora_loaders.tree import depths
 
 _COLUMNS = 10
-_OF_THE_FILE = re.compile(r"#\s*(global\.|newdoc)")
+_DOCUMENT_COMMENT = re.compile(r"#\s*(global\.|newdoc)")
 _DOCUMENT = re.compile(r"#\s*newdoc(?:\s+id\s*=\s*(?P<id>.*?))?\s*$")
 
 
 def read_conllu(path: str | Path) -> Iterator[Sentence]:
-    """Yield the sentences of one CoNLL-U or CoNLL-X file, ``.gz`` included.
+    """Yield the sentences of one CoNLL-U or CoNLL-X file, which may be compressed with gzip or zip.
 
-    A sentence without ``sent_id`` is called ``NAME:K``, the K-th of the file NAME. A ``newdoc`` without an id
-    is called ``PATH:docK``.
+    The K-th sentence of the file NAME has the id ``NAME:K`` if it has no ``sent_id``. The K-th document has the id
+    ``PATH:docK`` if its ``newdoc`` has none.
 
     Raises:
-        CorpusError: with file, line and sentence, for a wrong number of columns, ids (also those of empty nodes) out of
-            order, heads that are not numbers, point outside the sentence or form a cycle, empty forms, or
-            overlapping multiword tokens or entities that are marked there.
+        CorpusError: a row has a wrong number of columns or an empty form; ids (including those of empty nodes) are out
+            of order; a head is not a number, is outside the sentence, or the heads form a cycle; multiword tokens
+            overlap; or an entity is marked on a multiword token. The error names file, line and sentence.
+
+    Example:
+        >>> from attentionology.corpora_loaders import read_conllu
+        >>> from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
+        >>> sentence = next(read_conllu(SAMPLE_TREEBANK))
+        >>> sentence.id, sentence.document, len(sentence)
+        ('garden-01', 'garden', 14)
     """
     path = Path(path)
     block: list[tuple[int, str]] = []
-    of_the_file: list[str] = []  # comments of a block of their own that hold for what follows
+    pending: list[str] = []  # comments from blocks without words, which belong to the next sentence
     document: str | None = None
     documents = sentences = 0
     for number, line in _with_final_blank(path):
-        if line.strip() or line.count("\t") == _COLUMNS - 1:  # a row of empty columns is no blank line
+        if line.strip() or line.count("\t") == _COLUMNS - 1:  # a row of empty columns is not a blank line
             block.append((number, line))
             continue
         if not block:
@@ -62,11 +74,11 @@ def read_conllu(path: str | Path) -> Iterator[Sentence]:
                 document = match["id"] or f"{path}:doc{documents}"
         if any(not text.startswith("#") for _, text in block):
             sentences += 1
-            yield _sentence(path, block, f"{path.name}:{sentences}", document, of_the_file)
-            of_the_file = []
+            yield _sentence(path, block, f"{path.name}:{sentences}", document, pending)
+            pending = []
         else:
             _check_comments(path, block)
-            of_the_file += [text for _, text in block if _OF_THE_FILE.match(text)]
+            pending += [text for _, text in block if _DOCUMENT_COMMENT.match(text)]
         block = []
 
 
@@ -78,21 +90,27 @@ def _with_final_blank(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def _check_comments(path: Path, block: list[tuple[int, str]]) -> None:
-    """Comments between sentences are fine; the comments of a sentence that is not there are not."""
+    """Check a block that consists of comments alone.
+
+    Comments between sentences are allowed, but ``sent_id`` and ``text`` show that the words of a sentence are missing.
+
+    Raises:
+        CorpusError: the words of a sentence are missing.
+    """
     for number, text in block:
         for key, value in parse_comment_line(text):
             if key in ("sent_id", "text"):
-                message = "a sentence of which only the comments are left; is the file complete?"
+                message = "the sentence has comments but no words; is the file complete?"
                 raise CorpusError(message, file=path, line=number, sentence=value if key == "sent_id" else None)
 
 
 def _sentence(
-    path: Path, block: list[tuple[int, str]], default_id: str, document: str | None, of_the_file: list[str]
+    path: Path, block: list[tuple[int, str]], default_id: str, document: str | None, pending: list[str]
 ) -> Sentence:
-    comments: dict[str, str | None] = dict(pair for line in of_the_file for pair in parse_comment_line(line))
+    comments: dict[str, str | None] = dict(pair for line in pending for pair in parse_comment_line(line))
     rows: list[list[str]] = []
     lines: list[int] = []
-    range_line = 0
+    range_line = 0  # the line of the last multiword token
     multiword: list[tuple[int, int, str]] = []
     empty_nodes: list[str] = []
     empty_misc: list[str] = []
@@ -116,20 +134,21 @@ def _sentence(
         try:
             word_id = parse_id_value(columns[0])
         except (ParseException, ValueError) as error:
-            raise fail(f"the id (column 1) {columns[0][:40]!r} is no number, range or decimal", number) from error
+            raise fail(f"the id (column 1) {columns[0][:40]!r} is not a number, range or decimal", number) from error
         if isinstance(word_id, tuple):
             first, kind, last = word_id
             if kind == ".":
-                # Its id says after which word it stands; brackets on one that is elsewhere would be lost or misplaced.
+                # The id of an empty node names the word that it follows. If the node were somewhere else in the file,
+                # the mentions that start or end on it would be lost or misplaced.
                 if first != len(rows) or columns[0] in empty_nodes:
-                    raise fail(f"empty node {columns[0]} is out of order, after word {len(rows)}", number)
+                    raise fail(f"empty node {columns[0]} is out of order: it follows word {len(rows)}", number)
                 empty_nodes.append(columns[0])
                 empty_misc.append(columns[9])
             elif first != len(rows) + 1 or (multiword and first <= multiword[-1][1]):
                 raise fail(f"multiword token {columns[0][:40]} overlaps another or is out of order", number)
             else:
                 if columns[9].startswith("Entity=") or "|Entity=" in columns[9]:
-                    raise fail(f"Entity= at multiword token {columns[0]}; brackets belong to its words", number)
+                    raise fail(f"multiword token {columns[0]} has Entity=, which belongs to its words", number)
                 multiword.append((first, last, columns[1]))
                 range_line = number
         elif word_id != len(rows) + 1:
@@ -142,7 +161,7 @@ def _sentence(
     if not rows:
         raise fail("the sentence has no words", start)
     if multiword and multiword[-1][1] > len(rows):
-        raise fail(f"multiword token {multiword[-1][0]}-{multiword[-1][1]} goes past the last word", range_line)
+        raise fail(f"multiword token {multiword[-1][0]}-{multiword[-1][1]} ends after the last word", range_line)
 
     heads: list[int | None] = []
     for index, (columns, number) in enumerate(zip(rows, lines, strict=True), start=1):
@@ -151,11 +170,9 @@ def _sentence(
         except (ParseException, ValueError) as error:
             raise fail(f"the head (column 7) of word {index} is {columns[6][:40]!r}, not a number", number) from error
         if head is not None and not 0 <= head <= len(rows):
-            raise fail(f"the head of word {index} is {columns[6][:40]}, outside 0 … {len(rows)}", number)
+            raise fail(f"the head of word {index} is {columns[6][:40]}, which is outside 0 … {len(rows)}", number)
         if not columns[7] or any(character.isspace() for character in columns[7]):
-            raise fail(
-                f"the relation (column 8) of word {index} is {columns[7][:40]!r}; a name or _ is expected", number
-            )
+            raise fail(f"the relation (column 8) of word {index} is {columns[7][:40]!r}, not a name or _", number)
         heads.append(head)
     try:
         depths(heads)
@@ -163,7 +180,7 @@ def _sentence(
         raise fail(str(error), start) from error
 
     def column(index: int) -> tuple[str, ...]:
-        return tuple(intern(row[index]) for row in rows)
+        return tuple(intern(row[index]) for row in rows)  # large treebanks repeat the same few strings
 
     return Sentence(
         id=sentence_id,

@@ -1,4 +1,4 @@
-"""What every corpus is: sentences that know their files and their counts."""
+"""The base of all corpora: sentences with their files, their relations and their counts."""
 
 from __future__ import annotations
 
@@ -22,33 +22,47 @@ _ORIGIN = re.compile(r"licen[cs]e|source", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class CorpusFile:
-    """One file of a corpus: where it lies, its SHA-256, and how much was taken from it."""
+    """One file of a corpus.
+
+    Attributes:
+        path: the path of the file.
+        sha256: the hexadecimal SHA-256 of the file on disk.
+        sentences: the number of sentences that were read.
+        words: the number of words that were read.
+        origin: the comments of its first sentence that mention a license or a source.
+
+    Example:
+        >>> from attentionology import load_treebank
+        >>> from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
+        >>> file = load_treebank(SAMPLE_TREEBANK).files[0]
+        >>> file.sentences, file.words, len(file.sha256)
+        (157, 2809, 64)
+    """
 
     path: str
     sha256: str
     sentences: int
     words: int
     origin: dict[str, str]
-    """The comments of its first sentence that speak of a licence or a source."""
 
 
 def read_files(
     paths: str | Path | Iterable[str | Path], read: Callable[[str | Path], Iterator[Item]], limit: int | None
 ) -> Iterator[tuple[str | Path, str, list[Item]]]:
-    """Yield each file with its SHA-256 and what was read of it.
+    """Yield each file with its SHA-256 and the items read from it.
 
     Args:
         paths: one file or several.
-        read: yields sentences or documents of a file.
-        limit: stop after so many of them in all.
+        read: yields the items of a file, for example sentences or documents.
+        limit: read at most this many items from all files together.
 
     Raises:
-        ValueError: no file, or a limit below 1.
-        CorpusError: two files are the same, so that what is in them would count twice.
+        ValueError: no file is given, or the limit is less than 1.
+        CorpusError: two files are the same, so that their items would count twice.
     """
     chosen = [paths] if isinstance(paths, str | Path) else list(paths)
     if not chosen:
-        raise ValueError("no file given")
+        raise ValueError("no file is given")
     if limit is not None and limit < 1:
         raise ValueError(f"limit must be at least 1, not {limit}")
     seen: dict[str, str | Path] = {}
@@ -58,61 +72,78 @@ def read_files(
         items = list(islice(read(path), limit))
         digest = file_sha256(path)
         if digest in seen:
-            raise CorpusError(f"the same file as {seen[digest]}; what is in it would count twice", file=path)
+            raise CorpusError(f"this is the same file as {seen[digest]}; its content would count twice", file=path)
         seen[digest] = path
         limit = None if limit is None else limit - len(items)
         yield path, digest, items
 
 
 def describe_file(path: str | Path, sha256: str, sentences: Sequence[Sentence]) -> CorpusFile:
-    """The record of a file of which these sentences were taken.
+    """Describe a file from which these sentences were read.
 
     Raises:
         CorpusError: every form is ``_``, as in corpora whose text may not be distributed.
     """
-    if any(len(s) > 1 for s in sentences) and all(word == "_" for s in sentences for word in s.words):
+    is_long = any(len(sentence) > 1 for sentence in sentences)  # a sentence of one word may really be "_"
+    if is_long and all(word == "_" for sentence in sentences for word in sentence.words):
         raise CorpusError("every form is '_': this corpus was released without its words", file=path)
     return CorpusFile(
         path=str(path),
         sha256=sha256,
         sentences=len(sentences),
-        words=sum(len(s) for s in sentences),
-        origin={k: v for s in sentences[:1] for k, v in s.comments.items() if v and _ORIGIN.search(k)},
+        words=sum(len(sentence) for sentence in sentences),
+        origin={
+            key: value
+            for sentence in sentences[:1]
+            for key, value in sentence.comments.items()
+            if value and _ORIGIN.search(key)
+        },
     )
 
 
 class UniqueNames:
-    """Gives ids that occur again a number: ``#2``, ``#3``, …
+    """Makes ids unique by appending ``#2``, ``#3``, … to those that have occurred before.
 
     Attributes:
-        renamed: how many got one.
+        renamed: the number of ids that were changed.
     """
 
     def __init__(self) -> None:
         self.renamed = 0
-        self._used: dict[str, int] = {}  # id → how often it has been asked for
+        self._used: dict[str, int] = {}  # id → the number of times it was requested
 
     def __call__(self, name: str) -> str:
-        """The id, or one made of it that has not been given before."""
-        asked, unused = name, name
+        """The id itself if it is new, otherwise the id with a number appended."""
+        unused = name
         while unused in self._used:
-            self._used[asked] += 1
-            unused = f"{asked}#{self._used[asked]}"
+            self._used[name] += 1
+            unused = f"{name}#{self._used[name]}"
         self._used[unused] = 1
-        self.renamed += unused != asked
+        self.renamed += unused != name
         return unused
 
 
 @dataclass(frozen=True, repr=False)
 class Corpus(Sequence[Sentence]):
-    """A list of sentences that knows its relation inventory, its counts and its files.
+    """A sequence of sentences with their files, their relations and their counts.
 
     Attributes:
-        sentences: in file order.
-        files: one record per file.
-        relations: how often each relation occurs on words that have a head, most frequent first; empty without trees.
-        unit: what one of the inputs is called.
-        limit_unit: what a limit on the input counts.
+        sentences: the sentences, in file order.
+        files: one record for each file.
+        relations: how often each relation occurs on words that have a head, most frequent first. It is empty if there
+            are no trees.
+        unit: the name of the inputs, in the plural.
+        limit_unit: the name of what a limit on the input counts, in the plural.
+
+    Example:
+        >>> from attentionology.corpora_loaders import Corpus, Sentence
+        >>> corpus = Corpus((Sentence("s1", ("Good", "morning")), Sentence("s2", ("Thanks",))))
+        >>> corpus
+        Corpus(2 sentences, 3 words)
+        >>> [sentence.id for sentence in corpus]
+        ['s1', 's2']
+        >>> corpus.counts()
+        {'sentences': 2, 'words': 3, 'documents': 0}
     """
 
     unit: ClassVar[str] = "sentences"
@@ -153,17 +184,17 @@ class Corpus(Sequence[Sentence]):
         return counts_table(repr(self), self.counts())
 
     def _amounts(self) -> list[str]:
-        """How much there is, in a few words for the one line that a Python session shows."""
+        """The amounts that `repr` shows, such as ``2 sentences``."""
         return [amount(len(self), self.unit), amount(sum(len(sentence) for sentence in self), "words")]
 
     def counts(self) -> dict[str, int]:
-        """How much there is of everything."""
+        """Numbers of sentences, words and documents."""
         return {
             "sentences": len(self),
-            "words": sum(len(s) for s in self),
-            "documents": len({s.document for s in self if s.document is not None}),
+            "words": sum(len(sentence) for sentence in self),
+            "documents": len({sentence.document for sentence in self if sentence.document is not None}),
         }
 
     def remarks(self) -> list[str]:
-        """What a reader should know about how the sentences came about, a sentence each."""
+        """What a reader should know about how the corpus was read, one sentence for each remark."""
         return []

@@ -1,4 +1,4 @@
-"""How corpora and what is made of them are shown in a Python session: one line, or a small table in a notebook."""
+"""How corpora and their parts are shown in a Python session: as one line, or as a small table in a notebook."""
 
 from __future__ import annotations
 
@@ -10,24 +10,30 @@ _LONGEST = 50
 
 
 def amount(number: int, plural: str, singular: str = "") -> str:
-    """``1 sentence``, ``2,001 sentences``; the singular is given where more than a final *s* tells it apart."""
+    """A number with its unit: ``1 sentence``, ``2,001 sentences``.
+
+    Args:
+        number: how many there are.
+        plural: the plural of the unit.
+        singular: the singular of the unit. Default: the plural without its final *s*.
+    """
     return f"{number:,} {plural if number != 1 else singular or plural.removesuffix('s')}"
 
 
 def shortened(text: str) -> str:
-    """The text in quotes, on one line, cut after 50 characters."""
+    """The text in quotes, on one line, shortened to 50 characters."""
     return repr(text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…")
 
 
 def named_files(paths: list[str]) -> str:
-    """The names of one or two files, the number of more."""
+    """The names of one or two files, or how many files there are."""
     if len(paths) > 2:
         return amount(len(paths), "files")
     return " and ".join(repr(Path(path).name) for path in paths)
 
 
 def counts_table(title: str, counts: Mapping[str, int]) -> str:
-    """An HTML table of counts, everything in it escaped."""
+    """An HTML table of counts. All text in it is escaped."""
     rows = "".join(
         f'<tr><th style="text-align: left">{escape(name.replace("_", " "))}</th>'
         f'<td style="text-align: right">{number:,}</td></tr>'

@@ -1,4 +1,4 @@
-"""The exceptions a user is meant to read."""
+"""The errors of corpora, and how to tell that memory ran out."""
 
 from __future__ import annotations
 
@@ -12,10 +12,21 @@ __all__ = ["AttentionologyError", "CorpusError", "out_of_memory"]
 
 
 class CorpusError(AttentionologyError, ValueError):
-    """A corpus that cannot be read as what it claims to be.
+    """The corpus cannot be read in its format, or lacks something that is needed.
 
-    The message starts with the place, ``file:line: sentence 'id':``, as far as it is known, and says what
+    The message starts with the location, ``file:line: sentence 'id':``, as far as it is known, and says what
     was expected there.
+
+    Args:
+        message: what is wrong.
+        file: path of the file.
+        line: number of the line, from 1.
+        sentence: id of the sentence.
+
+    Example:
+        >>> from attentionology import CorpusError
+        >>> print(CorpusError("the form (column 2) is empty", file="dev.conllu", line=7, sentence="s1"))
+        dev.conllu:7: sentence 's1': the form (column 2) is empty
     """
 
     def __init__(
@@ -26,12 +37,12 @@ class CorpusError(AttentionologyError, ValueError):
         line: int | None = None,
         sentence: str | None = None,
     ) -> None:
-        place = ""
+        location = ""
         if file is not None:
-            place = f"{file}:{line}: " if line is not None else f"{file}: "
+            location = f"{file}:{line}: " if line is not None else f"{file}: "
         if sentence is not None:
-            place += f"sentence {sentence!r}: "
-        super().__init__(place + message)
+            location += f"sentence {sentence!r}: "
+        super().__init__(location + message)
         self.file, self.line, self.sentence = file, line, sentence
 
 
@@ -43,18 +54,19 @@ _NO_MEMORY = re.compile(
 
 
 def out_of_memory(error: BaseException) -> BaseException | None:
-    """The exception behind this one that says that memory ran out; None if none does.
+    """The exception, among the given one and those that caused it, that reports a lack of memory; None if none does.
 
-    Memory runs out under many names: Python and numpy raise `MemoryError`, the system an `OSError`, and torch a
-    `RuntimeError` of which only the text is particular. Another exception may have been raised in its place.
+    Libraries report it in different ways. Python and numpy raise `MemoryError`, the operating system causes an
+    `OSError`, and torch raises a `RuntimeError` that can be recognized by its text only. Other code may have caught
+    that exception and raised another one, so the chain of causes is searched as well.
     """
-    seen: set[int] = set()
+    seen: set[int] = set()  # the chain of causes may be circular
     reason: BaseException | None = error
     while reason is not None and id(reason) not in seen:
         seen.add(id(reason))
         if isinstance(reason, MemoryError) or getattr(reason, "errno", None) == errno.ENOMEM:
             return reason
-        # Our own messages quote corpora, in which anything may be written.
+        # The toolkit's own messages quote corpora, which may contain any of these phrases.
         if not isinstance(reason, AttentionologyError) and (
             type(reason).__name__ == "OutOfMemoryError"
             or (isinstance(reason, RuntimeError | ImportError | OSError) and _NO_MEMORY.search(str(reason)))

@@ -1,4 +1,4 @@
-"""Frequency lists: one form and its count per line."""
+"""Frequency lists: a form and its count in each line."""
 
 from __future__ import annotations
 
@@ -9,14 +9,27 @@ from attentionology.corpora_loaders.errors import CorpusError
 from attentionology.corpora_loaders.lines import numbered_lines
 
 _COUNT = re.compile(r"[0-9]{1,18}")
-"""Digits of other scripts, signs and underscores are no count, although Python would read them as numbers."""
+"""A count. `int` would also accept signs, underscores and digits of other scripts."""
 
 
 def read_frequencies(path: str | Path) -> dict[str, int]:
-    """Counts by form from lines ``form<tab or space>count``; empty lines are skipped.
+    """Read the count of each form from lines that consist of a form, a tab or space, and a count.
+
+    Blank lines are skipped.
 
     Raises:
-        CorpusError: no such file, a line without a form and a whole count ≥ 0, a form given twice, or no line at all.
+        CorpusError: the file cannot be read or has no counts, a line is not a form and a whole number, or a form occurs
+            twice.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from attentionology.corpora_loaders import read_frequencies
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = Path(folder, "counts.txt")
+        ...     _ = path.write_text("the\\t1204\\nlighthouse\\t3\\n")
+        ...     read_frequencies(path)
+        {'the': 1204, 'lighthouse': 3}
     """
     counts: dict[str, int] = {}
     for number, line in numbered_lines(path):
@@ -30,5 +43,5 @@ def read_frequencies(path: str | Path) -> dict[str, int]:
             raise CorpusError(f"{form!r} is listed twice", file=path, line=number)
         counts[form] = int(count)
     if not counts:
-        raise CorpusError("there is nothing in it; expected lines of a form and its count", file=path)
+        raise CorpusError("the file is empty; expected a form and its count in each line", file=path)
     return counts

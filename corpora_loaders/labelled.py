@@ -1,4 +1,4 @@
-"""Texts with a label each, for text classification: lines of label and text, CSV, TSV, or JSON Lines."""
+"""Labeled texts for text classification, from CSV, TSV, JSON Lines, or lines of a label and a text."""
 
 from __future__ import annotations
 
@@ -19,13 +19,25 @@ from attentionology.corpora_loaders.sentence import Sentence
 
 @dataclass(frozen=True, repr=False)
 class LabelledTexts(Corpus):
-    """Texts as "sentences", each with its class; no trees.
+    """Texts with labels. Each text is a `Sentence` without a tree.
 
     Attributes:
-        labels: one per text.
-        blank: number of blank lines, which are skipped.
-        wordless: ``file:line`` of the texts without a word, which are skipped.
+        labels: the label of each text.
+        blank: the number of blank lines, which are skipped.
+        wordless: ``file:line`` of the texts without words, which are skipped.
         headless: ``file:line`` of first lines that were read as texts, because columns were chosen by number.
+
+    Raises:
+        ValueError: there are not as many labels as texts.
+
+    Example:
+        >>> from attentionology.corpora_loaders import LabelledTexts, Sentence
+        >>> sentences = (Sentence("1", ("a", "fine", "film")), Sentence("2", ("dull",)))
+        >>> texts = LabelledTexts(sentences, labels=("pos", "neg"))
+        >>> texts
+        LabelledTexts(2 texts, 4 words, 2 classes)
+        >>> texts.balance()
+        {'neg': 1, 'pos': 1}
     """
 
     unit: ClassVar[str] = "texts"
@@ -42,35 +54,43 @@ class LabelledTexts(Corpus):
             raise ValueError(f"{len(self.sentences)} texts but {len(self.labels)} labels")
 
     def _amounts(self) -> list[str]:
-        """Texts, words and classes."""
+        """The amounts that `repr` shows: texts, words and classes."""
         return [*super()._amounts(), amount(len(set(self.labels)), "classes", "class")]
 
     @property
     def classes(self) -> tuple[str, ...]:
-        """The labels that occur, in numerical order if all are whole numbers, else in alphabetical order."""
+        """The labels that occur, in numerical order if all are whole numbers, otherwise in alphabetical order."""
         whole = all(WHOLE_NUMBER.fullmatch(label.removeprefix("-")) for label in set(self.labels))
         return tuple(sorted(set(self.labels), key=lambda label: (int(label) if whole else 0, label)))
 
     def balance(self) -> dict[str, int]:
-        """Number of texts per class, in the order of `classes`."""
+        """The number of texts of each class, in the order of `classes`."""
         counts = Counter(self.labels)
         return {label: counts[label] for label in self.classes}
 
-    def subset(self, places: Sequence[int]) -> Self:
-        """The texts at these places (from 0), in this order; files and what was skipped stay as they were read."""
-        sentences = tuple(self.sentences[place] for place in places)
-        return replace(self, sentences=sentences, labels=tuple(self.labels[place] for place in places))
+    def subset(self, indices: Sequence[int]) -> Self:
+        """The texts with these indices, in this order. The records of files and of skipped lines stay the same."""
+        sentences = tuple(self.sentences[index] for index in indices)
+        return replace(self, sentences=sentences, labels=tuple(self.labels[index] for index in indices))
 
     def kept(self, min_words: int | None, max_words: int | None) -> tuple[Self, int, int]:
-        """The texts of so many words, both bounds included; how many are too short, and how many too long."""
+        """Select the texts whose length is within bounds.
+
+        Args:
+            min_words: the smallest number of words, inclusive; None for no bound.
+            max_words: the largest number of words, inclusive; None for no bound.
+
+        Returns:
+            the selected texts, the number of texts that are too short, and the number of those that are too long.
+        """
         lengths = [len(text) for text in self]
         low, high = min_words or 0, inf if max_words is None else max_words
-        fitting = self.subset([place for place, length in enumerate(lengths) if low <= length <= high])
-        short = sum(length < low for length in lengths)
-        return fitting, short, len(self) - len(fitting) - short
+        fitting = self.subset([index for index, length in enumerate(lengths) if low <= length <= high])
+        too_short = sum(length < low for length in lengths)
+        return fitting, too_short, len(self) - len(fitting) - too_short
 
     def counts(self) -> dict[str, int]:
-        """Sentences, words, documents, classes, what is repeated and what was skipped."""
+        """Numbers of sentences, words, documents, classes, repeated texts, and skipped lines."""
         labels_of: dict[tuple[str, ...], list[str]] = {}
         for text, label in zip(self, self.labels, strict=True):
             labels_of.setdefault(text.words, []).append(label)
@@ -78,13 +98,13 @@ class LabelledTexts(Corpus):
             **super().counts(),
             "classes": len(self.classes),
             "repeated_texts": sum(len(labels) - 1 for labels in labels_of.values()),
-            "repeated_with_other_labels": sum(len(own) - 1 for own in labels_of.values() if len(set(own)) > 1),
+            "repeated_with_other_labels": sum(len(labels) - 1 for labels in labels_of.values() if len(set(labels)) > 1),
             "blank_lines": self.blank,
             "texts_without_words": len(self.wordless),
         }
 
     def remarks(self) -> list[str]:
-        """What was skipped, and which texts there are more than once."""
+        """Remarks on skipped lines and repeated texts."""
         counts = self.counts()
         remarks = []
         if self.blank:
@@ -107,24 +127,38 @@ class LabelledTexts(Corpus):
 def load_labelled(
     paths: str | Path | Iterable[str | Path], *, text: str = "text", label: str = "label", limit: int | None = None
 ) -> LabelledTexts:
-    """Read labelled texts in UTF-8, plain or in a gzip or zip file; the name tells the format.
+    """Read labeled texts in UTF-8, which may be compressed with gzip or zip.
 
-    * ``.csv``, ``.tsv``: a header names the columns. Without a header, ``text`` and ``label`` are both the numbers of
-      columns, counted from 1; a first line that has both numbers as names is a header all the same. Quotes have no
-      meaning in TSV.
-    * ``.jsonl``, ``.json``: an object per line. The text may be a list of words.
-    * any other: lines of a label, a blank or tab, and the text.
+    The name of a file determines its format:
 
-    Words are what stands between white space. Ids are ``file:line``. Blank lines and texts without a word are skipped.
+    * ``.csv``, ``.tsv``: a header names the columns. For a file without a header, give both ``text`` and ``label`` as
+      column numbers, counted from 1. (If the first line has both numbers as names, it is still a header.) In TSV,
+      quotes have no special meaning.
+    * ``.jsonl``, ``.json``: each line is an object. The text may be a list of words.
+    * any other name: each line is a label, a space or tab, and the text.
+
+    Words are separated by white space. The id of a text is ``file:line``. Blank lines and texts without words are
+    skipped.
 
     Args:
         paths: one file or several.
-        text, label: what their columns or keys are called; or the numbers of columns.
-        limit: take the first so many texts only.
+        text, label: the names or the numbers of the columns, or the names of the keys.
+        limit: read at most this many texts.
 
     Raises:
-        ValueError: text and label are the same column, no file, or a limit below 1.
+        ValueError: text and label are the same column, no file is given, or the limit is less than 1.
         CorpusError: a file is not in its format, a label is empty, a file has no text, or two files are the same.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from attentionology import load_labelled
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = Path(folder, "reviews.csv")
+        ...     _ = path.write_text("text,label\\na fine film,1\\na dull film,0\\n")
+        ...     texts = load_labelled(path)
+        >>> texts.labels, texts[0].words
+        (('1', '0'), ('a', 'fine', 'film'))
     """
     if text == label or (all(map(WHOLE_NUMBER.fullmatch, (text, label))) and int(text) == int(label)):
         raise ValueError(f"text and label must be two columns, not both {text!r}")
@@ -142,25 +176,26 @@ def load_labelled(
             if record is None:
                 blank += 1
                 continue
-            line, found, content = record
-            if not found.strip():
-                raise source.fault("expected a label, found an empty one", line)
-            if found.startswith("\ufeff"):
-                raise source.fault("a byte-order mark before the label; were files put together?", line)
+            line, label_cell, content = record
+            if not label_cell.strip():
+                raise source.fault("the label is empty", line)
+            if label_cell.startswith("\ufeff"):
+                raise source.fault("there is a byte-order mark before the label; were files concatenated?", line)
             words = content.split() if isinstance(content, str) else [word for word in content if word.strip()]
             if words:
                 running = content if isinstance(content, str) else " ".join(words)
-                yield Sentence(f"{name}:{line}", tuple(words), text=running, file=str(path), line=line), found.strip()
+                sentence = Sentence(f"{name}:{line}", tuple(words), text=running, file=str(path), line=line)
+                yield sentence, label_cell.strip()
             else:
                 wordless.append(f"{path}:{line}")
         headless.extend(f"{path}:{line}" for line in source.headless)
 
     texts: list[tuple[Sentence, str]] = []
     files: list[CorpusFile] = []
-    for path, sha256, own in read_files(paths, read, limit):
-        if not own:
-            raise CorpusError("there is no text in it", file=path)
-        files.append(describe_file(path, sha256, [sentence for sentence, _ in own]))
-        texts += own
+    for path, sha256, of_file in read_files(paths, read, limit):
+        if not of_file:
+            raise CorpusError("the file holds no text", file=path)
+        files.append(describe_file(path, sha256, [sentence for sentence, _ in of_file]))
+        texts += of_file
     sentences, labels = zip(*texts, strict=True)
     return LabelledTexts(sentences, tuple(files), labels, blank, tuple(wordless), tuple(headless))

@@ -1,4 +1,4 @@
-"""The formats of labelled texts: what reads a file is looked up by how its name ends."""
+"""The formats of labeled texts, by the ending of the file name."""
 
 from __future__ import annotations
 
@@ -16,26 +16,27 @@ from attentionology.corpora_loaders.json_lines import parse_json
 from attentionology.corpora_loaders.lines import WHOLE_NUMBER, text_lines
 
 Text = str | list[str]
-"""Running text, or words."""
+"""Running text, or a list of words."""
 
 Record = tuple[int, str, Text]
-"""The line where a text starts, its label, and the text."""
+"""The line where a text starts, from 1; its label; and the text."""
 
 _BLANK_OR_TAB = re.compile(r"[ \t]")
 _LONGEST_FIELD = 2**31 - 1
-"""The csv module takes 131,072 characters by default, which is less than a long text has."""
+"""The longest CSV field, in characters. The default of the csv module, 131,072, is too short for long texts."""
 
 
 @dataclass(frozen=True)
 class LabelledFile:
-    """A file, and what its label and text are called.
+    """A file of labeled texts, and the columns or keys to read.
 
     To add a format, write a method that yields its records and add the ending to `FORMATS`.
 
     Attributes:
-        path: of the file, or of one in a zip file.
-        label, text: names or numbers of columns, or keys.
-        headless: the first line, if columns are chosen by number because there is no header.
+        path: the path of the file, or of a file in a zip file.
+        label, text: the names or numbers of the columns, or the keys.
+        headless: filled while the file is read: the number of its first line, if that was read as a text because
+            columns are chosen by number.
     """
 
     path: str | Path
@@ -44,37 +45,37 @@ class LabelledFile:
     headless: list[int] = field(default_factory=list)
 
     def records(self) -> Iterator[Record | None]:
-        """The texts with their lines and labels; None for a blank line."""
+        """Yield the texts with their lines and labels, and None for a blank line."""
         return FORMATS[self._ending()](self)
 
     def csv_records(self) -> Iterator[Record | None]:
-        """A CSV table with quotes."""
+        """Yield the records of a CSV table, in which fields may be quoted."""
         return self._table(self._csv_rows())
 
     def tsv_records(self) -> Iterator[Record | None]:
-        """A table with tabs between columns, in which quotes have no meaning."""
+        """Yield the records of a table with tabs between columns, in which quotes have no special meaning."""
         return self._table((number, line.split("\t")) for number, line in text_lines(self.path))
 
     def json_records(self) -> Iterator[Record | None]:
-        """A JSON object per line."""
+        """Yield the records of a file with a JSON object in each line."""
         return self._by_line(self._json_fields)
 
     def plain_records(self) -> Iterator[Record | None]:
-        """Lines of a label, a blank or tab, and the text."""
+        """Yield the records of lines that consist of a label, a space or tab, and the text."""
         return self._by_line(self._plain_fields)
 
     def fault(self, message: str, line: int) -> CorpusError:
-        """An error of a line of the file."""
+        """An error in a line of the file."""
         return CorpusError(message, file=self.path, line=line)
 
     def _ending(self) -> str:
-        """What the name of the file, or of what is in the zip file, ends in; ``""`` if that tells no format."""
+        """The ending, one of `FORMATS`, of the file or of a file in its zip archive; ``""`` if it has none of them."""
         names = [str(self.path)]
         if Path(self.path).is_file():
             with suppress(OSError, RuntimeError, zipfile.BadZipFile), zipfile.ZipFile(self.path) as zipped:
                 names += zipped.namelist()
-        plain = [name.lower().removesuffix(".gz").removesuffix(".zip") for name in names]
-        return next((ending for name in plain for ending in FORMATS if ending and name.endswith(ending)), "")
+        uncompressed = [name.lower().removesuffix(".gz").removesuffix(".zip") for name in names]
+        return next((ending for name in uncompressed for ending in FORMATS if ending and name.endswith(ending)), "")
 
     def _by_line(self, fields: Callable[[int, str], tuple[str, Text]]) -> Iterator[Record | None]:
         for number, line in text_lines(self.path):
@@ -86,13 +87,13 @@ class LabelledFile:
 
     def _json_fields(self, number: int, line: str) -> tuple[str, Text]:
         try:
-            found = parse_json(line)
+            value = parse_json(line)
         except ValueError as error:
             raise self.fault(f"expected a JSON object on every line: {error}", number) from error
-        if not isinstance(found, dict):
+        if not isinstance(value, dict):
             raise self.fault(f"expected a JSON object on every line, found {line[:60]}", number)
-        self._check("keys", list(found), number)
-        label, text = found[self.label], found[self.text]
+        self._check_names("keys", list(value), number)
+        label, text = value[self.label], value[self.text]
         if not isinstance(label, str | int):
             raise self.fault(f"{self.label!r} must be a string, whole number or boolean, not {label!r:.60}", number)
         if not all(isinstance(part, str) for part in (text if isinstance(text, list) else [text])):
@@ -107,13 +108,13 @@ class LabelledFile:
                 yield start, row
                 start = reader.line_num + 1
         except csv.Error as error:
-            expected = "a CSV record, with quotes around what holds a comma, quote or line end"
+            expected = "a CSV record, with quotes around fields that hold a comma, quote or line end"
             raise self.fault(f"expected {expected}: {error}", start) from error
         finally:
             csv.field_size_limit(limit)
 
     def _table(self, rows: Iterator[tuple[int, list[str]]]) -> Iterator[Record | None]:
-        places, width = (-1, -1), 0
+        (label, text), width = (-1, -1), 0
         header = ""
         for number, row in rows:
             if not any(map(str.strip, row)):
@@ -121,33 +122,34 @@ class LabelledFile:
                 continue
             if not width:
                 width = len(row)
-                places, header = self._places(row, number)
+                (label, text), header = self._columns(row, number)
                 if header:
                     continue
             if len(row) != width:
                 expected = f"{width} fields as in the {header or 'first line'}"
                 raise self.fault(f"expected {expected}, found {len(row)}", number)
-            yield number, row[places[0]], row[places[1]]
+            yield number, row[label], row[text]
 
-    def _places(self, row: list[str], number: int) -> tuple[tuple[int, int], str]:
-        """Where label and text are, from 0, by the first row; and ``"header"`` if it is one."""
+    def _columns(self, row: list[str], number: int) -> tuple[tuple[int, int], str]:
+        """The 0-based columns of label and text, and ``"header"`` if the first row is one, otherwise ``""``."""
         names = [name.strip() for name in row]
-        given = (self.label, self.text)
-        by_number = all(map(WHOLE_NUMBER.fullmatch, given)) and not set(given) <= set(names)
+        wanted = (self.label, self.text)
+        by_number = all(map(WHOLE_NUMBER.fullmatch, wanted)) and not set(wanted) <= set(names)
         if not by_number:
-            self._check("columns", names, number)
+            self._check_names("columns", names, number)
             return (names.index(self.label), names.index(self.text)), "header"
-        for column in given:
+        for column in wanted:
             if not 1 <= int(column) <= len(row):
                 raise self.fault(f"there is no column {column}; there are {len(row)}, counted from 1", number)
         self.headless.append(number)
         return (int(self.label) - 1, int(self.text) - 1), ""
 
-    def _check(self, what: str, found: list[str], number: int) -> None:
-        if found.count(self.text) != 1 or found.count(self.label) != 1:
-            listed = ", ".join(map(repr, found))[:200] or "none"
+    def _check_names(self, noun: str, names: list[str], number: int) -> None:
+        """Check that text and label each occur once among the names of columns or keys."""
+        if names.count(self.text) != 1 or names.count(self.label) != 1:
+            listed = ", ".join(map(repr, names))[:200] or "none"
             advice = "name those to read with text= and label= (--text-column, --label-column)"
-            raise self.fault(f"expected {what} {self.text!r} and {self.label!r}, found {listed}; {advice}", number)
+            raise self.fault(f"expected {noun} {self.text!r} and {self.label!r}, found {listed}; {advice}", number)
 
 
 FORMATS: Mapping[str, Callable[[LabelledFile], Iterator[Record | None]]] = {
@@ -157,4 +159,4 @@ FORMATS: Mapping[str, Callable[[LabelledFile], Iterator[Record | None]]] = {
     ".json": LabelledFile.json_records,
     "": LabelledFile.plain_records,
 }
-"""What reads a file, by how its name ends."""
+"""The reader of a file by the ending of its name."""

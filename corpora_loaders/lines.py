@@ -1,4 +1,4 @@
-"""Text files as numbered lines, with the faults of real files made into clear errors."""
+"""Text files as numbered lines. Faults that occur in real files are reported as clear errors."""
 
 from __future__ import annotations
 
@@ -15,29 +15,32 @@ from typing import IO
 from attentionology.corpora_loaders.errors import CorpusError
 
 WHOLE_NUMBER = re.compile(r"[0-9]{1,9}")
-"""What `int` takes, whatever a file holds: no digits of other scripts, and not thousands of them."""
+"""A whole number of at most nine ASCII digits.
+
+`int` would also accept digits of other scripts, signs, underscores and white space, and it raises an error for numbers
+with thousands of digits.
+"""
 
 _GZIP_MAGIC = b"\x1f\x8b"
-_ZIP_MAGICS = (b"PK\x03\x04", b"PK\x05\x06")  # the second of an empty one
-_MACOS = "__MACOSX/"  # where the Finder puts its own notes on the files
+_ZIP_MAGICS = (b"PK\x03\x04", b"PK\x05\x06")  # the second one starts an empty archive
+_MACOS = "__MACOSX/"  # the folder in which macOS stores metadata about the files of an archive
 _BOM = b"\xef\xbb\xbf"
-
-
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 def numbered_lines(path: str | Path) -> Iterator[tuple[int, str]]:
-    """Yield ``(line number, line)`` of a UTF-8 file: plain, or in a gzip or zip file (told by content, not by name).
+    """Yield ``(line number, line)`` of a UTF-8 file, which may be compressed with gzip or zip.
 
-    Of a zip file with several files in it one is named like a file in a folder: ``glove.zip/glove.50d.txt``.
+    Compression is recognized by the content of the file, not by its name. To read one of several files in a zip file,
+    name it as if the zip file were a folder: ``glove.zip/glove.50d.txt``.
 
-    A byte-order mark is dropped, line ends are ``\\n`` or ``\\r\\n`` and nothing else, so that the Unicode
-    line separators which occur inside corpora stay where they are.
+    A byte-order mark is dropped. Only ``\\n`` and ``\\r\\n`` end a line, because corpora contain Unicode line
+    separators inside their texts.
 
     Raises:
-        CorpusError: no such file, a folder or pipe (a corpus is read more than once), not UTF-8 (with the
-            line), a broken gzip or zip file, a zip file that is encrypted or compressed in a way that Python does not
-            know, or one in which no single file is meant.
+        CorpusError: the file does not exist, is a folder or a pipe (a corpus is read more than once), is not UTF-8, or
+            is a broken gzip or zip file; or the zip file is encrypted, uses a compression method that Python does not
+            support, or holds several files of which none is named.
     """
     path = Path(path)
     number = 0
@@ -50,27 +53,31 @@ def numbered_lines(path: str | Path) -> Iterator[tuple[int, str]]:
                         raise CorpusError("the file is UTF-16, not UTF-8; convert it first", file=path, line=1)
                 yield number, raw.rstrip(b"\r\n").decode("utf-8")
     except UnicodeDecodeError as error:
-        raise CorpusError(f"not UTF-8 ({error.reason}); convert the file first", file=path, line=number) from error
+        message = f"the file is not UTF-8 ({error.reason}); convert it first"
+        raise CorpusError(message, file=path, line=number) from error
     except (EOFError, gzip.BadGzipFile, zipfile.BadZipFile, zlib.error) as error:
-        what = "zip" if isinstance(error, zipfile.BadZipFile) or zipfile.is_zipfile(archive_of(path)) else "gzip"
-        message = f"broken {what} file: {str(error) or 'it ends too early'}"
+        is_zip = isinstance(error, zipfile.BadZipFile) or zipfile.is_zipfile(archive_of(path))
+        message = f"the {'zip' if is_zip else 'gzip'} file is broken: {str(error) or 'it ends too early'}"
         raise CorpusError(message, file=path, line=number + 1) from error
-    except RuntimeError as error:  # encrypted, or an unknown compression
+    except RuntimeError as error:  # the archive is encrypted, or compressed by an unknown method
         raise CorpusError(f"cannot read the zip file: {error}; unpack it first", file=path) from error
     except OSError as error:
         raise CorpusError(f"cannot read the file: {error.strerror or error}", file=path) from error
 
 
 def text_lines(path: str | Path, *, returns: bool = False) -> Iterator[tuple[int, str]]:
-    """Yield the lines of a file whose format would not tell that it is something else; see `numbered_lines`.
+    """Yield ``(line number, line)`` of a file in a format that accepts almost any line; see `numbered_lines`.
+
+    Such a format cannot reveal that the file is something else, so two signs of that are checked here. Text in UTF-16
+    without a byte-order mark contains NUL bytes. In a file with the line ends of old Macintosh computers, carriage
+    returns, all lines would be read as one.
 
     Args:
         path: the file.
-        returns: whether there may be carriage returns within a line.
+        returns: whether carriage returns are allowed within a line, as in quoted CSV fields.
 
     Raises:
-        CorpusError: a NUL byte, which text in UTF-16 has; or a carriage return within a line, which is the line end of
-            old Macintosh files, so that lines would be taken for one.
+        CorpusError: there is a NUL byte, or a carriage return where none is allowed; or `numbered_lines` raises it.
     """
     for number, line in numbered_lines(path):
         if "\0" in line:
@@ -83,15 +90,15 @@ def text_lines(path: str | Path, *, returns: bool = False) -> Iterator[tuple[int
 
 @contextmanager
 def _opened(path: Path) -> Iterator[IO[bytes] | gzip.GzipFile]:
-    """The bytes of a file, decompressed."""
+    """Open a file for reading, decompressing it if necessary."""
     archive = archive_of(path)
     if archive.exists() and not archive.is_file():
-        what = "a folder; name the files in it" if archive.is_dir() else "not a regular file"
-        raise CorpusError(f"this is {what}", file=path)
+        message = "this is a folder; name the files in it" if archive.is_dir() else "this is not a regular file"
+        raise CorpusError(message, file=path)
     with archive.open("rb") as file:
         magic = file.read(4)
     if magic in _ZIP_MAGICS:
-        with zipfile.ZipFile(archive) as zipped, zipped.open(_member(zipped, archive, path)) as stream:
+        with zipfile.ZipFile(archive) as zipped, zipped.open(_member_name(zipped, archive, path)) as stream:
             yield stream
     else:
         with path.open("rb") as file:
@@ -99,12 +106,13 @@ def _opened(path: Path) -> Iterator[IO[bytes] | gzip.GzipFile]:
 
 
 def archive_of(path: str | Path) -> Path:
-    """The file on disk: the path itself, or the zip file that it points into as if that were a folder."""
+    """The file on disk: the path itself or, if the path names a file in a zip file, that zip file."""
     path = Path(path)
     return path if path.exists() else next((parent for parent in path.parents if parent.is_file()), path)
 
 
-def _member(zipped: zipfile.ZipFile, archive: Path, path: Path) -> str:
+def _member_name(zipped: zipfile.ZipFile, archive: Path, path: Path) -> str:
+    """The name, within a zip file, of the file that a path refers to."""
     members = [info.filename for info in zipped.infolist() if not info.is_dir() and _MACOS not in info.filename]
     wanted = path.relative_to(archive).as_posix() if path != archive else None
     if wanted is None and len(members) == 1:
@@ -112,12 +120,13 @@ def _member(zipped: zipfile.ZipFile, archive: Path, path: Path) -> str:
     if wanted in members:
         return wanted
     if not members:
-        raise CorpusError("a zip file with nothing in it", file=path)
+        raise CorpusError("the zip file is empty", file=path)
     listed = ", ".join(members[:6]) + (", …" if len(members) > 6 else "")
-    raise CorpusError(f"a zip file of {listed}; name one of them, as in {archive}/{members[0]}", file=path)
+    message = f"the zip file holds {listed}; name one of them, as in {archive}/{members[0]}"
+    raise CorpusError(message, file=path)
 
 
 def file_sha256(path: str | Path) -> str:
-    """Hexadecimal SHA-256 of the file's bytes as they lie on disk (of a file in a zip file: of the zip file)."""
+    """Hexadecimal SHA-256 of the bytes on disk; for a file in a zip file, that of the zip file."""
     with archive_of(path).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

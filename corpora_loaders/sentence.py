@@ -1,4 +1,4 @@
-"""The annotated sentence that every other room reads."""
+"""The annotated sentence, which all corpora consist of."""
 
 from __future__ import annotations
 
@@ -12,26 +12,37 @@ from attentionology.corpora_loaders.words import split_words
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Sentence:
-    """One sentence: its words, its dependency tree, and what else the file said about it.
+    """One sentence with its words, its dependency tree, and the other annotation that the file has.
 
-    Word numbers are 1-based as in CoNLL-U, so ``heads[0]`` is the head of word 1. Every annotation column
-    holds either one value per word or nothing at all (``()``: the corpus does not have that annotation).
+    Word numbers are 1-based as in CoNLL-U, so ``heads[0]`` is the head of word 1. Every annotation column has one value
+    per word, or is empty if the corpus does not have that annotation.
 
     Attributes:
-        id: unique within a treebank (see `load_treebank`).
-        words: the words the model is to read.
-        heads: 1-based number of each word's head, 0 for the root, None where the file gives no head.
-        relations: dependency relation of each word to its head, subtypes as given (``nsubj:pass``).
-        tags: universal part of speech (UPOS; the coarse tag in CoNLL-X).
-        lemmas, xpos, feats, deps, misc: the other columns, as the file wrote them (``_`` where empty).
-        multiword: ``(first, last, form)`` of each multiword token, word numbers inclusive.
-        empty_nodes: ids of empty nodes (``8.1``); they carry no text and are not among the words.
-        empty_misc: their column ``misc``.
+        id: the id of the sentence, unique within a corpus (see `load_treebank`).
+        words: the words that the model reads.
+        heads: the number of each word's head, 0 for the root, None where the file gives no head.
+        relations: the dependency relation of each word to its head, including subtypes (``nsubj:pass``).
+        tags: the universal part of speech of each word (UPOS; in CoNLL-X files the coarse tag).
+        lemmas, xpos, feats, deps, misc: the other columns, unchanged (``_`` where a cell is empty).
+        multiword: ``(first, last, form)`` of each multiword token; both word numbers are inclusive.
+        empty_nodes: the ids of empty nodes, such as ``8.1``. These nodes have no text and are not among the words.
+        empty_misc: the column ``misc`` of each empty node.
         comments: the ``# key = value`` lines.
         text: the running text, if the file has it.
-        document: id of the document the sentence stands in, if the file has it.
-        file, line: where the sentence starts.
+        document: the id of the document that contains the sentence, if the file has it.
+        file, line: the file, and the line where the sentence starts, from 1.
         lines: the line of each word.
+
+    Raises:
+        ValueError: a column has neither one value per word nor none.
+
+    Example:
+        >>> from attentionology import Sentence
+        >>> sentence = Sentence("s1", ("She", "sings"), heads=(2, 0), relations=("nsubj", "root"))
+        >>> sentence
+        Sentence('s1', 'She sings', 2 words)
+        >>> sentence.words[sentence.heads[0] - 1]
+        'sings'
     """
 
     id: str
@@ -69,27 +80,30 @@ class Sentence:
 
     @staticmethod
     def from_text(text: str, *, id: str | None = None) -> Sentence:  # noqa: A002  # the name of the field
-        """A sentence without annotation, made of running text.
+        """A sentence without annotation, made from running text.
 
-        Words are cut by the rule of `attentionology.corpora_loaders.words`; where they are known, or in a language that
-        writes no spaces, give them to `Sentence` itself. The text is not cut into sentences: all of it is read at once.
+        The text is split into words by the rule of `attentionology.corpora_loaders.words`. If you know the words, or if
+        the language does not write spaces between them, pass the words to `Sentence` instead. The text is not split
+        into sentences: the model reads all of it at once.
 
         Args:
             text: the text.
-            id: must differ between sentences that are analyzed together. Default: the text, with single spaces.
+            id: the id of the sentence; sentences that are analyzed together need different ids. Default: the text, with
+                single spaces.
 
         Raises:
-            CorpusError: there is no word in it, or it holds half of a surrogate pair, which is no character.
-            TypeError: it is no string.
+            CorpusError: the text has no word, or has half of a surrogate pair, which is not a character.
+            TypeError: the text is not a string.
 
         Example:
+            >>> from attentionology import Sentence
             >>> Sentence.from_text("The keys aren't on the table.").words
             ('The', 'keys', "aren't", 'on', 'the', 'table', '.')
         """
         if not isinstance(text, str):
             raise TypeError(f"expected the text as a string, not as {type(text).__name__}")
         if any("\ud800" <= character <= "\udfff" for character in text):
-            raise CorpusError("the text holds half of a surrogate pair, which is no character", sentence=id)
+            raise CorpusError("the text holds half of a surrogate pair, which is not a character", sentence=id)
         words = split_words(text)
         if not words:
             raise CorpusError("expected a text with a word in it, found only white space", sentence=id)

@@ -1,55 +1,77 @@
-"""Dependency trees: their shape, given as a sequence of heads (1-based, 0 = root, None = unknown), and relations."""
+"""Dependency trees, given as a sequence of heads (1-based, 0 for the root, None if unknown), and relations.
+
+Example:
+    >>> from attentionology.corpora_loaders import OFFSETS
+    >>> OFFSETS
+    (-5, -4, -3, -2, -1, 1, 2, 3, 4, 5)
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-OFFSETS = tuple(o for o in range(-5, 6) if o != 0)
-"""Fixed offsets of the positional baseline: the head is the word so many places to the right (+) or left (−).
+OFFSETS = tuple(offset for offset in range(-5, 6) if offset != 0)
+"""Offsets of the positional baseline, which predicts that the head is this many words to the right (+) or left (−).
 
 The prediction is clipped to the first and last word. The code of Clark et al. (2019) tries −3 … +2 and clips to 0,
-which predicts ROOT for sentence-initial words; the baseline here, like the heads it stands beside, only predicts words.
+which predicts the root for words at the beginning of a sentence. The baseline here predicts words only, because
+attention heads, with which it is compared, do so, too.
 """
 
 
 def coarse_relation(relation: str) -> str:
-    """The universal part of a relation: ``nsubj`` of ``nsubj:pass``."""
+    """The universal part of a relation, without its subtype.
+
+    Example:
+        >>> from attentionology.corpora_loaders import coarse_relation
+        >>> coarse_relation("nsubj:pass")
+        'nsubj'
+    """
     return relation.split(":", 1)[0]
 
 
 def is_punct(relation: str) -> bool:
-    """Whether a relation is that of punctuation, which scores of trees leave out."""
+    """Whether a relation is that of punctuation, which scores of trees leave out.
+
+    Example:
+        >>> from attentionology.corpora_loaders import is_punct
+        >>> is_punct("punct"), is_punct("nsubj")
+        (True, False)
+    """
     return coarse_relation(relation).lower() == "punct"
 
 
 def depths(heads: Sequence[int | None]) -> list[int]:
-    """Number of arcs from each word up to the root, or up to the word where the chain of known heads ends.
+    """The number of arcs from each word up to the root, or up to a word whose head is unknown.
+
+    Every word is visited once: the walk from a word upwards stops at the first word whose depth has been computed
+    before, and the words on the path get their depths on the way back.
 
     Args:
-        heads: head of word 1, 2, …; each within ``0 … len(heads)``.
+        heads: the head of each word; each is None or within ``0 … len(heads)``.
 
     Raises:
-        ValueError: the heads contain a cycle; the message lists the words on it.
+        ValueError: the heads form a cycle; the message lists the words on it.
     """
-    known: list[int] = [-1] * len(heads)
+    computed: list[int] = [-1] * len(heads)
     for start in range(len(heads)):
         path: list[int] = []
         on_path: set[int] = set()
         word = start
-        while known[word] < 0:
+        while computed[word] < 0:
             if word in on_path:
                 cycle = path[path.index(word) :]
                 raise ValueError("the heads form a cycle: " + " → ".join(str(w + 1) for w in [*cycle, word]))
             path.append(word)
             on_path.add(word)
             head = heads[word]
-            if not head:  # the root, or no head given
-                known[word] = 0
+            if not head:  # the word is the root, or its head is unknown
+                computed[word] = 0
                 path.pop()
                 break
             word = head - 1
         for below in reversed(path):
             head = heads[below]
             assert head  # every word left on the path has a head  # noqa: S101
-            known[below] = known[head - 1] + 1
-    return known
+            computed[below] = computed[head - 1] + 1
+    return computed

@@ -1,4 +1,4 @@
-"""A treebank: the sentences of one or more files, with what must be known to cite them."""
+"""A treebank: the sentences of one or more files, with what is needed to cite them."""
 
 from __future__ import annotations
 
@@ -19,30 +19,41 @@ TokenChoice = Literal["syntactic", "surface"]
 
 @dataclass(frozen=True, repr=False)
 class Treebank(Corpus):
-    """Sentences with trees.
+    """Sentences with dependency trees.
 
     Attributes:
-        tokens: ``"syntactic"`` or ``"surface"``, what counts as a word here.
-        renamed: number of sentences whose id had occurred before; they got ``#2``, ``#3``, … appended.
+        tokens: what counts as a word, ``"syntactic"`` or ``"surface"``; see `load_treebank`.
+        renamed: the number of sentences whose id had occurred before, so that ``#2``, ``#3``, … was appended to it.
+
+    Example:
+        >>> from attentionology import load_treebank
+        >>> from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
+        >>> treebank = load_treebank(SAMPLE_TREEBANK)
+        >>> treebank
+        Treebank(157 sentences, 2,809 words, 'en_sample.conllu')
+        >>> treebank.relations.most_common(2)
+        [('punct', 433), ('det', 269)]
+        >>> treebank.counts()["multiword_tokens"]
+        34
     """
 
     tokens: TokenChoice = "syntactic"
     renamed: int = 0
 
     def counts(self) -> dict[str, int]:
-        """Sentences, words, documents, multiword tokens, empty nodes, words without a head, relations."""
+        """Numbers of sentences, words, multiword tokens, empty nodes, words without a head, and others."""
         return {
             **super().counts(),
-            "multiword_tokens": sum(len(s.multiword) for s in self),
-            "empty_nodes": sum(len(s.empty_nodes) for s in self),
-            "words_without_head": sum(s.heads.count(None) for s in self),
-            "sentences_without_single_root": sum(s.heads.count(0) != 1 for s in self),
+            "multiword_tokens": sum(len(sentence.multiword) for sentence in self),
+            "empty_nodes": sum(len(sentence.empty_nodes) for sentence in self),
+            "words_without_head": sum(sentence.heads.count(None) for sentence in self),
+            "sentences_without_single_root": sum(sentence.heads.count(0) != 1 for sentence in self),
             "relations": len(self.relations),
             "renamed_sentence_ids": self.renamed,
         }
 
     def remarks(self) -> list[str]:
-        """Empty nodes and renamed sentences."""
+        """Remarks on empty nodes and renamed sentences."""
         counts = self.counts()
         remarks = [f"Empty nodes, not part of the text: {counts['empty_nodes']:,}."]
         if self.renamed:
@@ -59,30 +70,38 @@ def load_treebank(
     """Read CoNLL-U or CoNLL-X files into one treebank.
 
     Args:
-        paths: one file or several; ``.gz`` is read as it is.
+        paths: one file or several, which may be compressed with gzip or zip.
         tokens: ``"syntactic"`` words (as Clark et al. 2019 read the tokens of the Penn Treebank), or
             ``"surface"`` tokens, where the words of a multiword token are merged into one node.
-        limit: take the first so many sentences only.
+        limit: read at most this many sentences.
 
     Raises:
+        ValueError: no file is given, the limit is less than 1, or ``tokens`` is neither of the two.
         CorpusError: a file cannot be read, holds no sentence, or was released without its words (every form
             is ``_``, as in treebanks whose text may not be distributed), or two files are the same.
+
+    Example:
+        >>> from attentionology import load_treebank
+        >>> from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
+        >>> treebank = load_treebank(SAMPLE_TREEBANK, limit=1)
+        >>> treebank[0].words[:4], treebank[0].heads[:4]
+        (('Harrow', 'Lane', 'Garden', 'began'), (2, 3, 4, 0))
     """
     if tokens not in ("syntactic", "surface"):
         raise ValueError(f"tokens must be 'syntactic' or 'surface', not {tokens!r}")
 
     def read(path: str | Path) -> Iterator[Sentence]:
-        trees = (format_of(path).read_trees or read_conllu)(path)
+        trees = (format_of(path).read_trees or read_conllu)(path)  # read_conllu says what is wrong with other formats
         return map(surface_sentence, trees) if tokens == "surface" else trees
 
     sentences: list[Sentence] = []
     files: list[CorpusFile] = []
-    names = UniqueNames()
-    for path, sha256, own in read_files(paths, read, limit):
-        if not own:
+    unique_names = UniqueNames()
+    for path, sha256, of_file in read_files(paths, read, limit):
+        if not of_file:
             raise CorpusError("the file holds no sentence", file=path)
-        files.append(describe_file(path, sha256, own))
-        for sentence in own:
-            name = names(sentence.id)
+        files.append(describe_file(path, sha256, of_file))
+        for sentence in of_file:
+            name = unique_names(sentence.id)
             sentences.append(sentence if name == sentence.id else replace(sentence, id=name))
-    return Treebank(tuple(sentences), tuple(files), tokens, names.renamed)
+    return Treebank(tuple(sentences), tuple(files), tokens, unique_names.renamed)

@@ -1,4 +1,4 @@
-"""Word vectors in the text format of GloVe, word2vec and fastText: a word and its numbers per line."""
+"""Word vectors in the text format of GloVe, word2vec and fastText, with a word and its numbers in each line."""
 
 from __future__ import annotations
 
@@ -16,28 +16,40 @@ from attentionology.corpora_loaders.errors import CorpusError
 from attentionology.corpora_loaders.lines import WHOLE_NUMBER, file_sha256, numbered_lines
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
-"""A decimal number. `float` would also take underscores, blanks, digits of other scripts, nan and inf."""
+"""A decimal number. `float` would also accept underscores, white space, digits of other scripts, nan and inf."""
 
 _SIGNS = re.compile(r"[0-9eE.+-]*")
-"""What numbers are made of: checked at once for a whole vector, in which nothing but decimal numbers is then left."""
+"""The characters of decimal numbers.
+
+Matching all values of a line against this pattern at once is much faster than matching each of them against `_NUMBER`.
+What numpy can convert among strings of these characters is a decimal number.
+"""
 
 Vectors = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True, repr=False)
 class WordVectors:
-    """Vectors of some words.
+    """A vector for each of some words.
 
-    A word is looked up as it is written, then in lower case. With vectors of lower-cased words (GloVe 6B) that is the
-    lower-cased lookup of Clark et al. (2019); with others *Apple* and *apple* stay two.
+    A word is looked up as it is written, and if it has no vector, in lower case. With vectors of lower-cased words
+    (GloVe 6B) this is the lookup of Clark et al. (2019); with cased vectors *Apple* and *apple* stay different.
 
     Attributes:
-        array: one row per word, float32; shape (words, dimensions).
-        index: row of each word.
-        path, sha256: where they come from; of a zip file the SHA-256 of the archive.
-        in_file: how many vectors the file has.
-        repeated: how many lines repeat a word that is kept; the first counts.
-        announced: how many vectors the file's header announces, None without a header.
+        array: the vectors, float32, shape (words, dimensions).
+        index: the row of each word.
+        path, sha256: the file and its SHA-256; for a file in a zip file, the SHA-256 of the zip file.
+        in_file: the number of vectors in the file.
+        repeated: the number of lines that repeat a word which has a vector already. The first line counts.
+        announced: the number of vectors that the header of the file announces; None without a header.
+
+    Example:
+        >>> import numpy as np
+        >>> from attentionology.corpora_loaders import WordVectors
+        >>> vectors = WordVectors(np.eye(2, dtype=np.float32), {"garden": 0, "train": 1})
+        >>> vectors(["Train", "harbor"])  # a word without a vector gets zeros
+        array([[0., 1.],
+               [0., 0.]], dtype=float32)
     """
 
     array: Vectors
@@ -59,20 +71,20 @@ class WordVectors:
 
     @property
     def dimensions(self) -> int:
-        """Length of a vector."""
+        """The number of dimensions of each vector."""
         return int(self.array.shape[1])
 
     def rows(self, words: Sequence[str]) -> npt.NDArray[np.int64]:
-        """Row of each word in `array`, −1 of a word without a vector."""
+        """The row of each word in `array`, −1 for a word without a vector."""
         index = self.index
-        return np.array([index.get(w, index.get(w.lower(), -1)) for w in words], dtype=np.int64)
+        return np.array([index.get(word, index.get(word.lower(), -1)) for word in words], dtype=np.int64)
 
     def __call__(self, words: Sequence[str]) -> Vectors:
-        """The vectors of words, zeros where there is none; shape (words, dimensions)."""
+        """The vectors of the words, shape (words, dimensions), with zeros for a word without a vector."""
         return self._padded[self.rows(words)]
 
     def remarks(self) -> list[str]:
-        """What a reader should know about the file, a sentence each."""
+        """What a reader should know about the file, one sentence for each remark."""
         remarks = []
         if self.repeated:
             remarks.append(
@@ -84,24 +96,38 @@ class WordVectors:
 
 
 def load_vectors(path: str | Path, words: Iterable[str] | None = None) -> WordVectors:
-    """Read a file of word vectors, plain or in a gzip or zip file, with or without a header ``count dimensions``.
+    """Read a file of word vectors, with or without a header ``count dimensions``.
 
-    Fields are separated by blanks or tabs. A word may contain blanks, as some of GloVe 840B do. The number of fields is
-    checked in every line, the numbers themselves in the first and where a word is kept.
+    The file may be compressed with gzip or zip. Fields are separated by spaces or tabs. A word may contain spaces, as
+    some words of GloVe 840B do. The number of fields is checked in every line. The numbers themselves are checked in
+    the first line and wherever a vector is kept.
 
     Args:
-        path: the file; one of several in a zip file is named like a file in a folder.
-        words: keep only what looks up these; default all.
+        path: the file. Name one of several files in a zip file as if the zip file were a folder.
+        words: keep only the vectors that a lookup of these words needs. Default: all.
 
     Raises:
-        CorpusError: a line has another number of dimensions than the first, a field that is no finite number, or there
-            is no vector in the file at all.
+        CorpusError: the file cannot be read or has no vector, a line differs from the first one in its number of
+            dimensions, or a field is not a finite number.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from attentionology import load_vectors
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = Path(folder, "vectors.txt")
+        ...     _ = path.write_text("garden 0.5 1\\ntrain -1 0.25\\n")
+        ...     vectors = load_vectors(path, words=["Garden"])
+        >>> vectors
+        WordVectors(1 word, 2 dimensions, 'vectors.txt')
+        >>> vectors(["Garden"])
+        array([[0.5, 1. ]], dtype=float32)
     """
     wanted = None if words is None else {form for word in words for form in (word, word.lower())}
     index: dict[str, int] = {}
     kept: list[Vectors] = []
     announced = dimensions = None
-    first = in_file = repeated = 0
+    first = in_file = repeated = 0  # first: the line that determines the number of dimensions, 0 for the header
     for number, text in numbered_lines(path):
         line = text.replace("\t", " ").rstrip(" ")
         if not line:
@@ -113,7 +139,7 @@ def load_vectors(path: str | Path, words: Iterable[str] | None = None) -> WordVe
         if dimensions is None:
             dimensions, first = len(_after_word(fields)), number
             _check_word([part for part in fields if part][1:-dimensions] if dimensions else [], path, number)
-        word, values = _parted(fields, dimensions, first, path, number)
+        word, values = _split_fields(fields, dimensions, first, path, number)
         in_file += 1
         if word in index:
             repeated += 1
@@ -123,20 +149,33 @@ def load_vectors(path: str | Path, words: Iterable[str] | None = None) -> WordVe
         elif in_file == 1:
             _numbers(values, path, number)
     if not in_file or not dimensions:
-        raise CorpusError("there is no vector in it; expected lines of a word and its numbers", file=path)
+        raise CorpusError("the file holds no vector; expected a word and its numbers in each line", file=path)
     array = np.stack(kept) if kept else np.zeros((0, dimensions), dtype=np.float32)
     return WordVectors(array, index, str(path), file_sha256(path), in_file, repeated, announced)
 
 
-def _parted(fields: list[str], dimensions: int, first: int, path: str | Path, number: int) -> tuple[str, list[str]]:
-    """The word and its values; ``first`` is the line that told how many they are, 0 for the header."""
+def _split_fields(
+    fields: list[str], dimensions: int, first: int, path: str | Path, number: int
+) -> tuple[str, list[str]]:
+    """The word of a line and its values.
+
+    Args:
+        fields: the fields of the line.
+        dimensions: the number of values.
+        first: the line that determines the number of dimensions, 0 for the header.
+        path: the file, for messages.
+        number: the line, for messages.
+
+    Raises:
+        CorpusError: the line has another number of values.
+    """
     if len(fields) == dimensions + 1 and dimensions:
         return fields[0], fields[1:]
     values = _after_word(fields)
     if len(values) != dimensions or not dimensions:
-        expected = f"that of line {first} {dimensions}" if first else f"the header announces {dimensions}"
+        expected = f"that of line {first} has {dimensions}" if first else f"the header announces {dimensions}"
         raise CorpusError(
-            f"the vector of {fields[0][:40]!r} has {len(values)} numbers, {expected}"
+            f"the vector of {fields[0][:40]!r} has {len(values)} numbers, but {expected}"
             if number != first
             else f"expected a word and its numbers, found {' '.join(fields)[:60]!r}",
             file=path,
@@ -146,12 +185,16 @@ def _parted(fields: list[str], dimensions: int, first: int, path: str | Path, nu
 
 
 def _after_word(fields: list[str]) -> list[str]:
-    """The values of a line whose word may have blanks in it: all from the first number after its beginning on."""
+    """The values of a line whose word may contain spaces: all fields from the first number after the first field on."""
     return list(dropwhile(lambda value: not _is_number(value), filter(None, fields[1:])))
 
 
 def _check_word(parts: list[str], path: str | Path, line: int) -> None:
-    """Refuse parts of the first word that look like numbers: then it is not known where the numbers begin."""
+    """Check that no part of the first word looks like a number, because then it is unclear where the numbers begin.
+
+    Raises:
+        CorpusError: a part looks like a number, but is not a decimal number.
+    """
     for part in parts:
         try:
             float.fromhex(part) if part.lower().startswith("0x") else float(part.replace(",", "."))
@@ -165,10 +208,15 @@ def _is_number(value: str) -> bool:
 
 
 def _numbers(values: list[str], path: str | Path, line: int) -> Vectors:
+    """The values of a line as float32.
+
+    Raises:
+        CorpusError: a value is not a finite number.
+    """
     try:
         if not _SIGNS.fullmatch("".join(values)):
             raise ValueError
-        with np.errstate(over="ignore"):  # infinite is said below
+        with np.errstate(over="ignore"):  # infinite values are reported below
             vector = np.array(values, dtype=np.float32)
     except ValueError:
         wrong = next(value for value in values if not _is_number(value))

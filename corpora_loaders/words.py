@@ -1,19 +1,19 @@
-"""Running text → words, for a sentence that comes from no file.
+"""Running text → words, for a sentence that is not read from a file.
 
-The rule is that of Unicode's word boundaries (UAX #29), simplified, with hyphens and web addresses kept whole:
+The rule simplifies Unicode's word boundaries (UAX #29) and keeps hyphenated words and web addresses whole:
 
-* Letters, digits and underscores that follow each other are a word. Apostrophes, hyphens and full stops between two of
-  them belong to it (``don't``, ``well-known``, ``example.com``), and between two digits commas and colons do as well
-  (``1,000``, ``10:30``). Contractions are not taken apart.
-* Any other character is a word of its own: a punctuation mark, a sign, an emoji, and a Chinese character.
-* Combining marks, joiners, and the other characters that only change their neighbor belong to that neighbor, so that
-  ``é`` in two code points is a letter and a family emoji is one word.
-* A web address that starts with a scheme (``https://``) or ``www.`` is a word up to the next white space, without the
-  punctuation at its end.
-* White space, the zero-width space and the byte-order mark separate words and are no part of them.
+* A sequence of letters, digits and underscores is a word. Apostrophes, hyphens and periods between two of them belong
+  to the word (``don't``, ``well-known``, ``example.com``), and so do commas and colons between two digits (``1,000``,
+  ``10:30``). Contractions are not split.
+* Any other character is a word by itself, for example a punctuation mark, a sign, an emoji or a Chinese character.
+* Combining marks, joiners, and other characters that only modify a neighbor belong to that neighbor. So ``é`` is one
+  letter even if it is written as two code points, and a family emoji is one word.
+* A web address, which starts with a scheme (``https://``) or with ``www.``, is a word. It ends at the next white space
+  and does not include final punctuation.
+* White space, the zero-width space and the byte-order mark separate words and belong to none.
 
-Scripts without spaces other than Chinese characters, such as Thai and kana, are not cut into words: a stretch of them
-is one word.
+Thai, kana and other scripts without spaces, except for Chinese characters, are not segmented: each sequence of such
+characters is one word.
 """
 
 from __future__ import annotations
@@ -36,9 +36,10 @@ _KINDS = {
     "\u200d": "j",
 }
 
-# A text is matched by the kinds of its characters, one letter each: l letter, n digit, m mark, i ideograph, r letter of
-# a flag, s sign, j joiner, and the punctuation of `_KINDS`.
-_WORD = re.compile(
+# The pattern is applied not to the text itself but to the kinds of its characters, one letter for each: l is a letter,
+# n a digit, m a mark, i an ideograph, r a letter of a flag, s a sign, j a joiner, and `_KINDS` adds kinds of
+# punctuation. The repetitions are possessive, so that matching takes linear time whatever the text is.
+_WORD_KINDS = re.compile(
     r"m*+(?:"
     r"[ln][lnmj]*+(?:[ahd][ln][lnmj]*+|(?<=n)c(?=n)[lnmj]*+)*+"
     r"|(?:rr|[irsahdc])m*+(?:j++[rs]?m*+)*+"
@@ -49,7 +50,7 @@ _WORD = re.compile(
 def split_words(text: str) -> tuple[str, ...]:
     """The words and punctuation marks of a text, by the rule above.
 
-    Nothing but white space is lost: the words put together are the text without it.
+    Only the separators are dropped: joined together, the words are the text without them.
 
     Example:
         >>> split_words("Don't pay $3.14 (yet)!")
@@ -69,7 +70,7 @@ def _words(text: str) -> Iterator[str]:
 
 def _plain_words(text: str) -> Iterator[str]:
     kinds = "".join(map(_kind, text))
-    for word in _WORD.finditer(kinds):
+    for word in _WORD_KINDS.finditer(kinds):
         yield text[word.start() : word.end()]
 
 

@@ -1,5 +1,16 @@
-"""The base of all errors; it stands in the lowest room, because every room raises errors of this kind."""
+"""The base of all errors. It is in the lowest room because every room raises errors of this kind."""
 
 
 class AttentionologyError(Exception):
-    """Base of everything that is wrong with the input and not with the program."""
+    """Base of the errors that the input causes, such as a damaged file or an option that cannot be used.
+
+    Catch it to handle whatever the toolkit reports about its input. An error in the program itself is of another class.
+
+    Example:
+        >>> from attentionology import AttentionologyError, load_treebank
+        >>> try:
+        ...     treebank = load_treebank("missing.conllu")
+        ... except AttentionologyError as error:
+        ...     print(error)
+        missing.conllu: cannot read the file: No such file or directory
+    """

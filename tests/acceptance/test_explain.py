@@ -461,7 +461,7 @@ class TestOddTexts:
         (["--data", "UNSEEN"], 1, "unseen.txt:3: the label 'maybe' does not occur in training, where there are: 0, 1"),
         (["--test", "NOWHERE"], 1, "nowhere.txt: there is no such file"),
         (["--test", "CSV"], 1, "texts.csv:1: expected columns 'text' and 'label', found 'kind', 'words'"),
-        (["--test", "LATIN"], 1, "latin.txt:1: not UTF-8"),
+        (["--test", "LATIN"], 1, "latin.txt:1: the file is not UTF-8"),
         (["--test", "WORDLESS"], 1, "wordless.txt: there is no text in it"),
         (["--data", "ONE"], 1, "a classifier needs two classes"),
         (["--data", "FIVE"], 1, "too few texts"),

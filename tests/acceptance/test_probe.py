@@ -255,7 +255,7 @@ def test_other_maps(model, tmp_path, kind):
         (["--ff-bias", "fixed"], 2, "--ff-bias is for maps"),
         (["--test", "nowhere.conllu"], 1, "nowhere.conllu: there is no such file"),
         (["--vectors", "nowhere.txt"], 1, "nowhere.txt: there is no such file"),
-        (["--vectors", "HOLES"], 1, "holes.txt:2: the vector of 'of' has 2 numbers, that of line 1 3"),
+        (["--vectors", "HOLES"], 1, "holes.txt:2: the vector of 'of' has 2 numbers, but that of line 1 has 3"),
         (["--vectors", "OTHER"], 1, "not one word of the treebanks has a vector"),
         (["--limit", "1"], 1, "too few sentences"),
     ],

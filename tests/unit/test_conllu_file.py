@@ -164,7 +164,7 @@ BAD = {  # rows after line 4, the line to blame, what the message says
     "id not from one": (word(0), 5, "expected word id 1, found '0'"),
     "id repeated": (word(1) + word(2) + word(2), 7, "expected word id 3, found '2'"),
     "id missing": (word(1) + word("_"), 6, "expected word id 2, found '_'"),
-    "id a word": (word(1) + word("two"), 6, r"id \(column 1\) 'two' is no number"),
+    "id a word": (word(1) + word("two"), 6, r"id \(column 1\) 'two' is not a number"),
     "range backwards": (word("2-1") + word(1) + word(2), 5, r"id \(column 1\) '2-1'"),
     "head a word": (
         word(1) + word(2, head="root"),
@@ -172,14 +172,14 @@ BAD = {  # rows after line 4, the line to blame, what the message says
         r"head \(column 7\) of word 2 is 'root', not a number",
     ),
     "head empty": (word(1, head=""), 5, "of word 1 is '', not a number"),
-    "head beyond": (word(1) + "# note\n" + word(2, head=3), 7, "head of word 2 is 3, outside 0 … 2"),
-    "head negative": (word(1) + word(2, head=-1), 6, "head of word 2 is -1, outside 0 … 2"),
+    "head beyond": (word(1) + "# note\n" + word(2, head=3), 7, "head of word 2 is 3, which is outside 0 … 2"),
+    "head negative": (word(1) + word(2, head=-1), 6, "head of word 2 is -1, which is outside 0 … 2"),
     "form empty": (word(1) + word(2, form=""), 6, r"form \(column 2\) is empty"),
     "row of tabs": (word(1) + "\t" * 9 + "\n" + word(2), 6, r"form \(column 2\) is empty"),
     "relation empty": (word(1, relation=""), 5, "the relation .column 8. of word 1 is ''"),
-    "relation padded": (word(1, relation=" nsubj"), 5, "a name or _ is expected"),
-    "comments of no sentence": ("# text = lost\n\n", 4, "only the comments are left"),
-    "endless number": (word("9" * 5000), 5, "is no number, range or decimal"),
+    "relation padded": (word(1, relation=" nsubj"), 5, "not a name or _"),
+    "comments of no sentence": ("# text = lost\n\n", 4, "the sentence has comments but no words"),
+    "endless number": (word("9" * 5000), 5, "is not a number, range or decimal"),
     "cycle": (word(1, head=3) + word(2) + word(3, head=4) + word(4, head=1), 4, "cycle: 1 → 3 → 4 → 1$"),
     "cycle above": (word(1, head=2) + word(2, head=3) + word(3, head=2) + word(4), 4, "cycle: 2 → 3 → 2$"),
     "self-loop": (word(1) + word(2, head=2), 4, "cycle: 2 → 2$"),
@@ -202,7 +202,7 @@ def test_error_names_file_line_and_sentence(read, tmp_path, rows, line, message)
 
 
 def test_error_names_the_line_of_a_multiword_token_past_the_end(read):
-    with pytest.raises(CorpusError, match="2-3 goes past the last word") as caught:
+    with pytest.raises(CorpusError, match="2-3 ends after the last word") as caught:
         read("# sent_id = bad\n" + word(1) + word("2-3") + word(2))
     assert caught.value.line == 3
 
@@ -214,7 +214,7 @@ def test_error_in_a_sentence_without_id_names_its_number(read):
 
 
 def test_multiword_token_past_the_end(read):
-    with pytest.raises(CorpusError, match="2-3 goes past the last word") as caught:
+    with pytest.raises(CorpusError, match="2-3 ends after the last word") as caught:
         read(word(1) + word("2-3") + word(2))
     assert caught.value.sentence == "file.conllu:1"
 
@@ -227,7 +227,7 @@ def test_error_names_the_line_that_is_not_utf8(read, pack):
 
 
 def test_error_names_the_line_where_gzip_breaks_off(read):
-    with pytest.raises(CorpusError, match="broken gzip") as caught:
+    with pytest.raises(CorpusError, match="the gzip file is broken") as caught:
         read(gzip.compress(GOOD.encode())[:-8])  # the checksum is missing, the three lines are not
     assert caught.value.line == 4
 
@@ -236,7 +236,7 @@ def test_error_names_the_line_where_gzip_breaks_off(read):
 def test_damaged_gzip(read, damaged):
     packed = bytearray(gzip.compress(GOOD.encode()))
     packed[damaged] = b"\xff" * len(packed[damaged])
-    with pytest.raises(CorpusError, match="broken gzip"):
+    with pytest.raises(CorpusError, match="the gzip file is broken"):
         read(bytes(packed))
 
 

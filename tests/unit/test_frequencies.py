@@ -27,7 +27,7 @@ def test_forms_and_counts(tmp_path):
         ("the " + "9" * 5000, r":1: .*expected a form and its count"),
         ("\t5\n", r":1: .*expected a form and its count"),
         ("the 1\nthe 2\n", r":2: .*'the' is listed twice"),
-        ("\n\n", r"there is nothing in it"),
+        ("\n\n", r"the file is empty"),
     ],
 )
 def test_bad_lines(tmp_path, text, message):

@@ -85,7 +85,7 @@ def test_the_same_texts_in_every_format(load, name, content):
 
 
 def test_one_of_several_files_in_a_zip_file(load, tmp_path):
-    with pytest.raises(CorpusError, match=r"a zip file of d\.csv, e\.txt; name one"):
+    with pytest.raises(CorpusError, match=r"the zip file holds d\.csv, e\.txt; name one"):
         load(zipped(("d.csv", CSV), ("e.txt", LINES)), "a.zip")
     for name in ("d.csv", "e.txt"):
         assert pairs(load_labelled(tmp_path / "a.zip" / name)) == WANT
@@ -192,7 +192,7 @@ def test_several_files_and_limit(tmp_path):
     with pytest.raises(ValueError, match="no file"):
         load_labelled([])
     (tmp_path / "c.csv").write_text("label,text\n2,three\n")
-    with pytest.raises(CorpusError, match=r"c\.csv: the same file as .*b\.csv"):
+    with pytest.raises(CorpusError, match=r"c\.csv: this is the same file as .*b\.csv"):
         load_labelled([tmp_path / "b.csv", tmp_path / "c.csv"])
 
 
@@ -204,21 +204,21 @@ DEEP = "[" * 100_000
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.txt", "1 x\n y\n", "2: expected a label, found an empty one"),
-        ("a.txt", "1 x\n\ty\n", "2: expected a label, found an empty one"),
+        ("a.txt", "1 x\n y\n", "2: the label is empty"),
+        ("a.txt", "1 x\n\ty\n", "2: the label is empty"),
         ("a.txt", "1 x\n1 a\0b\n", "2: expected text, found a NUL byte"),
-        ("a.txt", b"1 x\n1 caf\xe9\n", "2: not UTF-8"),
-        ("a.txt", "1\n\n", " there is no text in it"),
-        ("a.txt", "", " there is no text in it"),
-        ("a.csv", "text,label\n", " there is no text in it"),
-        ("a.csv", "text,label\nx, \n", "2: expected a label, found an empty one"),
+        ("a.txt", b"1 x\n1 caf\xe9\n", "2: the file is not UTF-8"),
+        ("a.txt", "1\n\n", " the file holds no text"),
+        ("a.txt", "", " the file holds no text"),
+        ("a.csv", "text,label\n", " the file holds no text"),
+        ("a.csv", "text,label\nx, \n", "2: the label is empty"),
         ("a.csv", "sentence,label\nx,1\n", COLUMNS + "'sentence', 'label'" + NAMES),
         ("a.csv", "\ntext,label,text\n", "2: expected columns 'text' and 'label', found 'text', 'label', 'text'"),
         ("a.csv", 'text,label\n"x\ny",1\nx,1,2\n', "4: expected 2 fields as in the header, found 3"),
         ("a.csv", 'text,label\n"x\ny",1\n"x\nz,1\n', "4: expected a CSV record.*: unexpected end of data"),
         ("a.csv", 'text,label\n"x" y,1\n', "2: expected a CSV record"),
         ("a.csv", 'text,label\n"x\n\0",1\n', "3: expected text, found a NUL byte"),
-        ("a.csv", b'text,label\n"x\n\xff",1\n', "3: not UTF-8"),
+        ("a.csv", b'text,label\n"x\n\xff",1\n', "3: the file is not UTF-8"),
         ("a.tsv", "1\ta fine film\n0\tdull\n", COLUMNS + "'1', 'a fine film'" + NAMES),
         ("a.tsv", "text\tlabel\nx\n", "2: expected 2 fields as in the header, found 1"),
         ("a.jsonl", '{"text":"x"}', "1: expected keys 'text' and 'label', found 'text'" + NAMES),
@@ -233,7 +233,7 @@ DEEP = "[" * 100_000
         ("a.jsonl", '{"text":"x","label":1.0}', "1: 'label' must be a string, whole number or boolean, not 1.0"),
         ("a.jsonl", '{"text":"x","label":null}', "1: 'label' must be a string, whole number or boolean, not None"),
         ("a.jsonl", '{"text":"x","label":{}}', "1: 'label' must be a string, whole number or boolean, not {}"),
-        ("a.jsonl", '{"text":"x","label":""}', "1: expected a label, found an empty one"),
+        ("a.jsonl", '{"text":"x","label":""}', "1: the label is empty"),
         ("a.jsonl", JSONL + '{"text":"x","label":1,"label":2}', "3: .*: the key 'label' occurs twice"),
         ("a.jsonl", '{"text":"x","label":1,"m":{"a":1,"a":1}}', "1: .*: the key 'a' occurs twice"),
         ("a.jsonl", '{"text":"x","label":1,"p":NaN}', "1: .*: NaN is not a JSON value"),
@@ -246,9 +246,9 @@ DEEP = "[" * 100_000
         ("a.csv", CSV.replace("\n", "\r"), "1: expected a CSV record.*: new-line character"),
         ("a.txt", LINES.encode("utf-16"), "1: the file is UTF-16"),
         ("a.txt", LINES.encode("utf-16-le"), "1: expected text, found a NUL byte"),
-        ("a.txt", LINES + "\ufeff" + LINES, "3: a byte-order mark before the label"),
-        ("a.zip", zipped(), " a zip file with nothing in it"),
-        ("a.csv.gz", gzip.compress(CSV.encode(), mtime=0)[:-9], "4: broken gzip file"),
+        ("a.txt", LINES + "\ufeff" + LINES, "3: there is a byte-order mark before the label"),
+        ("a.zip", zipped(), " the zip file is empty"),
+        ("a.csv.gz", gzip.compress(CSV.encode(), mtime=0)[:-9], "4: the gzip file is broken"),
     ],
     ids=shown,
 )  # fmt: skip

@@ -50,10 +50,10 @@ def test_limit_counts_paragraphs(tmp_path):
 
 def test_faults(tmp_path):
     (tmp_path / "empty.txt").write_text(" \n\n")
-    with pytest.raises(CorpusError, match=r"empty\.txt: there is no text in it"):
+    with pytest.raises(CorpusError, match=r"empty\.txt: the file holds no text"):
         load_text(tmp_path / "empty.txt")
     (tmp_path / "latin.txt").write_bytes(b"one\ncaf\xe9\n")
-    with pytest.raises(CorpusError, match=r"latin\.txt:2: not UTF-8"):
+    with pytest.raises(CorpusError, match=r"latin\.txt:2: the file is not UTF-8"):
         load_text(tmp_path / "latin.txt")
     (tmp_path / "a.txt").write_text("one")
     (tmp_path / "b.txt").write_text("one")

@@ -132,7 +132,7 @@ def test_unnamed_documents_of_files_of_the_same_name_are_told_apart(write):
 
 
 def test_the_same_file_twice_is_refused(write):
-    with pytest.raises(CorpusError, match=r"the same file as .*a.conllu; what is in it would count twice") as caught:
+    with pytest.raises(CorpusError, match=r"the same file as .*a.conllu; its content would count twice") as caught:
         load_treebank([write(CATS, "a.conllu"), write(CATS, "b.conllu")])
     assert str(caught.value.file).endswith("b.conllu")
 

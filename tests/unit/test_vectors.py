@@ -74,12 +74,12 @@ def test_one_of_several_files_in_a_zip_file(tmp_path):
     assert vectors.sha256 == file_sha256(archive) == hashlib.sha256(archive.read_bytes()).hexdigest()
     assert archive_of(archive / "a/d1.txt") == archive
     for path in (archive, archive / "d1.txt"):
-        with pytest.raises(CorpusError, match=r"a zip file of d2\.txt, a/d1\.txt; name one .*glove\.zip/d2\.txt"):
+        with pytest.raises(CorpusError, match=r"the zip file holds d2\.txt, a/d1\.txt; name one .*glove\.zip/d2\.txt"):
             load_vectors(path)
 
 
 def test_lists_of_many_members_are_cut(load):
-    with pytest.raises(CorpusError, match=r"a zip file of 0, 1, 2, 3, 4, 5, …; name"):
+    with pytest.raises(CorpusError, match=r"the zip file holds 0, 1, 2, 3, 4, 5, …; name"):
         load(zipped(*((str(i), "") for i in range(9))))
 
 
@@ -100,14 +100,17 @@ def flagged(at: int, value: int) -> bytes:
 @pytest.mark.parametrize(
     ("packed", "message"),
     [
-        (zipped(("v", TEXT))[:-30], r"v\.txt:1: broken zip file"),
-        (damaged(), "broken zip file"),
-        (zipped(("v", TEXT), method=zipfile.ZIP_STORED).replace(b"apple 4", b"apple 5", 1), "broken zip file: Bad CRC"),
+        (zipped(("v", TEXT))[:-30], r"v\.txt:1: the zip file is broken"),
+        (damaged(), "the zip file is broken"),
+        (
+            zipped(("v", TEXT), method=zipfile.ZIP_STORED).replace(b"apple 4", b"apple 5", 1),
+            "the zip file is broken: Bad CRC",
+        ),
         (flagged(6, 1), "cannot read the zip file: .*encrypted.*; unpack it first"),
         (flagged(8, 9), "cannot read the zip file: .*compression.*; unpack it first"),  # as Windows packs beyond 2 GB
-        (zipped(), "a zip file with nothing in it"),
-        (zipped(("folder/", "")), "a zip file with nothing in it"),
-        (gzip.compress(TEXT.encode(), mtime=0)[:-9], "broken gzip file"),
+        (zipped(), "the zip file is empty"),
+        (zipped(("folder/", "")), "the zip file is empty"),
+        (gzip.compress(TEXT.encode(), mtime=0)[:-9], "the gzip file is broken"),
     ],
     ids=["truncated", "damaged", "checksum", "encrypted", "deflate64", "empty", "only a folder", "gzip"],
 )
@@ -119,7 +122,7 @@ def test_broken_archives(load, packed, message):
 def test_a_member_of_what_is_no_zip_file(tmp_path):
     (tmp_path / "cut.zip").write_bytes(zipped(("v.txt", TEXT))[:-30])
     (tmp_path / "plain.txt").write_text(TEXT)
-    with pytest.raises(CorpusError, match="broken zip file: File is not a zip file"):
+    with pytest.raises(CorpusError, match="the zip file is broken: File is not a zip file"):
         load_vectors(tmp_path / "cut.zip/v.txt")
     with pytest.raises(CorpusError, match=r"plain\.txt/v\.txt: cannot read the file: Not a directory"):
         load_vectors(tmp_path / "plain.txt/v.txt")
@@ -153,13 +156,13 @@ def test_two_whole_numbers_are_no_header_later_on(load):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a 1.5 2\nb 1\n", ":2: the vector of 'b' has 1 numbers, that of line 1 2"),
-        ("a 1.5 2\n\nb 1 2 3\n", ":3: the vector of 'b' has 3 numbers, that of line 1 2"),
-        ("\na 1.5 2\nb\n", ":3: the vector of 'b' has 0 numbers, that of line 2 2"),
-        ("a 1.5 2\n. . . 0.1\n", ":2: the vector of '.' has 1 numbers, that of line 1 2"),
+        ("a 1.5 2\nb 1\n", ":2: the vector of 'b' has 1 numbers, but that of line 1 has 2"),
+        ("a 1.5 2\n\nb 1 2 3\n", ":3: the vector of 'b' has 3 numbers, but that of line 1 has 2"),
+        ("\na 1.5 2\nb\n", ":3: the vector of 'b' has 0 numbers, but that of line 2 has 2"),
+        ("a 1.5 2\n. . . 0.1\n", ":2: the vector of '.' has 1 numbers, but that of line 1 has 2"),
         ("a 1.5 2\nnew 19 york 1 2\n", ":2: the vector of 'new' has 4 numbers"),
-        ("1 3\na 1.5 2\n", ":2: the vector of 'a' has 2 numbers, the header announces 3"),
-        ("5 0\na 1.5\n", ":2: the vector of 'a' has 1 numbers, the header announces 0"),
+        ("1 3\na 1.5 2\n", ":2: the vector of 'a' has 2 numbers, but the header announces 3"),
+        ("5 0\na 1.5\n", ":2: the vector of 'a' has 1 numbers, but the header announces 0"),
         ("a 1.5 2\nb 1_0 2\n", ":2: '1_0' is not a number"),
         ("a 1.5 2\nb 1 0x1F\n", ":2: '0x1F' is not a number"),
         ("a 1.5 2\nb 1 ０\n", ":2: '０' is not a number"),
@@ -182,11 +185,11 @@ def test_two_whole_numbers_are_no_header_later_on(load):
         ("a 1.5 2\nb  2\n", ":2: '' is not a number"),
         ("<html> <body>\n", ":1: expected a word and its numbers, found '<html> <body>'"),
         ("a\nb 1\n", ":1: expected a word and its numbers, found 'a'"),
-        ("", "there is no vector in it"),
-        ("\n \n", "there is no vector in it"),
-        ("2 3\n", "there is no vector in it"),
-        (b"a 1\n\xe9 2\n", ":2: not UTF-8"),
-        (b"2 1\na \0\1\2\3\x80\n", ":2: not UTF-8"),  # word2vec's binary format
+        ("", "the file holds no vector"),
+        ("\n \n", "the file holds no vector"),
+        ("2 3\n", "the file holds no vector"),
+        (b"a 1\n\xe9 2\n", ":2: the file is not UTF-8"),
+        (b"2 1\na \0\1\2\3\x80\n", ":2: the file is not UTF-8"),  # word2vec's binary format
     ],
 )
 @pytest.mark.filterwarnings("error")

@@ -36,11 +36,11 @@ def gap(a=("Ann Lee", 0), b=("Bob", 12), pronoun=("he", 23)):
 FAULTS = {
     "a bracket on an empty node past the sentence": (
         ENTITIES + word(1, "Entity=(e1--1-)") + word(2) + empty("9.1", "Entity=(e1--1-)") + "\n",
-        "x:5: sentence 'x:1': empty node 9.1 is out of order, after word 2",
+        "x:5: sentence 'x:1': empty node 9.1 is out of order: it follows word 2",
     ),
     "an empty node above its word": (
         ENTITIES + empty("1.1", "Entity=(e1--1-)") + word(1, "Entity=(e1--1-)") + "\n",
-        "x:3: sentence 'x:1': empty node 1.1 is out of order, after word 0",
+        "x:3: sentence 'x:1': empty node 1.1 is out of order: it follows word 0",
     ),
     "an empty node twice": (
         ENTITIES + word(1, "Entity=(e1--1-)") + empty("1.1", "Entity=(e1--1-)") * 2 + "\n",
@@ -64,7 +64,7 @@ FAULTS = {
     ),
     "an entity at a multiword token": (
         ENTITIES + "1-2\tdu\t_\t_\t_\t_\t_\t_\t_\tEntity=(e1--1-)\n" + word(1, "Entity=(e2--1-)") + word(2) + "\n",
-        "x:3: sentence 'x:1': Entity= at multiword token 1-2",
+        "x:3: sentence 'x:1': multiword token 1-2 has Entity=",
     ),
     "WinoBias with both occupations right": (
         WINOBIAS
