@@ -462,7 +462,7 @@ class TestOddTexts:
         (["--test", "NOWHERE"], 1, "nowhere.txt: there is no such file"),
         (["--test", "CSV"], 1, "texts.csv:1: expected columns 'text' and 'label', found 'kind', 'words'"),
         (["--test", "LATIN"], 1, "latin.txt:1: the file is not UTF-8"),
-        (["--test", "WORDLESS"], 1, "wordless.txt: there is no text in it"),
+        (["--test", "WORDLESS"], 1, "wordless.txt: the file holds no text"),
         (["--data", "ONE"], 1, "a classifier needs two classes"),
         (["--data", "FIVE"], 1, "too few texts"),
         (["--min-words", "50"], 1, "no text has the length that is asked for"),
