@@ -1,4 +1,4 @@
-"""Coreference corpora: CoNLL-2012, CoNLL-U with entities, GAP → documents with mentions."""
+"""Coreference corpora (CoNLL-2012, CoNLL-U with entities, GAP) → documents with mentions."""
 
 from attentionology.corpora_loaders.coreference.document import TYPES, ZERO, Document, Documents, Mention, Question
 from attentionology.corpora_loaders.coreference.english import PRONOUNS, TITLES

@@ -1,4 +1,4 @@
-"""Sentences and marked stretches → a document: heads, types, order."""
+"""Sentences and marked spans → a document, whose mentions have heads and types and are in order."""
 
 from __future__ import annotations
 
@@ -21,41 +21,45 @@ def build_document(
     *,
     trees: Sequence[Constituent | None] = (),
 ) -> Document:
-    """Find heads and types, and put mentions in order. Those marked twice in one place for one entity count once.
+    """Build a document: find the heads and types of its mentions, and put the mentions in order.
+
+    Mentions that are marked twice with the same words and the same entity count once.
 
     Args:
-        name: its id.
-        sentences: in order, at least one.
-        marked: its mentions, in any order.
-        account: told how many were marked twice.
-        trees: constituents of each sentence, if there are any.
+        name: the id of the document.
+        sentences: the sentences in order, at least one.
+        marked: the mentions, in any order.
+        account: receives the number of mentions that are marked twice.
+        trees: the constituents of each sentence, if there are any.
     """
     starts = sentence_starts(tuple(sentences))
     words = [word for sentence in sentences for word in sentence.words]
     tagged = tagging(sentences)
     find: HeadFinder = by_chunk(words, tagged)
-    how = "" if tagged.kind else ", told by English words because there are no tags known here"
-    rule = f"the last word of the first simple noun phrase{how}"
+    reason = "" if tagged.kind else ", told by English words because there are no tags known here"
+    rule = f"the last word of the first simple noun phrase{reason}"
     if all(sentence.heads and None not in sentence.heads for sentence in sentences):
         find, rule = by_tree(sentences, starts), "the word whose syntactic head lies outside the mention"
     elif any(tree is not None for tree in trees):
         find = by_constituents(sentences, starts, trees, find)
         rule = "head rules on the constituents" + (f"; where there are none, {rule}" if None in trees else "")
-    # Mentions of the same words that are marked in different lines differ in the empty nodes that belong to them.
-    once = {(_joined(mark.spans), mark.entity, mark.line): mark for mark in reversed(marked)}
+    # Two mentions of one entity that have the same words but start in different lines are not repetitions: they differ
+    # in the empty nodes that they include.
+    distinct = {(_joined(mark.spans), mark.entity, mark.line): mark for mark in reversed(marked)}
 
-    def mention(spans: tuple[tuple[int, int], ...], mark: Marked) -> Mention:
-        own = [word for start, stop in spans for word in range(start, stop)]
-        if not own:
+    def build_mention(spans: tuple[tuple[int, int], ...], mark: Marked) -> Mention:
+        numbers = [word for start, stop in spans for word in range(start, stop)]
+        if not numbers:
             return Mention(spans, mark.entity, None, ZERO, line=mark.line)
-        head = find(own)
-        return Mention(spans, mark.entity, head, mention_type(words, head, own, tagged), _minspan(mark, own), mark.line)
+        head = find(numbers)
+        kind = mention_type(words, head, numbers, tagged)
+        return Mention(spans, mark.entity, head, kind, _minspan(mark, numbers), mark.line)
 
-    mentions = [mention(spans, mark) for (spans, *_), mark in once.items()]
-    mentions.sort(key=lambda one: (one.start, one.stop, one.entity, one.line or 0))
+    mentions = [build_mention(spans, mark) for (spans, *_), mark in distinct.items()]
+    mentions.sort(key=lambda mention: (mention.start, mention.stop, mention.entity, mention.line or 0))
 
     if account:
-        account.repeated += len(marked) - len(once)
+        account.repeated += len(marked) - len(distinct)
     return Document(
         id=name,
         sentences=tuple(sentences),
@@ -68,8 +72,7 @@ def build_document(
 
 
 def _joined(spans: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...]:
-    """Without parts that have no words, and with parts joined between which there is none; if all are empty, the
-    first."""
+    """Drop spans without words and join adjacent ones. If all spans are empty, the first one remains."""
     joined: list[tuple[int, int]] = []
     for start, stop in spans:
         if joined and joined[-1][1] == start:
@@ -79,7 +82,10 @@ def _joined(spans: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...]:
     return tuple(joined) or spans[:1]
 
 
-def _minspan(mark: Marked, own: Sequence[int]) -> tuple[int, ...]:
-    """Words numbered within the mention, from 1; what is not there is left out."""
+def _minspan(mark: Marked, words: Sequence[int]) -> tuple[int, ...]:
+    """The words of the smallest form of a mention, which the file numbers within the mention, from 1.
+
+    Numbers outside the mention are ignored.
+    """
     numbers = [int(number) for number in mark.fields.get("minspan", "").split(",") if WHOLE_NUMBER.fullmatch(number)]
-    return tuple(own[number - 1] for number in numbers if 0 < number <= len(own))
+    return tuple(words[number - 1] for number in numbers if 0 < number <= len(words))

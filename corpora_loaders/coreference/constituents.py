@@ -1,9 +1,10 @@
-"""The parse column of CoNLL-2012 files, ``(TOP(S(NP*`` … ``*))``, and the head word of a stretch of it.
+"""The parse column of CoNLL-2012 files, ``(TOP(S(NP*`` … ``*))``, and the head words of its constituents.
 
-Head rules after Collins (1999, appendix A), changed where mentions want it: a possessive *'s* or punctuation is never
-a head (*John 's* is headed by *John*); pronouns count as nouns, determiners and possessive pronouns only if there is
-nothing else; WHNP, NML, NX and NAC are searched like NP; a QP is headed by its last number; labels without a rule by
-their first child. Of conjuncts the one before the conjunction is taken, in noun phrases as in his rules.
+The head rules follow Collins (1999, appendix A), with changes that mentions require: a possessive *'s* or a
+punctuation mark is never a head (the head of *John 's* is *John*); pronouns count as nouns, but determiners and
+possessive pronouns are heads only if there is nothing else; WHNP, NML, NX and NAC are searched like NP; the head of a
+QP is its last number; and the head of a label without a rule is its first child. Of two conjuncts in a noun phrase, the
+one before the conjunction is the head, as in Collins' rules.
 """
 
 from __future__ import annotations
@@ -32,8 +33,9 @@ HEAD_RULES: dict[str, tuple[tuple[str, str], ...]] = {
     "ADVP": (("last", "RB RBR RBS FW ADVP TO CD JJR JJ IN NP JJS NN"),),
     "QP": (("last", "CD $ NNS NN JJ RB DT"),),
 }
-"""For each label, one step after the other: search the children for any of those labels, from the first or from the
-last one. In VP, S, SBAR, PP, ADJP, ADVP and QP the labels are tried in order; in NP any of a step will do."""
+"""The rules of each label as a sequence of steps. A step searches the children for some labels, from the first child or
+from the last. In NP, the first child with any of the labels is the head; in the other phrases, the labels are tried one
+after the other."""
 
 _ALIKE = {"NX": "NP", "NML": "NP", "WHNP": "NP", "NAC": "NP", "SINV": "S", "SQ": "S", "SBARQ": "S"}
 _IN_ORDER = frozenset(HEAD_RULES) - {"NP"}
@@ -41,10 +43,10 @@ _NEVER = frozenset("POS , : . `` '' -LRB- -RRB- HYPH NFP".split())
 
 
 class ParseError(ValueError):
-    """Brackets of a parse that do not match.
+    """The brackets of a parse do not match.
 
     Attributes:
-        word: the word where that is seen, from 0.
+        word: the word where this is noticed, from 0.
     """
 
     def __init__(self, message: str, word: int) -> None:
@@ -54,7 +56,13 @@ class ParseError(ValueError):
 
 @dataclass
 class Constituent:
-    """A node over the words ``start`` to ``stop`` (half-open); a leaf has no children and its tag as label."""
+    """A node of a constituency tree.
+
+    Attributes:
+        label: the label of the phrase; for a leaf, the part of speech of its word.
+        start, stop: the half-open range of its words, from 0 in each sentence.
+        children: the nodes below it; a leaf has none.
+    """
 
     label: str
     start: int
@@ -63,11 +71,11 @@ class Constituent:
 
 
 def read_parse(bits: Sequence[str], tags: Sequence[str]) -> Constituent | None:
-    """The tree of a sentence; None if it has no constituents.
+    """The constituency tree of a sentence; None if it has no constituents.
 
     Args:
-        bits: parse column, one entry per word.
-        tags: part of speech of each word.
+        bits: the parse column, one entry for each word.
+        tags: the part of speech of each word.
 
     Raises:
         ParseError: the brackets do not match, a word has no ``*``, or words stand outside the highest constituent.
@@ -79,7 +87,7 @@ def read_parse(bits: Sequence[str], tags: Sequence[str]) -> Constituent | None:
     for word, (bit, tag) in enumerate(zip(bits, tags, strict=True)):
         pieces = list(_PIECE.finditer(bit))
         if "".join(piece[0] for piece in pieces) != bit or bit.count("*") != 1:
-            raise ParseError(f"the parse of word {word + 1} is {bit!r}; brackets around one * are expected", word)
+            raise ParseError(f"the parse of word {word + 1} is {bit!r}, not brackets around one *", word)
         for piece in pieces:
             if root.children and len(path) == 1 and not piece[3]:
                 raise ParseError(
@@ -102,21 +110,25 @@ def read_parse(bits: Sequence[str], tags: Sequence[str]) -> Constituent | None:
 
 
 def head_word(tree: Constituent, start: int, stop: int) -> int:
-    """Head of the words from ``start`` to ``stop``: of the largest constituents inside them, as if they were one NP."""
+    """The head of the words from ``start`` to ``stop`` (half-open).
+
+    A mention need not be a constituent. If it is not, the largest constituents inside it are treated as the children of
+    a noun phrase, whose head is found by the rules.
+    """
     parts = list(_inside(tree, start, stop))
     return _head(parts[0]) if len(parts) == 1 else _head(Constituent("NP", start, stop, parts))
 
 
 def _inside(tree: Constituent, start: int, stop: int) -> list[Constituent]:
-    """The largest constituents inside a stretch, in order."""
-    found, waiting = [], [tree]
-    while waiting:
-        node = waiting.pop()
+    """The largest constituents inside a range of words, in order."""
+    inside, stack = [], [tree]
+    while stack:
+        node = stack.pop()
         if start <= node.start and node.stop <= stop:
-            found.append(node)
+            inside.append(node)
         elif node.stop > start and node.start < stop:
-            waiting += node.children[::-1]
-    return found
+            stack += node.children[::-1]
+    return inside
 
 
 def _head(node: Constituent) -> int:
@@ -129,13 +141,15 @@ def _head_child(node: Constituent) -> Constituent:
     label = _ALIKE.get(node.label, node.label)
     children = [child for child in node.children if child.label not in _NEVER] or node.children
     head = next(_candidates(label, children), children[-1 if label == "NP" else 0])
-    at = next(place for place, child in enumerate(children) if child is head)
-    return children[at - 2] if label == "NP" and at >= 2 and children[at - 1].label == "CC" else head
+    index = next(index for index, child in enumerate(children) if child is head)
+    follows_conjunction = label == "NP" and index >= 2 and children[index - 1].label == "CC"
+    return children[index - 2] if follows_conjunction else head
 
 
 def _candidates(label: str, children: list[Constituent]) -> Iterator[Constituent]:
-    """Children in the order in which the rules of a label prefer them."""
-    for side, labels in HEAD_RULES.get(label, ()):
-        wanted = labels.split()
-        for one in [[label] for label in wanted] if label in _IN_ORDER else [wanted]:
-            yield from (child for child in (children if side == "first" else children[::-1]) if child.label in one)
+    """The children in the order in which the rules of a label prefer them."""
+    for side, names in HEAD_RULES.get(label, ()):
+        labels = names.split()
+        searched = children if side == "first" else children[::-1]
+        for group in [[name] for name in labels] if label in _IN_ORDER else [labels]:
+            yield from (child for child in searched if child.label in group)

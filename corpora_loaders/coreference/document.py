@@ -1,4 +1,10 @@
-"""A document with its mentions: what every coreference corpus is made into."""
+"""Documents with mentions, the common form of all coreference corpora.
+
+Example:
+    >>> from attentionology.corpora_loaders.coreference import TYPES, ZERO
+    >>> TYPES, ZERO
+    (('pronoun', 'proper', 'nominal'), 'zero')
+"""
 
 from __future__ import annotations
 
@@ -6,6 +12,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import accumulate
 from typing import ClassVar
 
 from attentionology.corpora_loaders.corpus import Corpus
@@ -13,24 +20,29 @@ from attentionology.corpora_loaders.describing import amount, shortened
 from attentionology.corpora_loaders.sentence import Sentence
 
 TYPES = ("pronoun", "proper", "nominal")
-"""Types of mentions that have words; see `attentionology.corpora_loaders.coreference.types`."""
+"""The types of mentions that have words; see `attentionology.corpora_loaders.coreference.types`."""
 
 ZERO = "zero"
-"""Type of a mention that has no words: it stands on an empty node only."""
+"""The type of a mention that has no words, because it consists of empty nodes only."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A stretch of a document that refers to an entity. Words are counted from 0 through the whole document.
+    """A span of a document that refers to an entity. Words are counted from 0 through the whole document.
 
     Attributes:
-        spans: half-open ranges of words, one unless the mention is discontinuous; an empty range says where a
-            mention without words stands.
-        entity: name of the entity, unique within the document.
-        head: its head word, None if it has no words.
+        spans: half-open ranges of words, more than one only if the mention is discontinuous. A mention without words
+            has one empty range, which tells where it is.
+        entity: the name of the entity, unique within the document.
+        head: the head word, None if the mention has no words.
         type: one of `TYPES`, or `ZERO`.
-        minspan: the words of its smallest form, where the file tells them.
-        line: of its opening bracket, or of its row.
+        minspan: the words of the smallest form of the mention, if the file has them.
+        line: the line of its opening bracket, or of its row.
+
+    Example:
+        >>> from attentionology.corpora_loaders.coreference import Mention
+        >>> Mention(((3, 5), (7, 8)), entity="e1", head=4, type="nominal").words
+        (3, 4, 7)
     """
 
     spans: tuple[tuple[int, int], ...]
@@ -42,25 +54,36 @@ class Mention:
 
     @property
     def start(self) -> int:
-        """Its first word."""
+        """The first word."""
         return self.spans[0][0]
 
     @property
     def stop(self) -> int:
-        """One past its last word."""
+        """The word after the last word."""
         return self.spans[-1][1]
 
     @property
     def words(self) -> tuple[int, ...]:
-        """All its words."""
+        """All words of the mention."""
         return tuple(word for start, stop in self.spans for word in range(start, stop))
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A mention to be resolved to one of given candidates, whichever side of it they stand on (GAP, WinoBias).
+    """A mention that is to be resolved to one of a few candidates, before or after it (GAP, WinoBias).
 
-    Those of the same entity are right; if there are none, it has no answer.
+    The right candidates are those of the same entity; if there are none, the question has no answer.
+
+    Attributes:
+        anaphor: the mention to be resolved.
+        candidates: the mentions to choose from.
+
+    Example:
+        >>> from attentionology.corpora_loaders.coreference import Mention, Question
+        >>> she = Mention(((4, 5),), entity="e1", head=4, type="pronoun")
+        >>> ann = Mention(((0, 1),), entity="e1", head=0, type="proper")
+        >>> Question(she, candidates=(ann,)).has_answer
+        True
     """
 
     anaphor: Mention
@@ -68,25 +91,37 @@ class Question:
 
     @property
     def has_answer(self) -> bool:
-        """Whether any candidate is right."""
+        """Whether a candidate is right."""
         return any(candidate.entity == self.anaphor.entity for candidate in self.candidates)
 
 
 @dataclass(frozen=True, repr=False)
 class Document:
-    """Sentences and mentions.
+    """A document: its sentences and its mentions.
 
     Attributes:
-        id: unique within a corpus.
-        sentences: in order.
-        mentions: in text order: by first word, then by last word, so that of two that start together the shorter
+        id: the id of the document, unique within a corpus.
+        sentences: the sentences in order.
+        mentions: the mentions in the order of their first words. Of mentions that start with the same word, the shorter
             comes first.
-        head_rule, type_rule: how heads and types of mentions were found, in words.
-        questions: what a ready-made evaluation asks. None: every mention is to be resolved among those that precede it.
-        labels: groups of documents to which it belongs, by what its evaluation compares.
-        family: documents of one family are near copies of each other, to be drawn and held out together; empty: it has
-            none.
-        file, line: where it starts.
+        head_rule, type_rule: descriptions of how the heads and types of mentions were found.
+        questions: the questions of a benchmark, such as GAP. None means that every mention is to be resolved to one of
+            the mentions before it.
+        labels: the groups of documents, among those that the benchmark compares, to which the document belongs.
+        family: the name of a group of near copies, which are resampled and held out together; empty if there are none.
+        file, line: the file, and the line where the document starts.
+
+    Example:
+        >>> from attentionology import Sentence
+        >>> from attentionology.corpora_loaders.coreference import Document, Mention
+        >>> sentence = Sentence("s1", ("Ann", "said", "she", "slept"))
+        >>> ann = Mention(((0, 1),), entity="e1", head=0, type="proper")
+        >>> she = Mention(((2, 3),), entity="e1", head=2, type="pronoun")
+        >>> document = Document("d1", (sentence,), (ann, she))
+        >>> document
+        Document('d1', 1 sentence, 4 words, 2 mentions)
+        >>> document.chains, document.text(she)
+        ({'e1': (0, 1)}, 'she')
     """
 
     id: str
@@ -106,7 +141,7 @@ class Document:
 
     @cached_property
     def words(self) -> tuple[str, ...]:
-        """All words of all sentences."""
+        """The words of all sentences."""
         return tuple(word for sentence in self.sentences for word in sentence.words)
 
     @cached_property
@@ -116,28 +151,28 @@ class Document:
 
     @cached_property
     def chains(self) -> dict[str, tuple[int, ...]]:
-        """Indices of the mentions of each entity."""
-        found: dict[str, list[int]] = {}
+        """The indices of the mentions of each entity."""
+        chains: dict[str, list[int]] = {}
         for index, mention in enumerate(self.mentions):
-            found.setdefault(mention.entity, []).append(index)
-        return {entity: tuple(indices) for entity, indices in found.items()}
+            chains.setdefault(mention.entity, []).append(index)
+        return {entity: tuple(indices) for entity, indices in chains.items()}
 
     @cached_property
     def anaphors(self) -> frozenset[int]:
-        """Indices of the mentions that another mention of their entity precedes."""
+        """The indices of the mentions that follow another mention of their entity."""
         return frozenset(index for chain in self.chains.values() for index in chain[1:])
 
     def starting(self, start: int, stop: int) -> range:
-        """Indices of the mentions that start in this stretch of words."""
+        """The indices of the mentions that start between the words ``start`` and ``stop`` (half-open)."""
         first = bisect_left(self.mentions, start, key=lambda mention: mention.start)
         return range(first, bisect_left(self.mentions, stop, key=lambda mention: mention.start))
 
     def sentence_of(self, word: int) -> int:
-        """Index of the sentence in which a word stands."""
+        """The index of the sentence that contains a word."""
         return bisect_right(self.starts, word) - 1
 
     def mention_at(self, spans: tuple[tuple[int, int], ...]) -> Mention:
-        """The first mention that has these words.
+        """The first mention with these spans.
 
         Raises:
             StopIteration: there is none.
@@ -145,32 +180,28 @@ class Document:
         return next(mention for mention in self.mentions if mention.spans == spans)
 
     def is_singleton(self, mention: Mention) -> bool:
-        """Whether its entity has no other mention in the document."""
+        """Whether the document has no other mention of the same entity."""
         return len(self.chains[mention.entity]) == 1
 
     def text(self, mention: Mention) -> str:
-        """The words of a mention, with … where it is interrupted."""
+        """The words of a mention, with … between the parts of a discontinuous one."""
         return " … ".join(" ".join(self.words[start:stop]) for start, stop in mention.spans)
 
 
 def sentence_starts(sentences: tuple[Sentence, ...]) -> tuple[int, ...]:
     """The first word of each sentence, counted through the document."""
-    starts, at = [], 0
-    for sentence in sentences:
-        starts.append(at)
-        at += len(sentence)
-    return tuple(starts)
+    return tuple(accumulate(map(len, sentences), initial=0))[:-1]
 
 
 @dataclass
 class Account:
-    """What was met while reading and is not among the mentions.
+    """Counts of what a reader encountered but did not turn into mentions.
 
     Attributes:
-        faults: malformed brackets that were ignored, see `load_documents`.
-        repeated: mentions that were marked twice in the same place for the same entity; they count once.
-        split_antecedents: mentions said to refer to several entities together; those links are not used.
-        bridges: bridging links, not used.
+        faults: the number of malformed brackets that were ignored, see `load_documents`.
+        repeated: the number of mentions that repeat another one with the same words and the same entity.
+        split_antecedents: the number of mentions that refer to several entities together. These links are not used.
+        bridges: the number of bridging links, which are not used.
     """
 
     faults: int = 0
@@ -181,12 +212,18 @@ class Account:
 
 @dataclass(frozen=True, repr=False)
 class Documents(Corpus):
-    """A coreference corpus: documents, and their sentences one after the other.
+    """A coreference corpus: documents, and the sentences of all documents in order.
 
     Attributes:
-        documents: in file order.
-        account: what was met on the way and not used.
-        renamed: documents whose id had occurred before; they got ``#2``, ``#3``, … appended.
+        documents: the documents, in file order.
+        account: counts of what was not used.
+        renamed: the number of documents whose id had occurred before, so that ``#2``, ``#3``, … was appended to it.
+
+    Example:
+        >>> from attentionology import load_documents
+        >>> from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
+        >>> load_documents(SAMPLE_TREEBANK)
+        Documents(10 documents, 157 sentences, 2,809 words, 584 mentions, 'en_sample.conllu')
     """
 
     limit_unit: ClassVar[str] = "documents"
@@ -197,12 +234,12 @@ class Documents(Corpus):
     renamed: int = 0
 
     def _amounts(self) -> list[str]:
-        """Documents, sentences, words and mentions."""
+        """The amounts that `repr` shows: documents, sentences, words and mentions."""
         mentions = sum(len(document.mentions) for document in self.documents)
         return [amount(len(self.documents), "documents"), *super()._amounts(), amount(mentions, "mentions")]
 
     def counts(self) -> dict[str, int]:
-        """Documents, mentions by type, entities, and what is unusual about them."""
+        """Numbers of documents, entities, mentions of each type, and mentions with unusual properties."""
         mentions = [mention for document in self.documents for mention in document.mentions]
         types = Counter(mention.type for mention in mentions)
         sizes = [len(chain) for document in self.documents for chain in document.chains.values()]
@@ -229,7 +266,7 @@ class Documents(Corpus):
         }
 
     def remarks(self) -> list[str]:
-        """How mentions were read, and what was ignored."""
+        """Remarks on how mentions were read, and on what was ignored."""
         counts = self.counts()
         remarks = [
             f"{counts['mentions']:,} mentions of {counts['entities']:,} entities in {counts['documents']:,} documents; "
@@ -237,11 +274,11 @@ class Documents(Corpus):
             *(f"Heads of mentions: {rule}." for rule in sorted({document.head_rule for document in self.documents})),
             *(f"Types of mentions: {rule}." for rule in sorted({document.type_rule for document in self.documents})),
         ]
-        found = sum(document.family.startswith("WinoBias") for document in self.documents)
-        if found:
+        winobias = sum(document.family.startswith("WinoBias") for document in self.documents)
+        if winobias:
             remarks.append(
-                f"Of {found:,} documents of WinoBias only the right occupation is marked; the other was found by the "
-                "paper's list of forty."
+                f"Of {winobias:,} documents of WinoBias only the right occupation is marked; the other was found by "
+                "the paper's list of forty."
             )
             families = Counter(document.family for document in self.documents if document.family)
             alone = sum(size == 1 for size in families.values())
@@ -249,7 +286,7 @@ class Documents(Corpus):
                 f"Sentences of WinoBias that differ in the pronoun alone are drawn and held out together: "
                 f"{len(families) - alone:,} pairs; {alone:,} sentences have no such partner."
             )
-        told = {
+        remark_of = {
             "mentions_zero": "Mentions on empty nodes, without words: {}.",
             "mentions_discontinuous": "Mentions with gaps: {}.",
             "mentions_across_sentences": "Mentions that go beyond a sentence: {}.",
@@ -259,4 +296,4 @@ class Documents(Corpus):
             "bridges": "Bridging links, not used: {}.",
             "renamed_documents": "Document ids that had occurred before and got a number appended: {}.",
         }
-        return remarks + [text.format(f"{counts[name]:,}") for name, text in told.items() if counts[name]]
+        return remarks + [text.format(f"{counts[name]:,}") for name, text in remark_of.items() if counts[name]]

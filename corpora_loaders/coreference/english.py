@@ -1,6 +1,14 @@
-"""Closed-class words of English, for corpora that say nothing about their words but the words.
+"""Closed-class words of English, for corpora without tags.
 
-Pronouns with the number, gender and person they show; titles that tell a gender; words that end a noun phrase.
+These are pronouns with their number, gender and person; titles and nouns that show a gender; and words that end a noun
+phrase.
+
+Example:
+    >>> from attentionology.corpora_loaders.coreference import PRONOUNS, TITLES
+    >>> PRONOUNS["she"]
+    ('Sing', 'Fem', '3')
+    >>> TITLES["mrs"]
+    'Fem'
 """
 
 from __future__ import annotations
@@ -27,7 +35,7 @@ PRONOUNS: dict[str, tuple[str, str, str]] = {
     **dict.fromkeys(("whoever", "whomever", "none", "another", "each", "either", "neither"), ("", "", "3")),
     **dict.fromkeys(("no-one", "nobody", "something", "anything", "everything", "nothing"), ("Sing", "", "3")),
 }
-"""Number, gender and person of each; empty where it does not tell. ``'s`` is that of *let's*."""
+"""The number, gender and person of each pronoun, empty if the form does not show it. ``'s`` is the one in *let's*."""
 
 TITLES = {
     **dict.fromkeys(("mr", "sir", "lord", "king", "prince", "duke", "father", "brother", "uncle"), "Masc"),
@@ -37,7 +45,7 @@ TITLES = {
     ),
     **dict.fromkeys(("woman", "girl", "wife", "daughter", "actress", "waitress", "businesswoman"), "Fem"),
 }
-"""Gender that a title, or a noun for a person, tells, without its full stop."""
+"""The gender that a title or a noun for a person shows. Titles are without their periods."""
 
 PHRASE_ENDS = frozenset(
     "i you he she it we they there about above across after against along among around as at because before "
@@ -47,14 +55,14 @@ PHRASE_ENDS = frozenset(
     "whose why with within without and nor is are was were be been being has have had do does did can could "
     "will would shall should may might must".split()
 )
-"""Personal and relative pronouns, prepositions, conjunctions and auxiliaries: none of them stands inside a simple noun
-phrase, save as its first word."""
+"""Personal and relative pronouns, prepositions, conjunctions and auxiliaries. In a simple noun phrase, such a word can
+only be the first."""
 
 NAMES_TOO = frozenset(("may", "will"))
-"""Words that end a noun phrase and, with a capital letter, are names wherever they stand: *Stella May Tackett*."""
+"""Words of `PHRASE_ENDS` that are names if they have a capital letter: *Stella May Tackett*."""
 
 SURNAMES_TOO = frozenset("can do near off so than till".split())
-"""The same of words that, with a capital letter, are names at the end of a name only: *Emmett Till*."""
+"""Words of `PHRASE_ENDS` that are names if they have a capital letter and end a name: *Emmett Till*."""
 
 ABBREVIATIONS = frozenset(
     "mr mrs ms messrs mme mlle dr prof rev fr hon msgr gen col lt capt maj sgt cpl pvt cmdr cdr adm gov sen rep pres "
@@ -62,18 +70,20 @@ ABBREVIATIONS = frozenset(
     "co corp bros dept univ assn ave blvd rd approx ca cf al etc "
     "jan feb mar apr jun jul aug sep sept oct nov dec".split()
 )
-"""Words that are written with a full stop, without it. Single letters, and letters with dots between them, are too."""
+"""Words that are written with a period, here without it. Single letters, and letters with periods between them, are
+abbreviations as well."""
 
 SUFFIXES = frozenset(("jr", "sr", "esq", "phd"))
-"""What follows a name and is never its head, without a full stop."""
+"""Words that follow a name and are never its head, without their periods."""
 
 MONTHS = frozenset(
     "january february march april may june july august september october november december jan feb mar apr jun jul aug "
     "sep sept oct nov dec".split()
 )
-"""Without a full stop. With a day of one or two digits, the day is the head of a date; with a year, the month is."""
+"""Months without their periods. The head of a date is the day (one or two digits) if there is one, otherwise the
+month."""
 
 DETERMINERS = frozenset(
     "a an the this that these those my your his her its our their some any no every each another all both".split()
 )
-"""Words that may start a noun phrase with a capital letter and are no names."""
+"""Words that may start a noun phrase with a capital letter but are not names."""

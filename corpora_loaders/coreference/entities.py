@@ -1,9 +1,16 @@
 """Entities in the MISC column of CoNLL-U (CorefUD, GUM): ``Entity=(e5-person-1-`` … ``Entity=e5)``.
 
-The fields of an opening bracket are named by the comment ``# global.Entity = eid-etype-head-…`` (in GUM
-``GRP-etype-…``), which holds until the next one. A closing bracket repeats the entity alone. ``e5[1/2]`` is the first
-of two parts. Brackets on empty nodes count: a mention may start or end there, or stand there altogether and then have
-no words. ``SplitAnte`` and ``Bridge`` are counted and not used.
+An opening bracket has several fields, separated by hyphens. The comment ``# global.Entity = eid-etype-head-…`` (in GUM
+``GRP-etype-…``) names them, because corpora use different fields in different orders; it is valid until the next such
+comment. A closing bracket has the entity only. One attribute may hold several brackets (``Entity=(e5-person-1-(e6-…)``)
+and they are not nested, see `attentionology.corpora_loaders.coreference.brackets`. ``e5[1/2]`` is the first of the two
+parts of a discontinuous mention.
+
+Brackets on empty nodes count as well. A mention may start or end at an empty node, in which case it has the words that
+are left. It may also consist of an empty node alone, as a dropped pronoun does: such a mention has no words, but it
+links the others of its entity, so it is kept, with an empty span that tells where it is.
+
+``SplitAnte`` and ``Bridge`` mark relations other than identity. They are counted but not used.
 """
 
 from __future__ import annotations
@@ -26,72 +33,83 @@ _PART = re.compile(r"(?P<entity>.*)\[(?P<number>[0-9]{1,4})/(?P<parts>[0-9]{1,4}
 def read_entities(
     sentences: Iterable[Sentence], path: str | Path, account: Account, *, lenient: bool = False
 ) -> Iterator[Document]:
-    """Yield the documents of the sentences of one file; what stands before the first ``newdoc`` is one too.
+    """Yield the documents that the sentences of one file form. Sentences before the first ``newdoc`` are one, too.
 
     Raises:
-        CorpusError: with the line of the word: brackets without a header that names their fields; or, unless
-            ``lenient``, malformed ones.
+        CorpusError: there are brackets without a header that names their fields or, unless ``lenient``, malformed ones.
+            The error names the line of the word.
     """
     fields: list[str] = []
-    for own in _by_document(sentences):
-        name = own[0].document
+    for of_document in _by_document(sentences):
+        name = of_document[0].document
         brackets = Brackets(path, lenient=lenient)
-        at = 0
-        for sentence in own:
+        start = 0  # the first word of the sentence, counted through the document
+        for sentence in of_document:
             fields = (sentence.comments.get(_HEADER) or "").split("-") if _HEADER in sentence.comments else fields
-            for place, misc, line in _places(sentence, at):
+            for position, misc, line in _positions(sentence, start):
                 for attribute in misc.split("|"):
                     key, _, value = attribute.partition("=")
                     if key == "Entity":
-                        _read(brackets, value, place, line, fields)
+                        _read_entities(brackets, value, position, line, fields)
                     elif key == "SplitAnte":
                         account.split_antecedents += len({pair.partition("<")[2] for pair in value.split(",")})
                     elif key == "Bridge":
                         account.bridges += value.count("<")
-            at += len(sentence)
+            start += len(sentence)
         marked = brackets.finish()
         account.faults += brackets.faults
-        yield build_document(name or Path(path).name, own, marked, account)
+        yield build_document(name or Path(path).name, of_document, marked, account)
 
 
 def _by_document(sentences: Iterable[Sentence]) -> Iterator[list[Sentence]]:
-    """Two documents of one name that follow each other are two."""
-    own: list[Sentence] = []
+    """Group sentences by document. Consecutive documents with the same name stay separate."""
+    of_document: list[Sentence] = []
     for sentence in sentences:
         starts = any(key.startswith("newdoc") for key in sentence.comments)
-        if own and (starts or sentence.document != own[-1].document):
-            yield own
-            own = []
-        own.append(sentence)
-    if own:
-        yield own
+        if of_document and (starts or sentence.document != of_document[-1].document):
+            yield of_document
+            of_document = []
+        of_document.append(sentence)
+    if of_document:
+        yield of_document
 
 
-_Place = tuple[int, int]  # the next word, and the first word that is not before this place any more
+_Position = tuple[int, int]
+"""The half-open range of words of a row: one word, or for an empty node an empty range, where the next word starts."""
 
 
-def _places(sentence: Sentence, at: int) -> Iterator[tuple[_Place, str, int]]:
-    """Words and empty nodes in text order: where each stands, its MISC, its line."""
+def _positions(sentence: Sentence, start: int) -> Iterator[tuple[_Position, str, int]]:
+    """Yield the position, the MISC column and the line of each word and empty node, in text order.
+
+    Args:
+        sentence: the sentence.
+        start: its first word, counted through the document.
+    """
     empty: dict[int, list[str]] = {}
     for node, misc in zip(sentence.empty_nodes, sentence.empty_misc, strict=True):
         empty.setdefault(int(node.split(".")[0]), []).append(misc)
     for number in range(len(sentence) + 1):
         line = sentence.line or 0
-        if sentence.lines:  # nodes before the first word stand right above it
+        if sentence.lines:  # empty nodes before the first word are in the lines just above it
             line = sentence.lines[number - 1] if number else sentence.lines[0] - len(empty.get(0, ())) - 1
         if number and sentence.misc:
-            yield (at + number - 1, at + number), sentence.misc[number - 1], line
+            yield (start + number - 1, start + number), sentence.misc[number - 1], line
         for below, misc in enumerate(empty.get(number, ()), start=1):
-            yield (at + number, at + number), misc, line + below
+            yield (start + number, start + number), misc, line + below
 
 
-def _read(brackets: Brackets, value: str, place: _Place, line: int, fields: Sequence[str]) -> None:
+def _read_entities(brackets: Brackets, value: str, position: _Position, line: int, fields: Sequence[str]) -> None:
+    """Read the brackets of one attribute ``Entity``.
+
+    Raises:
+        CorpusError: the fields are unknown or, unless the brackets are read leniently, a bracket is malformed.
+    """
     if not fields:
-        message = f"an entity without a comment '# {_HEADER} = …' before it that names its fields"
+        message = f"an entity has no comment '# {_HEADER} = …' before it that names its fields"
         raise CorpusError(message, file=brackets.path, line=line)
     pieces = _PIECE.findall(value)
     if not pieces or "".join(pieces) != value:
-        brackets.fault(f"Entity={value} is malformed; (ID-…, ID) or (ID-…) are expected", line)
+        brackets.fault(f"Entity={value} is malformed; expected (ID-…, ID) or (ID-…)", line)
         return
     identity = next((i for i, name in enumerate(fields) if name in ("eid", "GRP")), 0)
     for piece in pieces:
@@ -105,6 +123,6 @@ def _read(brackets: Brackets, value: str, place: _Place, line: int, fields: Sequ
             brackets.fault(f"Entity={value} is malformed: {piece!r} names no entity", line)
             continue
         if opens:
-            brackets.open(name, place[0], line, dict(zip(fields, parts, strict=False)), part)
+            brackets.open(name, position[0], line, dict(zip(fields, parts, strict=False)), part)
         if closes:
-            brackets.close(name, place[1], line, part)
+            brackets.close(name, position[1], line, part)

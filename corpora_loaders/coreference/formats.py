@@ -1,6 +1,11 @@
-"""The formats of annotated corpora, one row each: how a file of the format is told, and how it is read.
+"""The formats of annotated corpora: how a file of each format is recognized, and how it is read.
 
 To add a format, write its reader and add a row to `FORMATS`.
+
+Example:
+    >>> from attentionology.corpora_loaders.coreference import FORMATS
+    >>> [(corpus_format.name, corpus_format.has_trees) for corpus_format in FORMATS]
+    [('conll2012', False), ('conllu', True), ('gap', False)]
 """
 
 from __future__ import annotations
@@ -22,17 +27,17 @@ from attentionology.corpora_loaders.sentence import Sentence
 
 _FIRST_ID = re.compile(r"1|1-\d+|[01]\.\d+")
 _LAST_CELL = re.compile(r"[-_*]|\(.*|.*\)")
-_READ_AT_MOST = 1000  # lines, until there is one that is not empty and no comment
+_READ_AT_MOST = 1000  # the number of lines in which the first row is searched
 
 
 @dataclass(frozen=True)
 class Beginning:
-    """What a format is told by.
+    """The beginning of a file, by which its format is recognized.
 
     Attributes:
         comments: the lines before the first row that start with ``#``.
         row: the first line that is neither blank nor a comment; empty if there is none.
-        line: its number, from 1.
+        line: the number of that line, from 1.
     """
 
     comments: tuple[str, ...] = ()
@@ -41,23 +46,31 @@ class Beginning:
 
 
 class DocumentReader(Protocol):
-    """A reader of documents."""
+    """The signature of a function that reads documents."""
 
     def __call__(self, path: str | Path, account: Account, *, lenient: bool) -> Iterator[Document]:
-        """Yield the documents of a file, and count in the account what is not among the mentions."""
+        """Yield the documents of a file, and count in the account what does not become a mention."""
         ...
 
 
 @dataclass(frozen=True)
 class CorpusFormat:
-    """One format.
+    """One format of annotated corpora.
 
     Attributes:
-        name: what `detect_format` returns.
-        mentions: what a file with mentions is called in messages.
-        recognize: whether a file that begins like this is of the format. No two formats recognize the same file.
-        read_documents: reads sentences with mentions.
-        read_trees: reads sentences with dependency trees; None where the format has none.
+        name: the name that `detect_format` returns.
+        mentions: the name of the format in messages about files without mentions.
+        recognize: a function that tells from the beginning of a file whether the file has the format. No two formats
+            recognize the same file.
+        read_documents: a function that reads documents with mentions.
+        read_trees: a function that reads sentences with dependency trees; None if the format has none.
+
+    Example:
+        >>> from attentionology.corpora_loaders.coreference import format_of
+        >>> from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
+        >>> sentence = next(format_of(SAMPLE_TREEBANK).read_trees(SAMPLE_TREEBANK))
+        >>> sentence.words[:3]
+        ('Harrow', 'Lane', 'Garden')
     """
 
     name: str
@@ -68,20 +81,26 @@ class CorpusFormat:
 
     @property
     def has_trees(self) -> bool:
-        """Whether its sentences have dependency trees."""
+        """Whether the sentences have dependency trees."""
         return self.read_trees is not None
 
 
 def format_of(path: str | Path) -> CorpusFormat:
-    """The format of a corpus, told by its first lines.
+    """The format of a corpus, recognized by its first lines.
 
-    A file that is of no known format counts as CoNLL-U, whose reader then says in which line it expected what.
+    A file of no known format counts as CoNLL-U, whose reader then reports the line that is wrong.
 
     Raises:
         CorpusError: the file cannot be read.
+
+    Example:
+        >>> from attentionology.corpora_loaders.coreference import format_of
+        >>> from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
+        >>> format_of(SAMPLE_TREEBANK).name
+        'conllu'
     """
     beginning = _beginning(path)
-    return next((known for known in FORMATS if known.recognize(beginning)), CONLLU)
+    return next((corpus_format for corpus_format in FORMATS if corpus_format.recognize(beginning)), CONLLU)
 
 
 def _beginning(path: str | Path) -> Beginning:
@@ -112,12 +131,12 @@ def _is_gap(beginning: Beginning) -> bool:
 
 
 def _is_tree_row(row: str) -> bool:
-    """Whether a first row is one of CoNLL-U: by its id or, where that is damaged, by its ten columns and its head."""
+    """Whether a first row is in CoNLL-U, judging by its id or, if that is damaged, by its ten columns and its head."""
     columns = row.split()
     if len(columns) >= 8 and _FIRST_ID.fullmatch(columns[0]):
         return True
     columns = row.split("\t")
-    if len(columns) != 10 or WHOLE_NUMBER.fullmatch(columns[2]):  # in CoNLL-2012 the third column is the word's number
+    if len(columns) != 10 or WHOLE_NUMBER.fullmatch(columns[2]):  # CoNLL-2012 has word numbers here
         return False
     return columns[6] == "_" or WHOLE_NUMBER.fullmatch(columns[6]) is not None
 
@@ -127,7 +146,7 @@ def _read_conllu_documents(path: str | Path, account: Account, *, lenient: bool)
 
 
 def _read_gap_documents(path: str | Path, account: Account, *, lenient: bool) -> Iterator[Document]:
-    return read_gap(path)  # it has no brackets that could be malformed
+    return read_gap(path)  # GAP has no brackets that could be malformed
 
 
 CONLLU = CorpusFormat("conllu", "CoNLL-U with Entity= in MISC", _is_conllu, _read_conllu_documents, read_conllu)
@@ -137,4 +156,4 @@ FORMATS = (
     CONLLU,
     CorpusFormat("gap", "GAP", _is_gap, _read_gap_documents),
 )
-"""All formats."""
+"""All formats, each with how it is recognized and read."""

@@ -1,8 +1,9 @@
-"""GAP (Webster et al. 2018): a pronoun and two names in a stretch of Wikipedia, as tab-separated values.
+"""GAP (Webster et al. 2018): a pronoun and two names in a text from Wikipedia, as tab-separated values.
 
-The pronoun is to be resolved to one of the names, before or after it; where it refers to neither, it has no antecedent.
-Words are cut by rule: letters and digits with dots, hyphens and ampersands between them are a word, an apostrophe
-with what follows is one, other characters are one each; and wherever a name or the pronoun starts or ends.
+The pronoun is to be resolved to one of the names, which may precede or follow it. If it refers to neither, it has no
+antecedent. The text is split into words by rule: letters and digits with periods, hyphens and ampersands between them
+form a word, so does an apostrophe with the letters after it, and every other character is a word by itself. A word also
+starts and ends wherever a name or the pronoun does.
 """
 
 from __future__ import annotations
@@ -34,9 +35,9 @@ def read_gap(path: str | Path) -> Iterator[Document]:
     """Yield one document per row.
 
     Raises:
-        CorpusError: with file and line: another header or number of columns, an offset that is no number or where the
-            text says something else, two of the three with one head word, an answer that is neither TRUE nor FALSE, or
-            both names right.
+        CorpusError: the header or the number of columns is different, an offset is not a number or the text differs
+            there, two of the three mentions have the same head word, an answer is neither TRUE nor FALSE, or both
+            names are right. The error names file and line.
     """
     path = Path(path)
     for line, text in numbered_lines(path):
@@ -57,47 +58,47 @@ def _document(path: Path, line: int, columns: list[str]) -> Document:
     row = dict(zip(COLUMNS, columns, strict=True))
     if not row["ID"]:
         raise fail("the ID is empty")
-    places = {}
-    for what in ("Pronoun", "A", "B"):
-        given, offset = row[what], row[f"{what}-offset"]
+    character_spans = {}
+    for role in ("Pronoun", "A", "B"):
+        form, offset = row[role], row[f"{role}-offset"]
         if not WHOLE_NUMBER.fullmatch(offset):
-            raise fail(f"{what}-offset is {offset!r}, not a number")
+            raise fail(f"{role}-offset is {offset!r}, not a number")
         start = int(offset)
-        found = row["Text"][start : start + len(given)]
-        if not given.strip() or found != given:
-            raise fail(f"{what} is {given!r}, but the text has {found!r} at {start}")
-        places[what] = (start, start + len(given))
-    right = {what: _TRUE.get(row[f"{what}-coref"].casefold()) for what in ("A", "B")}
+        in_text = row["Text"][start : start + len(form)]
+        if not form.strip() or in_text != form:
+            raise fail(f"{role} is {form!r}, but the text has {in_text!r} at {start}")
+        character_spans[role] = (start, start + len(form))
+    right = {role: _TRUE.get(row[f"{role}-coref"].casefold()) for role in ("A", "B")}
     if None in right.values():
         raise fail("A-coref and B-coref must be TRUE or FALSE")
     if all(right.values()):
-        raise fail("A-coref and B-coref are both TRUE; one at most can be")
-    cuts = sorted({0, len(row["Text"]), *(edge for place in places.values() for edge in place)})
+        raise fail("A-coref and B-coref are both TRUE; at most one of them can be")
+    cuts = sorted({0, len(row["Text"]), *(edge for span in character_spans.values() for edge in span)})
     words = [
         (match.start() + start, match[0])
         for start, stop in pairwise(cuts)
         for match in _WORD.finditer(row["Text"][start:stop])
     ]
 
-    def mark(what: str, entity: str) -> Marked:
-        start, stop = places[what]
-        own = [number for number, (at, _) in enumerate(words) if start <= at < stop]
-        if not own:
-            raise fail(f"{what} {row[what]!r} has no letter, digit or sign")
-        return Marked(((own[0], own[-1] + 1),), entity, line)
+    def mark(role: str, entity: str) -> Marked:
+        start, stop = character_spans[role]
+        inside = [number for number, (offset, _) in enumerate(words) if start <= offset < stop]
+        if not inside:
+            raise fail(f"{role} {row[role]!r} has no letter, digit or sign")
+        return Marked(((inside[0], inside[-1] + 1),), entity, line)
 
     pronoun = mark("Pronoun", "pronoun")
-    names = [mark(what, "pronoun" if right[what] else what) for what in ("A", "B")]
+    names = [mark(role, "pronoun" if right[role] else role) for role in ("A", "B")]
     sentence = Sentence(
         row["ID"], tuple(word for _, word in words), text=row["Text"], document=row["ID"], file=str(path), line=line
     )
     document = build_document(row["ID"], [sentence], [pronoun, *names])
     anaphor, *candidates = (document.mention_at(mark.spans) for mark in (pronoun, *names))
-    asked = {"A": candidates[0], "B": candidates[1], "Pronoun": anaphor}
-    for one, other in (("A", "B"), ("A", "Pronoun"), ("B", "Pronoun")):
-        if asked[one].head == asked[other].head:  # they have the same place, or one is inside the other
+    mentions = {"A": candidates[0], "B": candidates[1], "Pronoun": anaphor}
+    for first, second in (("A", "B"), ("A", "Pronoun"), ("B", "Pronoun")):
+        if mentions[first].head == mentions[second].head:  # they have the same words, or one contains the other
             raise fail(
-                f"{one} {row[one]!r} and {other} {row[other]!r} have one head word, so nothing is left to choose"
+                f"{first} {row[first]!r} and {second} {row[second]!r} have the same head word, so there is no choice"
             )
     label = gender_label(row["Pronoun"])
     return replace(document, questions=(Question(anaphor, tuple(candidates)),), labels=(label,) if label else ())

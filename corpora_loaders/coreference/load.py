@@ -1,4 +1,4 @@
-"""Any coreference corpus, whatever its format."""
+"""Loading coreference corpora of all formats."""
 
 from __future__ import annotations
 
@@ -13,10 +13,16 @@ from attentionology.corpora_loaders.errors import CorpusError
 
 
 def detect_format(path: str | Path) -> str:
-    """Name of the format of a corpus, told by its first lines; ``"conllu"`` if it is none of the others.
+    """The name of the format of a corpus, recognized by its first lines; ``"conllu"`` if it is none of the others.
 
     Raises:
         CorpusError: the file cannot be read.
+
+    Example:
+        >>> from attentionology.corpora_loaders.coreference import detect_format
+        >>> from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
+        >>> detect_format(SAMPLE_TREEBANK)
+        'conllu'
     """
     return format_of(path).name
 
@@ -28,16 +34,33 @@ def load_documents(
     limit: int | None = None,
     mentions_needed: bool = True,
 ) -> Documents:
-    """Read coreference corpora: CoNLL-2012 columns, CoNLL-U with ``Entity=``, GAP; the format of each file is detected.
+    """Read coreference corpora with CoNLL-2012 columns, in CoNLL-U with ``Entity=``, or in the format of GAP.
+
+    The format of each file is detected.
 
     Args:
-        paths: one file or several; ``.gz`` is read as it is.
-        lenient: ignore malformed brackets and count them, instead of stopping.
-        limit: take the first so many documents only.
+        paths: one file or several, which may be compressed with gzip or zip.
+        lenient: whether malformed brackets are ignored and counted, instead of raising an error.
+        limit: read at most this many documents.
         mentions_needed: whether a file without any mention is an error.
 
     Raises:
-        CorpusError: a file cannot be read, has no mention, or two files are the same; see the readers of each format.
+        ValueError: no file is given, or the limit is less than 1.
+        CorpusError: a file cannot be read or has no mention, or two files are the same; see also the readers of the
+            formats.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from attentionology import load_documents
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = Path(folder, "novel.conll")
+        ...     _ = path.write_text("#begin document (novel)\\nAnn (1)\\nsaid -\\nshe (1)\\nslept -\\n#end document\\n")
+        ...     documents = load_documents(path)
+        >>> documents
+        Documents(1 document, 1 sentence, 4 words, 2 mentions, 'novel.conll')
+        >>> [(mention.spans, mention.entity, mention.type) for mention in documents.documents[0].mentions]
+        [(((0, 1),), '1', 'proper'), (((2, 3),), '1', 'pronoun')]
     """
     account = Account()
 
@@ -46,31 +69,33 @@ def load_documents(
 
     documents: list[Document] = []
     files: list[CorpusFile] = []
-    names, sentence_names = UniqueNames(), UniqueNames()
-    for path, sha256, own in read_files(paths, read, limit):
-        if not own:
-            raise CorpusError("there is no document in it", file=path)
-        if mentions_needed and not any(document.mentions for document in own):
-            *others, last = (known.mentions for known in FORMATS)
-            message = f"there are no mentions in it; expected are {', '.join(others)}, or {last}"
+    unique_names, sentence_names = UniqueNames(), UniqueNames()
+    for path, sha256, of_file in read_files(paths, read, limit):
+        if not of_file:
+            raise CorpusError("the file holds no document", file=path)
+        if mentions_needed and not any(document.mentions for document in of_file):
+            *others, last = (corpus_format.mentions for corpus_format in FORMATS)
+            message = f"the file holds no mentions; expected {', '.join(others)}, or {last}"
             raise CorpusError(message, file=path)
-        files.append(describe_file(path, sha256, [sentence for document in own for sentence in document.sentences]))
-        documents += [_named(document, names(document.id), sentence_names) for document in own]
+        sentences = [sentence for document in of_file for sentence in document.sentences]
+        files.append(describe_file(path, sha256, sentences))
+        documents += [_renamed(document, unique_names(document.id), sentence_names) for document in of_file]
     return Documents(
         sentences=tuple(sentence for document in documents for sentence in document.sentences),
         files=tuple(files),
         documents=tuple(documents),
         account=account,
-        renamed=names.renamed,
+        renamed=unique_names.renamed,
     )
 
 
-def _named(document: Document, name: str, sentence_names: UniqueNames) -> Document:
-    """The document under a unique name, its sentences too."""
+def _renamed(document: Document, name: str, sentence_names: UniqueNames) -> Document:
+    """The document with a unique id, whose sentences have unique ids as well."""
     ids = [sentence_names(sentence.id) for sentence in document.sentences]
     if name == document.id and ids == [sentence.id for sentence in document.sentences]:
         return document
     sentences = [
-        replace(sentence, id=own, document=name) for sentence, own in zip(document.sentences, ids, strict=True)
+        replace(sentence, id=sentence_id, document=name)
+        for sentence, sentence_id in zip(document.sentences, ids, strict=True)
     ]
     return replace(document, id=name, sentences=tuple(sentences))

@@ -1,11 +1,12 @@
 """Pronoun, proper name or other noun: the type of a mention by the part of speech of its head word.
 
-Which rule applies is decided for a document as a whole, by the tags it has:
+The tags of a document as a whole decide which rule applies to all of its mentions:
 
-* UPOS: PRON, and DET as a head (the *son* of French *son livre*), are pronouns; PROPN is proper; all else nominal.
-* Penn Treebank: PRP, PRP$, WP, WP$, EX, and DT, WDT as heads, are pronouns; NNP, NNPS are proper; all else nominal.
-* no tags known here: by form. A mention of one word that is an English pronoun is one; a head word that starts with a
-  capital letter (not I) is proper; all else nominal.
+* UPOS: PRON is a pronoun, and so is DET as a head (*son* in French *son livre*); PROPN is proper; others are nominal.
+* Penn Treebank: PRP, PRP$, WP, WP$ and EX are pronouns, and so are DT and WDT as heads; NNP and NNPS are proper; others
+  are nominal.
+* No known tags: a mention that consists of one English pronoun is a pronoun; otherwise a mention whose head word starts
+  with a capital letter is proper; others are nominal.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ class Tagging(NamedTuple):
     """The tags of a document's words.
 
     Attributes:
-        tags: one per word; empty if there are none that are known here.
-        kind: ``"UPOS"``, ``"PTB"`` or ``""``.
+        tags: the tag of each word; empty if the tag set is unknown.
+        kind: the tag set, ``"UPOS"`` or ``"PTB"``, or ``""`` if it is unknown.
     """
 
     tags: tuple[str, ...]
@@ -44,7 +45,7 @@ class Tagging(NamedTuple):
 
     @property
     def rule(self) -> str:
-        """How types are told, in words."""
+        """A description of the rule for types."""
         return {
             "UPOS": "by UPOS of the head word",
             "PTB": "by Penn Treebank tag of the head word",
@@ -53,23 +54,33 @@ class Tagging(NamedTuple):
 
 
 def tagging(sentences: Sequence[Sentence]) -> Tagging:
-    """The best tags that all sentences have: UPOS, else those of the Penn Treebank, told by what they are."""
+    """The tags of a document: UPOS if all words have it, otherwise those of the Penn Treebank.
+
+    The tag set is recognized by the tags themselves, whichever column they are in.
+    """
     for column in ("tags", "xpos"):
         tags = tuple(tag for sentence in sentences for tag in getattr(sentence, column))
         if len(tags) != sum(map(len, sentences)):
             continue
         used = set(tags) - {"_"}
-        for kind, known in (("UPOS", UPOS), ("PTB", PTB)):
-            # A few unusual tags do not make another tag set.
-            if used and sum(tag in known for tag in tags) > 0.9 * sum(tag != "_" for tag in tags):
+        for kind, tag_set in (("UPOS", UPOS), ("PTB", PTB)):
+            # A few unusual tags do not make it another tag set.
+            if used and sum(tag in tag_set for tag in tags) > 0.9 * sum(tag != "_" for tag in tags):
                 return Tagging(tags, kind)
     return Tagging((), "")
 
 
-def mention_type(words: Sequence[str], head: int, own: Sequence[int], tagged: Tagging) -> str:
-    """Type of the mention that has the document's words ``own`` and the head word ``head``."""
+def mention_type(words: Sequence[str], head: int, mention: Sequence[int], tagged: Tagging) -> str:
+    """The type of a mention, ``"pronoun"``, ``"proper"`` or ``"nominal"``.
+
+    Args:
+        words: the words of the document.
+        head: the head word of the mention, counted through the document.
+        mention: the words of the mention, counted through the document.
+        tagged: the tags of the document.
+    """
     if tagged.kind:
         return _BY_TAG[tagged.kind].get(tagged.tags[head], "nominal")
-    if len(own) == 1 and words[head].casefold() in PRONOUNS:
+    if len(mention) == 1 and words[head].casefold() in PRONOUNS:
         return "pronoun"
     return "proper" if words[head][:1].isupper() else "nominal"

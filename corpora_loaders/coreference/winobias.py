@@ -1,7 +1,15 @@
 """WinoBias (Zhao et al. 2018): sentences with two occupations and a pronoun that refers to one of them.
 
-The files are CoNLL-2012 and mark only the pronoun and the right occupation. The other one, without which there is
-nothing to choose from, is found by the list of occupations of the paper, with the determiner before it.
+The files are in the CoNLL-2012 format and mark only the pronoun and the right occupation. The other occupation, without
+which there would be no choice, is found with the list of occupations from the paper, and includes the determiner before
+it.
+
+Example:
+    >>> from attentionology.corpora_loaders.coreference import ANTI, FEMININE, MASCULINE, PRO
+    >>> PRO, ANTI
+    ('pro-stereotypical', 'anti-stereotypical')
+    >>> FEMININE, MASCULINE
+    ('feminine pronoun', 'masculine pronoun')
 """
 
 from __future__ import annotations
@@ -20,7 +28,7 @@ OCCUPATIONS = frozenset(
     "librarian manager mechanic mover nurse physician receptionist salesperson secretary sheriff supervisor "
     "tailor teacher worker writer".split()
 )
-"""The forty occupations; *worker* stands for the construction worker."""
+"""The forty occupations of the paper. Its *construction worker* is found by the word *worker*."""
 
 PRO, ANTI = "pro-stereotypical", "anti-stereotypical"
 FEMININE, MASCULINE = "feminine pronoun", "masculine pronoun"
@@ -30,48 +38,56 @@ _DETERMINERS = frozenset(("the", "a", "an"))
 
 
 def gender_label(pronoun: str) -> str | None:
-    """`FEMININE` or `MASCULINE`; None for what is neither."""
+    """`FEMININE` or `MASCULINE`; None for a word that is neither."""
     _, gender, _ = PRONOUNS.get(pronoun.casefold(), ("", "", ""))
     return {"Fem": FEMININE, "Masc": MASCULINE}.get(gender)
 
 
 def winobias_document(document: Document) -> Document:
-    """A document of WinoBias, told by its id, with questions and labels; any other document as it is.
+    """Add questions and labels to a document of WinoBias. Any other document is returned unchanged.
 
-    Every pronoun is a question; candidates are the occupations that stand before it, marked or not. The same sentence
-    with a pronoun of the other gender is of the same family.
+    Documents of WinoBias are recognized by their ids. Every pronoun becomes a question, whose candidates are the
+    occupations before it, whether they are marked or not. The same sentence with a pronoun of the other gender belongs
+    to the same family.
 
     Raises:
-        CorpusError: a pronoun is said to refer to all the occupations before it.
+        CorpusError: a pronoun refers to all the occupations before it.
     """
-    found = _ID.search(document.id)
-    if not found:
+    match = _ID.search(document.id)
+    if not match:
         return document
     words = document.words
-    stereotype = ANTI if found["anti"] else PRO
+    stereotype = ANTI if match["anti"] else PRO
     marked = {mention.head: mention for mention in document.mentions}
     occupations = [
-        marked.get(at) or Mention(((_with_determiner(words, at), at + 1),), f"occupation {at}", at, "nominal")
-        for at, word in enumerate(words)
+        marked.get(index)
+        or Mention(((_phrase_start(words, index), index + 1),), f"occupation {index}", index, "nominal")
+        for index, word in enumerate(words)
         if word.casefold() in OCCUPATIONS
     ]
-    pronouns = [m for m in document.mentions if m.head is not None and gender_label(words[m.head])]
-    questions = [Question(p, tuple(one for one in occupations if one.stop <= p.start)) for p in pronouns]
+    pronouns = [
+        mention for mention in document.mentions if mention.head is not None and gender_label(words[mention.head])
+    ]
+    questions = [
+        Question(pronoun, tuple(mention for mention in occupations if mention.stop <= pronoun.start))
+        for pronoun in pronouns
+    ]
     for question in questions:
         right = sum(candidate.entity == question.anaphor.entity for candidate in question.candidates)
         if right > 1 and right == len(question.candidates):
-            message = "all occupations are marked as what the pronoun refers to; one is expected"
+            message = "the pronoun refers to all occupations before it; expected only one"
             raise CorpusError(message, file=document.file, line=question.anaphor.line, sentence=document.id)
-    genders = {str(gender_label(words[p.head])) for p in pronouns if p.head is not None}
+    genders = {str(gender_label(words[pronoun.head])) for pronoun in pronouns if pronoun.head is not None}
     neutral = " ".join("*" if gender_label(word) else word.casefold() for word in words)
     return replace(
         document,
         family=f"WinoBias: {neutral}",
         questions=tuple(question for question in questions if len(question.candidates) > 1),
-        labels=(stereotype, f"type {found['type']}, {stereotype}", *(genders if len(genders) == 1 else ())),
+        labels=(stereotype, f"type {match['type']}, {stereotype}", *(genders if len(genders) == 1 else ())),
     )
 
 
-def _with_determiner(words: Sequence[str], at: int) -> int:
-    start = at - 1 if words[at - 1].casefold() == "construction" else at
+def _phrase_start(words: Sequence[str], index: int) -> int:
+    """The first word of the noun phrase of an occupation: its determiner, if it has one."""
+    start = index - 1 if words[index - 1].casefold() == "construction" else index
     return start - 1 if start and words[start - 1].casefold() in _DETERMINERS else start

@@ -271,7 +271,7 @@ CONLL = "#begin document (x); part 000\nd\t0\t0\tAnn\t(1)\nd\t0\t1\tsaw\t-\nd\t0
 @pytest.mark.parametrize(
     ("cell", "options", "status", "message"),
     [
-        ("(1", (), 1, "x.conll:4: mention of entity '1' is opened but not closed"),
+        ("(1", (), 1, "x.conll:4: a mention of entity '1' is opened but not closed"),
         ("(1)", ("--tokens", "surface"), 2, "--tokens surface is not for coreference"),
         ("(1)", ("--analyses", "surface", "--tokens", "surface"), 2, "--tokens surface is for CoNLL-U"),
         ("(1)", ("--analyses", "dependency"), 1, "no word has a head"),
@@ -341,7 +341,7 @@ def test_other_analyses_read_coreference_corpora_too(model, tmp_path, capsys):
     files = ("--corpus", tmp_path / "x.conll", SAMPLE_TREEBANK)
     arguments = ("--model", model, *files, "--analyses", "surface", "--out", tmp_path / "run")
     assert run(*arguments) == 1
-    assert "x.conll:4: mention of entity '1'" in capsys.readouterr().err
+    assert "x.conll:4: a mention of entity '1'" in capsys.readouterr().err
     assert run(*arguments, "--lenient", "--limit", 1) == 0
     record = json.loads((tmp_path / "run/run.json").read_text())
     assert record["sentences"]["read"] == 1

@@ -124,14 +124,14 @@ def test_text_before_the_first_document_is_one(load):
 @pytest.mark.parametrize(
     ("misc", "message", "faults"),
     [
-        ("Entity=(e1-person-1-", "file.conllu:3: mention of entity 'e1' is opened but not closed", 1),
-        ("Entity=e1)", "file.conllu:3: mention of entity 'e1' is closed but was not opened", 1),
+        ("Entity=(e1-person-1-", "file.conllu:3: a mention of entity 'e1' is opened but not closed", 1),
+        ("Entity=e1)", "file.conllu:3: a mention of entity 'e1' is closed but was not opened", 1),
         ("Entity=e1", "file.conllu:3: Entity=e1 is malformed", 1),
         ("Entity=(e1-a-1-))", "file.conllu:3: Entity=(e1-a-1-)) is malformed", 1),
         ("Entity=", "file.conllu:3: Entity= is malformed", 1),
         ("Entity=()", "file.conllu:3: Entity=() is malformed", 1),
-        ("Entity=(e1[2/2]--1-)", "file.conllu:3: part 2 of a mention of entity 'e1' without part 1", 1),
-        ("Entity=(e1[1/2]--1-)", "file.conllu:3: only 1 of the 2 parts of a mention of entity 'e1'", 1),
+        ("Entity=(e1[2/2]--1-)", "file.conllu:3: a mention of entity 'e1' has part 2 without part 1", 1),
+        ("Entity=(e1[1/2]--1-)", "file.conllu:3: a mention of entity 'e1' has only 1 of its 2 parts", 1),
         ("Entity=(e1[3/2]--1-)", "file.conllu:3: Entity=(e1[3/2]--1-) is malformed", 1),
     ],
 )
@@ -146,7 +146,7 @@ def test_malformed_entities_are_errors_with_their_line_or_counted(load, misc, me
 
 
 def test_entities_need_a_header(load):
-    with pytest.raises(CorpusError, match=r"file.conllu:1: an entity without a comment '# global.Entity"):
+    with pytest.raises(CorpusError, match=r"file.conllu:1: an entity has no comment '# global.Entity"):
         load(token(1, "a", misc="Entity=(e1--1-)") + "\n")
 
 

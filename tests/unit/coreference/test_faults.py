@@ -48,19 +48,19 @@ FAULTS = {
     ),
     "GAP with both names in one place": (
         gap(b=("Ann Lee", 0)),
-        "x:2: sentence 'g': A 'Ann Lee' and B 'Ann Lee' have one head word",
+        "x:2: sentence 'g': A 'Ann Lee' and B 'Ann Lee' have the same head word",
     ),
     "GAP with a name in the place of the pronoun": (
         gap(b=("he", 23)),
-        "x:2: sentence 'g': B 'he' and Pronoun 'he' have one head word",
+        "x:2: sentence 'g': B 'he' and Pronoun 'he' have the same head word",
     ),
     "GAP with one name inside the other": (
         gap(b=("Lee", 4)),
-        "x:2: sentence 'g': A 'Ann Lee' and B 'Lee' have one head word",
+        "x:2: sentence 'g': A 'Ann Lee' and B 'Lee' have the same head word",
     ),
     "a row after the end of its document": (
         BEGIN + full("a", 0, "Ann", cell="(1)") + "#end document\n" + full("a", 0, "she", cell="(1)"),
-        "x:4: a row after '#end document'",
+        "x:4: the row follows '#end document'",
     ),
     "an entity at a multiword token": (
         ENTITIES + "1-2\tdu\t_\t_\t_\t_\t_\t_\t_\tEntity=(e1--1-)\n" + word(1, "Entity=(e2--1-)") + word(2) + "\n",
@@ -72,7 +72,7 @@ FAULTS = {
             full("nw/dev_type1/stereotype//0", n, form, cell="(1)" if form in ("cook", "baker", "he") else "-")
             for n, form in enumerate(("cook", "met", "baker", "and", "he", "left"))
         ),
-        "x:6: sentence 'nw/dev_type1/stereotype//0': all occupations are marked",
+        "x:6: sentence 'nw/dev_type1/stereotype//0': the pronoun refers to all occupations",
     ),
     "a parse that starts late": (
         BEGIN + full("a", 0, "so", "*", "(1)") + full("a", 1, "left", "(TOP*)") + "#end document\n",
@@ -80,39 +80,39 @@ FAULTS = {
     ),
     "rows of another document in a block": (
         BEGIN + full("a", 0, "Ann", cell="(1)") + "\n" + full("b", 0, "she", cell="(1)") + "#end document\n",
-        "x:4: a row of document 'b' among rows of another document",
+        "x:4: a row of document 'b' is among rows of another document",
     ),
     "rows of another document inside a sentence": (
         BEGIN + full("a", 0, "Ann", cell="(1)") + full("b", 1, "saw") + "#end document\n",
-        "x:3: a row of document 'b' among rows of another document",
+        "x:3: a row of document 'b' is among rows of another document",
     ),
     "rows of another part in a block": (
         BEGIN + full("a", 0, "Ann", cell="(1)") + "\n" + full("a", 0, "she", cell="(1)", part=1) + "#end document\n",
-        "x:4: a row of part 1 of document 'a' among rows of another document",
+        "x:4: a row of part 1 of document 'a' is among rows of another document",
     ),
     "rows of two documents, neither that of #begin, in a block": (
         BEGIN + full("b", 0, "Ann", cell="(1)") + "\n" + full("b", 0, "ate") + "\n" + full("c", 0, "she", cell="(1)"),
-        "x:6: a row of document 'c' among rows of another document",
+        "x:6: a row of document 'c' is among rows of another document",
     ),
     "rows of a document, another one, and the first again": (
         BEGIN + "\n".join(full(name, 0, "Ann", cell="(1)") for name in "bcb") + "#end document\n",
-        "x:6: a row of document 'b' among rows of another document",
+        "x:6: a row of document 'b' is among rows of another document",
     ),
     "a sentence of two names": (
         BEGIN + full("b", 0, "Ann") + "\n" + full("c", 0, "Ann", cell="(1)") + full("d", 1, "saw") + "#end document\n",
-        "x:5: a row of document 'd' among rows of another document",
+        "x:5: a row of document 'd' is among rows of another document",
     ),
     "a sentence of another part": (
         BEGIN + full("b", 0, "Ann") + "\n" + full("c", 0, "Ann", part=1) + "#end document\n",
-        "x:4: a row of part 1 of document 'c' among rows of another document",
+        "x:4: a row of part 1 of document 'c' is among rows of another document",
     ),
     "rows of two documents in a block without a name": (
         "#begin document\n" + full("a", 0, "Ann", cell="(1)") + "\n" + full("b", 0, "she", cell="(1)"),
-        "x:4: a row of document 'b' among rows of another document",
+        "x:4: a row of document 'b' is among rows of another document",
     ),
     "two documents in a file without #begin": (
         full("a", 0, "Ann", cell="(1)") + "\n" + full("b", 0, "she", cell="(1)"),
-        "x:3: a row of document 'b' among rows of another document",
+        "x:3: a row of document 'b' is among rows of another document",
     ),
     "a parse that is complete and goes on": (
         BEGIN + full("a", 0, "Ann", "(TOP(NP*))", "(1)") + full("a", 1, "left", "(VP*)") + "#end document\n",
