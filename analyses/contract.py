@@ -10,9 +10,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
-from attentionology.corpora_loaders.errors import AttentionologyError
+from attentionology.analyses.option_groups import OptionError, OptionGroup, OptionSet
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -22,49 +22,25 @@ if TYPE_CHECKING:
     from attentionology.extractors import BatchMaker, Encoder, ExtractionLog
     from attentionology.reports.page import Section
 
-Options = TypeVar("Options")  # no bound: a protocol with fields cannot be checked for classes while the tests run
 Counts = TypeVar("Counts", bound="Metric")
 Facts = TypeVar("Facts")
 Results = TypeVar("Results")
 
 
-class OptionError(AttentionologyError, ValueError):
-    """An option has a value that cannot be used, or contradicts another one."""
-
-
-@runtime_checkable
-class OptionGroup(Protocol):
-    """A frozen dataclass of options. The docstrings of its fields are the help of the command line."""
-
-    __dataclass_fields__: ClassVar[dict[str, Any]]
-
-    def check(self) -> None:
-        """Raise `OptionError` where a value cannot be used."""
-
-
-class OptionSet:
-    """The option groups of a run, looked up by their class.
-
-    Args:
-        groups: at most one instance of each class. Groups that are not given have their defaults.
-
-    Example:
-        >>> from attentionology.analyses.dependency.options import DependencyOptions
-        >>> OptionSet([DependencyOptions(coarse=True)])[DependencyOptions].coarse
-        True
-        >>> OptionSet()[DependencyOptions].coarse
-        False
-    """
-
-    def __init__(self, groups: Sequence[OptionGroup] = ()) -> None:
-        self._groups: dict[type[Any], OptionGroup] = {type(group): group for group in groups}
-
-    def __getitem__(self, group: type[Options]) -> Options:
-        chosen = self._groups.get(group)
-        return chosen if isinstance(chosen, group) else group()
-
-    def __iter__(self) -> Iterator[OptionGroup]:
-        return iter(self._groups.values())
+__all__ = [
+    "Analysis",
+    "Counted",
+    "MapChoice",
+    "Masking",
+    "OptionError",
+    "OptionGroup",
+    "OptionSet",
+    "Plan",
+    "Reader",
+    "Request",
+    "Setting",
+    "Titles",
+]
 
 
 @dataclass(frozen=True)
