@@ -1,7 +1,7 @@
-"""What an analysis is: options, a plan, results, and how the results are shown.
+"""The contract between the engine and an analysis: options, a plan, results, and how the results are shown.
 
 An analysis is a subclass of `Analysis` in a folder of its own. The engine asks every chosen analysis for its plan,
-reads the corpus once for all of them, and hands each what was counted. An analysis therefore never runs the model
+reads the corpus once for all of them, and hands its counts to each. An analysis therefore never runs the model
 itself: it names the batches that it wants (`Request`) and the metric that counts them.
 """
 
@@ -42,29 +42,57 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Titles:
-    """What figures and headings call the model and the corpus."""
+    """The names of the model and of the corpus in figures and headings.
+
+    Example:
+        >>> Titles("bert-base-uncased", "en_ewt-ud-dev.conllu").figure
+        'bert-base-uncased on en_ewt-ud-dev.conllu'
+    """
 
     model: str = ""
     corpus: str = ""
 
     @property
     def figure(self) -> str:
-        """The title of a figure; empty where the model has no name."""
+        """The title of a figure. It is empty if the model has no name."""
         return f"{self.model} on {self.corpus}" if self.model else ""
 
 
 class Analysis(ABC, Generic[Facts, Results]):
-    """One analysis. Subclass it, and name the subclass in the registry or as an entry point.
+    """The base class of all analyses.
+
+    To add an analysis, subclass it, and name the subclass in the registry or as an entry point; see
+    ``docs/analyses.md``.
 
     Attributes:
-        name: what ``--analyses`` takes.
-        options: the option groups that it reads. Groups may be shared with other analyses.
-        needs: names of analyses whose results it uses if they are part of the run. They must come before it.
-        of_maps: whether it analyzes the maps that ``--map`` chooses.
-        of_trees: whether it needs dependency trees.
-        of_mentions: whether it needs mentions of entities.
-        by_default: whether it is part of a run that names no analyses.
-        summary: what it does, in one or two sentences, for ``--help``.
+        name: the name of the analysis for ``--analyses``.
+        options: the option groups that the analysis reads. Groups may be shared with other analyses.
+        needs: the names of analyses whose results this one uses if they are part of the run. They must come before it.
+        of_maps: whether the analysis is about the maps that ``--map`` chooses.
+        of_trees: whether the analysis needs dependency trees.
+        of_mentions: whether the analysis needs mentions of entities.
+        by_default: whether the analysis is part of a run that names no analyses.
+        summary: one or two sentences for ``--help`` about what the analysis does.
+
+    Example:
+        >>> from attentionology import MapMaker, MapOptions, Section, SurfaceStatistics, get_kind
+        >>> from attentionology.analyses.shared.counting import CountMaps
+        >>> class Entropy(Analysis):
+        ...     name, options = "entropy", (MapOptions,)
+        ...     def plan(self, options, setting):
+        ...         maker = MapMaker(get_kind(setting.maps.kind), "token", normalize="row")
+        ...         counting = CountMaps(SurfaceStatistics)
+        ...         request = Request(f"entropy/{setting.maps.kind}", "entropy", setting.corpus, maker, counting)
+        ...         return Plan((request,), facts=request.name)
+        ...     def results(self, options, counted, needed, looked):
+        ...         heads = counted.metric(counted.plan.facts, SurfaceStatistics).compute().heads
+        ...         return heads[["layer", "head", "entropy"]]
+        ...     def section(self, results, titles):
+        ...         return Section("Entropy", "entropy.html.j2", tables={"entropy": results})
+        ...     def show(self, results, width):
+        ...         return results.to_string()
+        >>> Entropy().of_maps, Entropy().by_default
+        (True, False)
     """
 
     name: ClassVar[str]
@@ -78,9 +106,14 @@ class Analysis(ABC, Generic[Facts, Results]):
 
     @abstractmethod
     def plan(self, options: OptionSet, setting: Setting) -> Plan[Facts]:
-        """What is to be counted.
+        """Say what is to be counted.
 
-        Everything that is impossible is refused here, before anything slow happens.
+        The plan also validates the options against the corpus and the model, so that a run fails before anything slow
+        happens.
+
+        Args:
+            options: the options of the run.
+            setting: the model, the corpus and the kind of map.
 
         Raises:
             OptionError: the options do not fit the corpus or the model.
@@ -89,41 +122,47 @@ class Analysis(ABC, Generic[Facts, Results]):
         """
 
     def follow_up(self, options: OptionSet, counted: Counted[Facts], read: Reader) -> Any:
-        """What can be asked only after counting, for example examples of the best head; None where there is nothing.
+        """Look up what can be asked only after counting, for example examples of the best head.
 
         Args:
-            options: of the run.
-            counted: what was counted.
-            read: reads a bounded number of inputs once more.
+            options: the options of the run.
+            counted: the counts.
+            read: reads inputs once more; an analysis should read a bounded number of them.
+
+        Returns:
+            whatever `results` needs of it, by default None.
         """
         return None
 
     @abstractmethod
     def results(self, options: OptionSet, counted: Counted[Facts], needed: Mapping[str, Any], looked: Any) -> Results:
-        """The results, made of the counts alone.
+        """Make the results of the counts alone.
 
         Args:
-            options: of the run.
-            counted: what was counted.
+            options: the options of the run.
+            counted: the counts.
             needed: the results of the analyses in `needs` that are part of the run, by name.
-            looked: what `follow_up` returned.
+            looked: the value that `follow_up` returned.
         """
 
     @abstractmethod
     def section(self, results: Results, titles: Titles) -> Section:
-        """The tables, the figures and the section of the page.
+        """Make the tables, the figures and the section of the page.
 
         The names of tables and figures must differ from those of all other analyses.
         """
 
     @abstractmethod
     def show(self, results: Results, width: int) -> RenderableType:
-        """What a terminal of ``width`` columns shows."""
+        """Return what a terminal of ``width`` columns shows."""
 
     def record(self, options: OptionSet, counted: Counted[Facts], results: Results) -> dict[str, Any]:
-        """What is added to ``run.json``. Use the name of the analysis as the key; other keys may be taken."""
+        """Return what is added to ``run.json``.
+
+        Use the name of the analysis as the key, because other keys may be taken.
+        """
         return {}
 
     def warnings(self, results: Results) -> list[str]:
-        """What a reader should know before the numbers, a sentence each."""
+        """Return sentences that a reader should see before the numbers."""
         return []

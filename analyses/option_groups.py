@@ -11,7 +11,16 @@ Options = TypeVar("Options")  # no bound: a protocol with fields cannot be check
 
 
 class OptionError(AttentionologyError, ValueError):
-    """An option has a value that cannot be used, or contradicts another one."""
+    """An option has a value that cannot be used, or contradicts another option.
+
+    Example:
+        >>> from attentionology import SurfaceOptions
+        >>> try:
+        ...     SurfaceOptions(reach=0).check()
+        ... except OptionError as error:
+        ...     print(error)
+        --reach must be at least 1, not 0
+    """
 
 
 @runtime_checkable
@@ -21,14 +30,14 @@ class OptionGroup(Protocol):
     __dataclass_fields__: ClassVar[dict[str, Any]]
 
     def check(self) -> None:
-        """Raise `OptionError` where a value cannot be used."""
+        """Raise `OptionError` if a value cannot be used."""
 
 
 class OptionSet:
     """The option groups of a run, looked up by their class.
 
     Args:
-        groups: at most one instance of each class. Groups that are not given have their defaults.
+        groups: at most one instance of each class. A group that is missing has its default values.
 
     Example:
         >>> from attentionology.analyses.dependency.options import DependencyOptions
@@ -42,8 +51,8 @@ class OptionSet:
         self._groups: dict[type[Any], OptionGroup] = {type(group): group for group in groups}
 
     def __getitem__(self, group: type[Options]) -> Options:
-        chosen = self._groups.get(group)
-        return chosen if isinstance(chosen, group) else group()
+        options = self._groups.get(group)
+        return options if isinstance(options, group) else group()
 
     def __iter__(self) -> Iterator[OptionGroup]:
         return iter(self._groups.values())

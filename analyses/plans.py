@@ -1,4 +1,4 @@
-"""What goes back and forth between the engine and an analysis: a setting, a plan with its requests, and counts."""
+"""The objects that the engine and an analysis exchange: a setting, a plan with its requests, and counts."""
 
 from __future__ import annotations
 
@@ -28,17 +28,25 @@ class MapChoice:
 
 @dataclass(frozen=True)
 class Setting:
-    """What an analysis may look at when it plans.
+    """Everything that an analysis may look at when it plans.
 
     Attributes:
         encoder: the model.
-        corpus: what is to be read.
-        maps: the kind of map that this plan is for. An analysis that is not `Analysis.of_maps` plans once, whatever
-            kinds were asked for.
-        chosen: names of all analyses of the run.
-        seed: of everything random.
-        max_length: the option ``--max-length``, None if it was not given.
-        load_masked_lm: loads the same model with its masked-LM head; None where it has none.
+        corpus: the corpus that will be read.
+        maps: the kind of map that this plan is for. An analysis whose `Analysis.of_maps` is False plans once,
+            however many kinds the run has.
+        chosen: the names of all analyses of the run.
+        seed: the seed of everything random.
+        max_length: the value of the option ``--max-length``, None if it was not given.
+        load_masked_lm: a function that loads the same model with its masked-LM head. It returns None if the model has
+            no such head.
+
+    Example:
+        >>> from attentionology.analyses.shared.builtin import corpus_path, load_encoder
+        >>> from attentionology.corpora_loaders import load_treebank
+        >>> setting = Setting(load_encoder("demo"), load_treebank(corpus_path("sample")))
+        >>> setting.encoder.n_layers, setting.maps.kind, setting.corpus.counts()["sentences"]
+        (6, 'weight', 157)
     """
 
     encoder: Encoder
@@ -52,7 +60,18 @@ class Setting:
 
 @dataclass(frozen=True)
 class Masking:
-    """Pieces of words are replaced by the mask token, each with probability ``rate``."""
+    """Pieces of words are replaced by the mask token before the model reads them.
+
+    Which pieces are masked depends on the id of the sentence and the seed alone.
+
+    Attributes:
+        rate: the probability with which each piece is masked.
+        seed: the seed of the draws.
+
+    Example:
+        >>> Masking(rate=0.12, seed=0)
+        Masking(rate=0.12, seed=0)
+    """
 
     rate: float
     seed: int
@@ -65,15 +84,23 @@ class Request:
     Requests with the same ``inputs``, ``copy`` and ``masking`` share one forward pass; two equal requests are one.
 
     Attributes:
-        name: names the counts; it must contain the kind of map if there is one. Requests of different analyses may
-            share a name if they are equal.
-        label: what the progress bar calls it.
+        name: the name of the counts. It must contain the kind of map if the request is for one kind. Requests of
+            different analyses may share a name if they are equal.
+        label: the name of the request in the progress bar.
         inputs: the sentences, windows or segments to read.
-        maker: what is made of each forward pass, for example an `attentionology.extractors.MapMaker`.
-        metric: makes the metric, given the first batch.
-        copy: None for the model, k for the k-th copy with random weights.
-        masking: None for the text as it is.
-        optional: whether the run goes on where this request cannot be met; see `Counted.failure`.
+        maker: makes a batch of each forward pass, for example an `attentionology.extractors.MapMaker`.
+        metric: a callable that takes the first batch and returns an empty metric.
+        copy: None for the model, k for the k-th copy with random weights, counted from 0.
+        masking: None if the model reads the text as it is.
+        optional: whether the run goes on if this request cannot be met; see `Counted.failures`.
+
+    Example:
+        >>> from attentionology import MapMaker, Sentence, SurfaceStatistics, get_kind
+        >>> from attentionology.analyses.shared.counting import CountMaps
+        >>> inputs, maker = [Sentence("s1", ("Birds", "sing"))], MapMaker(get_kind("weight"), "token")
+        >>> request = Request("surface/weight", "surface", inputs, maker, CountMaps(SurfaceStatistics))
+        >>> request == Request("surface/weight", "surface", inputs, maker, CountMaps(SurfaceStatistics))
+        True
     """
 
     name: str
@@ -88,13 +115,21 @@ class Request:
 
 @dataclass(frozen=True)
 class Plan(Generic[Facts]):
-    """What an analysis asks for.
+    """Everything that an analysis asks for.
 
     Attributes:
-        requests: what is to be counted, at least one request. The first must not be optional: the report says what was
-            read for it.
+        requests: at least one request. The first must not be optional, because the report describes what was read for
+            it.
         facts: whatever the analysis learned from its setting and needs again for its results.
-        corpus: what is read, if the analysis cuts the corpus in a way of its own.
+        corpus: the corpus as it is read, if the analysis cuts it in a way of its own (for example into windows).
+
+    Example:
+        >>> from attentionology import HeadDistances, MapMaker, Sentence, get_kind
+        >>> from attentionology.analyses.shared.counting import CountMaps
+        >>> inputs, maker = [Sentence("s1", ("Birds", "sing"))], MapMaker(get_kind("weight"), "token")
+        >>> request = Request("distances/weight", "distances", inputs, maker, CountMaps(HeadDistances))
+        >>> Plan((request,), facts=request.name).facts
+        'distances/weight'
     """
 
     requests: tuple[Request, ...]
@@ -104,13 +139,20 @@ class Plan(Generic[Facts]):
 
 @dataclass(frozen=True)
 class Counted(Generic[Facts]):
-    """What was counted for a plan.
+    """The counts of a plan.
 
     Attributes:
         plan: the plan.
-        metrics: by the names of requests.
-        logs: what was read, by the names of requests.
-        failures: why optional requests could not be met, by their names.
+        metrics: the metrics by the names of their requests.
+        logs: which inputs were read and which were skipped, by the names of the requests.
+        failures: the errors for which optional requests could not be met, by the names of the requests.
+
+    Example:
+        >>> from attentionology import SurfaceStatistics
+        >>> plan = Plan((), facts="surface/weight")
+        >>> counted = Counted(plan, {"surface/weight": SurfaceStatistics(n_layers=2, n_heads=3)}, logs={})
+        >>> counted.metric(plan.facts, SurfaceStatistics).n_heads
+        3
     """
 
     plan: Plan[Facts]
@@ -119,10 +161,14 @@ class Counted(Generic[Facts]):
     failures: Mapping[str, Exception] = field(default_factory=dict)
 
     def metric(self, name: str, kind: type[Counts]) -> Counts:
-        """The metric of a request.
+        """Return the metric of a request.
+
+        Args:
+            name: the name of the request.
+            kind: the class that the metric is expected to have.
 
         Raises:
-            TypeError: it is of another class.
+            TypeError: the metric is of another class.
         """
         metric = self.metrics[name]
         if not isinstance(metric, kind):
@@ -131,4 +177,4 @@ class Counted(Generic[Facts]):
 
 
 Reader = Callable[["Sequence[Sentence]", "BatchMaker[Any]"], "Iterator[Any]"]
-"""Reads a few more inputs with the model and yields what the maker makes of them."""
+"""A function that reads a few more inputs with the model and yields the batches that the maker makes of them."""

@@ -23,22 +23,26 @@ _ANALYSES = {
     "norms": "attentionology.analyses.norms.analysis:Norms",
     "coreference": "attentionology.analyses.coreference.analysis:Coreference",
 }
-"""In the order of the report; an analysis stands after those whose results it needs."""
+"""The class of each analysis, in the order of the report. An analysis comes after those whose results it needs."""
 
 
 class RegistryError(AttentionologyError, ValueError):
-    """Analyses that cannot be part of one toolkit, or that cannot be loaded."""
+    """An analysis cannot be loaded, or cannot be part of one toolkit together with the others."""
 
 
 @functools.cache
 def registered_analyses() -> dict[str, Analysis[Any, Any]]:
-    """All analyses by name, in the order in which a run does them.
+    """Return all analyses by name, in the order in which a run does them.
 
-    Those of other packages come after those of the toolkit, in the order of the names of their entry points.
+    The analyses of other packages come after those of the toolkit, in the order of the names of their entry points.
 
     Raises:
-        RegistryError: an entry point gives no analysis, two analyses have one name, or an analysis needs one that does
-            not come before it.
+        RegistryError: an entry point gives no analysis, two analyses have the same name, or an analysis needs one that
+            does not come before it.
+
+    Example:
+        >>> list(registered_analyses())[:5]
+        ['dependency', 'surface', 'clusters', 'norms', 'coreference']
     """
     analyses: dict[str, Analysis[Any, Any]] = {}
     sources: dict[str, str] = {}
@@ -57,16 +61,16 @@ def registered_analyses() -> dict[str, Analysis[Any, Any]]:
 
 
 def _builtin() -> list[tuple[Analysis[Any, Any], str]]:
-    """The analyses of the toolkit, each with where it comes from."""
-    loaded = []
-    for value in _ANALYSES.values():
-        module, _, name = value.partition(":")
-        loaded.append((getattr(import_module(module), name)(), "attentionology"))
-    return loaded
+    """Load the analyses of the toolkit, each with its source."""
+    analyses = []
+    for location in _ANALYSES.values():
+        module, _, name = location.partition(":")
+        analyses.append((getattr(import_module(module), name)(), "attentionology"))
+    return analyses
 
 
 def _added() -> list[tuple[Analysis[Any, Any], str]]:
-    """The analyses of other packages, each with where it comes from.
+    """Load the analyses of other packages, each with its source.
 
     Raises:
         RegistryError: an entry point gives no analysis.
@@ -76,21 +80,21 @@ def _added() -> list[tuple[Analysis[Any, Any], str]]:
 
 
 def _source(point: EntryPoint) -> str:
-    """Where an entry point comes from, for messages."""
+    """Return where an entry point comes from, for messages."""
     package = f"the package {point.dist.name}, " if point.dist else ""
     return f"{package}{point.value}"
 
 
 def _load(point: EntryPoint) -> Analysis[Any, Any]:
-    """The analysis that an entry point names.
+    """Load the analysis that an entry point names.
 
     Raises:
-        RegistryError: it cannot be loaded, or is no analysis.
+        RegistryError: the object cannot be loaded, or is not an analysis.
     """
     try:
-        kind = point.load()
-        analysis = kind() if isinstance(kind, type) else kind
-    except Exception as error:  # anything may go wrong in a package that is not ours
+        loaded = point.load()
+        analysis = loaded() if isinstance(loaded, type) else loaded
+    except Exception as error:  # code of another package may raise anything
         raise RegistryError(
             f"the analysis {point.name!r} of {_source(point)} cannot be loaded: {type(error).__name__}: {error}"
         ) from error
@@ -110,14 +114,18 @@ def _load(point: EntryPoint) -> Analysis[Any, Any]:
 
 
 def choose_analyses(names: Sequence[str]) -> list[Analysis[Any, Any]]:
-    """The analyses of these names, in the order of `registered_analyses`.
+    """Return the analyses with these names, in the order of `registered_analyses`.
 
     Raises:
         OptionError: a name is unknown or given twice.
+
+    Example:
+        >>> [analysis.name for analysis in choose_analyses(["clusters", "dependency"])]
+        ['dependency', 'clusters']
     """
-    known = registered_analyses()
-    if unknown := next((name for name in names if name not in known), None):
-        raise OptionError(f"unknown analysis {unknown!r}; choose from: {', '.join(known)}")
+    registered = registered_analyses()
+    if unknown := next((name for name in names if name not in registered), None):
+        raise OptionError(f"unknown analysis {unknown!r}; choose from: {', '.join(registered)}")
     if len(set(names)) < len(names):
         raise OptionError("an analysis is named twice")
-    return [analysis for name, analysis in known.items() if name in names]
+    return [analysis for name, analysis in registered.items() if name in names]
