@@ -1,1 +1,1 @@
-"""What several analyses stand on: outcomes, best heads, resampling, published numbers."""
+"""Modules that several analyses share: outcomes, best heads, resampling, published numbers."""

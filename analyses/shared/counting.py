@@ -1,4 +1,4 @@
-"""How a request makes its metric once the shape of the maps is known."""
+"""Factories of metrics for requests, which make the metric once the shape of the maps is known."""
 
 from __future__ import annotations
 
@@ -12,45 +12,51 @@ from torchmetrics import Metric
 
 @dataclass(frozen=True)
 class CountMaps:
-    """Makes a metric of maps: ``metric(n_layers=…, n_heads=…, **arguments)``.
+    """A factory of metrics of maps: it calls ``metric(n_layers=…, n_heads=…, **arguments)``.
 
-    Two of them are equal if they make equal metrics, so that analyses can share a request.
+    Two factories are equal if they make equal metrics, so that analyses can share a request. A lambda or a
+    `functools.partial` is equal only to itself.
 
     Args:
         metric: the class of the metric.
-        arguments: its further arguments, as pairs of name and value.
+        arguments: further arguments of the metric, as pairs of name and value.
+
+    Example:
+        >>> from attentionology import SurfaceStatistics
+        >>> CountMaps(SurfaceStatistics, (("reach", 3),)) == CountMaps(SurfaceStatistics, (("reach", 3),))
+        True
     """
 
     metric: Callable[..., Metric]
     arguments: tuple[tuple[str, Any], ...] = ()
 
     def __call__(self, first: Any) -> Metric:
-        """The metric for the maps of a first batch, which tells the layers and heads."""
+        """Make the metric for the maps of a first batch, which has as many layers and heads as all others."""
         n_layers, n_heads = first.maps.shape[1:3]
         return self.metric(n_layers=n_layers, n_heads=n_heads, **dict(self.arguments))
 
     def state_bytes(self, first: Any) -> int:
-        """What the metric will hold in memory, as far as it can say so beforehand."""
+        """Return the bytes that the states of the metric will take, 0 if its class has no method ``state_bytes``."""
         measure = getattr(self.metric, "state_bytes", None)
         if measure is None:
             return 0
         n_layers, n_heads = first.maps.shape[1:3]
-        known = {"n_layers": n_layers, "n_heads": n_heads, **dict(self.arguments)}
-        return int(measure(**{name: known[name] for name in signature(measure).parameters if name in known}))
+        arguments = {"n_layers": n_layers, "n_heads": n_heads, **dict(self.arguments)}
+        return int(measure(**{name: arguments[name] for name in signature(measure).parameters if name in arguments}))
 
 
 @dataclass(frozen=True)
 class CountWith:
-    """Makes a metric whose arguments are all known beforehand: ``metric(**arguments)``.
+    """A factory of metrics whose arguments do not depend on the maps: it calls ``metric(**arguments)``.
 
     Args:
         metric: the class of the metric.
-        arguments: its arguments, as pairs of name and value.
+        arguments: the arguments of the metric, as pairs of name and value.
     """
 
     metric: Callable[..., Metric]
     arguments: tuple[tuple[str, Any], ...] = ()
 
     def __call__(self, first: Any) -> Metric:
-        """The metric; the first batch does not matter."""
+        """Make the metric; the first batch has no effect on it."""
         return self.metric(**dict(self.arguments))

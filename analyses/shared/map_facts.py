@@ -1,4 +1,4 @@
-"""What a map is, for a reader."""
+"""The maker of the chosen maps, and phrases that describe these maps to a reader."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from attentionology.extractors.maps.map_batch import Level
 
 
 def map_maker(maps: MapChoice, level: Level = "word") -> MapMaker:
-    """The maker of these maps.
+    """Return the maker of the chosen maps.
 
     Raises:
-        ValueError: an unknown kind, or vectors to merge where a kind has none.
+        ValueError: the kind is unknown, or vectors are to be merged and the kind has none.
     """
     return MapMaker(get_kind(maps.kind), level, maps.merge, maps.normalize, maps.ff_bias)  # type: ignore[arg-type]
 
 
 def map_facts(setting: Setting, *, per_head: bool, words: bool = True) -> tuple[str, ...]:
-    """What the maps are, a phrase each.
+    """Describe the maps, one phrase for each choice that is not the usual one.
 
     Args:
-        setting: of the run.
+        setting: the setting of the run.
         per_head: whether every head has a map of its own.
         words: whether pieces were merged into words.
     """

@@ -1,4 +1,4 @@
-"""Options that are numbers, and those that are a number or not given."""
+"""How the command line reads options that are numbers, and options that are a number or missing."""
 
 from __future__ import annotations
 
@@ -9,11 +9,16 @@ from tyro.constructors import ConstructorRegistry, PrimitiveConstructorSpec, Pri
 
 
 def _read(kind: type[int] | type[float], name: str, word: str) -> int | float:
-    """A number of the command line.
+    """Read a number of the command line.
+
+    Args:
+        kind: the type of the number.
+        name: the words for such a number in the error message.
+        word: the argument.
 
     Raises:
-        ValueError: not a number, or one that only Python reads as such (``1_0``, digits of other scripts), or too large
-            for 64 bits.
+        ValueError: the argument is not a number, or only Python reads it as a number (``1_0``, digits of other
+            scripts), or it is too large for 64 bits.
     """
     try:
         if not word.isascii() or "_" in word or word != word.strip():
@@ -27,7 +32,7 @@ def _read(kind: type[int] | type[float], name: str, word: str) -> int | float:
 
 
 def _optional(kind: type[int] | type[float], metavar: str, name: str) -> PrimitiveConstructorSpec[Any]:
-    """How an option is read that is a number or not given."""
+    """Return the specification of an option that is a number or missing."""
     return PrimitiveConstructorSpec(
         nargs=1,
         metavar=metavar,
@@ -38,7 +43,7 @@ def _optional(kind: type[int] | type[float], metavar: str, name: str) -> Primiti
 
 
 NUMBERS = ConstructorRegistry()
-"""Reads all options that are numbers in the same way as those that may be missing."""
+"""The rules by which all options that are numbers are read in the same way as those that may be missing."""
 
 
 @NUMBERS.primitive_rule
@@ -60,7 +65,7 @@ def _number(info: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[Any] | None:
 
 
 OptionalNumber = Annotated[int | None, _optional(int, "N", "a whole number")]
-"""A whole number, or nothing."""
+"""The type of an option that is a whole number, or None."""
 
 OptionalReal = Annotated[float | None, _optional(float, "X", "a number")]
-"""A number, or nothing."""
+"""The type of an option that is a number, or None."""

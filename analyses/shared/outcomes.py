@@ -1,9 +1,15 @@
-"""Counting right decisions: of every head, every baseline, over the corpus, halves of it, and bootstrap replicates.
+"""Counts of right decisions: of every head and baseline, over the corpus, halves of it, and bootstrap replicates.
 
-One linear operation gives everything: each decision is a row of 0/1 *outcomes* (is it right for each head and
-direction, for each baseline, and a constant 1 for the total), each unit that is resampled (a sentence, a document)
-has *weights* (which half it is in, split by split, how often each bootstrap replicate draws it), and weights ×
-outcomes, added up per group, are the counts, the held-out counts and the bootstrap counts.
+One linear operation gives everything. Each decision is a row of 0/1 *outcomes*: whether it is right for each head and
+direction, whether it is right for each baseline, and a constant 1 for the total. Each unit that is resampled (a
+sentence or a document) has *weights*: whether it is in the first half of each split, and how often each bootstrap
+replicate draws it. The products of weights and outcomes, added up per group, are the counts, the held-out counts and
+the bootstrap counts.
+
+The unit is a sentence or document and not a decision, because the decisions within one sentence depend on each other:
+intervals from resampled words would be too narrow. All sums are of integers and therefore exact. The bootstrap counts
+are held in float32, which is exact below 2²⁴, because a matrix product in float32 is many times faster than one of
+integers and can add to the state in place; `check_limit` keeps them below that bound.
 """
 
 from __future__ import annotations
@@ -25,11 +31,11 @@ from attentionology.analyses.shared.resampling import halves, poisson_weights
 from attentionology.corpora_loaders import AttentionologyError
 
 SPLITS = 10
-"""Ways to cut the corpus into halves for held-out accuracy; one split alone is a matter of luck."""
+"""The number of ways in which the corpus is cut into halves for held-out accuracy. A single split depends on luck."""
 
 MOST_DECISIONS = 2**23
-"""Of one group, if there are bootstrap replicates: these draw about as many, and float32 holds integers exactly only up
-to twice that."""
+"""The largest number of decisions of one group if there are bootstrap replicates. A replicate draws about as many
+decisions as there are, and float32 holds all integers exactly only up to twice this number."""
 
 _EXACT = 2**24  # from here on float32 drops odd numbers
 
@@ -37,18 +43,21 @@ Array = npt.NDArray[Any]
 
 
 class TooManyDecisionsError(AttentionologyError, OverflowError):
-    """More decisions of one group than the bootstrap can count exactly."""
+    """A group has more decisions than the bootstrap can count exactly."""
 
 
 def check_limit(decisions: Mapping[str, int], replicates: int) -> None:
-    """Refuse more decisions of one group than can be counted.
+    """Check that the bootstrap can count the decisions of each group exactly.
 
     Args:
-        decisions: how many there are, or will be, of each group.
-        replicates: number of bootstrap replicates; without any there is no limit.
+        decisions: the number of decisions that each group has or will have.
+        replicates: the number of bootstrap replicates. There is no limit if it is 0.
 
     Raises:
-        TooManyDecisionsError: there are more than `MOST_DECISIONS`.
+        TooManyDecisionsError: a group has more than `MOST_DECISIONS`.
+
+    Example:
+        >>> check_limit({"nsubj": 12_000}, replicates=1000)
     """
     if not replicates or not decisions:
         return
@@ -61,7 +70,12 @@ def check_limit(decisions: Mapping[str, int], replicates: int) -> None:
 
 
 def state_bytes(groups: int, shape: Sequence[int], n_baselines: int, replicates: int) -> int:
-    """What `OutcomeCounts` of these arguments holds in memory."""
+    """Return the bytes that the states of `OutcomeCounts` with these arguments take.
+
+    Example:
+        >>> state_bytes(groups=1, shape=(2, 12, 12), n_baselines=11, replicates=1000)
+        1252800
+    """
     outcomes = math.prod(shape) + n_baselines + 1
     counts = 2 * 8 * groups * (1 + SPLITS) * outcomes  # twice, because torchmetrics keeps the initial zeros
     return counts + 4 * groups * replicates * outcomes
@@ -69,10 +83,12 @@ def state_bytes(groups: int, shape: Sequence[int], n_baselines: int, replicates:
 
 @dataclass(frozen=True)
 class Counts:
-    """Integer counts per group and weighting (subset of the corpus, or bootstrap replicate).
+    """Integer counts per group and weighting. A weighting is a subset of the corpus or a bootstrap replicate.
 
-    Shapes: correct (groups, weightings, …, layers, heads), baselines (groups, weightings, baselines), total (groups,
-    weightings).
+    Attributes:
+        correct: the right decisions of each head, shape (groups, weightings, …, layers, heads).
+        baselines: the right decisions of each baseline, shape (groups, weightings, baselines).
+        total: the number of decisions, shape (groups, weightings).
     """
 
     correct: Array
@@ -81,18 +97,27 @@ class Counts:
 
 
 class OutcomeCounts(Metric):
-    """What every analysis of decisions counts; subclasses make the outcomes.
+    """The counts of every analysis of decisions. A subclass makes the outcomes and calls `add_outcomes`.
 
-    All states are integer counts and the resampling depends on the ids of the units alone, so any split of the corpus
+    All states are integer counts, and the resampling depends on the ids of the units alone, so any split of the corpus
     gives the same bits. The bootstrap takes ``groups × replicates × outcomes × 4`` bytes, see `state_bytes`.
 
     Args:
-        groups: names of the groups of decisions.
-        shape: of a decision's outcomes by head, (…, layers, heads).
-        n_baselines: how many baselines there are.
-        replicates: number of bootstrap replicates; 0 for none.
-        seed: of the bootstrap and of the splits into halves.
-        configuration: what else must be equal where counts are added up.
+        groups: the names of the groups of decisions.
+        shape: the shape of a decision's outcomes by head, (…, layers, heads).
+        n_baselines: the number of baselines.
+        replicates: the number of bootstrap replicates; 0 for no bootstrap.
+        seed: the seed of the bootstrap and of the splits into halves.
+        configuration: further values that must be equal if counts are to be added up.
+
+    Example:
+        >>> counts = OutcomeCounts(["nsubj"], (1, 1, 2), 1, replicates=0, seed=0)
+        >>> group, unit, ids = np.array([0, 0]), np.array([0, 1]), ["s1", "s2"]
+        >>> hits = torch.tensor([[[[True, False]]], [[[True, True]]]])  # two decisions by one layer of two heads
+        >>> _ = counts.add_outcomes(group, unit, ids, hits, np.array([[True], [False]]))
+        >>> subsets, _ = counts.split_counts()
+        >>> subsets.correct[0, 0].tolist(), subsets.baselines[0, 0].tolist(), int(subsets.total[0, 0])
+        ([[[2, 1]]], [1], 2)
     """
 
     full_state_update = False
@@ -120,18 +145,21 @@ class OutcomeCounts(Metric):
         # Subset 0 is the whole corpus, subset k the first half of split k.
         counts = torch.zeros(len(groups), 1 + SPLITS, outcomes, dtype=torch.int64)
         self.add_state("counts", counts, "sum", persistent=True)
-        # Integers too, in float32 because it is added to by matrix products in place.
+        # These are integers too, but in float32, so that matrix products can add to them in place.
         self.add_state("bootstrap", torch.zeros(0), "sum", persistent=True)
         self.add_state("configuration", torch.tensor(self._hash()), _the_same, persistent=True)
-        # torchmetrics keeps a copy of every initial state; of this large one a single zero will do.
+        # torchmetrics keeps a copy of every initial state. A single expanded zero takes the place of this large one.
         self._defaults["bootstrap"] = torch.zeros(1).expand(len(groups), replicates, outcomes)
         self.reset()
 
     def check_shape(self, shape: Sequence[int]) -> None:
-        """Maps must be of as many layers and heads as are counted.
+        """Check that maps have the layers and heads that are counted.
+
+        Args:
+            shape: the numbers of layers and heads of the maps.
 
         Raises:
-            ValueError: they are not.
+            ValueError: the maps have another shape.
         """
         if tuple(shape) != (self.n_layers, self.n_heads):
             raise ValueError(
@@ -146,30 +174,33 @@ class OutcomeCounts(Metric):
         hits: Bool[Tensor, "decisions ..."],
         baselines: Bool[np.ndarray, "decisions baselines"],
     ) -> Float[Tensor, "decisions outcomes"]:
-        """Count decisions; returns their outcomes as they stand in the counts.
+        """Count decisions and return their outcomes.
 
         Args:
-            group: index of the group of each.
-            unit: index in ``ids`` of the unit that each belongs to.
-            ids: of the units, which may repeat.
+            group: the index of the group of each decision.
+            unit: the index in ``ids`` of the unit to which each decision belongs.
+            ids: the ids of the units, which may repeat.
             hits: whether each head is right.
-            baselines: whether each baseline is.
+            baselines: whether each baseline is right.
+
+        Returns:
+            the outcomes of each decision in the order of the states: heads, baselines, and a 1.
 
         Raises:
-            TooManyDecisionsError: more decisions of one group than the bootstrap can count.
+            TooManyDecisionsError: a group has more decisions than the bootstrap can count.
             ValueError: counts of another configuration were merged or loaded.
         """
         self.check_configuration()
         total = torch.ones(len(group), 1, dtype=torch.bool)
         outcomes = torch.cat([hits.flatten(1), torch.from_numpy(baselines), total], dim=1).float()
         subsets = torch.from_numpy(np.concatenate([np.ones((1, len(ids)), dtype=bool), halves(ids, SPLITS, self.seed)]))
-        drawn = torch.from_numpy(poisson_weights(ids, self.replicates, self.seed))
-        # Products of small integers: float32 is exact.
-        for g in np.unique(group):
-            rows = np.flatnonzero(group == g)
-            own, right = unit[rows], outcomes[rows]
-            self.counts[g] += (subsets[:, own].float() @ right).to(self.counts)
-            self.bootstrap[g].addmm_(drawn[:, own].float(), right)
+        draws = torch.from_numpy(poisson_weights(ids, self.replicates, self.seed))
+        # float32 is exact here, because all factors and sums are small integers.
+        for index in np.unique(group):
+            rows = np.flatnonzero(group == index)
+            units_of_rows, right = unit[rows], outcomes[rows]
+            self.counts[index] += (subsets[:, units_of_rows].float() @ right).to(self.counts)
+            self.bootstrap[index].addmm_(draws[:, units_of_rows].float(), right)
         self._check_limit()
         return outcomes
 
@@ -177,16 +208,17 @@ class OutcomeCounts(Metric):
         """Add the counts of another part of the corpus.
 
         Raises:
-            TooManyDecisionsError: together they are more than the bootstrap can count; what was added is spoilt.
+            TooManyDecisionsError: the parts together have more decisions than the bootstrap can count. The counts of
+                this metric are then no longer usable.
         """
         super().merge_state(incoming_state)
         self._check_limit()
 
     def split_counts(self) -> tuple[Counts, Counts]:
-        """Counts over the corpus and its halves, and over the replicates.
+        """Return the counts over the corpus and its halves, and the counts over the replicates.
 
         Raises:
-            TooManyDecisionsError: counts were loaded or gathered that are more than the bootstrap can count.
+            TooManyDecisionsError: counts were loaded or gathered that exceed what the bootstrap can count.
             ValueError: counts of another configuration were merged or loaded.
         """
         self.check_configuration()
@@ -204,23 +236,27 @@ class OutcomeCounts(Metric):
         return split(self.counts), split(self.bootstrap)
 
     def check_configuration(self) -> None:
-        """Counts that were merged or loaded must be of this configuration.
+        """Check that counts which were merged or loaded are of this configuration.
 
         Raises:
-            ValueError: they are not.
+            ValueError: they are of another one.
         """
         if int(self.configuration) != self._hash():
             raise ValueError("counts made with other groups, shapes, replicates or seeds cannot be added up")
 
     def _check_limit(self) -> None:
-        """Counts must be exact. A replicate may draw far more than there are, if a few units have most decisions."""
+        """Check that all counts are exact.
+
+        The totals of the replicates are checked too, because a replicate draws far more decisions than there are if a
+        few units have most of the decisions. It is enough to check them afterwards: the sums only grow, so a float32
+        total that has reached 2²⁴ stays there, whether or not it was rounded on the way.
+        """
         if not self.replicates:
             return
         check_limit(dict(zip(self.groups, self.counts[:, 0, -1].tolist(), strict=True)), self.replicates)
-        # Sums of non-negative numbers: what has reached this in float32 stays there, exact or not.
-        drawn = self.bootstrap[..., -1].amax(1)
-        if bool((drawn >= _EXACT).any()):
-            group = self.groups[int(drawn.argmax())]
+        largest_totals = self.bootstrap[..., -1].amax(1)
+        if bool((largest_totals >= _EXACT).any()):
+            group = self.groups[int(largest_totals.argmax())]
             raise TooManyDecisionsError(
                 f"a bootstrap replicate draws {_EXACT:,} or more decisions of the group {group!r}, which are no longer "
                 "counted exactly; use --replicates 0, or less text"
@@ -232,6 +268,6 @@ class OutcomeCounts(Metric):
 
 
 def _the_same(configurations: Int[Tensor, " parts"]) -> Int[Tensor, ""]:
-    """How the configurations of parts merge: they do not, unless they are one."""
-    one = configurations[0]
-    return one if bool((configurations == one).all()) else torch.tensor(-1, device=one.device)
+    """Merge the configurations of parts: return their common value, or −1, which no configuration has."""
+    first = configurations[0]
+    return first if bool((configurations == first).all()) else torch.tensor(-1, device=first.device)

@@ -1,4 +1,4 @@
-"""How results are shown in a Python session: which tables there are, and in a notebook their first rows."""
+"""Previews of results in a Python session: a line with all tables, and in a notebook the first rows of each."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ _ROWS, _COLUMNS = 5, 30
 
 
 def tables_of(results: Any) -> dict[str, pd.DataFrame]:
-    """The tables of a dataclass or named tuple, by how they are reached from it: ``best``, ``tables.best``,
-    ``controls[0]``."""
+    """Return the tables of a dataclass or named tuple, by the expressions that reach them from it.
+
+    Such an expression is ``best``, ``tables.best`` or ``controls[0]``.
+    """
     names = [field.name for field in fields(results)] if is_dataclass(results) else results._fields
     return {path: table for name in names for path, table in _tables(name, getattr(results, name))}
 
@@ -32,13 +34,13 @@ def _tables(path: str, value: Any) -> Iterator[tuple[str, pd.DataFrame]]:
 
 
 def results_line(results: Any) -> str:
-    """Class and tables of results on one line, each table with its numbers of rows and columns."""
+    """Return the class and the tables of results on one line, each table with its numbers of rows and columns."""
     tables = ", ".join(f"{path}: {_shape(table)}" for path, table in tables_of(results).items())
     return f"{type(results).__name__}({tables})"
 
 
 def results_html(results: Any) -> str:
-    """The first rows of all tables as HTML, everything in it escaped."""
+    """Return the first rows of all tables as HTML, in which all text is escaped."""
     shown = ""
     for path, table in tables_of(results).items():
         rows = table.head(_ROWS).to_html(index=False, border=0, max_cols=_COLUMNS)
@@ -52,7 +54,7 @@ def _shape(table: pd.DataFrame) -> str:
 
 
 class Previewed:
-    """Base of results that are dataclasses; they are declared with ``repr=False``."""
+    """The base class of results that are dataclasses; these are declared with ``repr=False``."""
 
     def __repr__(self) -> str:
         return results_line(self)

@@ -1,4 +1,4 @@
-"""Published numbers, to stand beside one's own where the model is the same."""
+"""Numbers of the papers, which the report shows beside the results if the model is the same."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PROBES = {
     "attention": 61,
     "attention+words": 77,
 }
-"""Unlabelled attachment score in percent of probes of BERT-base on the dev part of the Penn Treebank with Stanford
+"""Unlabeled attachment score in percent of probes of BERT-base on the dev part of the Penn Treebank with Stanford
 dependencies and GloVe vectors (Clark et al. 2019, Table 3; there the words are called GloVe)."""
 
 _MODELS = frozenset(
@@ -26,13 +26,17 @@ _MODELS = frozenset(
 
 
 def published_coreference(model: str) -> dict[str, dict[str, int]] | None:
-    """The paper's Table 2 if the model of that name, as its owner published it, may be the paper's.
+    """Return Table 2 of the paper if a model of this name may be the one of the paper, else None.
 
-    Whether that was the cased or the uncased one the paper does not say.
+    The paper does not say whether its model was the cased or the uncased one, so both get the table.
+
+    Example:
+        >>> published_coreference("bert-base-uncased")["head 5-4"]["all"]
+        65
     """
     return COREFERENCE if model.rstrip("/") in _MODELS else None
 
 
 def published_probes(model: str) -> dict[str, int] | None:
-    """The paper's Table 3, likewise."""
+    """Return Table 3 of the paper if a model of this name may be the one of the paper, else None."""
     return PROBES if model.rstrip("/") in _MODELS else None

@@ -1,4 +1,4 @@
-"""The run record: everything it takes to trace a number and to compute it again."""
+"""The run record: everything that is needed to trace a number and to compute it again."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _COMMIT_DIGITS = 12
 
 
 def describe_command(command: str, options: Mapping[str, Any], seed: int, stages: Stages) -> dict[str, Any]:
-    """The command line, its options as resolved, versions, and seconds per stage."""
+    """Describe the command line, its options as resolved, the versions of libraries, and the seconds per stage."""
     from attentionology.reports.provenance import git_commit, versions
 
     return {
@@ -38,20 +38,20 @@ def describe_command(command: str, options: Mapping[str, Any], seed: int, stages
 
 
 def command_line(arguments: Sequence[str]) -> str:
-    """The command line as one types it."""
+    """Return the command line as one types it."""
     return shlex.join(["attentionology", *arguments])
 
 
 def flat_options(command: Any) -> dict[str, Any]:
-    """The options of a command's dataclass, those of groups beside all others, as on the command line."""
+    """Return the options of a command's dataclass, those of its groups on the same level as all others."""
     flat: dict[str, Any] = {}
-    for name, given in asdict(command).items():
-        flat |= given if isinstance(given, dict) else {name: given}
+    for name, value in asdict(command).items():
+        flat |= value if isinstance(value, dict) else {name: value}
     return flat
 
 
 def describe_model(encoder: Encoder) -> dict[str, Any]:
-    """What the model is, and the checksums that identify it."""
+    """Describe the model: its name, its shape, and the checksums that identify it."""
     return {
         "name": encoder.name,
         "family": encoder.family,
@@ -69,7 +69,7 @@ def describe_model(encoder: Encoder) -> dict[str, Any]:
 
 
 def describe_files(files: LoadedFiles) -> dict[str, Any]:
-    """Where a model comes from: of the Hub the commit, so that the same one can be asked for again."""
+    """Describe where a model comes from; for a model of the Hub this includes the commit, which identifies it."""
     return {
         "revision": files.revision,
         "requested_revision": files.requested,
@@ -81,14 +81,14 @@ def describe_files(files: LoadedFiles) -> dict[str, Any]:
 
 
 def model_label(name: str, revision: str | None, *, offline: bool | None = None) -> str:
-    """What a model is called: its name, and of the Hub the beginning of the commit."""
+    """Return the name of a model, for a model of the Hub with the beginning of its commit."""
     if revision is None:
         return name
     return f"{name} @ {revision[:_COMMIT_DIGITS]}{' (from the cache, without the Hub)' if offline else ''}"
 
 
 def describe_corpus(corpus: Corpus) -> dict[str, Any]:
-    """Files, counts and relation inventory."""
+    """Describe the corpus: its files, its counts and its inventory of relations."""
     return {
         "unit": corpus.unit,
         "limit_unit": corpus.limit_unit,
@@ -101,7 +101,7 @@ def describe_corpus(corpus: Corpus) -> dict[str, Any]:
 
 
 def closing_lines(run: dict[str, Any], out: Path) -> list[str]:
-    """What a command says at its end: the model, what was read and what not, and where the results are."""
+    """Return the last lines of a command: the model, how much was read and skipped, and where the results are."""
     model, sentences = run["model"], run["sentences"]
     skipped = len(sentences["skipped"])
     return [
@@ -110,14 +110,14 @@ def closing_lines(run: dict[str, Any], out: Path) -> list[str]:
         *(["The demo model's weights were verified by sha256."] if run["options"]["model"] == DEMO else []),
         f"{run['corpus']['unit'].capitalize()} read: {sentences['read']:,}, skipped: {skipped:,}"
         + (" (see the report)" if skipped else ""),
-        *(f"Careful: {warning}" for warning in run["warnings"]),
+        *(f"Warning: {warning}" for warning in run["warnings"]),
         f"Report: {out / 'report.html'}",
         f"Tables: {out / 'tables'}",
     ]
 
 
 def warnings_of(reading: dict[str, Any]) -> list[str]:
-    """What a reader must be told before the numbers."""
+    """Return the warnings about how the model read the corpus."""
     share = reading["unknown_words"] / reading["words"]
     if share <= _MANY_UNKNOWN:
         return []
@@ -128,16 +128,16 @@ def warnings_of(reading: dict[str, Any]) -> list[str]:
 
 
 def describe_reading(corpus: Corpus, log: ExtractionLog) -> dict[str, Any]:
-    """What the model read, and what it did not."""
-    skipped = {one.sentence.id for one in log.skipped}
+    """Describe what the model read, and what was skipped."""
+    skipped = {skip.sentence.id for skip in log.skipped}
     return {
         "read": log.read,
         "words": log.words,
-        "words_without_head": sum(s.heads.count(None) for s in corpus if s.id not in skipped),
+        "words_without_head": sum(sentence.heads.count(None) for sentence in corpus if sentence.id not in skipped),
         "unknown_words": log.unknown_words,
         "substituted_words": log.substituted_words,
         "skipped": [
-            {"id": one.sentence.id, "file": one.sentence.file, "line": one.sentence.line, "reason": one.reason}
-            for one in log.skipped
+            {"id": skip.sentence.id, "file": skip.sentence.file, "line": skip.sentence.line, "reason": skip.reason}
+            for skip in log.skipped
         ],
     }

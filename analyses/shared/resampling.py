@@ -1,7 +1,13 @@
 """Resampling of sentences that gives the same result however the corpus is split, ordered or batched.
 
-What happens to a sentence depends on its id and the seed alone, so parts of a corpus can be counted on
-different machines and added up.
+The textbook bootstrap draws N sentences out of N with replacement. It needs to know N, and the weight of one sentence
+depends on the draws of all others, so a corpus cannot be counted in parts. Here the weight of a sentence in each
+replicate is an independent Poisson(1) draw, which is the limit of the textbook's binomial weights for large N, and it
+is computed from a hash of the sentence's id and the seed. Three things follow. Parts of a corpus can be counted on
+different machines and added up. The order and the batches have no effect. And replicate r has the same weights for
+every head, kind of map and model, so that the difference of two accuracies within a replicate is a paired difference.
+The number of sentences that a replicate draws varies around N; rates divide by what the replicate has drawn. The
+halves for held-out accuracy are bits of the same hash, for the same reasons.
 """
 
 from __future__ import annotations
@@ -17,19 +23,27 @@ _MASK = (1 << 64) - 1
 
 
 def sentence_keys(sentence_ids: Sequence[str], seed: int = 0) -> npt.NDArray[np.uint64]:
-    """One 64-bit hash per id."""
+    """Return one 64-bit hash per id."""
     key = (seed & _MASK).to_bytes(8, "little")
     digests = (hashlib.blake2b(i.encode(), digest_size=8, key=key).digest() for i in sentence_ids)
     return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64)
 
 
 def halves(sentence_ids: Sequence[str], splits: int, seed: int = 0) -> npt.NDArray[np.bool_]:
-    """Several ways to cut the sentences into two halves; shape (splits, sentences).
+    """Cut the sentences into two halves in several ways.
 
     Args:
-        sentence_ids: of the sentences.
-        splits: how many ways, at most 64.
-        seed: of the hash.
+        sentence_ids: the ids of the sentences.
+        splits: the number of ways, at most 64.
+        seed: the seed of the hash.
+
+    Returns:
+        whether each sentence is in the first half of each split, shape (splits, sentences).
+
+    Example:
+        >>> first = halves(["s1", "s2", "s3"], splits=4)
+        >>> first.shape, bool((halves(["s3"], splits=4) == first[:, 2:]).all())
+        ((4, 3), True)
     """
     bits = np.arange(splits, dtype=np.uint64)[:, None]
     first: npt.NDArray[np.bool_] = (sentence_keys(sentence_ids, seed)[None, :] >> bits) & np.uint64(1) == 1
@@ -37,17 +51,31 @@ def halves(sentence_ids: Sequence[str], splits: int, seed: int = 0) -> npt.NDArr
 
 
 def poisson_weights(sentence_ids: Sequence[str], replicates: int, seed: int = 0) -> npt.NDArray[np.uint8]:
-    """How often each sentence is drawn in each bootstrap replicate; shape (replicates, sentences).
+    """Return how often each sentence is drawn in each bootstrap replicate.
 
-    The weights are independent Poisson(1) draws, the limit of resampling with replacement when nobody knows
-    the size of the whole. Replicate r of a sentence comes from the hash of its id, mixed with r.
+    The weights are independent Poisson(1) draws. The weight of a sentence in replicate r comes from the hash of its id,
+    mixed with r by splitmix64 (Steele, Lea & Flood 2014), and turned into a Poisson draw by the inverse of the
+    cumulative distribution.
+
+    Args:
+        sentence_ids: the ids of the sentences.
+        replicates: the number of bootstrap replicates.
+        seed: the seed of the hash.
+
+    Returns:
+        the weights, shape (replicates, sentences).
+
+    Example:
+        >>> weights = poisson_weights([f"s{i}" for i in range(1000)], replicates=10)
+        >>> weights.shape, round(float(weights.mean()), 1), round(float(weights.var()), 1)
+        ((10, 1000), 1.0, 1.0)
     """
     steps = np.arange(1, replicates + 1, dtype=np.uint64)[:, None] * np.uint64(0x9E3779B97F4A7C15)
     state = sentence_keys(sentence_ids, seed)[None, :] + steps
-    state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)  # the splitmix64 finaliser
+    state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)  # the splitmix64 finalizer
     state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     state ^= state >> np.uint64(31)
-    uniform = (state >> np.uint64(11)).astype(np.float64) * 2.0**-53
+    uniform = (state >> np.uint64(11)).astype(np.float64) * 2.0**-53  # the upper 53 bits fill a float64's mantissa
     mass = np.exp(-1.0) / np.array([math.factorial(k) for k in range(20)], dtype=np.float64)
     weights: npt.NDArray[np.uint8] = np.searchsorted(np.cumsum(mass), uniform, side="right").astype(np.uint8)
     return weights

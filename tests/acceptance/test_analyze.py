@@ -173,8 +173,8 @@ def test_many_unknown_words_are_warned_of_in_terminal_record_and_report(model, t
     assert run("--model", model, "--corpus", tmp_path / "zh.conllu", "--out", tmp_path / "run") == 0
     (warning,) = json.loads((tmp_path / "run" / "run.json").read_text())["warnings"]
     assert warning.startswith("50% of the words")
-    assert f"Careful: {warning}" in capsys.readouterr().out
-    assert "Careful: 50% of the words" in (tmp_path / "run" / "report.html").read_text()
+    assert f"Warning: {warning}" in capsys.readouterr().out
+    assert "Warning: 50% of the words" in (tmp_path / "run" / "report.html").read_text()
 
 
 def test_left_over_weights_are_told_in_terminal_record_and_report(model, corpus, tmp_path, capsys):
@@ -188,7 +188,7 @@ def test_left_over_weights_are_told_in_terminal_record_and_report(model, corpus,
     assert record["model"]["batching"] == "padded"
     (warning,) = (warning for warning in record["warnings"] if "adapter" in warning)
     assert head not in warning
-    assert f"Careful: {warning}" in capsys.readouterr().out
+    assert f"Warning: {warning}" in capsys.readouterr().out
     assert odd in (tmp_path / "run" / "report.html").read_text()
 
 

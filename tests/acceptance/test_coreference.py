@@ -315,7 +315,7 @@ def test_all_antecedents_beyond_what_is_read(model, tmp_path, capsys):
     (tmp_path / "x.conll").write_text(far)
     assert run("--model", model, "--corpus", tmp_path / "x.conll", "--out", tmp_path / "run") == 0
     out = capsys.readouterr().out
-    assert "Careful: No mention could be scored; 1 have an antecedent in the corpus. Read more of the documents" in out
+    assert "Warning: No mention could be scored; 1 have an antecedent in the corpus. Read more of the documents" in out
 
 
 def test_pronouns_of_neither_name_are_told(model, data_file, tmp_path, capsys):

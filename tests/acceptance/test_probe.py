@@ -451,4 +451,4 @@ def test_a_treebank_without_training_data(demo_encoder, data_file, tmp_path, cap
     record = json.loads((tmp_path / "run" / "run.json").read_text())
     assert len(record["probes"]["splits"]) == 5
     assert sum(split["test"] for split in record["probes"]["splits"]) == record["sentences"]["read"]
-    assert "Careful: " in capsys.readouterr().out
+    assert "Warning: " in capsys.readouterr().out

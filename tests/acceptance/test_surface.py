@@ -208,7 +208,7 @@ def test_fewer_segments_than_asked_for(bert, text, tmp_path, capsys):
     assert run("--model", bert, "--text", text, *options, "--out", tmp_path / "r") == 0
     (warning,) = json.loads((tmp_path / "r" / "run.json").read_text())["warnings"]
     assert warning.startswith("992 segments were asked for; the text gives ")
-    assert f"Careful: {warning}" in capsys.readouterr().out
+    assert f"Warning: {warning}" in capsys.readouterr().out
 
 
 def test_by_default_a_treebank_gets_three_analyses(bert, tmp_path):

@@ -130,7 +130,7 @@ def test_page_needs_no_network_and_escapes_what_others_wrote(folder):
     assert not re.search(r"@import|url\((?!#)", page)
     assert "<b>model</b>" not in page
     assert "tiny &lt;b&gt;model&lt;/b&gt;" in page
-    assert "Careful: mind the &lt;gap&gt;" in page
+    assert "Warning: mind the &lt;gap&gt;" in page
     assert "x/a.conllu:7" in page
     assert "too long: 999 pieces" in page
 
