@@ -1,1 +1,1 @@
-"""How often each head picks the syntactic head of a word (Clark et al. 2019, §4.2)."""
+"""The analysis ``dependency``: how often each attention head picks the syntactic head of a word."""

@@ -1,4 +1,4 @@
-"""Per-head dependency accuracy (Clark et al. 2019, §4.2), with what is needed to believe it."""
+"""The metric of dependency accuracy per attention head (Clark et al. 2019, §4.2), with baselines and bootstrap."""
 
 from __future__ import annotations
 
@@ -15,21 +15,32 @@ from attentionology.extractors import DIRECTIONS, MapBatch
 
 
 class DependencyAccuracy(OutcomeCounts):
-    """How often each attention head picks the head of a word, by relation and direction.
+    """How often each attention head picks the syntactic head of a word, by relation and direction.
 
-    A `torchmetrics.Metric`: `update` with word-level `MapBatch` es, `compute` the tables; `merge_state`,
-    ``state_dict`` and `torch.distributed` add up parts of a corpus, see `OutcomeCounts`. Sentences are what is
-    resampled. The bootstrap takes ``relations × replicates × (2 · layers · heads + 11) × 4`` bytes.
+    This is a `torchmetrics.Metric`: `update` takes word-level maps, and `compute` returns the tables. `merge_state`,
+    ``state_dict`` and `torch.distributed` add up parts of a corpus, see `OutcomeCounts`. The units of the bootstrap are
+    sentences. It takes ``relations × replicates × (2 · layers · heads + 11) × 4`` bytes.
 
     Args:
-        relations: the inventory; every word's relation must be in it.
-        n_layers, n_heads: shape of the maps.
-        coarse: count universal relations (`coarse_relation`) instead of subtypes as given.
-        replicates: number of bootstrap replicates; 0 for none.
-        seed: of the bootstrap and of the splits into halves.
+        relations: the inventory of relations, which must contain the relation of every word.
+        n_layers, n_heads: the shape of the maps.
+        coarse: whether to count universal relations (`coarse_relation`) instead of subtypes as given.
+        replicates: the number of bootstrap replicates; 0 for no bootstrap.
+        seed: the seed of the bootstrap and of the splits into halves.
 
     Raises:
-        ValueError: a relation is called like one of the `TOTALS`.
+        ValueError: a relation has the name of one of the `TOTALS`.
+
+    Example:
+        >>> import torch
+        >>> from attentionology import DependencyAccuracy, MapBatch, Sentence
+        >>> sentence = Sentence("s1", ("Birds", "sing"), heads=(2, 0), relations=("nsubj", "root"))
+        >>> maps = torch.tensor([[0.1, 0.2, 0.6, 0.1]] * 4)[None, None, None]  # [CLS] Birds sing [SEP], one head
+        >>> special = torch.tensor([[True, False, False, True]])
+        >>> metric = DependencyAccuracy(["nsubj", "root"], n_layers=1, n_heads=1, replicates=0)
+        >>> metric.update(MapBatch(maps, torch.tensor([4]), special, (sentence,)))
+        >>> metric.compute().best[["relation", "total", "correct"]].query("relation == 'nsubj'").values.tolist()
+        [['nsubj', 1, 1]]
     """
 
     def __init__(
@@ -52,22 +63,22 @@ class DependencyAccuracy(OutcomeCounts):
             configuration=("dependency", coarse),
         )
         index = {name: i for i, name in enumerate(names)}
-        self._index = {r: index[coarse_relation(r) if coarse else r] for r in relations}
+        self._index = {relation: index[coarse_relation(relation) if coarse else relation] for relation in relations}
 
     @staticmethod
     def state_bytes(
         relations: Sequence[str], n_layers: int, n_heads: int, *, coarse: bool = False, replicates: int = 1000
     ) -> int:
-        """What the counts take in memory; arguments as those of the class."""
+        """Return the bytes that the counts take in memory. The arguments are those of the class."""
         groups = _groups(relations, coarse)
         return state_bytes(len(groups), (len(DIRECTIONS), n_layers, n_heads), len(OFFSETS), replicates)
 
     def update(self, batch: MapBatch) -> None:
-        """Count a batch.
+        """Count a batch of word-level maps.
 
         Raises:
-            ValueError: token-level maps, maps of another shape, or a relation outside the inventory.
-            TooManyDecisionsError: more words of one relation than the bootstrap can count.
+            ValueError: the maps are at token level or have another shape, or a relation is not in the inventory.
+            TooManyDecisionsError: a relation has more words than the bootstrap can count.
         """
         if batch.level != "word":
             raise ValueError("dependency accuracy needs word-level maps (level='word')")
@@ -86,7 +97,7 @@ class DependencyAccuracy(OutcomeCounts):
         )
 
     def compute(self) -> DependencyTables:
-        """The tables, see `DependencyTables`.
+        """Return the tables, see `DependencyTables`.
 
         Raises:
             ValueError: counts of another configuration were merged or loaded.
@@ -95,10 +106,19 @@ class DependencyAccuracy(OutcomeCounts):
 
 
 def words_by_group(relations: Mapping[str, int], *, coarse: bool = False) -> Counter[str]:
-    """How many words there are of each group that is counted, from how many there are of each relation."""
+    """Return the number of words in each group that is counted.
+
+    Args:
+        relations: the number of words of each relation.
+        coarse: whether subtypes are counted together with their universal relation.
+
+    Example:
+        >>> sorted(words_by_group({"nsubj": 3, "nsubj:pass": 1}, coarse=True).items())
+        [('nsubj', 4)]
+    """
     words: Counter[str] = Counter()
-    for relation, number in relations.items():
-        words[coarse_relation(relation) if coarse else relation] += number
+    for relation, count in relations.items():
+        words[coarse_relation(relation) if coarse else relation] += count
     return words
 
 
@@ -107,10 +127,10 @@ def _groups(relations: Sequence[str], coarse: bool) -> list[str]:
 
 
 def check_relations(relations: Sequence[str], *, coarse: bool = False) -> list[str]:
-    """The relations that are counted, in alphabetical order.
+    """Return the relations that are counted, in alphabetical order.
 
     Raises:
-        ValueError: a relation is called like one of the `TOTALS`.
+        ValueError: a relation has the name of one of the `TOTALS`.
     """
     names = _groups(relations, coarse)
     if clash := set(names) & set(TOTALS):

@@ -1,4 +1,4 @@
-"""The analysis ``dependency``: how often each head picks the syntactic head of a word (Clark et al. 2019, §4.2)."""
+"""The plan and the results of the analysis ``dependency`` (Clark et al. 2019, §4.2)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class DependencyFacts:
-    """What the plan knows: the requests of the model and of its copies, and the maps, for a reader."""
+    """The facts that the results need from the plan.
+
+    Attributes:
+        model: the name of the request for the model.
+        copies: the names of the requests for its copies.
+        setting: the setting of the run.
+    """
 
     model: str
     copies: tuple[str, ...]
@@ -28,7 +34,7 @@ class DependencyFacts:
 
 
 class Dependency(Analysis[DependencyFacts, "DependencyResults"]):
-    """Counts how often the most attended other word is the syntactic head."""
+    """The analysis that counts how often the most attended other word is the syntactic head."""
 
     name = "dependency"
     options = (DependencyOptions, ControlOptions, CountOptions, MapOptions, FeedForwardOptions)
@@ -40,7 +46,7 @@ class Dependency(Analysis[DependencyFacts, "DependencyResults"]):
     )
 
     def plan(self, options: OptionSet, setting: Setting) -> Plan[DependencyFacts]:
-        """One request for the model, and one for each copy."""
+        """Plan one request for the model, and one for each copy."""
         from attentionology.analyses.dependency.accuracy import DependencyAccuracy, check_relations, words_by_group
         from attentionology.analyses.shared.counting import CountMaps
         from attentionology.analyses.shared.map_facts import map_maker
@@ -49,7 +55,7 @@ class Dependency(Analysis[DependencyFacts, "DependencyResults"]):
         corpus, coarse = setting.corpus, options[DependencyOptions].coarse
         if not corpus.relations:
             raise CorpusError(
-                "no word has a head, and the analysis dependency needs trees; --analyses surface,clusters does without",
+                "no word has a head, and the analysis dependency needs trees; --analyses surface,clusters needs none",
                 file=corpus.files[0].path if corpus.files else None,
             )
         try:
@@ -77,7 +83,7 @@ class Dependency(Analysis[DependencyFacts, "DependencyResults"]):
         needed: Mapping[str, Any],
         looked: Any,
     ) -> DependencyResults:
-        """The tables of the model, beside those of its copies."""
+        """Make the tables of the model, with the accuracy of its copies beside them."""
         from attentionology.analyses.dependency.accuracy import DependencyAccuracy
         from attentionology.analyses.dependency.section import DependencyResults
         from attentionology.analyses.shared.best_head import with_control
@@ -96,13 +102,13 @@ class Dependency(Analysis[DependencyFacts, "DependencyResults"]):
         )
 
     def section(self, results: DependencyResults, titles: Titles) -> Section:
-        """The tables, the figures and the section of the page."""
+        """Make the tables, the figures and the section of the page."""
         from attentionology.analyses.dependency.section import dependency_section
 
         return dependency_section(results, titles)
 
     def show(self, results: DependencyResults, width: int) -> RenderableType:
-        """The best head of each relation."""
+        """Return a table of the best head of each relation."""
         from attentionology.analyses.dependency.terminal import best_heads_table
 
         usual = results.map_facts[:1] and results.map_facts[0].startswith("map “weight”")
@@ -115,7 +121,7 @@ class Dependency(Analysis[DependencyFacts, "DependencyResults"]):
         counted: Counted[DependencyFacts],
         results: DependencyResults,
     ) -> dict[str, Any]:
-        """The copies with random weights."""
+        """Describe the copies with random weights."""
         from attentionology.analyses.shared.controls import control_record
 
         return control_record(options[ControlOptions], counted.plan.facts.setting.seed)

@@ -1,9 +1,13 @@
 """Which heads pick the right word: the argmax decisions of Clark et al. (2019, §4.2), made exactly.
 
-A decision compares a handful of attention values. In float32 these depend in their last digits on batch size,
-padding and threads, so two values closer than that noise (`MapBatch.noise`) must not be compared
-there: such sentences are decided again on maps recomputed in float64. Counts then do not depend on how the
-corpus was batched.
+A decision compares the attention values of all candidates. In float32 these values depend in their last digits on the
+batch size, the padding and the number of threads, and a head that attends to two words nearly alike would pick one or
+the other by chance: counts would change with the batches. To compute everything in float64 would cost more than twice
+the time and memory. Therefore float32 decides first. It needs no argmax for that: the gold word is right if its value
+is above the largest value of all other candidates. Where these two differ relatively by no more than the measured
+rounding noise (`MapBatch.noise`) for any head, the sentence is decided again on maps recomputed in float64, for all
+heads, by the plain argmax with its rule for ties. What is compared is gold against the best of the rest, because a
+close race between two wrong candidates has no effect on the count.
 """
 
 from __future__ import annotations
@@ -22,14 +26,14 @@ from attentionology.extractors import MapBatch
 
 @dataclass(frozen=True)
 class ScoredWords:
-    """The words of a batch that have a gold head; every field has one entry per word.
+    """The words of a batch that have a gold head. Every field has one entry per word.
 
     Attributes:
-        sentence: index of the sentence in the batch.
-        number: 1-based number of the word in its sentence.
-        head: 1-based number of its head, 0 for the root.
-        relation: index of its relation in the inventory.
-        length: number of words of its sentence.
+        sentence: the index of the sentence in the batch, 0-based.
+        number: the number of the word in its sentence, 1-based.
+        head: the number of its syntactic head, 1-based, 0 for the root.
+        relation: the index of its relation in the inventory, 0-based.
+        length: the number of words of its sentence.
     """
 
     sentence: Int[np.ndarray, " words"]
@@ -40,10 +44,18 @@ class ScoredWords:
 
     @classmethod
     def of(cls, sentences: tuple[Sentence, ...], relation_index: Mapping[str, int]) -> ScoredWords:
-        """Collect them; words without a head in the corpus are left out."""
+        """Collect the words of sentences. Words without a head in the corpus are left out.
+
+        Args:
+            sentences: the sentences of the batch.
+            relation_index: the index of each relation in the inventory.
+
+        Raises:
+            KeyError: a relation is not in the inventory.
+        """
         rows = [
-            (b, number, head, relation_index[relation], len(sentence))
-            for b, sentence in enumerate(sentences)
+            (index, number, head, relation_index[relation], len(sentence))
+            for index, sentence in enumerate(sentences)
             for number, (head, relation) in enumerate(zip(sentence.heads, sentence.relations, strict=True), start=1)
             if head is not None
         ]
@@ -51,32 +63,36 @@ class ScoredWords:
 
 
 def head_hits(batch: MapBatch, words: ScoredWords) -> Bool[Tensor, "words 2 layers heads"]:
-    """Whether each attention head picks the gold head word, in both `DIRECTIONS`.
+    """Return whether each attention head picks the gold head word, in both `DIRECTIONS`.
 
-    Candidates are the other words of the sentence: special tokens and the word itself are left out, nothing
-    is renormalised, ties go to the lowest index. The root is no candidate, so root words are never right.
+    The candidates are the other words of the sentence: special tokens and the word itself are left out, nothing is
+    renormalized, and ties go to the lowest index. The root is no candidate, so root words are never right.
     """
     hits = torch.zeros(len(words.head), 2, *batch.maps.shape[1:3], dtype=torch.bool)
     rows = np.flatnonzero(words.head > 0)
     if not len(rows):
         return hits
     position = word_positions(batch)
-    b = torch.from_numpy(words.sentence[rows])
-    dependent = position[b, torch.from_numpy(words.number[rows] - 1)]
-    governor = position[b, torch.from_numpy(words.head[rows] - 1)]
-    decided, in_doubt = _compare(batch, b, dependent, governor)
+    sentence = torch.from_numpy(words.sentence[rows])
+    dependent = position[sentence, torch.from_numpy(words.number[rows] - 1)]
+    governor = position[sentence, torch.from_numpy(words.head[rows] - 1)]
+    decided, in_doubt = _compare(batch, sentence, dependent, governor)
     hits[rows] = decided
     unclear = np.unique(words.sentence[rows[in_doubt.numpy()]]).tolist()
     for index in unclear:
-        own = b == index
-        # One sentence at a time, and no name for its maps, because float64 takes twice the room.
-        right = _argmax(batch.exact([index])[0], batch.words[index], dependent[own], governor[own])
-        hits[rows[own.numpy()]] = right
+        in_sentence = sentence == index
+        # One sentence at a time, and no variable that keeps its maps alive, because float64 takes twice the memory.
+        right = _argmax(batch.exact([index])[0], batch.words[index], dependent[in_sentence], governor[in_sentence])
+        hits[rows[in_sentence.numpy()]] = right
     return hits
 
 
 def word_positions(batch: MapBatch) -> Int[Tensor, "batch words"]:
-    """Position in the map of each sentence's k-th word."""
+    """Return the position in the map of the k-th word of each sentence, 0-based.
+
+    Raises:
+        ValueError: a map and its sentence have different numbers of words.
+    """
     is_word = batch.words
     counts = is_word.sum(1).tolist()
     for sentence, count in zip(batch.sentences, counts, strict=True):
@@ -86,27 +102,33 @@ def word_positions(batch: MapBatch) -> Int[Tensor, "batch words"]:
 
 
 def _barred(candidate: Bool[Tensor, "*batch n"]) -> Bool[Tensor, "*batch n n"]:
-    """Cells of a map that are no candidates: from or to anything but a word, or from a word to itself."""
+    """Return the cells of a map that are no candidates: not from a word to a word, or from a word to itself."""
     itself = torch.eye(candidate.shape[-1], dtype=torch.bool, device=candidate.device)
     return ~(candidate[..., :, None] & candidate[..., None, :]) | itself
 
 
 def _compare(
-    batch: MapBatch, b: Tensor, dependent: Tensor, governor: Tensor
+    batch: MapBatch, sentence: Tensor, dependent: Tensor, governor: Tensor
 ) -> tuple[Bool[Tensor, "words 2 layers heads"], Bool[Tensor, " words"]]:
-    """Gold value against the best other candidate, and which words have a comparison too close to call."""
+    """Compare the gold value with that of the best other candidate, in float32.
+
+    Returns:
+        whether the gold value is the larger one, and which words have a comparison that is too close for float32.
+    """
     device = batch.maps.device
     barred = _barred(batch.words.to(device))[:, None]
-    b, dependent, governor = b.to(device), dependent.to(device), governor.to(device)
-    decided = torch.zeros(len(b), 2, *batch.maps.shape[1:3], dtype=torch.bool, device=device)
-    in_doubt = torch.zeros(len(b), dtype=torch.bool, device=device)
+    sentence, dependent, governor = sentence.to(device), dependent.to(device), governor.to(device)
+    decided = torch.zeros(len(sentence), 2, *batch.maps.shape[1:3], dtype=torch.bool, device=device)
+    in_doubt = torch.zeros(len(sentence), dtype=torch.bool, device=device)
     for layer, maps in enumerate(batch.maps.unbind(1)):  # layer by layer, to copy the maps of one layer only
-        work = maps.masked_fill(barred, -torch.inf)
-        for direction, view in enumerate((work, work.transpose(-1, -2))):
-            gold = view[b, :, dependent, governor]
-            view[b, :, dependent, governor] = -torch.inf
-            other = view.amax(-1)[b, :, dependent]
-            view[b, :, dependent, governor] = gold
+        candidates = maps.masked_fill(barred, -torch.inf)
+        # The two views share their memory. A dependent has one gold head, so each row of `view` loses one cell, and
+        # the maximum over that row is the best other candidate; the cell is restored for the second direction.
+        for direction, view in enumerate((candidates, candidates.transpose(-1, -2))):
+            gold = view[sentence, :, dependent, governor]
+            view[sentence, :, dependent, governor] = -torch.inf
+            other = view.amax(-1)[sentence, :, dependent]
+            view[sentence, :, dependent, governor] = gold
             close = (gold - other).abs() <= batch.noise * torch.maximum(gold, other).abs()
             in_doubt |= close.any(1)
             decided[:, direction, layer] = gold > other
@@ -119,7 +141,7 @@ def _argmax(
     dependent: Tensor,
     governor: Tensor,
 ) -> Bool[Tensor, "words 2 layers heads"]:
-    """The plain decision on one sentence: largest value, first of equals."""
+    """Decide one sentence plainly: the candidate with the largest value, the first one of equals."""
     barred = _barred(candidate[: maps.shape[-1]])
     by_layer = []
     for layer in maps:

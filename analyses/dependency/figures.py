@@ -1,4 +1,4 @@
-"""Figures of the dependency report, drawn to be legible at the width of a journal column or page."""
+"""The figures of the dependency report, drawn to be legible at the width of a journal column or page."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from attentionology.reports.format import best_head, shown_rows
 
 
 def best_heads_figure(best: pd.DataFrame, *, min_count: int, title: str = "") -> Figure:
-    """Accuracy of the best head per relation with its interval, against what position alone gives."""
+    """Draw the accuracy of the best head per relation with its interval, beside that of the best fixed offset."""
     frequent = [row for row, enough in shown_rows(best, min_count) if enough]
     rows = frequent or [row for row, _ in shown_rows(best, 0)]
     with mpl.rc_context(STYLE):
@@ -69,7 +69,7 @@ def best_heads_figure(best: pd.DataFrame, *, min_count: int, title: str = "") ->
 
 
 def heads_figure(cells: pd.DataFrame, best: pd.DataFrame, *, most: int = 12, title: str = "") -> Figure:
-    """Layer × head heatmaps of the most frequent relations; the better direction of each head is shown."""
+    """Draw layer × head heatmaps of the most frequent relations; the better direction of each head is shown."""
     rows = [row for row, _ in shown_rows(best, 0) if row["relation"] not in TOTALS and row["total"]][:most]
     n_layers, n_heads = int(cells["layer"].max()), int(cells["head"].max())
     columns = min(4, max(1, len(rows)))
@@ -80,8 +80,8 @@ def heads_figure(cells: pd.DataFrame, best: pd.DataFrame, *, most: int = 12, tit
         grid = figure.subplots(lines, columns, squeeze=False, sharex=True, sharey=True)
         image = None
         for axes, row in zip(grid.flat, rows, strict=False):
-            own = cells[cells["relation"] == row["relation"]]
-            table = own.pivot_table(index="layer", columns="head", values="accuracy", aggfunc="max")
+            of_relation = cells[cells["relation"] == row["relation"]]
+            table = of_relation.pivot_table(index="layer", columns="head", values="accuracy", aggfunc="max")
             image = heads_map(axes, table)
             axes.plot(row["head"] - 1, row["layer"] - 1, "s", mfc="none", mec=ORANGE, ms=6, mew=1.4)
             axes.set_title(f"{row['relation']}: {best_head(row)}, {100 * row['accuracy']:.0f} %")

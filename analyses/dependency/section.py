@@ -1,4 +1,4 @@
-"""The dependency analysis on disk and in the report."""
+"""The results of the dependency analysis, and their section of the report."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class DependencyResults(Previewed):
         cells: `attentionology.analyses.dependency.tables.DependencyTables.cells`.
         best: `attentionology.analyses.dependency.tables.DependencyTables.best`, with the columns of the control if
             there is one.
-        controls: the best-heads table of each randomly initialized copy.
-        min_count: relations with fewer words are left out of the first figure and greyed in the page.
-        map_facts: what the maps are, a phrase each.
+        controls: the table of best heads of each randomly initialized copy.
+        min_count: relations with fewer words are left out of the first figure and grayed in the page.
+        map_facts: phrases that describe the maps.
     """
 
     cells: pd.DataFrame
@@ -40,7 +40,7 @@ class DependencyResults(Previewed):
 
 
 def dependency_section(results: DependencyResults, titles: Titles | None = None) -> Section:
-    """The tables, the figures and the section of the page."""
+    """Make the tables, the figures and the section of the page."""
     titles = titles or Titles()
     cells, best, min_count, title = results.cells, results.best, results.min_count, titles.figure
     rows = list(shown_rows(best, min_count))
@@ -73,12 +73,12 @@ def dependency_section(results: DependencyResults, titles: Titles | None = None)
 
 
 def heatmap_data(cells: pd.DataFrame, best: pd.DataFrame) -> dict[str, Any]:
-    """What the page's script needs to draw any relation's heads: counts per direction, layer and head."""
+    """Return the counts per relation, direction, layer and head from which the page's script draws the heatmaps."""
     n_layers, n_heads = int(cells["layer"].max()), int(cells["head"].max())
     relations = []
     for row in best[best["relation"] != "root"].to_dict("records"):
-        own = cells[cells["relation"] == row["relation"]]
-        counts = own.sort_values(["layer", "head"]).groupby("direction")["correct"]
+        of_relation = cells[cells["relation"] == row["relation"]]
+        counts = of_relation.sort_values(["layer", "head"]).groupby("direction")["correct"]
         relations.append(
             {
                 "name": row["relation"],

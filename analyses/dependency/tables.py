@@ -1,4 +1,4 @@
-"""Counts of right decisions → the tables of the dependency report."""
+"""The tables of the dependency report, made from counts of right decisions."""
 
 from __future__ import annotations
 
@@ -16,25 +16,24 @@ ALL = "all"
 ALL_NO_PUNCT = "all-nopunct"
 ALL_NO_PUNCT_ROOT = "all-nopunct-noroot"
 TOTALS = (ALL, ALL_NO_PUNCT, ALL_NO_PUNCT_ROOT)
-"""Rows over several relations: every word (as in the paper's "All"), without punctuation (as the paper's probes
-are scored), and without punctuation and roots, which no head can get right."""
+"""The names of rows over several relations: every word (as in the paper's "All"), every word but punctuation (as the
+paper's probes are scored), and every word but punctuation and roots, which no head can get right."""
 
 
 class DependencyTables(NamedTuple):  # torchmetrics does not let a frozen dataclass through
-    """The dependency report as tables. Layers and heads are 1-based, counts stand beside every rate.
+    """The tables of the dependency report. Layers and heads are 1-based, and counts stand beside every rate.
 
     Attributes:
-        cells: one row per relation, direction, layer and head: ``relation, direction, layer, head, correct,
-            total, accuracy``.
-        best: one row per relation, most frequent first after the `TOTALS`. Its columns:
-            ``relation, total``; the best head ``layer, head, direction, correct, accuracy`` with its 95 %
-            bootstrap interval ``accuracy_low, accuracy_high``, and how many heads and directions share that
-            count, ``tied`` (1: none but itself); the best fixed offset ``offset, offset_correct,
-            offset_accuracy``; ``gain`` = accuracy − offset_accuracy with ``gain_low, gain_high``; and
-            ``heldout_correct, heldout_total, heldout_accuracy``, where head and direction were chosen on one
-            half of the sentences and scored on the other, both ways, added up over several splits (so every
-            word counts once per split), with the lowest and highest of the splits, ``heldout_min,
-            heldout_max``.
+        cells: one row per relation, direction, layer and head, with the columns ``relation, direction, layer, head,
+            correct, total, accuracy``.
+        best: one row per relation, the `TOTALS` first, then the others from the most frequent one on. The columns are
+            ``relation, total``; the best head ``layer, head, direction, correct, accuracy`` with its 95 % bootstrap
+            interval ``accuracy_low, accuracy_high``, and the number of heads and directions that share its count,
+            ``tied`` (1 if no other does); the best fixed offset ``offset, offset_correct, offset_accuracy``; ``gain``,
+            which is accuracy − offset_accuracy, with ``gain_low, gain_high``; and ``heldout_correct, heldout_total,
+            heldout_accuracy``, for which head and direction were chosen on one half of the sentences and scored on the
+            other, both ways, added up over several splits (so every word counts once per split), with the lowest and
+            highest value of a split, ``heldout_min, heldout_max``.
     """
 
     cells: pd.DataFrame
@@ -44,23 +43,24 @@ class DependencyTables(NamedTuple):  # torchmetrics does not let a frozen datacl
 def tables(relations: Sequence[str], subsets: Counts, replicates: Counts, offsets: Sequence[int]) -> DependencyTables:
     """Build the tables.
 
-    Ties for the best head go to the higher layer, then head, then ``head->dep``; ties for the best offset to
-    the larger one, both as in the authors' code.
+    Ties for the best head go to the higher layer, then to the higher head, then to ``head->dep``. Ties for the best
+    offset go to the larger one. Both rules are those of the authors' code.
 
     Args:
-        relations: the inventory.
-        subsets: counts over the whole corpus, then over one half of each split.
-        replicates: counts over each bootstrap replicate.
-        offsets: the fixed offsets.
+        relations: the inventory of relations, in the order of the counts.
+        subsets: the counts over the whole corpus, then over one half of each split.
+        replicates: the counts over each bootstrap replicate.
+        offsets: the fixed offsets, in the order of the baselines.
     """
-    by_frequency = sorted(range(len(relations)), key=lambda r: (-subsets.total[r, 0], relations[r]))
+    by_frequency = sorted(range(len(relations)), key=lambda index: (-subsets.total[index, 0], relations[index]))
+    without_punctuation = [index for index in by_frequency if not is_punct(relations[index])]
     members: dict[str, list[int]] = {
         ALL: by_frequency,
-        ALL_NO_PUNCT: [r for r in by_frequency if not is_punct(relations[r])],
+        ALL_NO_PUNCT: without_punctuation,
         ALL_NO_PUNCT_ROOT: [
-            r for r in by_frequency if not is_punct(relations[r]) and coarse_relation(relations[r]).lower() != "root"
+            index for index in without_punctuation if coarse_relation(relations[index]).lower() != "root"
         ],
-        **{relations[r]: [r] for r in by_frequency},
+        **{relations[index]: [index] for index in by_frequency},
     }
     rows_of_cells = [
         cells(subsets.correct[rows, 0].sum(0), int(subsets.total[rows, 0].sum()), DIRECTIONS, {"relation": name})
@@ -75,7 +75,7 @@ def _best(name: str, rows: list[int], subsets: Counts, replicates: Counts, offse
     by_offset = subsets.baselines[rows, 0].sum(0)
     n = int(total[0])
     chosen, columns = best_head(correct[0], n, DIRECTIONS)
-    offset = max(range(len(offsets)), key=lambda k: (by_offset[k], offsets[k]))
+    offset = max(range(len(offsets)), key=lambda index: (by_offset[index], offsets[index]))
     right, right_by_offset = columns["correct"], int(by_offset[offset])
     drawn_total = drawn(replicates.total[rows])
     drawn_right = drawn(replicates.correct[(rows, slice(None), *chosen)])

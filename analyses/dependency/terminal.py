@@ -1,4 +1,4 @@
-"""The best head of each relation, for a terminal."""
+"""The table of the best head of each relation for a terminal."""
 
 from __future__ import annotations
 
@@ -14,9 +14,13 @@ from attentionology.reports.terminal import WIDE
 
 
 def best_heads_table(best: pd.DataFrame, *, min_count: int, width: int = WIDE, map_facts: Sequence[str] = ()) -> Table:
-    """A rich table of the best head per relation; relations rarer than ``min_count`` come last, in brackets.
+    """Return a rich table of the best head per relation.
 
-    In a terminal narrower than `WIDE` the intervals are left to the report. ``map_facts`` say what the maps are.
+    Args:
+        best: `attentionology.analyses.dependency.tables.DependencyTables.best`.
+        min_count: relations with fewer words come last, and their n is in brackets.
+        width: the width of the terminal in columns. Below `WIDE` the intervals are left to the report.
+        map_facts: phrases that describe the maps.
     """
     wide = width >= WIDE
     has_intervals = wide and bool(best["accuracy_low"].notna().any())

@@ -111,13 +111,15 @@ class OutcomeCounts(Metric):
         configuration: further values that must be equal if counts are to be added up.
 
     Example:
-        >>> counts = OutcomeCounts(["nsubj"], (1, 1, 2), 1, replicates=0, seed=0)
-        >>> group, unit, ids = np.array([0, 0]), np.array([0, 1]), ["s1", "s2"]
-        >>> hits = torch.tensor([[[[True, False]]], [[[True, True]]]])  # two decisions by one layer of two heads
-        >>> _ = counts.add_outcomes(group, unit, ids, hits, np.array([[True], [False]]))
-        >>> subsets, _ = counts.split_counts()
-        >>> subsets.correct[0, 0].tolist(), subsets.baselines[0, 0].tolist(), int(subsets.total[0, 0])
-        ([[[2, 1]]], [1], 2)
+        >>> class Hits(OutcomeCounts):
+        ...     def update(self, hits, baselines):  # the first decision is in sentence s1, the second in s2
+        ...         self.add_outcomes(np.array([0, 0]), np.array([0, 1]), ["s1", "s2"], hits, baselines)
+        ...     def compute(self):
+        ...         return self.split_counts()[0].correct[0, 0].tolist()  # of group 0, in the whole corpus
+        >>> counts = Hits(["nsubj"], (1, 1, 2), 1, replicates=0, seed=0)
+        >>> counts.update(torch.tensor([[[[True, False]]], [[[True, True]]]]), np.array([[True], [False]]))
+        >>> counts.compute()
+        [[[2, 1]]]
     """
 
     full_state_update = False
