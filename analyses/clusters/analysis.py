@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from attentionology.analyses.clusters.section import ClusterResults
-    from attentionology.analyses.surface.reading import Reading
+    from attentionology.analyses.surface.reading import SharedReading
     from attentionology.reports.page import Section
 
 
@@ -28,7 +28,7 @@ class ClusterFacts:
         distances: the request of the distances between heads.
     """
 
-    reading: Reading
+    reading: SharedReading
     distances: Request
 
 

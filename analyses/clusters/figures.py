@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 from scipy.cluster.hierarchy import dendrogram
 
 from attentionology.analyses.clusters.geography import Geography
-from attentionology.analyses.surface.figures import layer_colours
+from attentionology.analyses.surface.figures import layer_colors
 from attentionology.analyses.surface.labels import LABELS
 from attentionology.reports.drawing import BLACK, GREY, STYLE, ticks
 from attentionology.reports.format import head_name, rows_of
@@ -35,10 +35,10 @@ _SHOWN = ("layer", "head", "label", "relation", "relation_gain")
 def head_map_figure(
     geography: Geography, heads: pd.DataFrame, label_names: Mapping[str, str], *, title: str = ""
 ) -> Figure:
-    """Heads in two dimensions: colour is the layer, the marker what the head is for, words its best relation."""
+    """Heads in two dimensions: color is the layer, the marker what the head is for, words its best relation."""
     places = geography.embedding.merge(heads[[c for c in _SHOWN if c in heads]], on=["layer", "head"])
     n_layers = int(places["layer"].max())
-    colours, norm = layer_colours(n_layers)
+    colors, norm = layer_colors(n_layers)
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(5.2, 4.8), layout="constrained")
         axes = figure.subplots()
@@ -47,7 +47,7 @@ def head_map_figure(
             if len(own):
                 axes.scatter(
                     own["x"], own["y"], s=34 if label != "other" else 20, marker=_MARKERS[label],
-                    c=own["layer"], cmap=colours, norm=norm, edgecolors=BLACK, linewidths=0.4, zorder=3,
+                    c=own["layer"], cmap=colors, norm=norm, edgecolors=BLACK, linewidths=0.4, zorder=3,
                 )  # fmt: skip
         if "relation" in places:
             named = places.dropna(subset=["relation"]).nlargest(_MOST_NAMED, "relation_gain")
@@ -66,7 +66,7 @@ def head_map_figure(
         axes.set_aspect("equal", adjustable="datalim")
         axes.set_xlabel("first dimension (nats)")
         axes.set_ylabel("second dimension (nats)")
-        bar = figure.colorbar(ScalarMappable(norm, colours), ax=axes, label="layer", pad=0.02, shrink=0.9)
+        bar = figure.colorbar(ScalarMappable(norm, colors), ax=axes, label="layer", pad=0.02, shrink=0.9)
         bar.set_ticks([i + 1 for i in ticks(n_layers)])
         bar.ax.minorticks_off()
         axes.set_title(title, loc="left")
@@ -74,10 +74,10 @@ def head_map_figure(
 
 
 def tree_figure(geography: Geography, heads: pd.DataFrame, *, title: str = "") -> Figure:
-    """Agglomerative clusters of heads as a dendrogram; leaves are coloured by layer and name the best relation."""
+    """Agglomerative clusters of heads as a dendrogram; leaves are colored by layer and name the best relation."""
     places = geography.embedding.merge(heads[[c for c in _SHOWN if c in heads]], on=["layer", "head"])
     n_layers, count = int(places["layer"].max()), len(places)
-    colours, norm = layer_colours(n_layers)
+    colors, norm = layer_colors(n_layers)
     with mpl.rc_context({**STYLE, "lines.linewidth": 0.9}):
         figure = Figure(figsize=(6.9, 0.9 + 0.105 * count), layout="constrained")
         axes = figure.subplots()
@@ -87,15 +87,13 @@ def tree_figure(geography: Geography, heads: pd.DataFrame, *, title: str = "") -
             above_threshold_color=GREY, leaf_font_size=6,
         )  # fmt: skip
         for at, leaf in enumerate(drawn["leaves"]):
-            colour = colours(norm(int(places["layer"].iloc[leaf])))
-            axes.plot(0, 10 * at + 5, "s", color=colour, ms=4, mec=BLACK, mew=0.3, clip_on=False, zorder=3)
+            color = colors(norm(int(places["layer"].iloc[leaf])))
+            axes.plot(0, 10 * at + 5, "s", color=color, ms=4, mec=BLACK, mew=0.3, clip_on=False, zorder=3)
         axes.tick_params(axis="y", length=0, pad=5)
         axes.spines["left"].set_visible(False)
         axes.set_xlabel("Jensen-Shannon divergence, mean over rows (nats)")
         axes.set_title(title, loc="left")
-        bar = figure.colorbar(
-            ScalarMappable(norm, colours), ax=axes, label="layer", pad=0.02, shrink=0.3, anchor=(0, 1)
-        )
+        bar = figure.colorbar(ScalarMappable(norm, colors), ax=axes, label="layer", pad=0.02, shrink=0.3, anchor=(0, 1))
         bar.set_ticks([i + 1 for i in ticks(n_layers)])
         bar.ax.minorticks_off()
     return figure

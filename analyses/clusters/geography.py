@@ -25,7 +25,7 @@ class Geography(NamedTuple):
     Attributes:
         embedding: one row per head: layer, head, x, y in nats, cluster (from 1, by size), and its nearest head
             with the distance; no name where several are equally near.
-        neighbours: one row per question about layers: what was found, what shuffled layers give, and how often they
+        neighbors: one row per question about layers: what was found, what shuffled layers give, and how often they
             give as much (p).
         stress: Kruskal's stress-1 of the embedding: 0 where distances on the map are the true ones, 0.1 fair, 0.2 poor.
         silhouette: mean silhouette of the clusters, from −1 to 1; NaN if all heads are in one, or each in its own.
@@ -34,7 +34,7 @@ class Geography(NamedTuple):
     """
 
     embedding: pd.DataFrame
-    neighbours: pd.DataFrame
+    neighbors: pd.DataFrame
     stress: float
     silhouette: float
     merges: Array
@@ -46,7 +46,7 @@ def geography(distances: pd.DataFrame, *, clusters: int = CLUSTERS, seed: int = 
     * Metric MDS by SMACOF, best of five random starts, at most 1,000 steps, tolerance 1e-10: the published code's
       arguments, with a seed.
     * Clusters by average linkage: a head that is like no other is a cluster of its own.
-    * Nearest neighbours: of several equally near ones each counts its part. p is the share of 9,999 random assignments
+    * Nearest neighbors: of several equally near ones each counts its part. p is the share of 9,999 random assignments
       of heads to layers of the same sizes that give as much as was found, one-sided, the found one counted in.
 
     Args:
@@ -76,7 +76,7 @@ def geography(distances: pd.DataFrame, *, clusters: int = CLUSTERS, seed: int = 
     if heads > 1:
         embedding["nearest"] = distances.index[nearest.argmax(1)].where(nearest.sum(1) == 1, "")
         embedding["nearest_distance"] = others.min(1)
-    return Geography(embedding, _neighbours(square, nearest, layers, seed), stress, silhouette, merges)
+    return Geography(embedding, _neighbors(square, nearest, layers, seed), stress, silhouette, merges)
 
 
 def _scaled(square: Array, seed: int) -> tuple[Array, float]:
@@ -109,7 +109,7 @@ def _clustered(square: Array, merges: Array, clusters: int) -> tuple[list[int], 
     return [order.index(one) + 1 for one in found], silhouette
 
 
-def _neighbours(square: Array, nearest: npt.NDArray[np.bool_], layers: Indices, seed: int) -> pd.DataFrame:
+def _neighbors(square: Array, nearest: npt.NDArray[np.bool_], layers: Indices, seed: int) -> pd.DataFrame:
     sizes = np.unique(layers, return_counts=True)[1]
     one, two = np.nonzero(np.triu(layers[:, None] == layers[None, :], 1))  # pairs of heads of the same layer
     across_pairs = len(layers) * (len(layers) - 1) // 2 - len(one)

@@ -61,13 +61,13 @@ def clusters_section(results: ClusterResults, titles: Titles | None = None) -> S
             "stress": geography.stress,
             "silhouette": geography.silhouette,
             "has_relations": "relation" in embedding and bool(embedding["relation"].notna().any()),
-            "neighbours": geography.neighbours.to_dict("records"),
+            "neighbors": geography.neighbors.to_dict("records"),
             "clusters": cluster_rows(embedding, names),
             "heads": len(embedding),
         },
         summary={
             "head_embedding": records(embedding),
-            "head_neighbours": records(geography.neighbours),
+            "head_neighbours": records(geography.neighbors),
             "head_geography": records(
                 pd.DataFrame([{"rows": distances.rows, "stress": geography.stress, "silhouette": geography.silhouette}])
             ),
@@ -76,7 +76,7 @@ def clusters_section(results: ClusterResults, titles: Titles | None = None) -> S
             "head_distances": distances.per_row.reset_index(names="head"),
             "head_distances_sum": distances.sums.reset_index(names="head"),
             "head_embedding": embedding,
-            "head_neighbours": geography.neighbours,
+            "head_neighbours": geography.neighbors,
         },
         figures=drawn,
     )

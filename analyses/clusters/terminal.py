@@ -24,11 +24,11 @@ def clusters_table(results: ClusterResults, *, notes: bool = True) -> Table:
         box=None,
         padding=(0, 2, 0, 0),
         min_width=96,
-        show_header=not geography.neighbours.empty,
+        show_header=not geography.neighbors.empty,
     )
     table.add_column("")
     for heading in ("found", "layers shuffled", "p"):
         table.add_column(heading, justify="right", no_wrap=True)
-    for row in geography.neighbours.to_dict("records"):
+    for row in geography.neighbors.to_dict("records"):
         table.add_row(row["question"], number(row["found"]), number(row["shuffled"]), number(row["p"], 4))
     return table

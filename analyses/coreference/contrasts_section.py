@@ -110,29 +110,29 @@ _Head = tuple[str, int, int]  # direction, layer, head
 
 
 def _panel(axes: Axes, every: pd.DataFrame, named: dict[_Head, str]) -> None:
-    """All heads as points; those named in their colours."""
+    """All heads as points; those named in their colors."""
     axes.plot([0, 100], [0, 100], color=GREY, lw=0.8, zorder=1)
     labels: list[tuple[float, float, str, str]] = []
     for row in rows_of(every):
         x, y = 100 * row["first_accuracy"], 100 * row["second_accuracy"]
-        colour = named.get((row["direction"], row["layer"], row["head"]))
+        color = named.get((row["direction"], row["layer"], row["head"]))
         marker = _MARKERS[row["direction"]]
         axes.plot(
             x,
             y,
             marker,
-            color=colour or SKY,
-            mfc=colour or "none",
-            ms=3.6 if colour else 3,
+            color=color or SKY,
+            mfc=color or "none",
+            ms=3.6 if color else 3,
             mew=0.7,
-            zorder=4 if colour else 3,
+            zorder=4 if color else 3,
         )
-        if colour:
-            labels.append((x, y, head_name(row["layer"], row["head"]), colour))
+        if color:
+            labels.append((x, y, head_name(row["layer"], row["head"]), color))
     for right in (True, False):
         # Names stand on the outer side of the diagonal, unless they would leave the panel.
         own = sorted((label for label in labels if (label[1] <= label[0] < 88) == right), key=lambda label: label[1])
-        for (x, y, text, colour), height in zip(own, _apart([label[1] for label in own]), strict=True):
+        for (x, y, text, color), height in zip(own, _apart([label[1] for label in own]), strict=True):
             axes.annotate(
                 text,
                 (x, y),
@@ -140,8 +140,8 @@ def _panel(axes: Axes, every: pd.DataFrame, named: dict[_Head, str]) -> None:
                 ha="left" if right else "right",
                 va="center",
                 fontsize=7,
-                color=colour,
-                arrowprops={"arrowstyle": "-", "color": colour, "lw": 0.5, "shrinkA": 0, "shrinkB": 2},
+                color=color,
+                arrowprops={"arrowstyle": "-", "color": color, "lw": 0.5, "shrinkA": 0, "shrinkB": 2},
             )
     axes.set_aspect("equal")
     axes.set_xlim(0, 100)
@@ -151,7 +151,7 @@ def _panel(axes: Axes, every: pd.DataFrame, named: dict[_Head, str]) -> None:
 
 
 def _apart(heights: list[float]) -> list[float]:
-    """Ascending heights, moved as little as is simple so that neighbours do not touch, and around the same middle."""
+    """Ascending heights, moved as little as is simple so that neighbors do not touch, and around the same middle."""
     moved: list[float] = []
     for height in heights:
         moved.append(max(height, moved[-1] + _SPACING) if moved else height)

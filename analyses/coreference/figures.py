@@ -40,9 +40,9 @@ def best_figure(best: pd.DataFrame, published: Mapping[str, Mapping[str, int]] |
             held_out, y, "|", color=BLACK, ms=10, mew=1.3, label="chosen on one half, scored on the other", zorder=5
         )
         for name in BASELINES:
-            colour, marker = _BASELINES[name]
+            color, marker = _BASELINES[name]
             values = [100 * row[f"{column_name(name)}_accuracy"] for row in rows]
-            axes.plot(values, y, marker, mfc="none", color=colour, ms=5, label=_baseline_label(name), zorder=3)
+            axes.plot(values, y, marker, mfc="none", color=color, ms=5, label=_baseline_label(name), zorder=3)
         if "control_accuracy" in best:
             control = [100 * row["control_accuracy"] for row in rows]
             axes.plot(control, y, "x", color=GREY, ms=5, label="best head, random weights", zorder=3)
@@ -116,9 +116,9 @@ def distance_figure(distances: pd.DataFrame, best: pd.DataFrame, policy: str, *,
     return figure
 
 
-def _line(axes: Axes, rows: pd.DataFrame, colour: str, marker: str, label: str) -> None:
+def _line(axes: Axes, rows: pd.DataFrame, color: str, marker: str, label: str) -> None:
     values = (rows["accuracy"].astype(float) * 100).tolist()
-    axes.plot(range(len(values)), values, marker + "-", color=colour, mfc="none", ms=4.5, lw=1, label=label)
+    axes.plot(range(len(values)), values, marker + "-", color=color, mfc="none", ms=4.5, lw=1, label=label)
 
 
 def _baseline_label(name: str) -> str:

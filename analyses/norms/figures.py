@@ -47,8 +47,8 @@ def shares_figure(shares: pd.DataFrame, *, title: str = "") -> Figure:
         for axes, (column, label, factor) in zip(grid, panels, strict=True):
             for name, group in shares.groupby("class", sort=False):
                 means = group.groupby("layer")[column].mean() * factor
-                colour, marker = CLASSES[str(name)]
-                axes.plot(means.index, means, marker=marker, color=colour, ms=3.5, lw=1.2, label=str(name))
+                color, marker = CLASSES[str(name)]
+                axes.plot(means.index, means, marker=marker, color=color, ms=3.5, lw=1.2, label=str(name))
             axes.set_ylim(bottom=0)
             by_layer(axes, shares["layer"], label)
         finish(figure, grid[0], title)
@@ -61,15 +61,15 @@ def mixing_figure(mixing: pd.DataFrame, *, title: str = "") -> Figure:
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(6.9, 3.3), layout="constrained")
         left, right = figure.subplots(1, 2)
-        for variant, (colour, marker, style) in _VARIANTS.items():
+        for variant, (color, marker, style) in _VARIANTS.items():
             line = own[(own["variant"] == variant) & (own["class"] == "all")].sort_values("layer")
             left.plot(
-                line["layer"], line["mean"] * 100, style, marker=marker, color=colour, ms=3.5, lw=1.2, label=variant
+                line["layer"], line["mean"] * 100, style, marker=marker, color=color, ms=3.5, lw=1.2, label=variant
             )
         for name, group in own[own["variant"] == "attnresln-n"].groupby("class", sort=False):
-            colour, marker = CLASSES[str(name)]
+            color, marker = CLASSES[str(name)]
             line = group.sort_values("layer")
-            right.plot(line["layer"], line["mean"] * 100, marker=marker, color=colour, ms=3.5, lw=1.2, label=str(name))
+            right.plot(line["layer"], line["mean"] * 100, marker=marker, color=color, ms=3.5, lw=1.2, label=str(name))
         left.set_ylim(0, 100)
         right.set_ylim(bottom=0)
         by_layer(left, own["layer"], "mixing ratio (%), all tokens")
@@ -86,9 +86,9 @@ def change_figure(change: pd.DataFrame, *, title: str = "") -> Figure:
         figure = Figure(figsize=(3.6, 2.6), layout="constrained")
         axes = figure.subplots()
         for name, group in change.groupby("component", sort=False):
-            colour, marker = _COMPONENTS[str(name)]
+            color, marker = _COMPONENTS[str(name)]
             line = group.sort_values("layer")
-            axes.plot(line["layer"], line["change"], marker=marker, color=colour, ms=3.5, lw=1.2, label=str(name))
+            axes.plot(line["layer"], line["change"], marker=marker, color=color, ms=3.5, lw=1.2, label=str(name))
         axes.set_ylim(bottom=0)
         by_layer(axes, change["layer"], "change of the map (1 − ρ)")
         finish(figure, axes, title)

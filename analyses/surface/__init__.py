@@ -1,1 +1,1 @@
-"""What heads do on the surface of the text (Clark et al. 2019, §3)."""
+"""The analysis ``surface``: where heads attend by position and class of token, and how broadly."""

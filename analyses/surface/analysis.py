@@ -1,4 +1,4 @@
-"""The analysis ``surface``: neighbors, special tokens, punctuation, entropy, gradients (Clark et al. 2019, §3)."""
+"""The plan and the results of the analysis ``surface`` (Clark et al. 2019, §3)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from rich.console import RenderableType
 
-    from attentionology.analyses.surface.reading import Reading
+    from attentionology.analyses.surface.reading import SharedReading
     from attentionology.analyses.surface.section import SurfaceResults
     from attentionology.reports.page import Section
 
@@ -26,53 +26,54 @@ _LOSSES = {
 
 @dataclass(frozen=True)
 class SurfaceFacts:
-    """What the plan knows.
+    """The facts that the results need from the plan.
 
     Attributes:
-        reading: see `attentionology.analyses.surface.reading.plan_reading`.
-        gradients: the request of the gradients, None if there is none.
-        loss: of the gradients.
-        obstacle: why there are no gradients; empty if none were asked for.
+        reading: the reading of the surface statistics, see `attentionology.analyses.surface.reading.plan_reading`.
+        gradients: the request for the gradients, None if there is none.
+        loss: the loss whose gradients are taken.
+        obstacle: the reason why there are no gradients, empty if they are computed or were not asked for.
     """
 
-    reading: Reading
+    reading: SharedReading
     gradients: Request | None = None
     loss: Literal["mlm", "hidden"] = "mlm"
     obstacle: str = ""
 
 
 class Surface(Analysis[SurfaceFacts, "SurfaceResults"]):
-    """Counts where attention goes by position and class of token, and how much that matters to a loss."""
+    """The analysis of where attention goes by position and class of token, and how much that matters to a loss."""
 
     name = "surface"
     options = (SurfaceOptions, ReadingOptions, MapOptions, FeedForwardOptions)
     needs = ("dependency",)
     by_default = True
     summary = (
-        "surface: neighbours, special tokens, punctuation, entropy, and what of it matters to the loss (section 3)."
+        "surface: attention to neighbors, special tokens and punctuation, its entropy, and how much of it matters to "
+        "the loss (section 3)."
     )
 
     def plan(self, options: OptionSet, setting: Setting) -> Plan[SurfaceFacts]:
-        """The shared reading, and gradients where they can be had."""
+        """Plan the reading shared with ``clusters``, and gradients if the model has what the loss needs."""
         from attentionology.analyses.shared.counting import CountWith
         from attentionology.analyses.surface.gradients import GradientImportance
         from attentionology.analyses.surface.reading import plan_reading
         from attentionology.extractors import GradientMaker, ModelError
 
-        reading, chosen = plan_reading(options, setting), options[SurfaceOptions]
-        if chosen.gradients == "none":
+        reading, surface_options = plan_reading(options, setting), options[SurfaceOptions]
+        if surface_options.gradients == "none":
             return Plan((reading.request,), SurfaceFacts(reading))
-        obstacle, head = _obstacle(chosen.gradients, setting)
-        if obstacle and chosen.gradients != "auto":
+        obstacle, head = _obstacle(surface_options.gradients, setting)
+        if obstacle and surface_options.gradients != "auto":
             raise ModelError(f"{setting.encoder.name}: {obstacle}")
         if obstacle:
             return Plan((reading.request,), SurfaceFacts(reading, obstacle=obstacle))
-        loss: Literal["mlm", "hidden"] = "hidden" if chosen.gradients == "hidden" else "mlm"
+        loss: Literal["mlm", "hidden"] = "hidden" if surface_options.gradients == "hidden" else "mlm"
         shape = ("n_layers", setting.encoder.n_layers), ("n_heads", setting.encoder.n_heads)
         gradients = Request(
             f"gradients-{loss}",
             "gradients",
-            setting.corpus[: chosen.gradient_sentences],
+            setting.corpus[: surface_options.gradient_sentences],
             GradientMaker(loss, head, seed=setting.seed),
             CountWith(GradientImportance, shape),
             optional=True,
@@ -86,22 +87,22 @@ class Surface(Analysis[SurfaceFacts, "SurfaceResults"]):
         needed: Mapping[str, Any],
         looked: Any,
     ) -> SurfaceResults:
-        """The surface tables, with the gradients if there are any."""
+        """Make the surface tables, with the gradients if there are any."""
         from attentionology.analyses.surface.reading import read_tables
         from attentionology.analyses.surface.section import SurfaceResults
 
         tables, notes = read_tables(options, counted, counted.plan.facts.reading, needed)
-        gradients, about = _gradients(options[SurfaceOptions], counted)
-        return SurfaceResults(tables, counted.plan.facts.reading.specials, gradients, (*notes, *about))
+        gradients, gradient_notes = _gradients(options[SurfaceOptions], counted)
+        return SurfaceResults(tables, counted.plan.facts.reading.specials, gradients, (*notes, *gradient_notes))
 
     def section(self, results: SurfaceResults, titles: Titles) -> Section:
-        """The tables, the figures and the section of the page."""
+        """Make the tables, the figures and the section of the page."""
         from attentionology.analyses.surface.section import surface_section
 
         return surface_section(results, titles)
 
     def show(self, results: SurfaceResults, width: int) -> RenderableType:
-        """Where attention goes, layer by layer."""
+        """Return a table of where attention goes, layer by layer."""
         from attentionology.analyses.surface.terminal import surface_table
 
         return surface_table(results)
@@ -112,15 +113,18 @@ class Surface(Analysis[SurfaceFacts, "SurfaceResults"]):
         counted: Counted[SurfaceFacts],
         results: SurfaceResults,
     ) -> dict[str, Any]:
-        """The notes, and the names of the special tokens."""
+        """Return the notes, and the names of the special tokens."""
         return {"surface": {"notes": list(results.notes), "specials": dict(results.specials)}}
 
 
-def _obstacle(wanted: str, setting: Setting) -> tuple[str, Any]:
-    """Why the gradients cannot be computed, empty if they can; and the masked-LM head where the loss needs it."""
+def _obstacle(loss: str, setting: Setting) -> tuple[str, Any]:
+    """Return the reason why the gradients of a loss cannot be computed, and the masked-LM head if the loss needs it.
+
+    The reason is empty if they can be computed.
+    """
     if setting.encoder.tokenizer.mask_token_id is None:
         return "this tokenizer has no mask token, and the loss is that of masked pieces", None
-    if wanted == "hidden":
+    if loss == "hidden":
         return "", None
     head = setting.load_masked_lm()
     if head is not None:
@@ -132,7 +136,7 @@ def _obstacle(wanted: str, setting: Setting) -> tuple[str, Any]:
 
 
 def _gradients(options: SurfaceOptions, counted: Counted[SurfaceFacts]) -> tuple[pd.DataFrame | None, list[str]]:
-    """The table, and how it came about; None where there are no gradients."""
+    """Return the table of gradients, None if there is none, and notes on how it was computed."""
     from attentionology.analyses.surface.gradients import GradientImportance
     from attentionology.extractors import ModelError
 

@@ -1,4 +1,13 @@
-"""What surface analyses ask of maps: the right shape, and rows that are distributions."""
+"""Checks that maps have the expected shape, and that their rows are distributions.
+
+The statistics of shares and entropies, and the divergences between heads, are defined for probability distributions.
+Rows of attention weights sum to 1 up to rounding; maps of norms do not, and must be divided by their row sums first. A
+row whose sum is off by more than a thousandth is therefore an error and not a matter of precision.
+
+The published code mixes a little uniform attention into every row, (1 − s) α + s / n, so that no logarithm of 0 can
+occur. This changes the values: a head that attends to one token alone then has an entropy above 0. Here the default is
+no smoothing, with the limits 0 ln 0 = 0, and the published smoothing is an option for comparisons with the paper.
+"""
 
 from __future__ import annotations
 
@@ -7,25 +16,28 @@ from attentionology.extractors import MapBatch
 _TOLERANCE = 1e-3
 
 DISTANCE_SMOOTHING = 1e-3
-"""What the published code mixes into each row before it compares heads: (1 − s) α + s / n."""
+"""The share of uniform attention that the published code mixes into each row before it compares heads."""
 
 
 def check_shape(batch: MapBatch, n_layers: int, n_heads: int) -> None:
-    """Refuse maps of another model.
+    """Check that maps have the expected numbers of layers and heads.
 
     Raises:
-        ValueError: another number of layers or heads.
+        ValueError: they have other numbers.
     """
     layers, heads = batch.maps.shape[1:3]
     if (layers, heads) != (n_layers, n_heads):
         raise ValueError(f"maps of {layers} layers × {heads} heads, where {n_layers} × {n_heads} were expected")
 
 
-def check_rows(off: float) -> None:
-    """Refuse rows whose sum is off 1 by too much.
+def check_rows(deviation: float) -> None:
+    """Check that rows sum to 1.
+
+    Args:
+        deviation: the largest absolute difference between the sum of a row and 1.
 
     Raises:
-        ValueError: they do not sum to 1.
+        ValueError: the difference is above 0.001, or is not a number.
     """
-    if not off <= _TOLERANCE:
-        raise ValueError(f"rows sum to 1 only within {off:.2g}; extract the maps with normalize='row'")
+    if not deviation <= _TOLERANCE:
+        raise ValueError(f"rows sum to 1 only within {deviation:.2g}; extract the maps with normalize='row'")

@@ -1,4 +1,4 @@
-"""Figures of the surface analyses: what heads attend to, how broadly, what of it matters, and which are alike."""
+"""The figures of the analysis of surface patterns: where heads attend, how broadly, and how much of it matters."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _PANELS = (
 
 
 def statistics_figure(heads: pd.DataFrame, specials: Mapping[str, str], *, title: str = "") -> Figure:
-    """Attention to neighbours, special tokens and punctuation: a dot per head, a line through the means."""
+    """Draw attention to neighbors, special tokens and punctuation: a dot per head, and a line through the means."""
     names = {"first": specials.get("first_special", "–"), "last": specials.get("last_special", "–")}
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(6.9, 4.0), layout="constrained")
@@ -42,7 +42,7 @@ def statistics_figure(heads: pd.DataFrame, specials: Mapping[str, str], *, title
 def entropy_figure(
     heads: pd.DataFrame, layers: pd.DataFrame, specials: Mapping[str, str], *, title: str = ""
 ) -> Figure:
-    """Entropy of all rows and of the first special token's row, with that of uniform attention."""
+    """Draw the entropy of all rows and of the first special token's row, with the entropy of uniform attention."""
     panels = [("entropy", "entropy of all rows (nats)")]
     if "first_special" in specials:
         panels.append(("entropy_first", f"entropy of the row of {specials['first_special']} (nats)"))
@@ -59,17 +59,17 @@ def entropy_figure(
 
 
 def gradients_figure(gradients: pd.DataFrame, specials: Mapping[str, str], *, title: str = "") -> Figure:
-    """What the loss depends on, and beside it where attention goes, by layer (mean over heads)."""
+    """Draw how much the loss depends on attention, and beside it where attention goes, by layer (mean over heads)."""
     names = class_names(specials)
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(6.9, 2.6), layout="constrained")
         left, right = figure.subplots(1, 2)
         for name, group in gradients.groupby("class", sort=False):
             means = group.groupby("layer")[["gradient", "attention"]].mean()
-            colour, marker = CLASSES[str(name)]
+            color, marker = CLASSES[str(name)]
             label = names.get(str(name), str(name))
             for axes, values in ((left, means["gradient"]), (right, means["attention"] * 100)):
-                axes.plot(means.index, values, marker=marker, color=colour, ms=3.5, lw=1.2, label=label)
+                axes.plot(means.index, values, marker=marker, color=color, ms=3.5, lw=1.2, label=label)
         left.set_yscale("log")
         left.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         right.set_ylim(bottom=0)
@@ -80,7 +80,7 @@ def gradients_figure(gradients: pd.DataFrame, specials: Mapping[str, str], *, ti
 
 
 def offsets_figure(offsets: pd.DataFrame, *, title: str = "") -> Figure:
-    """Attention by offset, a row per layer: mean over heads, and the head that has most."""
+    """Draw attention by offset, with a row per layer: the mean over heads, and the head with the most attention."""
     with mpl.rc_context(STYLE):
         n_layers = int(offsets["layer"].max())
         figure = Figure(figsize=(6.9, 1.2 + 0.17 * min(n_layers, 24)), layout="constrained")
@@ -89,9 +89,9 @@ def offsets_figure(offsets: pd.DataFrame, *, title: str = "") -> Figure:
         shown = {"mean over heads": by_head.groupby("layer").mean(), "head with most": by_head.groupby("layer").max()}
         for axes, (label, table) in zip(grid, shown.items(), strict=True):
             image = axes.imshow(table.to_numpy(), vmin=0, cmap="cividis", origin="lower", aspect="auto")
-            places = range(0, table.shape[1], max(1, table.shape[1] // 11))
-            axes.set_xticks(places, [f"{table.columns[i]:+d}" if table.columns[i] else "0" for i in places])
-            axes.set_yticks(ticks(n_layers), [str(i + 1) for i in ticks(n_layers)])
+            labelled = range(0, table.shape[1], max(1, table.shape[1] // 11))
+            axes.set_xticks(labelled, [f"{table.columns[i]:+d}" if table.columns[i] else "0" for i in labelled])
+            axes.set_yticks(ticks(n_layers), [str(layer + 1) for layer in ticks(n_layers)])
             axes.set_xlabel("offset (+1: the next token)")
             figure.colorbar(image, ax=axes, label=f"{label} (%)", pad=0.02)
         grid[0].set_ylabel("layer")
@@ -100,18 +100,18 @@ def offsets_figure(offsets: pd.DataFrame, *, title: str = "") -> Figure:
 
 
 def class_names(specials: Mapping[str, str]) -> dict[str, str]:
-    """What the model calls the classes that are named after BERT's special tokens."""
+    """Return the model's own names of the classes that are named after BERT's special tokens."""
     return {"[CLS]": specials.get("first_special", "[CLS]"), "[SEP]": specials.get("last_special", "[SEP]")}
 
 
-def layer_colours(n_layers: int) -> tuple[Colormap, BoundaryNorm]:
-    """One colour per layer, from dark to light, told apart with any colour vision and in print."""
-    colours = mpl.colormaps["cividis"].resampled(max(n_layers, 2))
-    return colours, BoundaryNorm(np.arange(0.5, n_layers + 1), colours.N)
+def layer_colors(n_layers: int) -> tuple[Colormap, BoundaryNorm]:
+    """Return one color per layer, from dark to light, which are distinct with any color vision and in print."""
+    colors = mpl.colormaps["cividis"].resampled(max(n_layers, 2))
+    return colors, BoundaryNorm(np.arange(0.5, n_layers + 1), colors.N)
 
 
 def _dots(axes: Axes, heads: pd.DataFrame, values: pd.Series, label: str) -> None:
-    """A dot per head by layer, and the mean of each layer."""
+    """Draw a dot per head by layer, and the mean of each layer."""
     table = heads[["layer"]].assign(value=values)
     means = table.groupby("layer")["value"].mean()
     axes.plot(table["layer"], table["value"], "o", color=BLUE, ms=3, mew=0, alpha=0.55, label="head", zorder=2)

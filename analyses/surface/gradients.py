@@ -1,4 +1,4 @@
-"""Does what heads attend to matter to the loss? (Clark et al. 2019, §3.2, Figure 3)."""
+"""The metric of how much a loss depends on each attention weight (Clark et al. 2019, §3.2, Figure 3)."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from attentionology.extractors import TOKEN_CLASSES, GradientBatch
 class GradientImportance(Metric):
     """Mean |∂L/∂α| per layer, head and class of the token attended to, with the attention that goes there.
 
-    A no-op shows as much attention with little gradient: changing it would not change the loss.
+    Attention is a no-op where it is large and its gradient is small: a change of such weights would not change the
+    loss.
 
     Args:
-        n_layers, n_heads: shape of the model's attention.
+        n_layers, n_heads: the shape of the model's attention.
     """
 
     full_state_update = False
@@ -41,32 +42,33 @@ class GradientImportance(Metric):
         self.add_state("loss", torch.tensor(0.0, dtype=torch.float64), "sum", persistent=True)
 
     def update(self, batch: GradientBatch) -> None:
-        """Add a batch."""
+        """Add a batch of gradients."""
         device = self.macro.device
         classes = batch.classes.to(batch.alpha.device)
         inside = (classes >= 0).to(batch.alpha.dtype)
-        member = functional.one_hot(classes.clamp(min=0), len(TOKEN_CLASSES)) * (classes >= 0)[..., None]
+        members = functional.one_hot(classes.clamp(min=0), len(TOKEN_CLASSES)) * (classes >= 0)[..., None]
         gradients, attention = (
-            torch.einsum("blhij,bi,bjc->blhc", maps, inside, member.to(maps.dtype)).to(device).double()
+            torch.einsum("blhij,bi,bjc->blhc", maps, inside, members.to(maps.dtype)).to(device).double()
             for maps in (batch.gradients, batch.alpha)
         )
-        n, size = (classes >= 0).sum(1).to(device), member.sum(1).to(device)
-        cells = size * n[:, None]
+        lengths, sizes = (classes >= 0).sum(1).to(device), members.sum(1).to(device)
+        cells = sizes * lengths[:, None]
         self.macro[0] += (gradients / cells.clamp(min=1)[:, None, None]).sum(0)
-        self.macro[1] += (attention / n[:, None, None, None]).sum(0)
+        self.macro[1] += (attention / lengths[:, None, None, None]).sum(0)
         self.pooled += gradients.sum(0)
-        self.inputs += (size > 0).sum(0)
+        self.inputs += (sizes > 0).sum(0)
         self.weights += cells.sum(0)
-        self.total += len(n)
+        self.total += len(lengths)
         self.loss += batch.losses.double().sum().to(device)
 
     def compute(self) -> pd.DataFrame:
-        """One row per layer, head and class that occurs, 1-based.
+        """Return a table with one row per layer, head and class that occurs. Layers and heads are 1-based.
 
-        Columns: ``gradient``, mean |∂L/∂α| over the weights to the class in an input, then over the inputs that have
-        it; ``gradient_pooled``, over all weights of all inputs; ``attention``, the share of attention that goes
-        there, mean over rows, then over all inputs; ``inputs`` that have the class; ``weights``, how many in one head;
-        ``loss``, mean over inputs.
+        Its columns are ``gradient``, the mean |∂L/∂α| over the weights to the class in an input, then over the inputs
+        that have the class; ``gradient_pooled``, the mean over all weights of all inputs; ``attention``, the share of
+        attention that goes to the class, as the mean over rows, then over all inputs; ``inputs``, the number of inputs
+        that have the class; ``weights``, the number of weights to the class in one head; and ``loss``, the mean loss
+        over inputs.
         """
         inputs, weights = self.inputs.tolist(), self.weights.tolist()
         gradients, attention = self.macro.cpu().numpy()

@@ -1,4 +1,4 @@
-"""What a head is for, in a word (Clark et al. 2019, §6 and the published code)."""
+"""Labels of heads, which say in a word what a head attends to (Clark et al. 2019, §6 and the published code)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 LABELS = ("other", "next", "previous", "self", "broad", "first-special", "last-special", "punctuation")
-"""Later ones win where several apply, as in the published code."""
+"""The labels. If several apply to a head, the last of them wins, as in the published code."""
 
 _STATISTIC = {
     "next": "next",
@@ -22,13 +22,13 @@ _STATISTIC = {
 
 @dataclass(frozen=True)
 class Thresholds:
-    """A head gets a label if its statistic is above the threshold.
+    """Thresholds of the labels. A head gets a label if its statistic is above the threshold.
 
     Attributes:
-        position: of ``next``, ``previous`` and ``self``.
-        target: of the special tokens and punctuation.
-        broad: of the entropy relative to uniform. The paper's 3.8 nats are 0.8 of the entropy of uniform attention
-            over its inputs of some 120 tokens, and mean nothing for shorter ones.
+        position: the threshold of ``next``, ``previous`` and ``self``.
+        target: the threshold of the special tokens and punctuation.
+        broad: the threshold of the entropy, as a share of the entropy of uniform attention. The paper's 3.8 nats are
+            0.8 of the entropy of uniform attention over its inputs of some 120 tokens; shorter inputs never reach them.
     """
 
     position: float = 0.5
@@ -36,7 +36,7 @@ class Thresholds:
     broad: float = 0.8
 
     def of(self, label: str) -> float:
-        """The threshold of a label."""
+        """Return the threshold of a label."""
         return {"next": self.position, "previous": self.position, "self": self.position, "broad": self.broad}.get(
             label, self.target
         )
@@ -45,37 +45,45 @@ class Thresholds:
 def label_heads(
     heads: pd.DataFrame, thresholds: Thresholds | None = None, relations: pd.DataFrame | None = None
 ) -> pd.DataFrame:
-    """Add columns ``label`` and ``labels`` (all that apply, separated by spaces).
+    """Add the columns ``label`` and ``labels`` (all labels that apply, separated by spaces).
 
     Args:
         heads: `attentionology.analyses.surface.statistics.SurfaceTables.heads`.
-        thresholds: the defaults if None.
-        relations: from `best_relations`; adds its columns, empty where a head is the best of no relation.
+        thresholds: the thresholds; None for the defaults.
+        relations: the table of `best_relations`, whose columns are added. They are empty for a head that is the best of
+            no relation.
+
+    Example:
+        >>> others = ["self", "previous", "entropy_relative", "first_special", "last_special", "punctuation"]
+        >>> heads = pd.DataFrame({"layer": [1, 1], "head": [1, 2], "next": [0.9, 0.1], **dict.fromkeys(others, 0.2)})
+        >>> label_heads(heads)["label"].tolist()
+        ['next', 'other']
     """
-    chosen = thresholds or Thresholds()
-    apply = {label: heads[statistic] > chosen.of(label) for label, statistic in _STATISTIC.items()}
-    found = [[label for label in LABELS[1:] if apply[label].iloc[row]] for row in range(len(heads))]
-    labelled = heads.assign(
-        label=[labels[-1] if labels else LABELS[0] for labels in found], labels=[" ".join(labels) for labels in found]
+    thresholds = thresholds or Thresholds()
+    applies = {label: heads[statistic] > thresholds.of(label) for label, statistic in _STATISTIC.items()}
+    by_head = [[label for label in LABELS[1:] if applies[label].iloc[row]] for row in range(len(heads))]
+    labeled = heads.assign(
+        label=[labels[-1] if labels else LABELS[0] for labels in by_head],
+        labels=[" ".join(labels) for labels in by_head],
     )
-    return labelled if relations is None else labelled.merge(relations, on=["layer", "head"], how="left")
+    return labeled if relations is None else labeled.merge(relations, on=["layer", "head"], how="left")
 
 
 def best_relations(best: pd.DataFrame, min_count: int = 50) -> pd.DataFrame:
-    """For every head that is the best of some relation the one in which it gains most.
+    """Return, for every head that is the best of any relation, the relation in which it gains most.
 
-    Only relations that say something count: with ``min_count`` words, and a gain over the best fixed offset whose
-    interval lies above 0 (without intervals: that is above 0).
+    A relation counts only if it has at least ``min_count`` words, and if the interval of its gain over the best fixed
+    offset lies above 0. Without intervals the gain itself must be above 0.
 
     Args:
         best: rows of single relations of `attentionology.analyses.dependency.tables.DependencyTables.best`.
-        min_count: fewest words.
+        min_count: the smallest number of words.
 
     Returns:
-        columns layer, head, relation, direction, relation_accuracy, relation_gain.
+        a table with the columns layer, head, relation, direction, relation_accuracy, relation_gain.
     """
-    sure = best["gain_low"].fillna(best["gain"]) > 0
-    chosen = best[sure & (best["total"] >= min_count)].sort_values("gain", ascending=False)
-    chosen = chosen.drop_duplicates(["layer", "head"]).sort_values(["layer", "head"])
+    certain = best["gain_low"].fillna(best["gain"]) > 0
+    by_gain = best[certain & (best["total"] >= min_count)].sort_values("gain", ascending=False)
+    largest = by_gain.drop_duplicates(["layer", "head"]).sort_values(["layer", "head"])
     columns = ["layer", "head", "relation", "direction", "accuracy", "gain"]
-    return chosen[columns].rename(columns={"accuracy": "relation_accuracy", "gain": "relation_gain"})
+    return largest[columns].rename(columns={"accuracy": "relation_accuracy", "gain": "relation_gain"})

@@ -1,4 +1,4 @@
-"""The reading that ``surface`` and ``clusters`` share: the same maps, notes and names, and heads with labels."""
+"""The reading that the analyses ``surface`` and ``clusters`` share: the same maps, notes, names and labels of heads."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from attentionology.extractors.tokens.pieces import Pieces
 
 
 @dataclass(frozen=True)
-class Reading:
+class SharedReading:
     """How the maps of both analyses are read.
 
     Attributes:
-        request: counts the surface statistics.
-        maker: of the maps.
-        setting: of the run.
+        request: the request for the surface statistics.
+        maker: the maker of the maps.
+        setting: the setting of the run.
         level: ``"token"`` or ``"word"``.
-        specials: what the model calls its first and last special tokens.
-        notes: how the maps were treated, a sentence each.
+        specials: the model's own names of its first and last special tokens.
+        notes: sentences about how the maps were treated.
     """
 
     request: Request
@@ -43,18 +43,18 @@ class Reading:
     notes: tuple[str, ...]
 
 
-def plan_reading(options: OptionSet, setting: Setting) -> Reading:
-    """The request that both analyses share, and what a reader should know about it.
+def plan_reading(options: OptionSet, setting: Setting) -> SharedReading:
+    """Plan the request that both analyses share, with the notes that a reader should know.
 
     Raises:
         OptionError: an option is for words, but pieces are read, or the other way around.
     """
-    chosen, maps = options[ReadingOptions], setting.maps
-    if maps.merge != "norm" and chosen.level == "token" and not {"dependency", "coreference"} & set(setting.chosen):
+    reading, maps = options[ReadingOptions], setting.maps
+    if maps.merge != "norm" and reading.level == "token" and not {"dependency", "coreference"} & set(setting.chosen):
         raise OptionError("--merge is for words; choose --level word")
-    if chosen.level == "word" and isinstance(setting.corpus, PlainText | Segments):
+    if reading.level == "word" and isinstance(setting.corpus, PlainText | Segments):
         raise OptionError("--level word is for treebanks; the words of plain text include its punctuation")
-    released = chosen.smoothing == "release"
+    released = reading.smoothing == "release"
     notes = []
     if not get_kind(maps.kind).rows_sum_to_one:
         maps = replace(maps, normalize="row")
@@ -64,22 +64,22 @@ def plan_reading(options: OptionSet, setting: Setting) -> Reading:
             f"As in the published code, {statistics.SMOOTHING:g} of uniform attention was mixed into rows for the "
             f"entropy, and {DISTANCE_SMOOTHING:g} for the distances between heads."
         )
-    maker = map_maker(maps, chosen.level)
+    maker = map_maker(maps, reading.level)
     smoothing = statistics.SMOOTHING if released else 0.0
     counting = CountMaps(SurfaceStatistics, (("reach", options[SurfaceOptions].reach), ("smoothing", smoothing)))
     request = Request(f"surface/{maps.kind}", "surface", setting.corpus, maker, counting)
-    return Reading(request, maker, setting, chosen.level, special_names(setting), tuple(notes))
+    return SharedReading(request, maker, setting, reading.level, special_names(setting), tuple(notes))
 
 
 def read_tables(
-    options: OptionSet, counted: Counted[Any], reading: Reading, needed: Mapping[str, Any]
+    options: OptionSet, counted: Counted[Any], reading: SharedReading, needed: Mapping[str, Any]
 ) -> tuple[SurfaceTables, tuple[str, ...]]:
-    """The surface tables, heads with labels, and all notes.
+    """Return the surface tables, with labels of the heads, and all notes.
 
     Args:
-        options: of the run.
-        counted: what was counted.
-        reading: see `plan_reading`.
+        options: the options of the run.
+        counted: the counts.
+        reading: the reading that `plan_reading` returned.
         needed: the results of ``dependency``, if it is part of the run.
     """
     tables = counted.metric(reading.request.name, SurfaceStatistics).compute()
@@ -87,8 +87,8 @@ def read_tables(
     if "dependency" in needed:
         best, min_count = needed["dependency"].best, needed["dependency"].min_count
         relations = best_relations(_single(best), min_count)
-    chosen = options[ReadingOptions]
-    thresholds = Thresholds(chosen.position_threshold, chosen.target_threshold, chosen.broad_threshold)
+    limits = options[ReadingOptions]
+    thresholds = Thresholds(limits.position_threshold, limits.target_threshold, limits.broad_threshold)
     per_head = int(tables.heads["head"].max()) == reading.setting.encoder.n_heads
     facts = map_facts(reading.setting, per_head=per_head, words=reading.level == "word")
     positions = "pieces" if reading.level == "token" else "words"
@@ -97,24 +97,27 @@ def read_tables(
 
 
 def _single(best: pd.DataFrame) -> pd.DataFrame:
-    """Rows of single relations."""
+    """Return the rows of single relations, without totals and roots."""
     from attentionology.analyses.dependency.tables import TOTALS
 
     return best[~best["relation"].isin([*TOTALS, "root"])]
 
 
 def special_names(setting: Setting) -> dict[str, str]:
-    """What the tokenizer writes at the first and the last special token of an input."""
+    """Return what the tokenizer writes for the special token before the first word and for the last special token.
+
+    The names are those of the first of 16 inputs that can be aligned. A model without such tokens has no entries.
+    """
     for pieces in setting.encoder.align(list(islice(setting.corpus, 16))):
         if isinstance(pieces, Pieces):
             break
     else:
         return {}
     special = [pieces.special[position] for position in pieces.positions]
-    places = [index for index, is_special in enumerate(special) if is_special]
+    positions = [index for index, is_special in enumerate(special) if is_special]
     names = {}
-    if places and places[0] == 0:
+    if positions and positions[0] == 0:
         names["first_special"] = pieces.tokens[0]
-    if places and (places[0] != 0 or len(places) > 1):
-        names["last_special"] = pieces.tokens[places[-1]]
+    if positions and (positions[0] != 0 or len(positions) > 1):
+        names["last_special"] = pieces.tokens[positions[-1]]
     return names

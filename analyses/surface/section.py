@@ -1,4 +1,4 @@
-"""The analyses of surface patterns and of clusters of heads on disk and in the report."""
+"""The results of the analysis of surface patterns, and their section of the report."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from attentionology.reports.format import head_name, ranges
 from attentionology.reports.json_text import records
 from attentionology.reports.page import Section
 
-_TREE_LEAVES = 400
 BY_LAYER = ("previous", "next", "self", "first_special", "last_special", "punctuation", "other")
 
 
 @dataclass(frozen=True, repr=False)
 class SurfaceResults(Previewed):
-    """What the analysis ``surface`` found.
+    """The results of the analysis ``surface``.
 
     Attributes:
-        tables: surface statistics, heads with labels.
-        specials: what the model calls its ``first_special`` and ``last_special`` tokens; without an entry it has none.
-        gradients: `attentionology.analyses.surface.gradients.GradientImportance`, None if there are none.
-        notes: how the numbers came about, a sentence each.
+        tables: the surface statistics, with labels of the heads.
+        specials: the model's own names of its ``first_special`` and ``last_special`` tokens. A model that has no such
+            token has no entry.
+        gradients: the table of `attentionology.analyses.surface.gradients.GradientImportance`, None if there is none.
+        notes: sentences about how the numbers were computed.
     """
 
     tables: SurfaceTables
@@ -46,48 +46,44 @@ class SurfaceResults(Previewed):
 
 
 def surface_section(results: SurfaceResults, titles: Titles | None = None) -> Section:
-    """The tables, the figures and the section of the page."""
+    """Make the tables, the figures and the section of the page."""
     title = (titles or Titles()).figure
-    found, specials = results.tables, results.specials
-    tables = {
-        "surface": found.heads,
-        "surface_layers": found.layers,
-        "offsets": found.offsets,
-        "surface_counts": found.counts,
-    }
-    drawn = {
-        "surface_statistics": statistics_figure(found.heads, specials, title=title),
-        "surface_offsets": offsets_figure(found.offsets, title=title),
-        "surface_entropy": entropy_figure(found.heads, found.layers, specials, title=title),
+    heads, layers, offsets, counts = results.tables
+    specials = results.specials
+    tables = {"surface": heads, "surface_layers": layers, "offsets": offsets, "surface_counts": counts}
+    figures = {
+        "surface_statistics": statistics_figure(heads, specials, title=title),
+        "surface_offsets": offsets_figure(offsets, title=title),
+        "surface_entropy": entropy_figure(heads, layers, specials, title=title),
     }
     if results.gradients is not None:
         tables["gradients"] = results.gradients
-        drawn["surface_gradients"] = gradients_figure(results.gradients, specials, title=title)
+        figures["surface_gradients"] = gradients_figure(results.gradients, specials, title=title)
     return Section(
         title="What attention heads do on the surface of the text",
         template=Path(__file__).with_name("section.html.j2"),
         context={
             "notes": results.notes,
             "names": statistic_names(specials),
-            "layers": found.layers.to_dict("records"),
-            "strongest": strongest(found.heads, specials),
-            "labels": label_rows(found.heads, specials),
-            "sink": sinks(found.layers, specials),
-            "shown": [name for name in BY_LAYER if found.layers[name].notna().any()],
+            "layers": layers.to_dict("records"),
+            "strongest": strongest(heads, specials),
+            "labels": label_rows(heads, specials),
+            "sink": sinks(layers, specials),
+            "shown": [name for name in BY_LAYER if layers[name].notna().any()],
             "gradients": gradient_rows(results.gradients, specials),
         },
         summary={
-            "surface": records(found.heads),
-            "surface_layers": records(found.layers),
+            "surface": records(heads),
+            "surface_layers": records(layers),
             **({} if results.gradients is None else {"gradients": records(results.gradients)}),
         },
         tables=tables,
-        figures=drawn,
+        figures=figures,
     )
 
 
 def statistic_names(specials: Mapping[str, str]) -> dict[str, str]:
-    """What to call the statistics, with the model's own names of its special tokens."""
+    """Return the headings of the statistics, with the model's own names of its special tokens."""
     first, last = specials.get("first_special", "first special"), specials.get("last_special", "last special")
     return {
         "previous": "previous",
@@ -110,7 +106,7 @@ def statistic_names(specials: Mapping[str, str]) -> dict[str, str]:
 
 
 def label_names(specials: Mapping[str, str]) -> dict[str, str]:
-    """What to call the labels of heads."""
+    """Return the names of the labels of heads in the report. A label without an entry is its own name."""
     first, last = specials.get("first_special", "first special"), specials.get("last_special", "last special")
     return {
         "next": "next token",
@@ -123,7 +119,7 @@ def label_names(specials: Mapping[str, str]) -> dict[str, str]:
 
 
 def strongest(heads: pd.DataFrame, specials: Mapping[str, str]) -> list[dict[str, Any]]:
-    """For each statistic the head that has most of it."""
+    """Return, for each statistic, the head with the largest value."""
     rows = []
     for statistic, name in statistic_names(specials).items():
         values = heads[statistic]
@@ -142,32 +138,31 @@ def strongest(heads: pd.DataFrame, specials: Mapping[str, str]) -> list[dict[str
 
 
 def label_rows(heads: pd.DataFrame, specials: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Which heads have which label."""
+    """Return the names of the heads that have each label."""
     names = label_names(specials)
     rows = []
     for label in (*LABELS[1:], LABELS[0]):
-        own = heads[heads["label"] == label]
-        found = [head_name(layer, head) for layer, head in zip(own["layer"], own["head"], strict=True)]
-        rows.append({"label": names.get(label, label), "heads": found})
+        labeled = heads[heads["label"] == label]
+        head_names = [head_name(layer, head) for layer, head in zip(labeled["layer"], labeled["head"], strict=True)]
+        rows.append({"label": names.get(label, label), "heads": head_names})
     return rows
 
 
 def sinks(layers: pd.DataFrame, specials: Mapping[str, str]) -> list[dict[str, Any]]:
-    """The special token that gets most, by the model's name: in which layers, and its lowest and highest share."""
-    found = layers[layers["sink"] != ""].groupby("sink", sort=False)
+    """Return the special tokens that get the most attention in any layer, with these layers and the range of shares."""
     return [
         {
             "name": specials.get(str(name), str(name)),
-            "layers": ranges(own["layer"].tolist()),
-            "low": own["sink_share"].min(),
-            "high": own["sink_share"].max(),
+            "layers": ranges(group["layer"].tolist()),
+            "low": group["sink_share"].min(),
+            "high": group["sink_share"].max(),
         }
-        for name, own in found
+        for name, group in layers[layers["sink"] != ""].groupby("sink", sort=False)
     ]
 
 
 def gradient_rows(gradients: pd.DataFrame | None, specials: Mapping[str, str]) -> dict[str, Any] | None:
-    """Layers down, classes across, gradient and attention of each."""
+    """Return the gradient of, and the attention to, each class by layer; None if there are no gradients."""
     if gradients is None:
         return None
     means = gradients.groupby(["layer", "class"], sort=False)[["gradient", "attention"]].mean()

@@ -1,4 +1,10 @@
-"""Where heads attend on the surface: neighbours, special tokens, punctuation, everywhere (Clark et al. 2019, §3)."""
+"""The metric of surface statistics: attention to neighbors, special tokens and punctuation, and its entropy.
+
+See Clark et al. (2019), §3. All statistics are means over the rows of a map, so that one weighted sum of rows gives all
+of them. The attention is first added up over the columns of each class of tokens (one matrix product per layer), then
+over the rows of three groups: all rows, those of the first special token, those of the other special tokens. Sums over
+the remaining rows are differences of these.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +20,7 @@ from attentionology.analyses.surface.distributions import check_rows, check_shap
 from attentionology.extractors import MapBatch, is_punctuation
 
 SMOOTHING = 1e-4
-"""What the published code mixes into each row before it takes the entropy: (1 − s) α + s / n."""
+"""The share of uniform attention that the published code mixes into each row before it takes the entropy."""
 
 TO_CLASSES = ("first_special", "last_special", "period_comma", "punctuation", "other")
 STATISTICS = (
@@ -35,16 +41,17 @@ SPECIALS = ("first_special", "last_special")
 
 
 class SurfaceTables(NamedTuple):
-    """What the analysis finds; layers and heads 1-based.
+    """The tables of the surface statistics. Layers and heads are 1-based.
 
     Attributes:
-        heads: one row per layer and head; each of `STATISTICS` as the mean over inputs (every input weighs the same)
-            and, with ``_pooled`` appended, over all rows of all inputs.
-        layers: one row per layer: mean, smallest and largest over heads; ``uniform_entropy``, what attention to all
-            tokens alike would have; and ``sink``, which special tokens get more, with its ``sink_share``.
-        offsets: one row per layer, head and offset (+1: the next token): attention, pooled attention, and how many
-            rows have such a token.
-        counts: per statistic, how many inputs and rows it is a mean over.
+        heads: one row per layer and head, with each of `STATISTICS` as the mean over inputs (every input has the same
+            weight) and, with ``_pooled`` appended to its name, as the mean over all rows of all inputs.
+        layers: one row per layer, with the mean, smallest and largest value over heads; ``uniform_entropy``, the
+            entropy of attention to all tokens alike; and ``sink``, the special token that gets more attention than the
+            other, with its ``sink_share``.
+        offsets: one row per layer, head and offset (+1 is the next token), with the attention, the pooled attention,
+            and the number of rows that have such a token.
+        counts: one row per statistic, with the numbers of inputs and rows that it is a mean over.
     """
 
     heads: pd.DataFrame
@@ -56,26 +63,38 @@ class SurfaceTables(NamedTuple):
 class SurfaceStatistics(Metric):
     """Surface statistics of every head.
 
-    In an input with n tokens, over the map's cells [from i, to j]:
+    In an input with n tokens, over the map's cells [from i, to j], they are
 
-    * ``self``, ``previous``, ``next``, and every offset: sum of [i, i + o] over the rows that have such a token;
+    * ``self``, ``previous``, ``next``, and every offset o: the mean of [i, i + o] over the rows that have such a token;
     * ``first_special`` (special tokens before the first word, [CLS]), ``last_special`` (all other special tokens,
-      [SEP]), ``period_comma``, ``punctuation`` (all characters punctuation by Unicode), ``other`` (neither special nor
-      punctuation): share of attention that goes there, mean over rows;
-    * ``first_to_first``, ``last_to_last``: the same over rows that are such a token themselves; ``rest_to_first``,
-      ``rest_to_last``: over all other rows;
-    * ``entropy``: −Σ_j α ln α in nats, mean over rows; ``entropy_first``: over rows of the first special token;
-      ``_relative``: divided by ln n, the entropy of uniform attention.
+      [SEP]), ``period_comma``, ``punctuation`` (tokens all of whose characters are punctuation by Unicode) and
+      ``other`` (neither special tokens nor punctuation): the share of attention that goes there, as the mean over rows;
+    * ``first_to_first`` and ``last_to_last``: the same over rows of such tokens themselves; ``rest_to_first`` and
+      ``rest_to_last``: the same over all other rows;
+    * ``entropy``: −Σ_j α ln α in nats, as the mean over rows; ``entropy_first``: the same over the rows of the first
+      special tokens. ``_relative`` means divided by ln n, the entropy of uniform attention.
 
-    The published code divides ``previous`` and ``next`` by n, and takes two [SEP] for granted.
+    The published code divides ``previous`` and ``next`` by n, and assumes two [SEP] in every input.
 
     Args:
-        n_layers, n_heads: shape of the maps.
-        reach: offsets −reach … +reach are counted.
-        smoothing: mixed into rows before the entropy; the published code has `SMOOTHING`.
+        n_layers, n_heads: the shape of the maps.
+        reach: the largest offset; offsets from −reach to +reach are counted.
+        smoothing: the share of uniform attention that is mixed into rows before the entropy; the published code uses
+            `SMOOTHING`.
 
     Raises:
-        ValueError: a reach below 1, or smoothing outside 0 … 1.
+        ValueError: the reach is below 1, or the smoothing is not from 0 to below 1.
+
+    Example:
+        >>> from attentionology import MapBatch, Sentence, SurfaceStatistics
+        >>> maps = torch.tensor([[0.25, 0.25, 0.25, 0.25]] * 4)[None, None, None]  # one head that attends to all alike
+        >>> special = torch.tensor([[True, False, False, True]])
+        >>> forms = (("[CLS]", "Birds", "sing", "[SEP]"),)
+        >>> batch = MapBatch(maps, torch.tensor([4]), special, (Sentence("s1", ("Birds", "sing")),), forms=forms)
+        >>> metric = SurfaceStatistics(n_layers=1, n_heads=1)
+        >>> metric.update(batch)
+        >>> metric.compute().heads[["next", "first_special", "entropy_relative"]].values.tolist()
+        [[0.25, 0.25, 1.0]]
     """
 
     full_state_update = False
@@ -103,54 +122,56 @@ class SurfaceStatistics(Metric):
         """Add a batch at token or word level.
 
         Raises:
-            ValueError: rows that do not sum to 1 (extract with ``normalize="row"``), another shape, or no forms.
+            ValueError: rows do not sum to 1 (extract with ``normalize="row"``), the maps have another shape, or the
+                batch has no forms.
         """
         check_shape(batch, self.n_layers, self.n_heads)
         device = batch.maps.device
         lengths = batch.lengths.to(device)
         inside = torch.arange(batch.maps.shape[-1], device=device) < lengths[:, None]
         members = _members(batch).to(device)
-        lookers = torch.stack([inside, members[..., 0], members[..., 1]], dim=1)
-        divisors = self._divisors(lengths, *lookers[:, 1:].sum(-1).unbind(1))
-        measures = [self._measure(layer, members, lookers, lengths) for layer in batch.maps.unbind(1)]
+        queries = torch.stack([inside, members[..., 0], members[..., 1]], dim=1)
+        divisors = self._divisors(lengths, *queries[:, 1:].sum(-1).unbind(1))
+        measures = [self._measure(layer, members, queries, lengths) for layer in batch.maps.unbind(1)]
         numerators = torch.stack(measures, dim=2).cpu().double()
-        counted = (divisors > 0).cpu()
-        weights = counted / divisors.cpu().clamp(min=1).double()
+        defined = (divisors > 0).cpu()
+        weights = defined / divisors.cpu().clamp(min=1).double()
         self.macro += torch.einsum("bmlh,bm->mlh", numerators, weights).to(self.macro.device)
-        self.pooled += torch.einsum("bmlh,bm->mlh", numerators, counted.double()).to(self.pooled.device)
-        self.inputs += counted.sum(0).to(self.inputs.device)
+        self.pooled += torch.einsum("bmlh,bm->mlh", numerators, defined.double()).to(self.pooled.device)
+        self.inputs += defined.sum(0).to(self.inputs.device)
         self.rows += divisors.sum(0).to(self.rows.device)
         logarithms = batch.lengths.double().log()
         self.uniform += torch.stack([logarithms.sum(), (logarithms * batch.lengths).sum()]).to(self.uniform.device)
 
     def compute(self) -> SurfaceTables:
-        """The tables; values are NaN where no input has such rows (a model without special tokens)."""
+        """Return the tables. A value is NaN if no input has rows for it, as in a model without special tokens."""
         inputs, rows = self.inputs.cpu(), self.rows.cpu()
         nan = torch.tensor(torch.nan, dtype=torch.float64)
         means = [
             torch.where(count > 0, sums.cpu().movedim(0, -1) / count.clamp(min=1), nan).flatten(0, 1).numpy()
             for sums, count in ((self.macro, inputs), (self.pooled, rows))
         ]
-        k = len(self.offsets)
+        first_statistic = len(self.offsets)
         index = [(layer + 1, head + 1) for layer in range(self.n_layers) for head in range(self.n_heads)]
         heads = pd.DataFrame(index, columns=["layer", "head"])
         for suffix, table in zip(("", "_pooled"), means, strict=True):
-            for m, name in enumerate(STATISTICS):
-                heads[name + suffix] = table[:, k + m]
+            for column, name in enumerate(STATISTICS, start=first_statistic):
+                heads[name + suffix] = table[:, column]
         offsets = pd.DataFrame(
             {
                 "layer": layer,
                 "head": head,
                 "offset": offset,
-                "attention": means[0][row, m],
-                "attention_pooled": means[1][row, m],
-                "rows": int(rows[m]),
+                "attention": means[0][row, column],
+                "attention_pooled": means[1][row, column],
+                "rows": int(rows[column]),
             }
             for row, (layer, head) in enumerate(index)
-            for m, offset in enumerate(self.offsets)
+            for column, offset in enumerate(self.offsets)
         )
-        counts = pd.DataFrame({"statistic": STATISTICS, "inputs": inputs[k:].numpy(), "rows": rows[k:].numpy()})
-        uniform, uniform_pooled = (self.uniform.cpu() / torch.stack([inputs[k], rows[k]]).clamp(min=1)).tolist()
+        inputs, rows = inputs[first_statistic:], rows[first_statistic:]
+        counts = pd.DataFrame({"statistic": STATISTICS, "inputs": inputs.numpy(), "rows": rows.numpy()})
+        uniform, uniform_pooled = (self.uniform.cpu() / torch.stack([inputs[0], rows[0]]).clamp(min=1)).tolist()
         layers = _by_layer(heads).assign(uniform_entropy=uniform, uniform_entropy_pooled=uniform_pooled)
         return SurfaceTables(heads, layers, offsets, counts)
 
@@ -158,29 +179,36 @@ class SurfaceStatistics(Metric):
         self,
         alpha: Float[Tensor, "batch heads n n"],
         members: Bool[Tensor, "batch n classes"],
-        lookers: Bool[Tensor, "batch 3 n"],
+        queries: Bool[Tensor, "batch 3 n"],
         lengths: Int[Tensor, " batch"],
     ) -> Float[Tensor, "batch measures heads"]:
-        """Sums over rows of all measures in one layer."""
-        profile = torch.stack([alpha.diagonal(o, -2, -1).sum(-1) for o in self.offsets], dim=1)
-        rows = lookers.to(alpha.dtype)
+        """Add up all measures of one layer over the rows of each input.
+
+        The classes that do not overlap cover all tokens, so their sum over the rows of an input is its length if every
+        row sums to 1; this checks the rows at no further cost. Uniform attention is mixed in after the shares are
+        taken, because the published code smooths rows for the entropy only.
+        """
+        profile = torch.stack([alpha.diagonal(offset, -2, -1).sum(-1) for offset in self.offsets], dim=1)
+        rows = queries.to(alpha.dtype)
         shares = torch.matmul(alpha.flatten(1, 2), members.to(alpha.dtype)).view(*alpha.shape[:3], -1)
-        everyone, first, last = torch.einsum("brn,bhnc->rcbh", rows, shares)
-        off = (everyone[[0, 1, 3, 4]].sum(0) / lengths[:, None] - 1).abs().max()
-        check_rows(float(off))
+        from_all, from_first, from_last = torch.einsum("brn,bhnc->rcbh", rows, shares)
+        deviation = (from_all[[0, 1, 3, 4]].sum(0) / lengths[:, None] - 1).abs().max()
+        check_rows(float(deviation))
         if self.smoothing:
-            inside = lookers[:, None, 0]
+            inside = queries[:, None, 0]
             share = (self.smoothing / lengths)[:, None, None, None]
             alpha = torch.where(inside[..., None, :], (1 - self.smoothing) * alpha + share, alpha)
         entropies = torch.einsum("brn,bhn->rbh", rows[:, :2], _entropy(alpha))
         relative = entropies / lengths.clamp(min=2).log()[:, None]
-        here = self.offsets.index(0)
+        zero = self.offsets.index(0)
         return torch.cat(
             [
                 profile,
-                profile[:, [here, here - 1, here + 1]],
-                everyone.transpose(0, 1),
-                torch.stack([first[0], last[1], everyone[0] - first[0], everyone[1] - last[1]], dim=1),
+                profile[:, [zero, zero - 1, zero + 1]],
+                from_all.transpose(0, 1),
+                torch.stack(
+                    [from_first[0], from_last[1], from_all[0] - from_first[0], from_all[1] - from_last[1]], dim=1
+                ),
                 torch.stack([entropies[0], relative[0], entropies[1], relative[1]], dim=1),
             ],
             dim=1,
@@ -189,12 +217,17 @@ class SurfaceStatistics(Metric):
     def _divisors(
         self, n: Int[Tensor, " batch"], first: Int[Tensor, " batch"], last: Int[Tensor, " batch"]
     ) -> Int[Tensor, "batch measures"]:
-        """How many rows each measure is a mean over; 0 where it is not defined."""
+        """Return the number of rows that each measure is a mean over, 0 if it is not defined for an input.
+
+        Args:
+            n: the numbers of tokens.
+            first, last: the numbers of special tokens before the first word, and of all others.
+        """
         several = torch.where(n > 1, n, 0)
         has_first, has_last = torch.where(first > 0, n, 0), torch.where(last > 0, n, 0)
         return torch.stack(
             [
-                *((n - abs(o)).clamp(min=0) for o in self.offsets),
+                *((n - abs(offset)).clamp(min=0) for offset in self.offsets),
                 *(n, n - 1, n - 1),
                 *(has_first, has_last, n, n, n),
                 *(first, last, has_first - first, has_last - last),
@@ -205,33 +238,36 @@ class SurfaceStatistics(Metric):
 
 
 def _entropy(alpha: Float[Tensor, "batch heads n n"]) -> Float[Tensor, "batch heads n"]:
-    """−Σ_j α ln α of each row in nats, with 0 ln 0 = 0; a quarter faster than `torch.special.entr`."""
+    """Return −Σ_j α ln α of each row in nats, with 0 ln 0 = 0. This is a quarter faster than `torch.special.entr`."""
     logarithms = alpha.clamp_min(torch.finfo(alpha.dtype).tiny).log_()
     return -logarithms.mul_(alpha).sum(-1)
 
 
 def _members(batch: MapBatch) -> Bool[Tensor, "batch n classes"]:
-    """Which of `TO_CLASSES` each position belongs to; none on padding.
+    """Return which of `TO_CLASSES` each position belongs to; padding belongs to none.
 
     Raises:
-        ValueError: the batch does not say what stands at each position.
+        ValueError: the batch has no forms of its tokens.
     """
     if len(batch.forms) != len(batch):
-        raise ValueError("the batch has no forms, which tell punctuation from words")
+        raise ValueError("the batch has no forms, which distinguish punctuation from words")
     n = batch.maps.shape[-1]
-    marks, stops = torch.zeros(2, len(batch), n, dtype=torch.bool)
+    punctuation, period_comma = torch.zeros(2, len(batch), n, dtype=torch.bool)
     for row, forms in enumerate(batch.forms):
-        marks[row, : len(forms)] = torch.tensor([is_punctuation(form) for form in forms])
-        stops[row, : len(forms)] = torch.tensor([form in (".", ",") for form in forms])
+        punctuation[row, : len(forms)] = torch.tensor([is_punctuation(form) for form in forms])
+        period_comma[row, : len(forms)] = torch.tensor([form in (".", ",") for form in forms])
     words = batch.words
     first = batch.special & (words.cumsum(1) == 0)
-    return torch.stack([first, batch.special & ~first, stops & words, marks & words, words & ~marks], dim=-1)
+    classes = [first, batch.special & ~first, period_comma & words, punctuation & words, words & ~punctuation]
+    return torch.stack(classes, dim=-1)
 
 
 def _by_layer(heads: pd.DataFrame) -> pd.DataFrame:
+    """Return the mean, smallest and largest value of each statistic over the heads of a layer, and the sink."""
     grouped = heads.groupby("layer")[[*STATISTICS]]
     spread = [grouped.mean(), grouped.min().add_suffix("_min"), grouped.max().add_suffix("_max")]
-    layers = pd.concat(spread, axis=1)[[n + s for n in STATISTICS for s in ("", "_min", "_max")]].reset_index()
+    columns = [name + suffix for name in STATISTICS for suffix in ("", "_min", "_max")]
+    layers = pd.concat(spread, axis=1)[columns].reset_index()
     specials = layers[[*SPECIALS]]
     layers["sink"] = ["" if row.isna().all() else str(row.idxmax()) for _, row in specials.iterrows()]
     layers["sink_share"] = specials.max(axis=1)

@@ -1,4 +1,4 @@
-"""Where attention goes by layer, for a terminal."""
+"""The table of where attention goes by layer for a terminal."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from attentionology.reports.format import number, percent
 
 
 def surface_table(results: SurfaceResults) -> Table:
-    """A rich table of the surface statistics, layer by layer, and the labels of heads below it."""
+    """Return a rich table of the surface statistics, layer by layer, with the labels of heads below it."""
     layers, names = results.tables.layers, statistic_names(results.specials)
     columns = [name for name in BY_LAYER if layers[name].notna().any()]
     labels = [
@@ -23,7 +23,7 @@ def surface_table(results: SurfaceResults) -> Table:
         title="Where attention goes by layer (mean over heads, %)",
         caption=escape(
             "\n".join(
-                [f"Entropy in nats; attention to all tokens alike would have {uniform}.", *labels, *results.notes]
+                [f"Entropy is in nats; that of attention to all tokens alike is {uniform}.", *labels, *results.notes]
             )
         ),
         title_justify="left",

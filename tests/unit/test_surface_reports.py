@@ -104,7 +104,7 @@ def test_tables_for_the_terminal(family):
     line = next(line for line in shown.splitlines() if line.split()[:1] == ["2"])
     assert f"{100 * second['previous']:.1f}" in line.split()
     assert f"{second['entropy']:.2f}" in line.split()
-    assert f"{clusters.geography.neighbours['found'][0]:.3f}" in shown
+    assert f"{clusters.geography.neighbors['found'][0]:.3f}" in shown
     assert "mind it" in shown
     assert "mind the <gap>" in shown
     assert ("<cls>" in shown) == (family == "bert")
