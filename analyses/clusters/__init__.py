@@ -1,1 +1,1 @@
-"""Which heads attend alike (Clark et al. 2019, §6)."""
+"""The analysis ``clusters``: which heads attend alike."""

@@ -1,4 +1,4 @@
-"""The analysis ``clusters``: which heads attend alike (Clark et al. 2019, §6)."""
+"""The plan and the results of the analysis ``clusters`` (Clark et al. 2019, §6)."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ClusterFacts:
-    """What the plan knows.
+    """The facts that the results need from the plan.
 
     Attributes:
-        reading: see `attentionology.analyses.surface.reading.plan_reading`.
-        distances: the request of the distances between heads.
+        reading: the reading of the surface statistics, see `attentionology.analyses.surface.reading.plan_reading`.
+        distances: the request for the distances between heads.
     """
 
     reading: SharedReading
@@ -33,7 +33,7 @@ class ClusterFacts:
 
 
 class Clusters(Analysis[ClusterFacts, "ClusterResults"]):
-    """Counts how differently any two heads attend, and draws the heads on a map."""
+    """The analysis that measures how differently any two heads attend, and draws the heads on a map."""
 
     name = "clusters"
     options = (ClustersOptions, ReadingOptions, MapOptions, FeedForwardOptions)
@@ -42,7 +42,7 @@ class Clusters(Analysis[ClusterFacts, "ClusterResults"]):
     summary = "clusters: which heads attend alike (section 6)."
 
     def plan(self, options: OptionSet, setting: Setting) -> Plan[ClusterFacts]:
-        """The reading shared with ``surface``, and the distances on the same maps."""
+        """Plan the reading shared with ``surface``, and the distances on the same maps."""
         from attentionology.analyses.clusters import distances
         from attentionology.analyses.shared.counting import CountMaps
         from attentionology.analyses.surface.reading import plan_reading
@@ -61,7 +61,7 @@ class Clusters(Analysis[ClusterFacts, "ClusterResults"]):
         needed: Mapping[str, Any],
         looked: Any,
     ) -> ClusterResults:
-        """Distances, map and clusters."""
+        """Make the distances, the map and the clusters."""
         from attentionology.analyses.clusters.distances import HeadDistances
         from attentionology.analyses.clusters.geography import geography
         from attentionology.analyses.clusters.section import ClusterResults
@@ -81,13 +81,13 @@ class Clusters(Analysis[ClusterFacts, "ClusterResults"]):
         )
 
     def section(self, results: ClusterResults, titles: Titles) -> Section:
-        """The tables, the figures and the section of the page."""
+        """Make the tables, the figures and the section of the page."""
         from attentionology.analyses.clusters.section import clusters_section
 
         return clusters_section(results, titles)
 
     def show(self, results: ClusterResults, width: int) -> RenderableType:
-        """How alike the heads of a layer are."""
+        """Return a table of how alike the heads of a layer are."""
         from attentionology.analyses.clusters.terminal import clusters_table
 
         return clusters_table(results, notes=not results.notes_shown)
@@ -98,5 +98,5 @@ class Clusters(Analysis[ClusterFacts, "ClusterResults"]):
         counted: Counted[ClusterFacts],
         results: ClusterResults,
     ) -> dict[str, Any]:
-        """The notes."""
+        """Return the notes."""
         return {"clusters": {"notes": list(results.notes)}}

@@ -35,26 +35,29 @@ _SHOWN = ("layer", "head", "label", "relation", "relation_gain")
 def head_map_figure(
     geography: Geography, heads: pd.DataFrame, label_names: Mapping[str, str], *, title: str = ""
 ) -> Figure:
-    """Heads in two dimensions: color is the layer, the marker what the head is for, words its best relation."""
-    places = geography.embedding.merge(heads[[c for c in _SHOWN if c in heads]], on=["layer", "head"])
-    n_layers = int(places["layer"].max())
+    """Draw the heads in two dimensions.
+
+    The color shows the layer, the marker the label of the head, and words name its best relation.
+    """
+    points = geography.embedding.merge(heads[[c for c in _SHOWN if c in heads]], on=["layer", "head"])
+    n_layers = int(points["layer"].max())
     colors, norm = layer_colors(n_layers)
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(5.2, 4.8), layout="constrained")
         axes = figure.subplots()
         for label in LABELS:
-            own = places[places["label"] == label]
-            if len(own):
+            labeled = points[points["label"] == label]
+            if len(labeled):
                 axes.scatter(
-                    own["x"], own["y"], s=34 if label != "other" else 20, marker=_MARKERS[label],
-                    c=own["layer"], cmap=colors, norm=norm, edgecolors=BLACK, linewidths=0.4, zorder=3,
+                    labeled["x"], labeled["y"], s=34 if label != "other" else 20, marker=_MARKERS[label],
+                    c=labeled["layer"], cmap=colors, norm=norm, edgecolors=BLACK, linewidths=0.4, zorder=3,
                 )  # fmt: skip
-        if "relation" in places:
-            named = places.dropna(subset=["relation"]).nlargest(_MOST_NAMED, "relation_gain")
+        if "relation" in points:
+            named = points.dropna(subset=["relation"]).nlargest(_MOST_NAMED, "relation_gain")
             for row in named.to_dict("records"):
                 text = f"{row['relation']} {head_name(row['layer'], row['head'])}"
                 axes.annotate(text, (row["x"], row["y"]), (4, 3), textcoords="offset points", fontsize=6, zorder=4)
-        present = [label for label in LABELS if (places["label"] == label).any()]
+        present = [label for label in LABELS if (points["label"] == label).any()]
         figure.legend(
             handles=[
                 Line2D([], [], ls="", marker=_MARKERS[label], mfc="#dddddd", mec=BLACK, mew=0.5, ms=5,
@@ -74,21 +77,21 @@ def head_map_figure(
 
 
 def tree_figure(geography: Geography, heads: pd.DataFrame, *, title: str = "") -> Figure:
-    """Agglomerative clusters of heads as a dendrogram; leaves are colored by layer and name the best relation."""
-    places = geography.embedding.merge(heads[[c for c in _SHOWN if c in heads]], on=["layer", "head"])
-    n_layers, count = int(places["layer"].max()), len(places)
+    """Draw the clusters of heads as a dendrogram, whose leaves are colored by layer and name the best relation."""
+    points = geography.embedding.merge(heads[[c for c in _SHOWN if c in heads]], on=["layer", "head"])
+    n_layers, count = int(points["layer"].max()), len(points)
     colors, norm = layer_colors(n_layers)
     with mpl.rc_context({**STYLE, "lines.linewidth": 0.9}):
         figure = Figure(figsize=(6.9, 0.9 + 0.105 * count), layout="constrained")
         axes = figure.subplots()
-        names = [_leaf(row) for row in rows_of(places)]
-        drawn = dendrogram(
+        names = [_leaf(row) for row in rows_of(points)]
+        tree = dendrogram(
             geography.merges, orientation="left", ax=axes, labels=names, color_threshold=0,
             above_threshold_color=GREY, leaf_font_size=6,
         )  # fmt: skip
-        for at, leaf in enumerate(drawn["leaves"]):
-            color = colors(norm(int(places["layer"].iloc[leaf])))
-            axes.plot(0, 10 * at + 5, "s", color=color, ms=4, mec=BLACK, mew=0.3, clip_on=False, zorder=3)
+        for row, leaf in enumerate(tree["leaves"]):
+            color = colors(norm(int(points["layer"].iloc[leaf])))
+            axes.plot(0, 10 * row + 5, "s", color=color, ms=4, mec=BLACK, mew=0.3, clip_on=False, zorder=3)
         axes.tick_params(axis="y", length=0, pad=5)
         axes.spines["left"].set_visible(False)
         axes.set_xlabel("Jensen-Shannon divergence, mean over rows (nats)")

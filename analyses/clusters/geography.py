@@ -20,17 +20,20 @@ PERMUTATIONS = 9999
 
 
 class Geography(NamedTuple):
-    """What the distances between heads add up to.
+    """The map and the clusters of heads, and the comparison of layers.
 
     Attributes:
-        embedding: one row per head: layer, head, x, y in nats, cluster (from 1, by size), and its nearest head
-            with the distance; no name where several are equally near.
-        neighbors: one row per question about layers: what was found, what shuffled layers give, and how often they
-            give as much (p).
-        stress: Kruskal's stress-1 of the embedding: 0 where distances on the map are the true ones, 0.1 fair, 0.2 poor.
-        silhouette: mean silhouette of the clusters, from −1 to 1; NaN if all heads are in one, or each in its own.
-        merges: which clusters were merged at which distance, as `scipy.cluster.hierarchy.linkage` writes it; heads in
-            the order of ``embedding``. Empty for a single head.
+        embedding: one row per head, with its layer and head (1-based), its coordinates x and y in nats, its cluster
+            (from 1, the largest), its nearest head, and the distance to it. The nearest head has no name if several
+            are equally near.
+        neighbors: one row per question about layers, with the value that was found, the mean over shuffled layers, and
+            p, the share of shuffled layers that give at least the value.
+        stress: Kruskal's stress-1 of the embedding. It is 0 if the distances on the map are the true ones; 0.1 is
+            considered fair, 0.2 poor.
+        silhouette: the mean silhouette of the clusters, from −1 to 1; NaN if all heads are in one cluster, or each in a
+            cluster of its own.
+        merges: the clusters that were merged and their distances, in the format of
+            `scipy.cluster.hierarchy.linkage`, with heads in the order of ``embedding``. It is empty for a single head.
     """
 
     embedding: pd.DataFrame
@@ -41,22 +44,31 @@ class Geography(NamedTuple):
 
 
 def geography(distances: pd.DataFrame, *, clusters: int = CLUSTERS, seed: int = 0) -> Geography:
-    """Multidimensional scaling, agglomerative clusters, and the question whether heads of a layer are alike.
+    """Draw the heads on a map, cluster them, and test whether the heads of a layer are alike.
 
-    * Metric MDS by SMACOF, best of five random starts, at most 1,000 steps, tolerance 1e-10: the published code's
-      arguments, with a seed.
-    * Clusters by average linkage: a head that is like no other is a cluster of its own.
-    * Nearest neighbors: of several equally near ones each counts its part. p is the share of 9,999 random assignments
-      of heads to layers of the same sizes that give as much as was found, one-sided, the found one counted in.
+    * The map is made by metric MDS (SMACOF), as the best of five random starts with at most 1,000 steps and tolerance
+      1e-10. These are the arguments of the published code, with a seed.
+    * The clusters are those of average linkage, in which a head that is like no other is a cluster of its own.
+    * If several heads are equally near, each counts as an equal part of a nearest neighbor. p is the one-sided share of
+      assignments of heads to layers of the same sizes that give at least the observed value, among 9,999 random ones
+      and the observed one.
 
     Args:
-        distances: square, e.g. `attentionology.analyses.clusters.distances.HeadDistanceTables.per_row`; the labels are
-            ``layer-head``.
-        clusters: how many; fewer if there are not so many heads.
-        seed: of the starts and of the permutations.
+        distances: a square table, for example
+            `attentionology.analyses.clusters.distances.HeadDistanceTables.per_row`, with the labels ``layer-head``.
+        clusters: the number of clusters. There are fewer of them if there are fewer heads.
+        seed: the seed of the starts and of the permutations.
 
     Raises:
-        ValueError: distances that are not square, symmetric and finite, or fewer than one cluster.
+        ValueError: the distances are not square, symmetric and finite, or there is to be less than one cluster.
+
+    Example:
+        >>> names = ["1-1", "1-2", "2-1", "2-2"]
+        >>> near, far = [0.0, 0.1], [0.6, 0.6]  # heads are like those of their layer
+        >>> square = [near + far, near[::-1] + far, far + near, far + near[::-1]]
+        >>> result = geography(pd.DataFrame(square, index=names, columns=names), clusters=2)
+        >>> result.embedding["cluster"].tolist(), result.neighbors["found"].round(3).tolist()
+        ([1, 1, 2, 2], [1.0, 0.5])
     """
     square = distances.to_numpy(dtype=np.float64)
     heads = len(square)
@@ -64,15 +76,16 @@ def geography(distances: pd.DataFrame, *, clusters: int = CLUSTERS, seed: int = 
         raise ValueError("distances must be square, symmetric and finite")
     if clusters < 1:
         raise ValueError(f"there must be at least one cluster, not {clusters}")
-    square = np.maximum(square, 0)  # rounding may leave heads that attend alike a hair below
+    square = np.maximum(square, 0)  # rounding may make the divergence of equal heads slightly negative
     np.fill_diagonal(square, 0)
     layers, numbers = np.array([name.split("-") for name in distances.index], dtype=int).T
-    places, stress = _scaled(square, seed)
+    points, stress = _scaled(square, seed)
     merges = linkage(squareform(square), method="average") if heads > 1 else np.empty((0, 4))
-    found, silhouette = _clustered(square, merges, clusters)
+    members, silhouette = _clustered(square, merges, clusters)
     others = square + np.diag(np.full(heads, np.inf))
     nearest = others <= others.min(1, keepdims=True)
-    embedding = pd.DataFrame({"layer": layers, "head": numbers, "x": places[:, 0], "y": places[:, 1], "cluster": found})
+    x, y = points.T
+    embedding = pd.DataFrame({"layer": layers, "head": numbers, "x": x, "y": y, "cluster": members})
     if heads > 1:
         embedding["nearest"] = distances.index[nearest.argmax(1)].where(nearest.sum(1) == 1, "")
         embedding["nearest_distance"] = others.min(1)
@@ -80,6 +93,7 @@ def geography(distances: pd.DataFrame, *, clusters: int = CLUSTERS, seed: int = 
 
 
 def _scaled(square: Array, seed: int) -> tuple[Array, float]:
+    """Return the coordinates of the heads, shape (heads, 2), and the stress of the embedding."""
     if not square.any():  # a single head, or heads that all attend alike
         return np.zeros((len(square), 2)), 0.0
     scaling = MDS(
@@ -96,43 +110,54 @@ def _scaled(square: Array, seed: int) -> tuple[Array, float]:
         metric_params=None,
         normalized_stress=cast(Any, True),  # type checkers infer str from the default value
     )
-    places = cast(Array, scaling.fit_transform(square))
-    return places, float(cast(float, scaling.stress_))  # which is None only before the fit
+    points = cast(Array, scaling.fit_transform(square))
+    return points, float(cast(float, scaling.stress_))  # the stress is None only before the fit
 
 
 def _clustered(square: Array, merges: Array, clusters: int) -> tuple[list[int], float]:
-    """Number of the cluster of each head, the largest cluster first, and the mean silhouette."""
-    found = fcluster(merges, clusters, "maxclust").tolist() if len(square) > 1 else [1]
-    order = sorted(set(found), key=lambda one: (-found.count(one), found.index(one)))
-    able = 1 < len(order) < len(square)
-    silhouette = float(silhouette_score(square, found, metric="precomputed")) if able else float("nan")
-    return [order.index(one) + 1 for one in found], silhouette
+    """Return the number of the cluster of each head, the largest cluster being 1, and the mean silhouette."""
+    members = fcluster(merges, clusters, "maxclust").tolist() if len(square) > 1 else [1]
+    order = sorted(set(members), key=lambda cluster: (-members.count(cluster), members.index(cluster)))
+    is_defined = 1 < len(order) < len(square)
+    silhouette = float(silhouette_score(square, members, metric="precomputed")) if is_defined else float("nan")
+    return [order.index(cluster) + 1 for cluster in members], silhouette
 
 
 def _neighbors(square: Array, nearest: npt.NDArray[np.bool_], layers: Indices, seed: int) -> pd.DataFrame:
+    """Compare heads of the same layer with heads of other layers, and both with layers that are shuffled.
+
+    Heads are shuffled and not distances, because the distances of one head depend on each other. A permutation keeps
+    the sizes of the layers, so the observed assignment is one of the possible ones and is counted among them; p can
+    therefore never be 0.
+    """
     sizes = np.unique(layers, return_counts=True)[1]
-    one, two = np.nonzero(np.triu(layers[:, None] == layers[None, :], 1))  # pairs of heads of the same layer
-    across_pairs = len(layers) * (len(layers) - 1) // 2 - len(one)
-    if len(sizes) < 2 or not len(one):
+    first, second = np.nonzero(np.triu(layers[:, None] == layers[None, :], 1))  # pairs of heads of the same layer
+    across_pairs = len(layers) * (len(layers) - 1) // 2 - len(first)
+    if len(sizes) < 2 or not len(first):
         return pd.DataFrame(columns=["question", "found", "shuffled", "p", "within", "across"])
     near = nearest / nearest.sum(1, keepdims=True)
     near, total = near + near.T, square.sum() / 2
 
-    def both(order: Indices) -> tuple[float, float, float]:
-        """Share of nearest heads in the same layer, and mean distances, with heads dealt to layers in this order."""
-        a, b = order[one], order[two]
-        within = float(square[a, b].sum())
-        return float(near[a, b].sum()) / len(layers), within / len(one), (float(total) - within) / across_pairs
+    def statistics(order: Indices) -> tuple[float, float, float]:
+        """Return the share of nearest heads in the same layer, and the mean distances within and across layers.
+
+        The heads are assigned to the layers in the given order.
+        """
+        heads, partners = order[first], order[second]
+        within = float(square[heads, partners].sum())
+        share = float(near[heads, partners].sum()) / len(layers)
+        return share, within / len(first), (float(total) - within) / across_pairs
 
     rng = np.random.default_rng(seed)
-    share, within, across = both(np.arange(len(layers)))
-    dealt = np.array([both(rng.permutation(len(layers))) for _ in range(PERMUTATIONS)])
-    found, shuffled = np.array([share, across - within]), np.stack([dealt[:, 0], dealt[:, 2] - dealt[:, 1]], axis=1)
-    p = (1 + (shuffled >= found - 1e-12).sum(0)) / (1 + PERMUTATIONS)
+    share, within, across = statistics(np.arange(len(layers)))
+    random = np.array([statistics(rng.permutation(len(layers))) for _ in range(PERMUTATIONS)])
+    observed = np.array([share, across - within])
+    shuffled = np.stack([random[:, 0], random[:, 2] - random[:, 1]], axis=1)
+    p = (1 + (shuffled >= observed - 1e-12).sum(0)) / (1 + PERMUTATIONS)
     return pd.DataFrame(
         {
             "question": ["nearest head is in the same layer (share)", "distance across minus within layers (nats)"],
-            "found": found,
+            "found": observed,
             "shuffled": shuffled.mean(0),
             "p": p,
             "within": [float("nan"), within],

@@ -1,4 +1,4 @@
-"""The clusters of heads as tables, figures and a section of the page."""
+"""The results of the analysis of clusters, and their section of the report."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _TREE_LEAVES = 400
 
 @dataclass(frozen=True, repr=False)
 class ClusterResults(Previewed):
-    """What the analysis ``clusters`` found.
+    """The results of the analysis ``clusters``.
 
     Attributes:
-        distances: between all heads.
-        geography: what they add up to.
-        heads: surface statistics of the heads with their labels.
+        distances: the distances between all heads.
+        geography: the map and the clusters that follow from the distances.
+        heads: the surface statistics of the heads with their labels.
         specials, notes: as in `attentionology.analyses.surface.section.SurfaceResults`.
-        notes_shown: whether the notes stand with the surface analysis of the same run already.
+        notes_shown: whether the surface analysis of the same run shows the notes already.
     """
 
     distances: HeadDistanceTables
@@ -43,15 +43,15 @@ class ClusterResults(Previewed):
 
 
 def clusters_section(results: ClusterResults, titles: Titles | None = None) -> Section:
-    """The tables, the figures and the section of the page."""
+    """Make the tables, the figures and the section of the page."""
     title = (titles or Titles()).figure
     geography, distances = results.geography, results.distances
-    about = [name for name in ("layer", "head", "label", "labels", "relation") if name in results.heads]
-    embedding = geography.embedding.merge(results.heads[about], on=["layer", "head"])
+    columns = [name for name in ("layer", "head", "label", "labels", "relation") if name in results.heads]
+    embedding = geography.embedding.merge(results.heads[columns], on=["layer", "head"])
     names = label_names(results.specials)
-    drawn = {"head_map": head_map_figure(geography, results.heads, names, title=title)}
+    figures = {"head_map": head_map_figure(geography, results.heads, names, title=title)}
     if 1 < len(embedding) <= _TREE_LEAVES:
-        drawn["head_tree"] = tree_figure(geography, results.heads, title=title)
+        figures["head_tree"] = tree_figure(geography, results.heads, title=title)
     return Section(
         title="Which attention heads attend alike",
         template=Path(__file__).with_name("section.html.j2"),
@@ -78,21 +78,21 @@ def clusters_section(results: ClusterResults, titles: Titles | None = None) -> S
             "head_embedding": embedding,
             "head_neighbours": geography.neighbors,
         },
-        figures=drawn,
+        figures=figures,
     )
 
 
 def cluster_rows(embedding: pd.DataFrame, names: Mapping[str, str]) -> list[dict[str, Any]]:
-    """The heads of each cluster, and how many of them have which label."""
+    """Return the heads of each cluster, and the number of them that have each label."""
     rows = []
-    for cluster, own in embedding.groupby("cluster"):
-        counts = own["label"].value_counts()
+    for cluster, members in embedding.groupby("cluster"):
+        counts = members["label"].value_counts()
         rows.append(
             {
                 "cluster": cluster,
-                "heads": [head_name(layer, head) for layer, head in zip(own["layer"], own["head"], strict=True)],
+                "heads": [head_name(*pair) for pair in zip(members["layer"], members["head"], strict=True)],
                 "labels": [f"{names.get(str(label), str(label))} {count}" for label, count in counts.items()],
-                "layers": ranges(sorted(set(own["layer"]))),
+                "layers": ranges(sorted(set(members["layer"]))),
             }
         )
     return rows

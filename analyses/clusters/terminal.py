@@ -1,4 +1,4 @@
-"""Which heads attend alike, for a terminal."""
+"""The table of how alike the heads of a layer are for a terminal."""
 
 from __future__ import annotations
 
@@ -10,10 +10,15 @@ from attentionology.reports.format import number
 
 
 def clusters_table(results: ClusterResults, *, notes: bool = True) -> Table:
-    """A rich table of how alike the heads of a layer are, with the notes unless they were shown before."""
+    """Return a rich table of how alike the heads of a layer are.
+
+    Args:
+        results: the results of the analysis.
+        notes: whether to show the notes, which the surface analysis of the same run shows too.
+    """
     geography = results.geography
     summary = (
-        f"Stress of the map in two dimensions: {number(geography.stress, 2)}. Clusters: "
+        f"Stress of the map in two dimensions: {number(geography.stress, 2)}. Number of clusters: "
         f"{geography.embedding['cluster'].nunique()}, mean silhouette {number(geography.silhouette, 2)}."
     )
     table = Table(
