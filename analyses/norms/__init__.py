@@ -1,1 +1,1 @@
-"""What norms of vectors show that attention weights do not (Kobayashi et al. 2020, 2021, 2024)."""
+"""The analysis ``norms``: what the norms of vectors show that attention weights do not."""

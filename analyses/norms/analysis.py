@@ -1,4 +1,4 @@
-"""The analysis ``norms``: what attention moves, by weight and by norm (Kobayashi et al. 2020, 2021, 2024)."""
+"""The plan and the results of the analysis ``norms`` (Kobayashi et al. 2020, 2021, 2024)."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class NormFacts:
-    """What the plan knows.
+    """The facts that the results need from the plan.
 
     Attributes:
-        setting: of the run.
-        mask_rate: share of the pieces that are masked while context mixing is measured.
+        setting: the setting of the run.
+        mask_rate: the share of the pieces that are masked while context mixing is measured.
         expansion: the expansion rate of each layer.
         stages: the request that follows the feed-forward block, None if it was not asked for.
-        notes: how the numbers came about, a sentence each.
+        notes: sentences about how the numbers are computed.
     """
 
     setting: Setting
@@ -41,7 +41,7 @@ class NormFacts:
 
 
 class Norms(Analysis[NormFacts, "NormResults"]):
-    """Compares attention weights with the norms of what they move."""
+    """The analysis that compares attention weights with the norms of the vectors that they move."""
 
     name = "norms"
     options = (NormsOptions, FeedForwardOptions)
@@ -52,7 +52,7 @@ class Norms(Analysis[NormFacts, "NormResults"]):
     )
 
     def plan(self, options: OptionSet, setting: Setting) -> Plan[NormFacts]:
-        """Norms on the text, mixing ratios on masked text, and the first sentences through the feed-forward block."""
+        """Plan norms on the text, mixing ratios on masked text, and the feed-forward block on the first sentences."""
         from attentionology.analyses.norms.feed_forward import CountStages
         from attentionology.analyses.norms.frequency import FrequencyCorrelation
         from attentionology.analyses.norms.mixing import MixingRatios
@@ -60,10 +60,10 @@ class Norms(Analysis[NormFacts, "NormResults"]):
         from attentionology.analyses.shared.counting import CountWith
         from attentionology.extractors import NormMaker, StageMaker
 
-        encoder, corpus, chosen = setting.encoder, setting.corpus, options[NormsOptions]
-        layers = encoder.layers  # says here, before anything slow, if the architecture is not known
-        ranks, notes = _ranks(chosen, setting)
-        rate = chosen.mask_rate
+        encoder, corpus, norms_options = setting.encoder, setting.corpus, options[NormsOptions]
+        layers = encoder.layers  # raises an error here, before anything slow, if the architecture is not known
+        ranks, notes = _ranks(norms_options, setting)
+        rate = norms_options.mask_rate
         if rate and encoder.tokenizer.mask_token_id is None:
             rate = 0.0
             notes.append("Context mixing is measured on the text as it is, because this tokenizer has no mask token.")
@@ -83,7 +83,7 @@ class Norms(Analysis[NormFacts, "NormResults"]):
             Request("norms-mixing", "context mixing", corpus, maker, mixing, masking=masking),
         ]
         stages: Request | None = None
-        first = corpus[: chosen.ff_sentences]
+        first = corpus[: norms_options.ff_sentences]
         if len(first):
             count = CountStages(encoder.n_layers)
             stages = Request("norms-stages", "feed-forward block", first, StageMaker(ff_bias), count, optional=True)
@@ -102,7 +102,7 @@ class Norms(Analysis[NormFacts, "NormResults"]):
         needed: Mapping[str, Any],
         looked: Any,
     ) -> NormResults:
-        """All tables."""
+        """Make all tables."""
         import pandas as pd
 
         from attentionology.analyses.norms.frequency import FrequencyCorrelation
@@ -129,13 +129,13 @@ class Norms(Analysis[NormFacts, "NormResults"]):
         )
 
     def section(self, results: NormResults, titles: Titles) -> Section:
-        """The tables, the figures and the section of the page."""
+        """Make the tables, the figures and the section of the page."""
         from attentionology.analyses.norms.section import norms_section
 
         return norms_section(results, titles)
 
     def show(self, results: NormResults, width: int) -> RenderableType:
-        """Weights and norms, layer by layer."""
+        """Return a table of weights and norms, layer by layer."""
         from attentionology.analyses.norms.terminal import norms_table
 
         return norms_table(results)
@@ -146,12 +146,16 @@ class Norms(Analysis[NormFacts, "NormResults"]):
         counted: Counted[NormFacts],
         results: NormResults,
     ) -> dict[str, Any]:
-        """The notes, and the share of pieces that were masked."""
+        """Return the notes, and the share of pieces that were masked."""
         return {"norms": {"notes": list(results.notes), "mask_rate": counted.plan.facts.mask_rate}}
 
 
 def _ranks(options: NormsOptions, setting: Setting) -> tuple[Mapping[int, int] | None, list[str]]:
-    """Frequency ranks by vocabulary id, None to count the corpus, and where they come from."""
+    """Return the frequency ranks by vocabulary id, None if the corpus is to be counted, and a note on their source.
+
+    Raises:
+        CorpusError: the file cannot be read, or lists no piece of the model's vocabulary.
+    """
     from attentionology.analyses.norms.frequency import frequency_ranks
 
     file = options.frequencies
@@ -159,17 +163,17 @@ def _ranks(options: NormsOptions, setting: Setting) -> tuple[Mapping[int, int] |
         return None, ["Frequency ranks are counted on this corpus."]
     counts = read_frequencies(file)
     vocabulary = setting.encoder.tokenizer.get_vocab()
-    known = {vocabulary[form]: count for form, count in counts.items() if form in vocabulary}
-    if not known:
+    by_id = {vocabulary[form]: count for form, count in counts.items() if form in vocabulary}
+    if not by_id:
         raise CorpusError("none of its forms is a piece of this model's vocabulary", file=file)
-    return frequency_ranks(known), [
-        f"Frequency ranks are those of {file}; {len(known):,} of its {len(counts):,} forms are "
+    return frequency_ranks(by_id), [
+        f"Frequency ranks are those of {file}; {len(by_id):,} of its {len(counts):,} forms are "
         "pieces of this model's vocabulary."
     ]
 
 
 def _stages(counted: Counted[NormFacts], request: Request) -> FeedForwardTables:
-    """The tables of the feed-forward block; empty ones where none of the first sentences could be read."""
+    """Return the tables of the feed-forward block, which are empty if none of the first sentences could be read."""
     from attentionology.analyses.norms.feed_forward import FeedForwardChange
     from attentionology.extractors import ExtractionError
 
@@ -182,19 +186,19 @@ def _stages(counted: Counted[NormFacts], request: Request) -> FeedForwardTables:
 
 
 def _with_pieces(setting: Setting, tables: FeedForwardTables, request: Request) -> pd.DataFrame:
-    """The amplified pairs with their pieces."""
+    """Return the amplified pairs with their pieces and sentences."""
     from attentionology.analyses.norms.feed_forward import with_examples
     from attentionology.analyses.shared.resampling import sentence_keys
     from attentionology.extractors.tokens.pieces import Pieces
 
     sentences: Sequence[Sentence] = request.inputs
     keys = sentence_keys([sentence.id for sentence in sentences]).view("int64").tolist()
-    wanted = set(tables.amplified["key"])
-    named = {key: sentence for key, sentence in zip(keys, sentences, strict=True) if key in wanted}
-    aligned = setting.encoder.align(list(named.values())) if named else []
+    amplified_keys = set(tables.amplified["key"])
+    by_key = {key: sentence for key, sentence in zip(keys, sentences, strict=True) if key in amplified_keys}
+    aligned = setting.encoder.align(list(by_key.values())) if by_key else []
     texts = {
         key: (sentence, tuple(pieces.tokens))
-        for (key, sentence), pieces in zip(named.items(), aligned, strict=True)
+        for (key, sentence), pieces in zip(by_key.items(), aligned, strict=True)
         if isinstance(pieces, Pieces)
     }
     return with_examples(tables.amplified, texts)

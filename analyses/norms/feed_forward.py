@@ -1,4 +1,13 @@
-"""What the feed-forward block changes in the mixing of context (Kobayashi et al. 2024)."""
+"""The metric of what the feed-forward block changes in the mixing of context (Kobayashi et al. 2024).
+
+A map after the feed-forward network has other sizes than the map before it, so values cannot be compared directly. The
+change is therefore a change of ranks, 1 − Spearman's ρ over all cells. For pairs of tokens, rows are divided by their
+sums, so that shares are compared with shares.
+
+The most amplified pairs are kept while the corpus is read. Amplifications are stored as whole numbers of 2⁻⁵⁰ beside
+the hash of the sentence's id and the two positions; equal amplifications are ordered by these. The pairs that are kept
+then do not depend on the order in which sentences are read or parts are merged.
+"""
 
 from __future__ import annotations
 
@@ -24,12 +33,12 @@ _FIXED_POINT = 2**50
 
 
 class FeedForwardTables(NamedTuple):
-    """Results of `FeedForwardChange`.
+    """The results of `FeedForwardChange`. Layers and ranks are 1-based.
 
     Attributes:
-        change: columns layer, component, change, sentences.
-        amplified: columns layer, rank, from, to (0-based pieces), amplification, key (of the sentence, see
-            `attentionology.analyses.shared.resampling.sentence_keys`).
+        change: a table with the columns layer, component, change, sentences.
+        amplified: a table with the columns layer, rank, from, to (0-based pieces), amplification, and key (the hash of
+            the sentence, see `attentionology.analyses.shared.resampling.sentence_keys`).
     """
 
     change: pd.DataFrame
@@ -39,17 +48,18 @@ class FeedForwardTables(NamedTuple):
 class FeedForwardChange(Metric):
     """How far each component of the feed-forward block rearranges the map, and which pairs it amplifies.
 
-    ``change`` is ``1 − ρ``, Spearman's ρ between all cells of the maps before and after a component (FF: the two linear
-    maps and the activation; RES; LN; FFB: all of them), mean over sentences. Cells that are 0 in all maps (what a
-    causal model cannot see) are left out.
+    ``change`` is ``1 − ρ``, where ρ is Spearman's rank correlation between all cells of the maps before and after a
+    component, as the mean over sentences. The components are FF (the two linear maps and the activation), RES (the
+    residual connection), LN (the layer norm) and FFB (all of them). Cells that are 0 in all maps, which a causal model
+    cannot see, are left out.
 
-    ``amplified`` are the pairs i ≠ j whose cell the FF raises most, the rows of both maps divided by their sums
-    first (what the authors divide by is not known).
+    ``amplified`` are the pairs i ≠ j whose cell the FF raises most after the rows of both maps were divided by their
+    sums. (It is not known what the authors divide by.)
 
     Args:
-        n_layers: of the model.
-        components: as in the batches to come.
-        top: how many pairs to keep per layer.
+        n_layers: the number of layers of the model.
+        components: the components of the batches that will be added.
+        top: the number of pairs to keep per layer.
     """
 
     full_state_update = False
@@ -62,12 +72,13 @@ class FeedForwardChange(Metric):
         self.n_layers, self.components = n_layers, components
         self.add_state("sums", torch.zeros(n_layers, len(components) + 1, dtype=torch.float64), "sum", persistent=True)
         self.add_state("sentences", torch.tensor(0), "sum", persistent=True)
-        # Amplification in fixed point (nothing yet: −1 in it), key of the sentence, i, j.
+        # The four numbers are the amplification in fixed point, the key of the sentence, i, and j. A row that holds no
+        # pair yet has an amplification of −1, which no pair can have.
         empty = torch.full((n_layers, top, 4), -_FIXED_POINT, dtype=torch.int64)
         self.add_state("top", empty, _merged_top, persistent=True)
 
     def update(self, batch: StageBatch) -> None:
-        """Add a batch. Sentences of a single piece have nothing to compare and are not counted."""
+        """Add a batch. Sentences of a single piece have no pairs to compare and are not counted."""
         keys = sentence_keys([sentence.id for sentence in batch.sentences]).view(np.int64)
         ff = self.components.index("FF")
         for row, length in enumerate(batch.lengths.tolist()):
@@ -78,31 +89,31 @@ class FeedForwardChange(Metric):
             self.sentences += 1
             shares = maps[:, ff : ff + 2] / maps[:, ff : ff + 2].sum(-1, keepdim=True)
             raised = (shares[:, 1] - shares[:, 0]).masked_fill(torch.eye(length, dtype=torch.bool), -1)
-            amplification, at = raised.flatten(1).topk(min(self.top.shape[1], length * (length - 1)))
-            found = torch.stack(
+            amplification, index = raised.flatten(1).topk(min(self.top.shape[1], length * (length - 1)))
+            pairs = torch.stack(
                 [
                     (amplification * _FIXED_POINT).round().long(),
-                    torch.full_like(at, int(keys[row])),
-                    at // length,
-                    at % length,
+                    torch.full_like(index, int(keys[row])),
+                    index // length,
+                    index % length,
                 ],
                 dim=-1,
             )
-            self.top = _best(torch.cat([self.top, found.to(self.top.device)], dim=1), self.top.shape[1])
+            self.top = _best(torch.cat([self.top, pairs.to(self.top.device)], dim=1), self.top.shape[1])
 
     def compute(self) -> FeedForwardTables:
-        """The tables."""
+        """Return the tables."""
         count = int(self.sentences)
         sums = self.sums.cpu().numpy()
         change = [
             {
                 "layer": layer + 1,
                 "component": component,
-                "change": sums[layer, c] / count if count else float("nan"),
+                "change": sums[layer, column] / count if count else float("nan"),
                 "sentences": count,
             }
             for layer in range(self.n_layers)
-            for c, component in enumerate((*self.components, WHOLE_BLOCK))
+            for column, component in enumerate((*self.components, WHOLE_BLOCK))
         ]
         amplified = [
             {
@@ -122,18 +133,25 @@ class FeedForwardChange(Metric):
 
 
 def _changes(maps: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """``1 − ρ`` from each stage to the next and from the first to the last; maps (layers, stages, n, n)."""
+    """Return ``1 − ρ`` from each stage to the next and from the first to the last.
+
+    Args:
+        maps: shape (layers, stages, n, n).
+
+    Returns:
+        the changes, shape (layers, stages): there is one step less than stages, and the whole block.
+    """
     changes = []
     for layer in maps:
         cells = layer.reshape(len(layer), -1)
         ranks = rankdata(cells[:, (cells > 0).any(0)], axis=1)
         rho = np.corrcoef(ranks)
-        changes.append([*(1 - rho[s, s + 1] for s in range(len(layer) - 1)), 1 - rho[0, -1]])
+        changes.append([*(1 - rho[stage, stage + 1] for stage in range(len(layer) - 1)), 1 - rho[0, -1]])
     return np.array(changes)
 
 
 def _best(pairs: Int[Tensor, "layers candidates 4"], top: int) -> Int[Tensor, "layers top 4"]:
-    """The most amplified of each layer; equal ones in the order of key and place, so that merging is order-free."""
+    """Return the most amplified pairs of each layer, equal ones in the order of key and position."""
     kept = []
     for candidates in pairs.cpu().numpy():
         value, key, i, j = candidates.T
@@ -142,18 +160,20 @@ def _best(pairs: Int[Tensor, "layers candidates 4"], top: int) -> Int[Tensor, "l
 
 
 def _merged_top(parts: Int[Tensor, "parts layers top 4"]) -> Int[Tensor, "layers top 4"]:
+    """Merge the pairs of several parts of a corpus."""
     return _best(torch.cat(list(parts), dim=1), parts.shape[2])
 
 
 def with_examples(amplified: pd.DataFrame, texts: Mapping[int, tuple[Sentence, tuple[str, ...]]]) -> pd.DataFrame:
-    """Pieces and sentence in place of numbers.
+    """Replace the numbers of pieces and sentences by their texts.
 
     Args:
-        amplified: see `FeedForwardTables`.
-        texts: for each key the sentence and its pieces.
+        amplified: `FeedForwardTables.amplified`.
+        texts: the sentence and its pieces for each key.
 
     Returns:
-        columns layer, rank, from, to (pieces), amplification, from_position, to_position (1-based), sentence_id, text.
+        a table with the columns layer, rank, from, to (pieces), amplification, from_position, to_position (1-based),
+        sentence_id, text.
     """
     rows = []
     for row in amplified.to_dict("records"):
@@ -177,10 +197,14 @@ def with_examples(amplified: pd.DataFrame, texts: Mapping[int, tuple[Sentence, t
 
 @dataclass(frozen=True)
 class CountStages:
-    """Makes the metric for the components of a first batch."""
+    """A factory of the metric, which takes the components from the first batch.
+
+    Attributes:
+        n_layers: the number of layers of the model.
+    """
 
     n_layers: int
 
     def __call__(self, first: StageBatch) -> FeedForwardChange:
-        """The metric."""
+        """Make the metric for the components of a first batch."""
         return FeedForwardChange(self.n_layers, first.components)

@@ -1,4 +1,4 @@
-"""Figures of the analysis of norms."""
+"""The figures of the analysis of norms."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _COMPONENTS = {"FF": (BLUE, "o"), "RES": (GREEN, "^"), "LN": (PURPLE, "D"), "FFB
 
 
 def shares_figure(shares: pd.DataFrame, *, title: str = "") -> Figure:
-    """Weight, norm of the transformed vectors, and share of norms, by class and layer (mean over heads)."""
+    """Draw the weight, the norm of f(x) and the share of norms by class and layer, as means over heads."""
     panels = (
         ("weight", "attention weight α (%)", 100),
         ("value_norm", "norm of f(x)", 1),
@@ -56,24 +56,26 @@ def shares_figure(shares: pd.DataFrame, *, title: str = "") -> Figure:
 
 
 def mixing_figure(mixing: pd.DataFrame, *, title: str = "") -> Figure:
-    """Mixing ratio by layer: all variants over all tokens, and attnresln-n by class of tokens."""
-    own = mixing[mixing["layer"] > 0]
+    """Draw the mixing ratio by layer: all variants over all tokens, and attnresln-n by class of tokens."""
+    single_layers = mixing[mixing["layer"] > 0]
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(6.9, 3.3), layout="constrained")
         left, right = figure.subplots(1, 2)
         for variant, (color, marker, style) in _VARIANTS.items():
-            line = own[(own["variant"] == variant) & (own["class"] == "all")].sort_values("layer")
+            is_line = (single_layers["variant"] == variant) & (single_layers["class"] == "all")
+            line = single_layers[is_line].sort_values("layer")
             left.plot(
                 line["layer"], line["mean"] * 100, style, marker=marker, color=color, ms=3.5, lw=1.2, label=variant
             )
-        for name, group in own[own["variant"] == "attnresln-n"].groupby("class", sort=False):
+        layer_norm = single_layers[single_layers["variant"] == "attnresln-n"]
+        for name, group in layer_norm.groupby("class", sort=False):
             color, marker = CLASSES[str(name)]
             line = group.sort_values("layer")
             right.plot(line["layer"], line["mean"] * 100, marker=marker, color=color, ms=3.5, lw=1.2, label=str(name))
         left.set_ylim(0, 100)
         right.set_ylim(bottom=0)
-        by_layer(left, own["layer"], "mixing ratio (%), all tokens")
-        by_layer(right, own["layer"], "mixing ratio (%), attnresln-n")
+        by_layer(left, single_layers["layer"], "mixing ratio (%), all tokens")
+        by_layer(right, single_layers["layer"], "mixing ratio (%), attnresln-n")
         for axes in (left, right):
             axes.legend(frameon=False, fontsize=6.5, ncols=3, loc="upper center", bbox_to_anchor=(0.5, -0.2))
         figure.suptitle(title, fontsize=8, x=0.01, ha="left")
@@ -81,7 +83,7 @@ def mixing_figure(mixing: pd.DataFrame, *, title: str = "") -> Figure:
 
 
 def change_figure(change: pd.DataFrame, *, title: str = "") -> Figure:
-    """How far each component of the feed-forward block rearranges the map, by layer."""
+    """Draw how far each component of the feed-forward block rearranges the map, by layer."""
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(3.6, 2.6), layout="constrained")
         axes = figure.subplots()

@@ -1,4 +1,4 @@
-"""Do frequent tokens get more weight, smaller norms, more mixing? (Kobayashi et al. 2020, §4.3; 2021, §5)"""
+"""The metric of how weights, norms and mixing depend on frequency (Kobayashi et al. 2020, §4.3; 2021, §5)."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ _SPECIAL = [TOKEN_CLASSES.index(name) for name in ("[CLS]", "[SEP]")]
 
 
 class FrequencyCorrelation(Metric):
-    """Spearman's ρ between frequency rank (1 is the most frequent) and what a token gets, over all tokens of a corpus.
+    """Spearman's ρ between the frequency rank of a token (1 is the most frequent) and its measures, over a corpus.
 
-    Measures of a token: ``value_norm``: ‖f(x)‖, mean over layers and heads; ``weight`` and ``norm``: the attention
-    weight and ‖αf(x)‖ that it receives, mean over layers, heads and queries; and its mixing ratios, mean over
-    layers. Keeps 13 numbers per token.
+    The measures of a token are ``value_norm``, its ‖f(x)‖ as the mean over layers and heads; ``weight`` and ``norm``,
+    the attention weight and ‖αf(x)‖ that it receives as means over layers, heads and queries; and its mixing ratios as
+    means over layers. The metric keeps 13 numbers per token, because ranks are known only after the whole corpus.
 
     Args:
-        ranks: frequency rank by vocabulary id, ids that are not in it come after all others; None to count the corpus
-            itself, see `frequency_ranks`.
+        ranks: the frequency rank by vocabulary id; ids that are not in it come after all others. None to count the
+            corpus itself, see `frequency_ranks`.
     """
 
     full_state_update = False
@@ -43,7 +43,7 @@ class FrequencyCorrelation(Metric):
             self.add_state(name, [], "cat", persistent=True)
 
     def update(self, batch: NormBatch) -> None:
-        """Add a batch."""
+        """Add a batch of norms."""
         mask = batch.mask
         measures = torch.stack(
             [
@@ -59,32 +59,43 @@ class FrequencyCorrelation(Metric):
         self.values.append(measures.cpu()[mask].double())
 
     def compute(self) -> pd.DataFrame:
-        """One row per measure and choice of tokens (``all``, ``words``: without [CLS] and [SEP])."""
+        """Return a table with one row per measure and choice of tokens.
+
+        The choice ``all`` is of all tokens, ``words`` of those that are neither [CLS] nor [SEP]. ρ is NaN if the ranks
+        or the values do not vary.
+        """
         ids, special, values = (_joined(state) for state in (self.ids, self.special, self.values))
         if self.ranks is None:
-            found, counts = np.unique(ids, return_counts=True)
-            by_id = frequency_ranks(dict(zip(found.tolist(), counts.tolist(), strict=True)))
+            distinct, counts = np.unique(ids, return_counts=True)
+            by_id = frequency_ranks(dict(zip(distinct.tolist(), counts.tolist(), strict=True)))
         else:
             by_id = dict(self.ranks)
         last = max(by_id.values(), default=0) + 1
-        ranks = np.array([by_id.get(int(i), last) for i in ids])
+        ranks = np.array([by_id.get(int(token), last) for token in ids])
         rows = []
-        for m, measure in enumerate(MEASURES):
-            for name, chosen in (("all", np.ones(len(ids), dtype=bool)), ("words", ~special.astype(bool))):
-                varied = len(np.unique(ranks[chosen])) > 1 and len(np.unique(values[chosen, m])) > 1
+        for column, measure in enumerate(MEASURES):
+            for name, included in (("all", np.ones(len(ids), dtype=bool)), ("words", ~special.astype(bool))):
+                x, y = ranks[included], values[included, column]
+                varied = len(np.unique(x)) > 1 and len(np.unique(y)) > 1
                 # SciPy is not annotated, and the result that type checkers infer lacks the attribute.
-                rho = cast(Any, spearmanr(ranks[chosen], values[chosen, m])).statistic if varied else float("nan")
-                rows.append({"measure": measure, "tokens": name, "rho": float(rho), "count": int(chosen.sum())})
+                rho = cast(Any, spearmanr(x, y)).statistic if varied else float("nan")
+                rows.append({"measure": measure, "tokens": name, "rho": float(rho), "count": int(included.sum())})
         return pd.DataFrame(rows)
 
 
 def frequency_ranks(counts: Mapping[int, int]) -> dict[int, int]:
-    """Ranks by falling count, from 1; equally frequent ids share the best of their ranks."""
+    """Return the ranks of vocabulary ids by falling count, from 1. Equally frequent ids share the best of their ranks.
+
+    Example:
+        >>> frequency_ranks({101: 5, 102: 9, 103: 5})
+        {101: 2, 102: 1, 103: 2}
+    """
     ordered = sorted(counts.values(), reverse=True)
     first = {count: rank for rank, count in reversed(list(enumerate(ordered, start=1)))}
-    return {int(i): first[count] for i, count in counts.items()}
+    return {int(token): first[count] for token, count in counts.items()}
 
 
 def _joined(state: list[Tensor] | Tensor) -> npt.NDArray[Any]:
+    """Return a state as one array, which torchmetrics holds as a list or, after a reduction, as a tensor."""
     joined: npt.NDArray[Any] = (state if isinstance(state, Tensor) else torch.cat(state)).cpu().numpy()
     return joined

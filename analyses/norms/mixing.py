@@ -1,4 +1,11 @@
-"""Context mixing: how much of a token's new vector comes from the others (Kobayashi et al. 2021, §4)."""
+"""The metric of context mixing: how much of a token's new vector comes from others (Kobayashi et al. 2021, §4).
+
+The mixing ratio of a token is M / (M + P), where M is the norm of the *sum* of all vectors that other tokens contribute
+to it, and P the norm of the vector that it contributes to itself. The sum comes before the norm: contributions that
+point in opposite directions cancel in the output of the layer, and a sum of norms would count them as mixing. The ratio
+is taken per token, and tokens are averaged, because a ratio of sums over a corpus would weight tokens by the sizes of
+their vectors.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +21,10 @@ ALL = "all"
 
 
 class MixingRatios(Metric):
-    """Mixing ratios per variant, layer and class of tokens: mean, smallest and largest over all tokens.
+    """Mixing ratios per variant, layer and class of tokens: the mean, smallest and largest ratio of all tokens.
 
     Args:
-        n_layers: of the model.
+        n_layers: the number of layers of the model.
     """
 
     full_state_update = False
@@ -36,27 +43,30 @@ class MixingRatios(Metric):
         self.add_state("tokens", torch.zeros(len(TOKEN_CLASSES), dtype=torch.int64), "sum", persistent=True)
 
     def update(self, batch: NormBatch) -> None:
-        """Add a batch."""
+        """Add a batch of norms."""
         ratios = batch.ratios.permute(0, 3, 1, 2).cpu().double()
-        for c in range(len(TOKEN_CLASSES)):
-            own = ratios[batch.classes == c].to(self.sums.device)
-            if len(own):
-                self.sums[..., c] += own.sum(0)
-                self.lowest[..., c] = torch.minimum(self.lowest[..., c], own.amin(0))
-                self.highest[..., c] = torch.maximum(self.highest[..., c], own.amax(0))
-                self.tokens[c] += len(own)
+        for index in range(len(TOKEN_CLASSES)):
+            of_class = ratios[batch.classes == index].to(self.sums.device)
+            if len(of_class):
+                self.sums[..., index] += of_class.sum(0)
+                self.lowest[..., index] = torch.minimum(self.lowest[..., index], of_class.amin(0))
+                self.highest[..., index] = torch.maximum(self.highest[..., index], of_class.amax(0))
+                self.tokens[index] += len(of_class)
 
     def compute(self) -> pd.DataFrame:
-        """One row per variant, layer (0: all layers) and class that occurs (``all``: every token)."""
+        """Return a table with one row per variant, layer and class that occurs.
+
+        Layer 0 stands for all layers together, and the class ``all`` for every token.
+        """
         sums, tokens = self.sums.cpu().numpy(), self.tokens.cpu().numpy()
         lowest, highest = self.lowest.cpu().numpy(), self.highest.cpu().numpy()
-        present = [c for c in range(len(TOKEN_CLASSES)) if tokens[c]]
-        every = list(range(self.n_layers))
+        present = [index for index in range(len(TOKEN_CLASSES)) if tokens[index]]
+        all_layers = list(range(self.n_layers))
         rows = []
-        for v, variant in enumerate(MIXING_VARIANTS):
-            for number, layers in [(0, every), *((layer + 1, [layer]) for layer in every)]:
-                for name, classes in [(ALL, present), *((TOKEN_CLASSES[c], [c]) for c in present)]:
-                    cells = (v, *_cross(layers, classes))
+        for variant_index, variant in enumerate(MIXING_VARIANTS):
+            for number, layers in [(0, all_layers), *((layer + 1, [layer]) for layer in all_layers)]:
+                for name, classes in [(ALL, present), *((TOKEN_CLASSES[index], [index]) for index in present)]:
+                    cells = (variant_index, *_cross(layers, classes))
                     count = int(tokens[classes].sum())
                     rows.append(
                         {
@@ -73,4 +83,5 @@ class MixingRatios(Metric):
 
 
 def _cross(layers: list[int], classes: list[int]) -> tuple[list[list[int]], list[list[int]]]:
+    """Return the indices of all pairs of a layer and a class."""
     return [[layer] * len(classes) for layer in layers], [classes for _ in layers]

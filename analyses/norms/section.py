@@ -1,4 +1,4 @@
-"""The analysis of norms on disk and in the report."""
+"""The results of the analysis of norms, and their section of the report."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ _SHOWN_PAIRS = 5
 
 @dataclass(frozen=True, repr=False)
 class NormResults(Previewed):
-    """All tables of the analysis.
+    """The results of the analysis ``norms``.
 
     Attributes:
-        shares: `attentionology.analyses.norms.shares.NormShares`.
-        mixing: `attentionology.analyses.norms.mixing.MixingRatios`.
-        frequency: `attentionology.analyses.norms.frequency.FrequencyCorrelation`.
-        expansion: columns layer, expansion.
-        change, amplified: `attentionology.analyses.norms.feed_forward.FeedForwardChange`, the pairs with their pieces;
-            None if not asked for.
-        published: the papers' numbers of the same model, if there are any.
-        notes: how the numbers came about, a sentence each.
+        shares: the table of `attentionology.analyses.norms.shares.NormShares`.
+        mixing: the table of `attentionology.analyses.norms.mixing.MixingRatios`.
+        frequency: the table of `attentionology.analyses.norms.frequency.FrequencyCorrelation`.
+        expansion: a table with the columns layer, expansion.
+        change, amplified: the tables of `attentionology.analyses.norms.feed_forward.FeedForwardChange`, the pairs with
+            their pieces; None if they were not asked for.
+        published: the papers' numbers of the same model, None if there are none.
+        notes: sentences about how the numbers were computed.
     """
 
     shares: pd.DataFrame
@@ -44,11 +44,11 @@ class NormResults(Previewed):
 
 
 def norms_section(results: NormResults, titles: Titles | None = None) -> Section:
-    """The tables, the figures and the section of the page."""
+    """Make the tables, the figures and the section of the page."""
     titles = titles or Titles()
     title = titles.figure
     mixing, frequency, expansion = with_published(results)
-    named = {
+    tables = {
         "norms_shares": results.shares,
         "norms_mixing": mixing,
         "norms_frequency": frequency,
@@ -56,13 +56,13 @@ def norms_section(results: NormResults, titles: Titles | None = None) -> Section
         "norms_change": results.change,
         "norms_amplified": results.amplified,
     }
-    present = {name: table for name, table in named.items() if table is not None}
-    drawn = {
+    present = {name: table for name, table in tables.items() if table is not None}
+    figures = {
         "norms_shares": shares_figure(results.shares, title=title),
         "norms_mixing": mixing_figure(results.mixing, title=title),
     }
     if results.change is not None:
-        drawn["norms_change"] = change_figure(results.change, title=title)
+        figures["norms_change"] = change_figure(results.change, title=title)
     return Section(
         title=f"What attention moves in {titles.model}: norms of vectors",
         template=Path(__file__).with_name("section.html.j2"),
@@ -80,12 +80,12 @@ def norms_section(results: NormResults, titles: Titles | None = None) -> Section
         summary={name: records(table) for name, table in present.items() if name != "norms_shares"}
         | {"norms_shares": records(_over_heads(results.shares))},
         tables=present,
-        figures=drawn,
+        figures=figures,
     )
 
 
 def with_published(results: NormResults) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """Mixing, frequency and expansion with a column ``published`` where the papers have numbers of this model."""
+    """Return mixing, frequency and expansion, with a column ``published`` if the papers have numbers of this model."""
     mixing, frequency, expansion = results.mixing, results.frequency, results.expansion
     published = results.published
     if published is None:
@@ -110,43 +110,44 @@ def with_published(results: NormResults) -> tuple[pd.DataFrame, pd.DataFrame, pd
 
 
 def _over_heads(shares: pd.DataFrame) -> pd.DataFrame:
-    """Mean over heads, per layer and class."""
+    """Return the means over heads, per layer and class."""
     columns = ["weight", "value_norm", "norm", "norm_share", "sentences"]
     return shares.groupby(["layer", "class"], sort=False, as_index=False)[columns].mean()
 
 
 def class_rows(shares: pd.DataFrame) -> list[dict[str, Any]]:
-    """Means over layers and heads, one row per class."""
+    """Return the means over layers and heads, one row per class."""
     means = shares.groupby("class", sort=False)[["weight", "value_norm", "norm", "norm_share"]].mean()
     return [{"class": name, **means.loc[name].to_dict()} for name in means.index]
 
 
 def by_class(mixing: pd.DataFrame) -> dict[str, Any]:
-    """Mean of attnresln-n by class and layer, rows ready for a table."""
-    own = mixing[(mixing["variant"] == "attnresln-n") & (mixing["layer"] > 0)]
-    has_published = "published" in own
+    """Return the means of attnresln-n by class and layer as rows of a table."""
+    layer_norm = mixing[(mixing["variant"] == "attnresln-n") & (mixing["layer"] > 0)]
+    has_published = "published" in layer_norm
     rows = []
-    for name, group in own.groupby("class", sort=False):
+    for name, group in layer_norm.groupby("class", sort=False):
         ordered = group.sort_values("layer")
         paper = ordered["published"].tolist() if has_published and ordered["published"].notna().any() else []
         rows.append({"class": name, "values": ordered["mean"].tolist(), "published": paper})
-    return {"layers": sorted(own["layer"].unique().tolist()), "rows": rows}
+    return {"layers": sorted(layer_norm["layer"].unique().tolist()), "rows": rows}
 
 
 def frequency_rows(frequency: pd.DataFrame) -> list[dict[str, Any]]:
-    """One row per measure with the ρ of all tokens and of words."""
+    """Return one row per measure with the ρ of all tokens and that of words."""
     rows = []
     for measure, group in frequency.groupby("measure", sort=False):
-        own = group.set_index("tokens")
-        row = {"measure": measure, "all": own.loc["all", "rho"], "words": own.loc["words", "rho"]}
-        if "published" in own:
-            row |= {"published_all": own.loc["all", "published"], "published_words": own.loc["words", "published"]}
+        by_tokens = group.set_index("tokens")
+        row = {"measure": measure, "all": by_tokens.loc["all", "rho"], "words": by_tokens.loc["words", "rho"]}
+        if "published" in by_tokens:
+            row["published_all"] = by_tokens.loc["all", "published"]
+            row["published_words"] = by_tokens.loc["words", "published"]
         rows.append(row)
     return rows
 
 
 def change_rows(change: pd.DataFrame | None) -> dict[str, Any] | None:
-    """Layers down, components across."""
+    """Return the changes with layers as rows and components as columns; None if there are none."""
     if change is None:
         return None
     components = list(dict.fromkeys(change["component"]))
@@ -161,7 +162,7 @@ def change_rows(change: pd.DataFrame | None) -> dict[str, Any] | None:
 
 
 def amplified_rows(amplified: pd.DataFrame | None) -> list[dict[str, Any]]:
-    """The first few pairs of each layer."""
+    """Return the first few amplified pairs of each layer."""
     if amplified is None:
         return []
     return [

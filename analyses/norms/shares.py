@@ -1,4 +1,10 @@
-"""Where attention goes by weight and by norm (Kobayashi et al. 2020, §4.2): is attending to [SEP] a no-op?"""
+"""The metric of where attention goes by weight and by norm (Kobayashi et al. 2020, §4.2).
+
+An attention weight says how much of a vector is moved, not how large the vector is. The effect on the output is their
+product, ‖αf(x)‖. The authors add these norms up over a class of tokens, and in such sums rows with long vectors
+prevail. The share therefore divides each row by its sum first: it can be compared with the weight, which is already a
+share. Where the share is far below the weight, attention to a class is a no-op.
+"""
 
 from __future__ import annotations
 
@@ -13,20 +19,19 @@ from attentionology.extractors import TOKEN_CLASSES, NormBatch
 
 
 class NormShares(Metric):
-    """Per layer, head and class of tokens: attention weight, ‖f(x)‖ and ‖αf(x)‖ side by side.
+    """The attention weight, ‖f(x)‖ and ‖αf(x)‖ per layer, head and class of tokens.
 
-    In each sentence, over its n pieces,
+    In each sentence, over its n pieces, these are
 
-    * ``weight``: mean over queries of the sum of α over the keys of the class;
-    * ``norm``: the same of ``‖αf(x)‖``, as it is (the authors' numbers);
-    * ``norm_share``: the same after every row was divided by its sum, to be compared with ``weight``;
-    * ``value_norm``: mean of ``‖f(x)‖`` over the tokens of the class;
+    * ``weight``: the mean over queries of the sum of α over the keys of the class;
+    * ``norm``: the same of ``‖αf(x)‖``, without any normalization (the authors' numbers);
+    * ``norm_share``: the same after every row was divided by its sum, which can be compared with ``weight``;
+    * ``value_norm``: the mean of ``‖f(x)‖`` over the tokens of the class.
 
-    then the mean over sentences (those with a token of the class for ``value_norm``). A large weight on vectors of
-    small norm moves little: that is the no-op.
+    The results are means over sentences, for ``value_norm`` over those that have a token of the class.
 
     Args:
-        n_layers, n_heads: shape of the model's attention.
+        n_layers, n_heads: the shape of the model's attention.
     """
 
     full_state_update = False
@@ -45,46 +50,50 @@ class NormShares(Metric):
         self.add_state("total", torch.tensor(0), "sum", persistent=True)
 
     def update(self, batch: NormBatch) -> None:
-        """Add a batch."""
+        """Add a batch of norms."""
         device = batch.alpha.device
         mask = batch.mask.to(device)
-        member = functional.one_hot(batch.classes.to(device).clamp(min=0), len(TOKEN_CLASSES)).to(batch.alpha.dtype)
-        member = member * mask[..., None]
+        members = functional.one_hot(batch.classes.to(device).clamp(min=0), len(TOKEN_CLASSES)).to(batch.alpha.dtype)
+        members = members * mask[..., None]
         values = batch.value_norms * mask[:, None, None]
         row_sums = torch.einsum("blhij,blhj->blhi", batch.alpha, values)
-        counted = batch.rows[:, None, None] / row_sums.clamp(min=1e-30)
-        shared = torch.einsum("blhij,blhi->blhj", batch.alpha, counted) * values
-        size = member.sum(1)
+        # Dividing the weights of the rows instead of the cells gives the sums over rows without a second map.
+        row_weights = batch.rows[:, None, None] / row_sums.clamp(min=1e-30)
+        shares = torch.einsum("blhij,blhi->blhj", batch.alpha, row_weights) * values
+        sizes = members.sum(1)
         by_class = [
-            torch.einsum("blhj,bjc->blhc", part, member)
-            for part in (batch.received, values, batch.received * values, shared)
+            torch.einsum("blhj,bjc->blhc", measure, members)
+            for measure in (batch.received, values, batch.received * values, shares)
         ]
-        by_class[1] = by_class[1] / size.clamp(min=1)[:, None, None]
-        self.sums += torch.stack([part.cpu().double().sum(0) for part in by_class]).to(self.sums.device)
-        self.sentences += (size > 0).sum(0).to(self.sentences.device)
+        by_class[1] = by_class[1] / sizes.clamp(min=1)[:, None, None]
+        self.sums += torch.stack([measure.cpu().double().sum(0) for measure in by_class]).to(self.sums.device)
+        self.sentences += (sizes > 0).sum(0).to(self.sentences.device)
         self.total += len(batch.lengths)
 
     def compute(self) -> pd.DataFrame:
-        """One row per layer, head and class that occurs, with the number of sentences that have it."""
+        """Return a table with one row per layer, head and class that occurs. Layers and heads are 1-based.
+
+        The column ``sentences`` is the number of sentences that have a token of the class.
+        """
         sums = self.sums.cpu().numpy()
         total, sentences = int(self.total), self.sentences.tolist()
         rows = []
         for layer in range(self.n_layers):
             for head in range(self.n_heads):
-                for c, name in enumerate(TOKEN_CLASSES):
-                    if not sentences[c]:
+                for index, name in enumerate(TOKEN_CLASSES):
+                    if not sentences[index]:
                         continue
-                    weight, value_norm, norm, norm_share = sums[:, layer, head, c]
+                    weight, value_norm, norm, norm_share = sums[:, layer, head, index]
                     rows.append(
                         {
                             "layer": layer + 1,
                             "head": head + 1,
                             "class": name,
                             "weight": weight / total,
-                            "value_norm": value_norm / sentences[c],
+                            "value_norm": value_norm / sentences[index],
                             "norm": norm / total,
                             "norm_share": norm_share / total,
-                            "sentences": sentences[c],
+                            "sentences": sentences[index],
                         }
                     )
         return pd.DataFrame(rows)

@@ -1,4 +1,4 @@
-"""Weights and norms by layer, for a terminal."""
+"""The table of weights and norms by layer for a terminal."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from attentionology.reports.format import number, percent
 
 
 def norms_table(results: NormResults) -> Table:
-    """A rich table of the main numbers on norms, layer by layer."""
+    """Return a rich table of the main numbers on norms, layer by layer."""
     over_heads = results.shares.groupby(["layer", "class"])[["weight", "norm_share"]].mean()
     mixing = results.mixing[results.mixing["class"] == "all"].set_index(["layer", "variant"])["mean"]
     change = None if results.change is None else results.change.set_index(["layer", "component"])["change"]
@@ -18,15 +18,15 @@ def norms_table(results: NormResults) -> Table:
     variants = ["attn-w", "attnresln-n", "atbffresln-n"]
     table = Table(
         title="Weights and norms by layer",
-        caption="α, ‖αf‖: share of attention weights, of norms (%). Mixing ratios in %. "
-        "Change of the map by the FF network and by the whole block, 1 − ρ.",
+        caption="α and ‖αf‖ are shares of attention weights and of norms (%). Mixing ratios are in %. FF and FFB are "
+        "the change of the map by the feed-forward network and by the whole block, 1 − ρ.",
         title_justify="left",
         caption_justify="left",
         box=None,
         padding=(0, 2, 0, 0),
     )
     table.add_column("layer", justify="right")
-    headings = [f"{what} {escape(name)}" for name in specials for what in ("α", "‖αf‖")]
+    headings = [f"{measure} {escape(name)}" for name in specials for measure in ("α", "‖αf‖")]
     headings += [*variants, "expansion", *(["FF", "FFB"] if change is not None else [])]
     for heading in headings:
         table.add_column(heading, justify="right", no_wrap=True)
