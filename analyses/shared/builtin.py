@@ -44,6 +44,11 @@ def load_encoder(name: str, *, revision: str | None = None, device: str = "cpu")
     Raises:
         ModelError: the model cannot be loaded, see `Encoder.from_pretrained`; for ``demo`` also if the package is
             missing or its weights have another SHA-256.
+
+    Example:
+        >>> from attentionology import load_encoder
+        >>> load_encoder("demo")
+        Encoder('all-MiniLM-L6-v2', bert, 6 layers × 12 heads, torch.float32)
     """
     from attentionology.extractors import Encoder
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from attentionology.analyses.explanation.correlation import correlation
     from attentionology.analyses.explanation.counterfactual import permutation
     from attentionology.analyses.norms.options import NormsOptions
+    from attentionology.analyses.shared.builtin import load_encoder
     from attentionology.analyses.shared.input_options import LimitOptions, ModelOptions
     from attentionology.analyses.shared.options import ControlOptions, CountOptions, FeedForwardOptions, MapOptions
     from attentionology.analyses.surface.options import ReadingOptions, SurfaceOptions
@@ -87,6 +88,7 @@ _ROOMS = {
     "analyses.explanation.correlation": ["correlation"],
     "analyses.explanation.counterfactual": ["permutation"],
     "analyses.norms.options": ["NormsOptions"],
+    "analyses.shared.builtin": ["load_encoder"],
     "analyses.shared.input_options": ["LimitOptions", "ModelOptions"],
     "analyses.shared.options": ["ControlOptions", "CountOptions", "FeedForwardOptions", "MapOptions"],
     "analyses.surface.options": ["ReadingOptions", "SurfaceOptions"],
@@ -162,6 +164,7 @@ __all__ = [
     "list_kinds",
     "load_classifier",
     "load_documents",
+    "load_encoder",
     "load_labelled",
     "load_probe",
     "load_text",
