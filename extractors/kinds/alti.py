@@ -1,4 +1,12 @@
-"""ALTI (Ferrando et al. 2022): how much closer each contribution brings a token to the attention block's output."""
+"""ALTI (Ferrando et al. 2022): how much closer each contribution brings a token to the attention block's output.
+
+The output a_i of the attention block is the sum of the contributions t_ij of all tokens j, plus biases that belong to
+no token (see `attentionology.extractors.layers.contributions`). The importance of token j is the length that a_i loses
+if its contribution is taken away, ``‖a_i‖ − ‖a_i − t_ij‖``. With hundreds of tokens that is a small difference of two
+large numbers, so neither function below subtracts norms: `alti` subtracts component by component before it sums, and
+`alti_l2` uses an algebraic form without the cancellation. Even so, these values are less precise in float32 than
+attention weights, which is why both kinds declare a ``noise`` of their own.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +20,7 @@ from attentionology.extractors.layers import Layer
 from attentionology.extractors.layers.contributions import contribution_blocks, contribution_norms, merged_rows
 
 _DIFFERENCES = 5e-4
-"""Relative float32 noise of ALTI's differences of lengths: at most 2.4e-4 over 180,000 values close to the best."""
+"""Relative float32 noise of ALTI. Over 180,000 values close to the best of their row, the error was at most 2.4e-4."""
 
 
 @register_kind(
@@ -25,26 +33,27 @@ _DIFFERENCES = 5e-4
     noise=_DIFFERENCES,
 )
 def alti(layer: Layer) -> Float[Tensor, "batch 1 rows rows"]:
-    """``max(0, ‖a_i‖₁ − ‖a_i − t_ij‖₁)``, rows divided by their sums (`distributions`).
+    """``max(0, ‖a_i‖₁ − ‖a_i − t_ij‖₁)``, with rows divided by their sums (`distributions`).
 
-    t_ij are the contributions to the attention block's output a_i, which includes all biases (pre-LN: those
-    to p_i, no layer norm). The published code adds 1e-6 to each component of the difference; this does not.
+    The t_ij are the contributions to the attention block's output a_i, which includes all biases. In pre-LN models they
+    are the contributions to p_i, which no layer norm follows. The published code adds 1e-6 to each component of the
+    difference; this function does not.
     """
     closer = layer.new_map()
     weights = layer.weights
     projection = weights.w_o if weights.pre_norm else weights.w_o_normed
-    for b, one in enumerate(layer.sentences()):
+    for b, sentence in enumerate(layer.sentences()):
         if weights.pre_norm:
-            target, scale, residual = one.p, None, one.x[0]
+            target, scale, residual = sentence.p, None, sentence.x[0]
         else:
-            target, scale = one.a, one.scale[0]
-            residual = weights.norm.linear(one.x[0] * scale)
-        target = one.merge_rows(target)[0]
-        for block in contribution_blocks(one, [projection], scale, [residual]):
-            to = target[block.rows]
-            parts = merged_rows(one, block, block.vectors[0])
-            # Differences by component: the norms themselves are large and nearly equal.
-            closer[b, 0, block.rows, block.keys] = (to.abs() - (to - parts).abs()).sum(-1).T
+            target, scale = sentence.a, sentence.scale[0]
+            residual = weights.norm.linear(sentence.x[0] * scale)
+        target = sentence.merge_rows(target)[0]
+        for block in contribution_blocks(sentence, [projection], scale, [residual]):
+            block_target = target[block.rows]
+            parts = merged_rows(sentence, block, block.vectors[0])
+            # The differences are taken by component, because the two norms are large and nearly equal.
+            closer[b, 0, block.rows, block.keys] = (block_target.abs() - (block_target - parts).abs()).sum(-1).T
     return distributions(closer.clamp(min=0))
 
 
@@ -57,21 +66,24 @@ def alti(layer: Layer) -> Float[Tensor, "batch 1 rows rows"]:
     noise=_DIFFERENCES,
 )
 def alti_l2(layer: Layer) -> Float[Tensor, "batch 1 n n"]:
-    """As `alti`, with ``‖a_i‖₂ − ‖a_i − t_ij‖₂``; no vectors are held.
+    """Like `alti`, with ``‖a_i‖₂ − ‖a_i − t_ij‖₂``.
 
-    Computed as ``(2⟨t_ij, a_i⟩ − ‖t_ij‖²) / (‖a_i‖ + ‖a_i − t_ij‖)``, where nothing cancels.
+    The difference is computed as ``(2⟨t_ij, a_i⟩ − ‖t_ij‖²) / (‖a_i‖ + ‖a_i − t_ij‖)``, which equals it and has no
+    cancellation. The numerator needs only norms and inner products, so the vectors t_ij are never formed.
     """
     weights = layer.weights
     if weights.pre_norm:
-        target, projection, scale, own = layer.p, weights.w_o, torch.ones_like(layer.scale), layer.own()
-        norms = contribution_norms(layer, weights.gram, own=own)
+        target, projection, scale = layer.p, weights.w_o, torch.ones_like(layer.scale)
+        from_itself = layer.from_itself()
+        norms = contribution_norms(layer, weights.gram, diagonal=from_itself)
     else:
         target, projection, scale = layer.a, weights.w_o_normed, layer.scale
-        own = weights.norm.linear(layer.own(scale))
-        norms = contribution_norms(layer, weights.gram_normed, scale, own)
-    seen = (target @ projection.T).view(*layer.v.shape).transpose(1, 2)
-    products = (layer.alpha * torch.matmul(seen, layer.v.permute(0, 2, 3, 1))).sum(1) * scale
-    products.diagonal(dim1=-2, dim2=-1).copy_((own * target).sum(-1))
+        from_itself = weights.norm.linear(layer.from_itself(scale))
+        norms = contribution_norms(layer, weights.gram_normed, scale, from_itself)
+    # ⟨v P, a⟩ = ⟨v, a Pᵀ⟩: the targets are projected once instead of the values once per query.
+    back_projected = (target @ projection.T).view(*layer.v.shape).transpose(1, 2)
+    products = (layer.alpha * torch.matmul(back_projected, layer.v.permute(0, 2, 3, 1))).sum(1) * scale
+    products.diagonal(dim1=-2, dim2=-1).copy_((from_itself * target).sum(-1))
     gain = 2 * products - norms.squeeze(1) ** 2
     length = target.norm(dim=-1, keepdim=True)
     rest = (length**2 - gain).clamp(min=0).sqrt()

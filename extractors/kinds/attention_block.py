@@ -1,7 +1,12 @@
 """Norms of what the attention block moves (Kobayashi et al. 2020, 2021), and GlobEnc.
 
-Biases: b_V is inside the value vectors; b_O and the layer norm's beta belong to no key and are left out of every map,
-but are in the true sums that the layer norm divides by. Rows are not normalised, as in the authors' code.
+An attention weight says how much of a token is taken, but not how large the vector is that it is taken of. These kinds
+replace the weight by the length of the vector that query i really receives from key j. How that vector is defined where
+a residual connection and layer norms follow is explained in `attentionology.extractors.layers.contributions`.
+
+The bias b_V is part of the value vectors. The bias b_O and the layer norm's beta belong to no key and are left out of
+every map, but they are part of the sums whose standard deviation the layer norm divides by. Rows are not divided by
+their sums, as in the authors' code.
 """
 
 from __future__ import annotations
@@ -16,13 +21,13 @@ from attentionology.extractors.layers.contributions import BLOCK_PAIRS, contribu
 
 
 def value_norms(layer: Layer) -> Float[Tensor, "batch heads n"]:
-    """``‖f^h(x_j)‖``, the norm of each head's transformed vector (Kobayashi et al. 2020, §3)."""
+    """``‖f^h(x_j)‖``, the norms of the vectors that each head transforms the tokens to (Kobayashi et al. 2020, §3)."""
     norms: Tensor = _factored_values(layer).norm(dim=-1)
     return norms
 
 
 def _factored_values(layer: Layer) -> Float[Tensor, "batch heads n inner"]:
-    """Vectors with the norms and inner products of f(x), in as few dimensions as a head has."""
+    """Vectors with the norms and inner products of f(x), in as few dimensions as the head has."""
     return torch.matmul(layer.v.transpose(1, 2), layer.weights.head_norm_factors)
 
 
@@ -34,11 +39,11 @@ def norm(layer: Layer) -> Float[Tensor, "batch heads rows rows"]:
     f, rows = _factored_values(layer), layer.coefficients(None)
     squared = rows.new_zeros(*rows.shape[:3], layer.groups.k)
     for left, right, column, weight in layer.groups.pairs.parts(BLOCK_PAIRS):
-        at = left[:, None, :, None].expand(-1, f.shape[1], -1, f.shape[-1])
-        other = right[:, None, :, None].expand_as(at)
-        inner = (f.gather(2, at) * f.gather(2, other)).sum(-1) * weight[:, None]
-        one, two, to = (side[:, None, None].expand(*rows.shape[:3], -1) for side in (left, right, column))
-        squared.scatter_add_(-1, to, rows.gather(-1, one) * rows.gather(-1, two) * inner.unsqueeze(2))
+        left_pieces = left[:, None, :, None].expand(-1, f.shape[1], -1, f.shape[-1])
+        right_pieces = right[:, None, :, None].expand_as(left_pieces)
+        inner = (f.gather(2, left_pieces) * f.gather(2, right_pieces)).sum(-1) * weight[:, None]
+        i, j, target = (index[:, None, None].expand(*rows.shape[:3], -1) for index in (left, right, column))
+        squared.scatter_add_(-1, target, rows.gather(-1, i) * rows.gather(-1, j) * inner.unsqueeze(2))
     return squared.clamp_(min=0).sqrt_()
 
 
@@ -59,7 +64,7 @@ def attn(layer: Layer) -> Float[Tensor, "batch 1 rows rows"]:
 )
 def attnres(layer: Layer) -> Float[Tensor, "batch 1 rows rows"]:
     """``‖y_ij + [i = j] x_i‖``."""
-    return contribution_norms(layer, layer.weights.gram, own=layer.own())
+    return contribution_norms(layer, layer.weights.gram, diagonal=layer.from_itself())
 
 
 @register_kind(
@@ -70,9 +75,9 @@ def attnres(layer: Layer) -> Float[Tensor, "batch 1 rows rows"]:
     residual=True,
 )
 def attnresln(layer: Layer) -> Float[Tensor, "batch 1 rows rows"]:
-    """``‖L_i(y_ij + [i = j] x_i)‖``, L_i the linear part of the layer norm with the true deviation of row i."""
-    own = layer.weights.norm.linear(layer.own(layer.scale))
-    return contribution_norms(layer, layer.weights.gram_normed, layer.scale, own)
+    """``‖L_i(y_ij + [i = j] x_i)‖``, with L_i the linear part of the layer norm for the true deviation of row i."""
+    from_itself = layer.weights.norm.linear(layer.from_itself(layer.scale))
+    return contribution_norms(layer, layer.weights.gram_normed, layer.scale, from_itself)
 
 
 @register_kind(
@@ -83,11 +88,11 @@ def attnresln(layer: Layer) -> Float[Tensor, "batch 1 rows rows"]:
     residual=True,
 )
 def globenc(layer: Layer) -> Float[Tensor, "batch 1 rows rows"]:
-    """``‖L'_i(L_i(y_ij + [i = j] x_i))‖``, L' the layer norm after the feed-forward block.
+    """``‖L'_i(L_i(y_ij + [i = j] x_i))‖``, where L' is the layer norm after the feed-forward block.
 
     Raises:
-        ModelError: a pre-LN model, where no layer norm follows the feed-forward block.
+        ModelError: the model is a pre-LN model, in which no layer norm follows the feed-forward block.
     """
     scale = layer.scale * layer.scale_out
-    own = layer.weights.last_norm.linear(layer.weights.norm.linear(layer.own(scale)))
-    return contribution_norms(layer, layer.weights.gram_normed_twice, scale, own)
+    from_itself = layer.weights.last_norm.linear(layer.weights.norm.linear(layer.from_itself(scale)))
+    return contribution_norms(layer, layer.weights.gram_normed_twice, scale, from_itself)

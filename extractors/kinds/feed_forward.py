@@ -1,4 +1,11 @@
-"""Norms of what whole layers move, feed-forward block included (Kobayashi et al. 2024)."""
+"""Norms of what whole layers move, the feed-forward block included (Kobayashi et al. 2024).
+
+The activation of the feed-forward block is not linear, so there is no unique way to say which part of its output comes
+from which token. The answer used here is integrated gradients: along the straight path from the baseline to the true
+pre-activation, each unit has a mean slope θ (see `attentionology.extractors.layers.activations`), and each token's part
+of the pre-activation is multiplied by it. The parts then add up to what the activation really does, and since θ
+depends on the query and the unit but not on the key, the whole layer becomes one linear map per query.
+"""
 
 from __future__ import annotations
 
@@ -17,19 +24,24 @@ FF_KINDS = ("atbff", "atbffres", "atbffresln")
 def feed_forward_vectors(
     layer: Layer, projections: Sequence[Float[Tensor, "inner _"]]
 ) -> Iterator[tuple[Block, dict[str, Float[Tensor, "keys queries dim"]]]]:
-    """The vectors whose norms the three kinds are, block by block, for one sentence (see `Layer.sentences`).
+    """Yield, block by block, the vectors whose norms the three kinds are.
 
-    ``projections`` are those of `feed_forward_projections`, the same for all sentences.
-
-    The attention block's contributions t_ij go through the feed-forward block in a linear form that is exact for
-    their sum: ``z_ij = (θ_i ⊙ t_ij W_1) W_2`` with the mean slopes θ_i of the activation at the true
-    pre-activation (integrated gradients in closed form). Then the residual and, post-LN, the layer norm:
+    The attention block's contributions t_ij pass the feed-forward block in a linear form that is exact for
+    their sum: ``z_ij = (θ_i ⊙ t_ij W_1) W_2``, with the mean slopes θ_i of the activation at the true
+    pre-activation. The residual follows and, in post-LN models, the layer norm:
 
     * atbff: ``z_ij``;
     * atbffres: ``z_ij + t_ij`` (pre-LN: ``z_ij + y_ij + [i = j] x_i``);
-    * atbffresln: ``L'_i(z_ij + t_ij)`` (pre-LN has no layer norm there: the same as atbffres).
+    * atbffresln: ``L'_i(z_ij + t_ij)`` (pre-LN models have no layer norm there, so this equals atbffres).
 
-    A gated block takes two slopes, one for each half. Pieces of a query are not merged yet.
+    A gated block has two slopes, one for each half.
+
+    Args:
+        layer: one sentence without padding, see `Layer.sentences`.
+        projections: what `feed_forward_projections` returns, the same for all sentences.
+
+    Yields:
+        blocks of queries and keys with the vectors by kind. The pieces of a query are not merged yet.
     """
     weights, normed, scale = layer.weights, layer.weights.norm.linear(layer.x[0]), layer.scale[0]
     residuals = [layer.x[0] if weights.pre_norm else normed, *(normed @ w for w, _ in weights.ff_in)]
@@ -49,34 +61,34 @@ def feed_forward_vectors(
 
 
 def feed_forward_projections(weights: LayerWeights) -> list[Float[Tensor, "inner _"]]:
-    """Linear maps of value vectors: what goes around the feed-forward block, and what goes into it."""
-    # Around the block goes what stands after the layer norm, or before it (pre-LN).
+    """The linear maps from value vectors to what goes around the feed-forward block, and to what goes into it."""
+    # Post-LN models send around the block what the layer norm gives; pre-LN models send what it takes.
     return [weights.w_o if weights.pre_norm else weights.w_o_normed, *weights.to_units()]
 
 
 def feed_forward_norms(layer: Layer) -> dict[str, Float[Tensor, "batch 1 rows rows"]]:
-    """Maps of all three kinds at once; they share nearly all of the work."""
+    """The maps of all three kinds, which share nearly all of the work."""
     maps = {kind: layer.new_map() for kind in FF_KINDS}
     projections = feed_forward_projections(layer.weights)
-    for b, one in enumerate(layer.sentences()):
-        for block, found in feed_forward_vectors(one, projections):
-            for kind, vectors in found.items():
-                maps[kind][b, 0, block.rows, block.keys] = merged_rows(one, block, vectors).norm(dim=-1).T
+    for b, sentence in enumerate(layer.sentences()):
+        for block, vectors_by_kind in feed_forward_vectors(sentence, projections):
+            for kind, vectors in vectors_by_kind.items():
+                maps[kind][b, 0, block.rows, block.keys] = merged_rows(sentence, block, vectors).norm(dim=-1).T
     return maps
 
 
-def _one_of_three(kind: str) -> LayerMap:
+def _layer_map_of(kind: str) -> LayerMap:
     def layer_map(layer: Layer) -> Float[Tensor, "batch 1 rows rows"]:
         return feed_forward_norms(layer)[kind]
 
     return layer_map
 
 
-for _kind, _what in (
+for _kind, _description in (
     ("atbff", "attnresln through the feed-forward block"),
     ("atbffres", "atbff with the residual connection around the block"),
     ("atbffresln", "the whole layer: atbffres with the second layer norm"),
 ):
-    register_kind(_kind, f"{_what} (Kobayashi et al. 2024)", reads_weights=True, vectors=True, residual=True)(
-        _one_of_three(_kind)
+    register_kind(_kind, f"{_description} (Kobayashi et al. 2024)", reads_weights=True, vectors=True, residual=True)(
+        _layer_map_of(_kind)
     )

@@ -1,8 +1,9 @@
 """How much of a token's new vector comes from other tokens (context mixing), without any n × n object.
 
-The mixing ratio of token i is ``M / (M + P)`` with ``M = ‖Σ_{j≠i} c_ij‖``, the norm of the sum and not the sum of
-norms, and ``P = ‖c_ii‖`` (Kobayashi et al. 2021, §3.3). Both vectors pass all that follows linearly, the feed-forward
-block included, so 2n vectors are pushed through where a map would take n².
+The mixing ratio of token i is ``M / (M + P)``, where ``M = ‖Σ_{j≠i} c_ij‖`` is the norm of the sum of what all other
+tokens contribute (not the sum of the norms), and ``P = ‖c_ii‖`` (Kobayashi et al. 2021, §3.3). Everything that follows
+is linear in the contributions, the feed-forward block included, so the two sums of each token can be pushed through it
+instead of all single contributions: 2n vectors where a map would take n².
 """
 
 from __future__ import annotations
@@ -22,34 +23,35 @@ MIXING_VARIANTS = (
     "atbffres-n",
     "atbffresln-n",
 )
-"""W: from the attention weights alone, ``1 − mean_h α_ii``, and half of it with the residual connection (Abnar &
-Zuidema 2020). N: from norms of the vectors that the map kind of that name is made of."""
+"""The variants of the mixing ratio. Those in ``-w`` come from the attention weights alone: ``1 − mean_h α_ii``, and
+half of it with the residual connection (Abnar & Zuidema 2020). Those in ``-n`` come from norms of the vectors of which
+the map kind of the same name is made."""
 
 
 def mixing_ratios(layer: Layer) -> dict[str, Float[Tensor, "batch n"]]:
-    """The ratio of every token by all `MIXING_VARIANTS`; padding holds garbage."""
+    """The ratios of every token by all `MIXING_VARIANTS`. Values at padding are meaningless."""
     weights = layer.weights
     by_weight = 1 - layer.alpha.diagonal(dim1=-2, dim2=-1).mean(1)
-    own_context = layer.own_context()
-    mixed = (layer.context.flatten(-2) - own_context) @ weights.w_o
-    own = own_context @ weights.w_o
-    found = {"attn-w": by_weight, "attnres-w": by_weight / 2, "attn-n": _ratio(mixed, own)}
-    own = own + layer.x
-    found["attnres-n"] = _ratio(mixed, own)
-    stages = [_stages(layer, part) for part in (mixed, own)]
+    context_from_itself = layer.context_from_itself()
+    mixed = (layer.context.flatten(-2) - context_from_itself) @ weights.w_o
+    kept = context_from_itself @ weights.w_o
+    ratios = {"attn-w": by_weight, "attnres-w": by_weight / 2, "attn-n": _ratio(mixed, kept)}
+    kept = kept + layer.x
+    ratios["attnres-n"] = _ratio(mixed, kept)
+    mixed_stages, kept_stages = _stages(layer, mixed), _stages(layer, kept)
     for name in ("attnresln-n", "atbff-n", "atbffres-n", "atbffresln-n"):
-        found[name] = _ratio(stages[0][name], stages[1][name])
-    return found
+        ratios[name] = _ratio(mixed_stages[name], kept_stages[name])
+    return ratios
 
 
-def _ratio(mixed: Float[Tensor, "batch n dim"], own: Float[Tensor, "batch n dim"]) -> Float[Tensor, "batch n"]:
-    m, p = mixed.norm(dim=-1), own.norm(dim=-1)
+def _ratio(mixed: Float[Tensor, "batch n dim"], kept: Float[Tensor, "batch n dim"]) -> Float[Tensor, "batch n"]:
+    m, p = mixed.norm(dim=-1), kept.norm(dim=-1)
     ratio: Tensor = m / (m + p)
     return ratio
 
 
 def _stages(layer: Layer, part: Float[Tensor, "batch n dim"]) -> dict[str, Float[Tensor, "batch n dim"]]:
-    """A part of each row's sum on its way through layer norm, feed-forward block, residual and layer norm."""
+    """Follow a part of each token's sum through layer norm, feed-forward block, residual and second layer norm."""
     weights = layer.weights
     normed = weights.norm.linear(part) * layer.scale
     units = [slope * (normed @ w) for slope, (w, _) in zip(layer.slopes, weights.ff_in, strict=True)]

@@ -1,9 +1,6 @@
-"""The registry of map kinds: what may flow through the analyses under the name ``--map``.
+"""The registry of map kinds: the names that ``--map`` takes, and what computes them.
 
-A kind turns what a forward pass left behind into one map per layer. Register your own with
-
-    @register_kind("mine", "what it is, and where it is defined")
-    def mine(layer: Layer) -> Tensor: ...  # (batch, heads or 1, n, n), [from, to]
+A kind turns what a forward pass left behind into one map per layer. `register_kind` adds a kind of your own.
 """
 
 from __future__ import annotations
@@ -27,15 +24,23 @@ class MapKind:
     """A named kind of map.
 
     Attributes:
-        name: what ``--map`` takes.
-        description: one line with the source.
-        layer_map: the computation: one map (batch, heads or 1, n, n) of one layer.
-        rows_sum_to_one: whether every row is a distribution over positions (checked in every batch).
-        reads_weights: whether it needs hidden states and weights, and so a row for the architecture.
+        name: the name that ``--map`` takes.
+        description: one line that names the source.
+        layer_map: the function that computes the map of one layer, of shape (batch, heads or 1, n, n).
+        rows_sum_to_one: whether every row is a distribution over positions, which is then checked in every batch.
+        reads_weights: whether the kind needs hidden states and weights, and so a row for the architecture.
         vectors: whether the map is made of norms of vectors, which may also be merged before the norm is taken.
         residual: whether the residual connection is part of the map; rollout adds it where it is not.
-        noise: relative difference below which two float32 values must not be compared, see `MapBatch.exact`.
+        noise: the relative difference below which two float32 values must not be compared, see `MapBatch.exact`.
         rollout: whether the maps of the layers are multiplied, see `attentionology.extractors.kinds.rollout`.
+
+    Example:
+        >>> from attentionology.extractors import MapKind, get_kind
+        >>> kind = get_kind("norm")
+        >>> isinstance(kind, MapKind), kind.description
+        (True, '‖αf(x)‖ per head (Kobayashi et al. 2020)')
+        >>> kind.reads_weights, kind.rows_sum_to_one
+        (True, False)
     """
 
     name: str
@@ -65,10 +70,23 @@ def register_kind(
     residual: bool = False,
     noise: float = FLOAT32_NOISE,
 ) -> Callable[[LayerMap], LayerMap]:
-    """Decorator that adds a kind to the registry; arguments as in `MapKind`.
+    """Make a decorator that adds a map kind to the registry.
+
+    The decorated function takes a `Layer` and returns a map of shape (batch, heads or 1, n, n), whose rows are the
+    positions attended from. The arguments are the fields of `MapKind`.
 
     Raises:
-        ValueError: the name is taken, or has a colon.
+        ValueError: the name is taken or contains a colon.
+
+    Example:
+        >>> from attentionology import Sentence, extract, load_encoder, register_kind
+        >>> @register_kind("squared", "squared attention weights")
+        ... def squared(layer):
+        ...     return layer.alpha**2
+        >>> sentences = [Sentence.from_text("Cats sleep.")]
+        >>> [batch] = extract(load_encoder("demo"), sentences, kind="squared")
+        >>> batch
+        MapBatch('squared', word level, 1 sentence, shape (1, 6, 12, 5, 5))
     """
     if name in list_kinds():
         raise ValueError(f"map kind {name!r} is already registered")
@@ -92,18 +110,25 @@ def register_kind(
 
 
 def get_kind(name: str) -> MapKind:
-    """The kind of that name; ``rollout`` is that of the attention weights, ``rollout:KIND`` that of another kind.
+    """Return the map kind of a name.
+
+    ``rollout`` is the rollout of the attention weights, and ``rollout:KIND`` that of another kind.
 
     Raises:
-        ValueError: unknown name; the message lists the choices.
+        ValueError: there is no such kind; the message lists the choices.
+
+    Example:
+        >>> from attentionology import get_kind
+        >>> get_kind("rollout:attnresln").description
+        'attention rollout of attnresln (Abnar & Zuidema 2020)'
     """
     prefix, _, base = name.partition(":")
     if prefix == ROLLOUT and base in ("", *_KINDS):
-        rolled = _KINDS[base or "weight"]
+        base_kind = _KINDS[base or "weight"]
         return replace(
-            rolled,
+            base_kind,
             name=name,
-            description=f"attention rollout of {rolled.name} (Abnar & Zuidema 2020)",
+            description=f"attention rollout of {base_kind.name} (Abnar & Zuidema 2020)",
             rows_sum_to_one=True,
             vectors=False,
             rollout=True,
@@ -115,5 +140,11 @@ def get_kind(name: str) -> MapKind:
 
 
 def list_kinds() -> list[str]:
-    """Names of all kinds, ``rollout`` of other kinds than the weights not among them."""
+    """List the names of all kinds, without the rollouts of kinds other than the attention weights.
+
+    Example:
+        >>> from attentionology import list_kinds
+        >>> "weight" in list_kinds(), "rollout" in list_kinds()
+        (True, True)
+    """
     return sorted([*_KINDS, ROLLOUT])

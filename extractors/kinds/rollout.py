@@ -9,32 +9,32 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from attentionology.extractors.errors import ModelError
-from attentionology.extractors.kinds.rows import row_normalised
+from attentionology.extractors.kinds.rows import row_normalized
 
 
 def roll_out(
     maps: Iterable[Float[Tensor, "batch heads n n"]], mask: Bool[Tensor, "batch n"], *, residual: bool
 ) -> Iterator[Float[Tensor, "batch 1 n n"]]:
-    """The product of all layers' maps up to each layer, ``R_l = A_l R_{l−1}``.
+    """Yield the product of all layers' maps up to each layer, ``R_l = A_l R_{l−1}``.
 
-    A_l is the mean over heads with rows divided by their sums, and, if the residual connection is not
+    A_l is the mean over heads with rows divided by their sums and, if the residual connection is not
     in the map already, half of that plus half the identity.
 
     Args:
-        maps: non-negative, one per layer, token level.
+        maps: one non-negative map per layer, at token level.
         mask: True where there is a piece.
         residual: whether the maps include the residual connection.
 
     Raises:
-        ModelError: a negative cell, or a row of zeros.
+        ModelError: a map has a negative cell or a row of zeros.
     """
     inside = mask[:, None, :, None] & mask[:, None, None, :]
     product: Tensor | None = None
     for number, layer_map in enumerate(maps, start=1):
         mean = layer_map.mean(1, keepdim=True).masked_fill(~inside, 0)
         if bool((mean < 0).any()):
-            raise ModelError(f"layer {number} has negative cells; a rollout of this kind means nothing")
-        step = row_normalised(mean, mask, number)
+            raise ModelError(f"layer {number} has negative cells, so a rollout of this kind has no meaning")
+        step = row_normalized(mean, mask, number)
         if not residual:
             step = (step + torch.eye(step.shape[-1], dtype=step.dtype, device=step.device)) / 2
         product = step if product is None else step @ product

@@ -1,4 +1,4 @@
-"""Rows of maps divided by their sums."""
+"""Division of the rows of maps by their sums."""
 
 from __future__ import annotations
 
@@ -10,19 +10,24 @@ from attentionology.extractors.errors import ModelError
 
 
 def distributions(maps: Float[Tensor, "batch 1 n n"]) -> Float[Tensor, "batch 1 n n"]:
-    """Every row of a non-negative map divided by its sum.
+    """Divide every row of a non-negative map by its sum.
 
-    A row of zeros, where no other token and not even the token itself counts, is given to the token itself.
+    A row of zeros, in which no token has any importance, becomes a row with all its mass on the token itself.
     """
     sums = maps.sum(-1, keepdim=True)
     itself = torch.eye(maps.shape[-1], dtype=maps.dtype, device=maps.device)
     return torch.where(sums > 0, maps / sums.masked_fill(sums <= 0, 1), itself)
 
 
-def row_normalised(
+def row_normalized(
     maps: Float[Tensor, "batch *rest n n"], mask: Bool[Tensor, "batch n"], layer: int | None = None
 ) -> Float[Tensor, "batch *rest n n"]:
-    """Every row divided by its sum; rows of padding stay as they are.
+    """Divide every row by its sum. Rows of padding stay as they are.
+
+    Args:
+        maps: the maps.
+        mask: True where there is a piece.
+        layer: the 1-based number of the layer, for the message.
 
     Raises:
         ModelError: a row inside a sentence sums to 0.
@@ -30,6 +35,6 @@ def row_normalised(
     sums = maps.sum(-1, keepdim=True)
     padding = ~mask.view(len(mask), *[1] * (maps.dim() - 3), -1, 1)
     if bool(((sums <= 0) & ~padding).any()):
-        where = "" if layer is None else f" of layer {layer}"
-        raise ModelError(f"a row{where} sums to 0; it cannot be divided by that")
+        of_layer = "" if layer is None else f" of layer {layer}"
+        raise ModelError(f"a row{of_layer} sums to 0; it cannot be divided by its sum")
     return maps / sums.masked_fill(padding, 1)

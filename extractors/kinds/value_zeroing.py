@@ -1,4 +1,10 @@
-"""Value Zeroing (Mohebbi et al. 2023): how much a layer's output changes when a key's value vector is zeroed."""
+"""Value Zeroing (Mohebbi et al. 2023): how much a layer's output changes when a key's value vector is zeroed.
+
+The authors run the layer once per key. Here the layer is taken apart instead: before its first layer norm, the output
+of query i is a sum over keys, so zeroing the value of key j subtracts one known vector from it (`contribution_blocks`),
+and only what follows that sum has to be computed again. Unlike the other kinds this uses the true layer norms and the
+true activation of the changed sum, with nothing linearized.
+"""
 
 from __future__ import annotations
 
@@ -21,34 +27,35 @@ from attentionology.extractors.layers.contributions import contribution_blocks
     noise=2e-4,  # at most 7.8e-5 over 70,000 values close to the best of their row or column
 )
 def value_zeroing(layer: Layer) -> Float[Tensor, "batch 1 n n"]:
-    """``1 − cos(x'_i, x'_i without v_j)`` with v_j zeroed in all heads and the residual kept; rows sum to 1.
+    """``1 − cos(x'_i, x'_i without v_j)``, with v_j zeroed in all heads and the residual kept; rows sum to 1.
 
-    Not by n forward passes but from the sums before the first layer norm, of which the contribution of the key
-    is taken away. The distance is half the squared distance of unit vectors, because ``1 − cos`` cancels to nothing in
-    float32.
+    The distance is computed as half the squared distance of the unit vectors, which equals it. Most cosines differ from
+    1 by little more than the rounding of float32, so that ``1 − cos`` would keep hardly a correct digit.
     """
     weights = layer.weights
     projections = [weights.w_o, *weights.to_units()]
     distances = layer.new_map()
-    for b, one in enumerate(layer.sentences()):
-        p, output = one.p[0], functional.normalize(one.output[0], dim=-1)
+    for b, sentence in enumerate(layer.sentences()):
+        p, output = sentence.p[0], functional.normalize(sentence.output[0], dim=-1)
         normed = weights.norm.linear(p)
         from_p = [normed @ w for w, _ in weights.ff_in]
         constant = [weights.norm.beta @ w + bias for w, bias in weights.ff_in]
-        for block in contribution_blocks(one, projections):
-            taken, *from_taken = block.vectors
-            rest = p[block.queries] - taken
+        for block in contribution_blocks(sentence, projections):
+            removed, *from_removed = block.vectors
+            rest = p[block.queries] - removed
+            # The layer norm before W_1 is linear but for its division, so its linear part has been applied to the whole
+            # sum and to the removed part already; only the division by the deviation of the rest is left to do.
             scale = 1 / weights.norm.deviation(rest)
             u = tuple(
                 (whole[block.queries] - part).mul_(scale).add_(bias)
-                for whole, part, bias in zip(from_p, from_taken, constant, strict=True)
+                for whole, part, bias in zip(from_p, from_removed, constant, strict=True)
             )
             around = rest if weights.pre_norm else weights.norm(rest)
             without = weights.feed_forward(u).add_(around)
             if weights.norm_out is not None:
                 without = weights.norm_out(without)
-            # Where a query pays nothing to a key (causal models) there is nothing but rounding.
-            seen = one.alpha[0, :, block.queries, block.keys].amax(0) > 0
-            off = functional.normalize(without, dim=-1).sub_(output[block.queries])
-            distances[b, 0, block.queries, block.keys] = off.square_().sum(-1).T / 2 * seen
+            # Where a query does not attend to a key at all (in causal models), the distance is rounding noise.
+            attended = sentence.alpha[0, :, block.queries, block.keys].amax(0) > 0
+            change = functional.normalize(without, dim=-1).sub_(output[block.queries])
+            distances[b, 0, block.queries, block.keys] = change.square_().sum(-1).T / 2 * attended
     return distributions(distances)

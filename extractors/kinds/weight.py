@@ -11,5 +11,5 @@ from attentionology.extractors.layers import Layer
 
 @register_kind("weight", "attention weights α (Clark et al. 2019)", rows_sum_to_one=True)
 def weight(layer: Layer) -> Float[Tensor, "batch heads n n"]:
-    """The attention weights as they are."""
+    """The attention weights, unchanged."""
     return layer.alpha

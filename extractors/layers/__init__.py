@@ -1,4 +1,4 @@
-"""The inside of transformer layers, one form for all architectures."""
+"""The inside of transformer layers, in one form for all architectures."""
 
 from attentionology.extractors.layers.activations import FFBias
 from attentionology.extractors.layers.architectures import ARCHITECTURES, Architecture, register_architecture

@@ -1,8 +1,10 @@
-"""How steep an activation is on the way to where it is: integrated gradients of the feed-forward block, closed.
+"""Integrated gradients of the feed-forward block in closed form: the mean slope of an activation along a path.
 
 The integrated gradient (Sundararajan et al. 2017) of ``g(u)`` along the straight path from ``b`` to ``u``, for a part
-``d`` of the sum ``u − b``, is ``d · θ`` with the mean slope ``θ = ∫₀¹ g'(b + tΔ) dt``, ``Δ = u − b``. It depends on
-the query and the unit, never on the part, so there is nothing to approximate by steps.
+``d`` of the sum ``u − b``, is ``d · θ`` with the mean slope ``θ = ∫₀¹ g'(b + tΔ) dt``, ``Δ = u − b``. The slope depends
+on the query and the unit but not on the part, so it is computed once, and exactly, instead of by many small steps for
+every part. Multiplying all parts of a pre-activation by the same θ is what makes the block linear: by the fundamental
+theorem of calculus, ``θ Δ = g(u) − g(b)``, so the parts add up to what the activation really does.
 """
 
 from __future__ import annotations
@@ -21,11 +23,12 @@ Elementwise = Callable[[Tensor], Tensor]
 FFBias = Literal["input", "fixed"]
 
 COMPLETENESS = 1e-3
-"""Largest relative difference between what the slopes explain and what the activation does."""
+"""The largest allowed relative difference between what the slopes explain and what the activation does."""
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
 _PATH = [((1 + x) / 2, w / 2) for x, w in zip(_NODES.tolist(), _WEIGHTS.tolist(), strict=True)]
-"""Gauss-Legendre nodes on [0, 1]; eight integrate these functions over a path of length 1 to float64 precision."""
+"""Gauss-Legendre nodes on [0, 1]. Eight of them integrate these functions over a path of length 1 to the precision of
+float64."""
 
 _GATES: tuple[Elementwise, ...] = (
     lambda u: (1 + torch.erf(u / math.sqrt(2))) / 2,  # gelu
@@ -38,10 +41,10 @@ _PROBE = torch.cat([torch.linspace(-6, 6, 97), torch.tensor([8.0, 12, 20, 50, 20
 
 
 def gate_of(activation: Elementwise, like: Tensor | None = None) -> Elementwise | None:
-    """The gate with ``g(u) = u · gate(u)``, recognised by its values; None if it is none of the known ones.
+    """Find the gate with ``g(u) = u · gate(u)`` by comparing values; None if it is none of the known gates.
 
-    From a baseline of 0 the gate *is* the mean slope, with nothing divided by a small ``u``. ``like`` says where and
-    in what precision to try.
+    From a baseline of 0 the gate *is* the mean slope, and nothing has to be divided by a small ``u``. The activation is
+    tried on the device and in the precision of ``like``.
     """
     u = _PROBE.double() if like is None else _PROBE.to(like)
     tolerance = 1e-9 if u.dtype == torch.float64 else 1e-5
@@ -52,10 +55,11 @@ def gate_of(activation: Elementwise, like: Tensor | None = None) -> Elementwise 
 
 
 def slope(activation: Elementwise, start: Tensor | float, end: Tensor) -> Tensor:
-    """``θ``, the mean of g' between ``start`` and ``end``, elementwise.
+    """Compute ``θ``, the mean of g' between ``start`` and ``end``, elementwise.
 
-    A difference quotient where that is well conditioned: for long paths, and across 0, where kinks are and where most
-    ``g`` are small; elsewhere the path is short and smooth, and eight nodes are exact.
+    The mean slope is the difference quotient ``(g(u) − g(b)) / (u − b)``, which is well conditioned for long paths, and
+    for paths across 0, where the kinks of activations are and where most of them are small. On the other paths, which
+    are short and smooth, the quotient would cancel, and eight quadrature nodes are exact.
     """
     start = torch.as_tensor(start, dtype=end.dtype, device=end.device)
     if bool((start == 0).all()) and (gate := gate_of(activation, end)) is not None:
@@ -68,13 +72,13 @@ def slope(activation: Elementwise, start: Tensor | float, end: Tensor) -> Tensor
 
 
 def gated_slopes(activation: Elementwise, start: tuple[Tensor, Tensor], end: tuple[Tensor, Tensor]) -> list[Tensor]:
-    """Mean slopes of ``g(u) · w`` in u and in w, along the straight path of both; g the exact GELU (GeGLU).
+    """Compute the mean slopes of ``g(u) · w`` in u and in w along the straight path of both; g is the exact GELU.
 
     ``∂u: ∫ g'(u(t)) w(t) dt = w₀ θ + Δw C`` with ``C = ∫ t g'(u(t)) dt = (g(u) − B)/Δu``;
     ``∂w: B = ∫ g(u(t)) dt = (G(u) − G(u₀))/Δu`` with the antiderivative ``G(u) = ((u² − 1) Φ(u) + u φ(u))/2``.
 
     Raises:
-        ModelError: another activation, of which no antiderivative is known here.
+        ModelError: the activation is another one, whose antiderivative is not known here.
     """
     if gate_of(activation, end[0]) is not _GATES[0]:
         raise ModelError(
@@ -86,9 +90,9 @@ def gated_slopes(activation: Elementwise, start: tuple[Tensor, Tensor], end: tup
     far = delta.abs() > 1
     divisor = torch.where(far, delta, torch.ones_like(delta))
     path = [(t, w, start_u + t * delta) for t, w in _PATH]
-    mean = sum(w * activation(at) for t, w, at in path)
+    mean = sum(w * activation(u) for t, w, u in path)
     mean = torch.where(far, (_gelu_integral(end_u) - _gelu_integral(start_u)) / divisor, mean)
-    moment = sum(w * t * _derivative(activation, at) for t, w, at in path)
+    moment = sum(w * t * _derivative(activation, u) for t, w, u in path)
     moment = torch.where(far, (activation(end_u) - mean) / divisor, moment)
     return [start_w * slope(activation, start_u, end_u) + (end_w - start_w) * moment, mean]
 
@@ -106,14 +110,14 @@ def _gelu_integral(u: Tensor) -> Tensor:
 def activation_slopes(
     activation: Elementwise, preactivations: tuple[Tensor, ...], biases: tuple[Tensor, ...], ff_bias: FFBias
 ) -> list[Tensor]:
-    """Mean slopes for each part of the pre-activation, one of the whole or two of a gated block.
+    """Compute the mean slopes of the pre-activation: one tensor, or one for each half of a gated block.
 
     Args:
-        activation: g, elementwise.
+        activation: the elementwise activation g.
         preactivations: u, or (u, w) of a gated block; shape (..., units).
         biases: their biases, shape (units,).
-        ff_bias: ``"input"``: the path starts at 0 and the bias is one more part of the sum; ``"fixed"``: it starts
-            at the bias, which is there in the baseline too.
+        ff_bias: with ``"input"``, the path starts at 0 and the bias is one more part of the sum; with ``"fixed"``, it
+            starts at the bias, which is then part of the baseline.
 
     Raises:
         ModelError: the slopes are not known (see `gated_slopes`), or do not add up to what the activation does.
@@ -124,19 +128,20 @@ def activation_slopes(
         slopes = [slope(activation, start[0], preactivations[0])]
     else:
         slopes = gated_slopes(activation, (start[0], start[1]), (preactivations[0], preactivations[1]))
-    # The point of it all: what the parts are given must add up to what the activation does.
+    # Completeness: what the parts are given must add up to what the activation does.
     change = activated(activation, preactivations) - activated(activation, start)
     parts = zip(slopes, preactivations, start, strict=True)
-    off = (sum(one * (u - b) for one, u, b in parts) - change).norm() / change.norm().clamp(min=1e-12)
-    if not float(off) <= COMPLETENESS:
+    explained = sum(theta * (u - b) for theta, u, b in parts)
+    error = (explained - change).norm() / change.norm().clamp(min=1e-12)
+    if not float(error) <= COMPLETENESS:
         raise ModelError(
-            f"the mean slopes of the activation explain its change only within {float(off):.1%}; the kinds atbff, "
+            f"the mean slopes of the activation explain its change only within {float(error):.1%}; the kinds atbff, "
             "atbffres and atbffresln are not available for this model"
         )
     return slopes
 
 
 def activated(activation: Elementwise, u: tuple[Tensor, ...]) -> Tensor:
-    """``g(u)``, or ``g(u) · w`` of a gated block."""
+    """Apply the activation: ``g(u)``, or ``g(u) · w`` of a gated block."""
     hidden: Tensor = activation(u[0])
     return hidden if len(u) == 1 else hidden * u[1]

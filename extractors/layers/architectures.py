@@ -1,7 +1,7 @@
-"""Where each architecture keeps what a layer is made of: one row of names per family.
+"""The names of the modules that a layer is made of: one row per family of models.
 
-To add a family, register a row; `extractors.layers.verification` tells on the first sentence whether it is right. The
-page ``docs/architectures.md`` walks through an example.
+To add a family, register a row. `extractors.layers.verification` shows on the first sentence whether the row is right.
+The page ``docs/architectures.md`` walks through an example.
 """
 
 from __future__ import annotations
@@ -17,16 +17,22 @@ class Architecture:
     """Names of modules, seen from the base model (``layers``) or from one layer (the rest).
 
     Attributes:
-        layers: the list of layers; ``*`` goes through a list. Fewer modules than layers are shared, in order.
+        layers: the list of layers; ``*`` stands for every item of a list. If there are fewer modules than layers, the
+            layers share them, in order.
         value: the projection to value vectors (W_V).
         output: the projection of all heads back to the hidden size (W_O).
-        norm_1: post-LN: the layer norm after attention; pre-LN: the one before it.
+        norm_1: the layer norm after attention (post-LN), or the one before it (pre-LN).
         ff_in, activation, ff_out: the feed-forward block.
-        norm_2: post-LN: the layer norm after the feed-forward block; pre-LN: the one before it.
-        pre_norm: layer norms stand before the blocks (GPT-2) instead of after them (BERT).
-        gated: ``ff_in`` gives two halves u and w, and the activation is g(u) · w.
+        norm_2: the layer norm after the feed-forward block (post-LN), or the one before it (pre-LN).
+        pre_norm: whether layer norms stand before the blocks (GPT-2) instead of after them (BERT).
+        gated: whether ``ff_in`` gives two halves u and w, and the activation is g(u) · w.
         fused: how the value projection is packed with those of query and key.
-        value_bias: a bias parameter kept apart from the projection.
+        value_bias: a bias parameter that is kept apart from the projection.
+
+    Example:
+        >>> from attentionology import Architecture
+        >>> Architecture(layers="blocks", value="attention.v_proj").output  # all other names are those of BERT
+        'attention.output.dense'
     """
 
     layers: str = "encoder.layer"
@@ -112,14 +118,22 @@ ARCHITECTURES: dict[str, Architecture] = {
         fused="last third",
     ),
 }
-"""By ``config.model_type``. Every row is tested with random parameters against the model's own layers."""
+"""The rows by ``config.model_type``. Every row is tested with random parameters against the model's own layers."""
 
 
 def register_architecture(family: str, architecture: Architecture) -> None:
-    """Add a row for a family (``config.model_type``).
+    """Add the row of a family, so that the map kinds that read weights work for it.
+
+    Args:
+        family: the ``config.model_type`` of its models.
+        architecture: the names of its modules.
 
     Raises:
-        ValueError: there is one already.
+        ValueError: the family has a row already.
+
+    Example:
+        >>> from attentionology import Architecture, register_architecture
+        >>> register_architecture("my-bert", Architecture(value="attention.self.v"))
     """
     if family in ARCHITECTURES:
         raise ValueError(f"there is a row for {family!r} already")

@@ -1,9 +1,22 @@
 """What each position contributes to each other: norms from Gram matrices, and vectors in blocks.
 
-The vector that query i gets from key j is ``Σ_h α^h_ij v^h_j P^h`` for some linear map P. Its squared norm is
-a quadratic form in the few numbers α^h_ij, with one heads × heads matrix per key, so that no n × n × dim tensor is
-needed where norms are (`contribution_norms`). Where the vectors themselves are, they come in blocks
-(`contribution_blocks`).
+*What is decomposed.* The sum before the first layer norm is ``p_i = Σ_j Σ_h α^h_ij v^h_j W_O^h + b_O + x_i``: a sum
+over the positions j, plus the residual x_i, which comes from position i itself, plus a bias that comes from none. The
+part of position j is ``y_ij = Σ_h α^h_ij v^h_j W_O^h``, plus x_i if i = j.
+
+*Why this goes through a layer norm.* ``LN(p) = (p − mean(p)) / s(p) ⊙ γ + β`` is not linear in p, but only because of
+the standard deviation s(p). The true p_i of the pass is known, and so is ``s_i = s(p_i)``. With that number fixed, what
+remains is linear: subtract the mean, divide by s_i, multiply by γ. The parts of p_i may go through it one by one, and
+their images, with that of b_O, add up to ``LN(p_i) − β``. This is what an *exact* decomposition means in this package:
+nothing is approximated, and the parts add up to what the model computed, up to rounding. It does not mean that the
+deviation would have been the same without one of the parts; what a layer does without a token is what Value Zeroing
+asks.
+
+*How it is computed.* All of this makes the contribution of key j to query i a vector ``s_i⁻¹ Σ_h α^h_ij v^h_j P^h``
+with a linear map P: the output projection, followed by the linear part of the layer norm or not. Its squared norm is a
+quadratic form in the few numbers α^h_ij, with one heads × heads matrix per key, so no tensor of n × n × dim is formed
+where only norms are needed (`contribution_norms`). Where the vectors themselves are needed, because what follows is not
+a norm, they come in blocks (`contribution_blocks`).
 """
 
 from __future__ import annotations
@@ -18,26 +31,27 @@ from torch import Tensor
 from attentionology.extractors.layers.layer import Layer
 
 _CELLS = 2**15
-"""Query × key cells times heads that are worked on at a time: about what stays in the cache."""
+"""How many query-key cells, times heads, are worked on at a time: about as many as stay in the cache."""
 
 BLOCK_KEYS = 64
 BLOCK_PAIRS = 1024
-"""Keys, and query-key pairs, whose vectors are held at a time (more, where the pieces of one word are more)."""
+"""How many keys, and how many query-key pairs, have their vectors in memory at a time. There are more if one word has
+more pieces than that."""
 
 
 def contribution_norms(
     layer: Layer,
     gram: Float[Tensor, "inner inner"],
     scale: Float[Tensor, "batch n 1"] | None = None,
-    own: Float[Tensor, "batch rows dim"] | None = None,
+    diagonal: Float[Tensor, "batch rows dim"] | None = None,
 ) -> Float[Tensor, "batch 1 rows rows"]:
-    """``‖scale_i · Σ_h α^h_ij v^h_j P^h‖`` for all queries and keys.
+    """Compute ``‖scale_i · Σ_h α^h_ij v^h_j P^h‖`` for all queries and keys.
 
     Args:
-        layer: where α and v are; its ``groups`` are merged as vectors before the norm.
+        layer: gives α and v; its ``groups`` are merged as vectors before the norm is taken.
         gram: ``P Pᵀ``.
-        scale: factor of each query.
-        own: the vectors on the diagonal where they are more than that (residuals).
+        scale: the factor of each query, for example 1 / s_i.
+        diagonal: the whole contribution of each position to itself, where that is more than the formula (residuals).
     """
     if layer.groups is None:
         squared = _squared_norms(layer.alpha, _head_grams(layer.v, layer.v, gram))
@@ -45,7 +59,7 @@ def contribution_norms(
         if scale is not None:
             norms *= scale
     else:
-        # Rows are merged before the norm, so each must have its factor before.
+        # Rows are merged before the norm is taken, so they must have their factors before that.
         coefficients = layer.coefficients(scale)
         squared = coefficients.new_zeros(len(coefficients), layer.groups.k, layer.groups.k)
         for left, right, column, weight in layer.groups.pairs.parts(BLOCK_PAIRS):
@@ -53,8 +67,8 @@ def contribution_norms(
             by_pair = _squared_norms(coefficients, grams, left, right)
             squared.scatter_add_(-1, column[:, None, :].expand_as(by_pair), by_pair)
         norms = squared.clamp_(min=0).sqrt_()
-    if own is not None:
-        norms.diagonal(dim1=-2, dim2=-1).copy_(own.norm(dim=-1))
+    if diagonal is not None:
+        norms.diagonal(dim1=-2, dim2=-1).copy_(diagonal.norm(dim=-1))
     return norms.unsqueeze(1)
 
 
@@ -67,10 +81,10 @@ def _head_grams(
     right: Float[Tensor, "batch keys heads inner_h"],
     gram: Float[Tensor, "inner inner"],
 ) -> Float[Tensor, "batch keys heads heads"]:
-    """``⟨v^h P^h, v'^g P^g⟩`` for all pairs of heads, one head at a time: batch × keys × inner are held."""
+    """Compute ``⟨v^h P^h, v'^g P^g⟩`` for all pairs of heads, one head at a time to hold only batch × keys × inner."""
     batch, keys, heads, size = left.shape
     right = right.reshape(batch * keys, heads * size)
-    # Sums over each head's columns as a matrix product, which is faster than reducing short rows.
+    # The sums over the columns of each head are a matrix product, which is faster than reducing short rows.
     by_head = torch.eye(heads, dtype=gram.dtype, device=gram.device).repeat_interleave(size, dim=0)
     out = left.new_empty(heads, batch * keys, heads)
     for h in range(heads):
@@ -85,7 +99,7 @@ def _squared_norms(
     left: Int[Tensor, "batch keys"] | None = None,
     right: Int[Tensor, "batch keys"] | None = None,
 ) -> Float[Tensor, "batch rows keys"]:
-    """``c_ijᵀ K_j c_ij``, in blocks of queries: gathered so, they stay in the cache."""
+    """Compute ``c_ijᵀ K_j c_ij`` in blocks of queries that stay in the cache."""
     batch, heads, rows, _ = coefficients.shape
     keys = grams.shape[1]
     out = coefficients.new_empty(batch, rows, keys)
@@ -93,25 +107,25 @@ def _squared_norms(
     step = rows if together > 1 else max(1, _CELLS // keys)
     for b in range(0, batch, together):
         for i in range(0, rows, step):
-            # Contiguous, or the products below take ten times as long.
+            # Without a contiguous copy, the products below take ten times as long.
             block = coefficients[b : b + together, :, i : i + step].permute(0, 3, 1, 2).contiguous()
-            one = block if left is None else _take(block, left[b : b + together])
-            other = block if right is None else _take(block, right[b : b + together])
-            one, other = one.reshape(-1, heads, one.shape[-1]), other.reshape(-1, heads, other.shape[-1])
-            product = torch.bmm(grams[b : b + together].reshape(-1, heads, heads), other).mul_(one).sum(1)
-            out[b : b + together, i : i + step] = product.view(-1, keys, one.shape[-1]).transpose(1, 2)
+            c_left = block if left is None else _take(block, left[b : b + together])
+            c_right = block if right is None else _take(block, right[b : b + together])
+            c_left, c_right = c_left.reshape(-1, heads, c_left.shape[-1]), c_right.reshape(-1, heads, c_right.shape[-1])
+            product = torch.bmm(grams[b : b + together].reshape(-1, heads, heads), c_right).mul_(c_left).sum(1)
+            out[b : b + together, i : i + step] = product.view(-1, keys, c_left.shape[-1]).transpose(1, 2)
     return out
 
 
 class Block(NamedTuple):
-    """Vectors from some queries and keys of one sentence.
+    """The contribution vectors of some keys to some queries of one sentence.
 
     Attributes:
-        queries: the pieces whose rows these are.
-        rows: the same as rows of the map, which has fewer where pieces are merged.
-        keys: columns of the map.
-        vectors: one tensor per linear map, shape (keys, queries, dim): what each query gets from each key, pieces
-            of a key merged if they are merged as vectors, those of a query not yet.
+        queries: the pieces that are the queries.
+        rows: the rows of the map that these queries belong to, which are fewer where pieces are merged.
+        keys: the columns of the map.
+        vectors: one tensor per linear map, shape (keys, queries, dim): what each query gets from each key. Where pieces
+            are merged as vectors, the pieces of a key are merged already, and those of a query are not.
     """
 
     queries: slice
@@ -126,53 +140,54 @@ def contribution_blocks(
     scale: Float[Tensor, "n 1"] | None = None,
     residuals: Sequence[Float[Tensor, "n _"]] = (),
 ) -> Iterator[Block]:
-    """The vectors ``scale_i · Σ_h α^h_ij v^h_j P^h`` of one sentence, block by block.
+    """Yield the vectors ``scale_i · Σ_h α^h_ij v^h_j P^h`` of one sentence, block by block.
 
     Args:
-        layer: of one sentence without padding, see `Layer.sentences`.
+        layer: one sentence without padding, see `Layer.sentences`.
         projections: the linear maps P.
-        scale: factor of each query.
-        residuals: for each of the maps what a query gets from itself besides, not scaled any more.
+        scale: the factor of each query.
+        residuals: for each linear map, the vectors that queries get from themselves in addition. They are not scaled.
     """
     alpha, v = layer.alpha[0], layer.v[0]
     heads, n, _ = alpha.shape
     positions = torch.arange(n, device=v.device) if layer.groups is None else layer.groups.to[0].argmax(1)
-    at = positions.tolist()
+    position_of = positions.tolist()
     per_head = [p.view(heads, -1, p.shape[-1]) for p in projections]
-    for keys in _runs(at, BLOCK_KEYS):
-        first, last = at[keys.start], at[keys.stop - 1] + 1
+    for keys in _runs(position_of, BLOCK_KEYS):
+        first, last = position_of[keys.start], position_of[keys.stop - 1] + 1
         projected = [torch.bmm(v[keys].transpose(0, 1), p).transpose(0, 1) for p in per_head]
-        for queries in _runs(at, max(1, BLOCK_PAIRS // (keys.stop - keys.start))):
+        for queries in _runs(position_of, max(1, BLOCK_PAIRS // (keys.stop - keys.start))):
             block = alpha[:, queries, keys] if scale is None else alpha[:, queries, keys] * scale[queries]
             gathered = block.permute(2, 1, 0).contiguous()
             vectors = [torch.bmm(gathered, p) for p in projected]
             if layer.groups is not None:
                 local = positions[keys] - first
                 vectors = [x.new_zeros(last - first, *x.shape[1:]).index_add_(0, local, x) for x in vectors]
-            own = [i for i in range(queries.start, queries.stop) if first <= at[i] < last]
-            if own:
-                where = (positions[own] - first, torch.tensor(own, device=v.device) - queries.start)
+            on_diagonal = [i for i in range(queries.start, queries.stop) if first <= position_of[i] < last]
+            if on_diagonal:
+                cells = (positions[on_diagonal] - first, torch.tensor(on_diagonal, device=v.device) - queries.start)
                 for x, residual in zip(vectors, residuals, strict=False):
-                    x[where] += residual[own]
-            yield Block(queries, slice(at[queries.start], at[queries.stop - 1] + 1), slice(first, last), vectors)
-        del projected  # before the next keys' are made: they are the largest thing here
+                    x[cells] += residual[on_diagonal]
+            rows = slice(position_of[queries.start], position_of[queries.stop - 1] + 1)
+            yield Block(queries, rows, slice(first, last), vectors)
+        del projected  # the largest tensors here are freed before those of the next keys are made
 
 
-def _runs(at: Sequence[int], size: int) -> Iterator[slice]:
+def _runs(position_of: Sequence[int], size: int) -> Iterator[slice]:
     """Cut pieces into runs of at most ``size``, never within a position unless that alone is longer."""
-    start = 0
-    while start < len(at):
-        stop = min(start + size, len(at))
-        while stop < len(at) and at[stop] == at[stop - 1] and stop > start + 1:
+    start, n = 0, len(position_of)
+    while start < n:
+        stop = min(start + size, n)
+        while stop < n and position_of[stop] == position_of[stop - 1] and stop > start + 1:
             stop -= 1
-        if stop < len(at) and at[stop] == at[stop - 1]:  # a position longer than a run
-            stop = next((k for k in range(stop, len(at)) if at[k] != at[stop - 1]), len(at))
+        if stop < n and position_of[stop] == position_of[stop - 1]:  # this position is longer than a run
+            stop = next((k for k in range(stop, n) if position_of[k] != position_of[stop - 1]), n)
         yield slice(start, stop)
         start = stop
 
 
 def merged_rows(layer: Layer, block: Block, vectors: Float[Tensor, "keys queries dim"]) -> Tensor:
-    """Mean over the pieces of each query of a block, if pieces are merged; shape (keys, rows, dim)."""
+    """Average over the pieces of each query of a block, if pieces are merged; shape (keys, rows, dim)."""
     if layer.groups is None:
         return vectors
     return torch.matmul(layer.groups.from_[0, 0, block.rows, block.queries], vectors)

@@ -1,4 +1,4 @@
-"""One layer of one forward pass: attention, and all that follows from the layer's input and weights."""
+"""One layer of one forward pass: its attention, and all that can be recomputed from its input and weights."""
 
 from __future__ import annotations
 
@@ -20,13 +20,28 @@ class Layer:
 
     Everything but ``alpha`` is recomputed from the layer's input and its weights, in the notation of Kobayashi et
     al. (2021): value vectors v, ``p = Σ α v W_O + b_O + x``, ``a = LN(p)``, pre-activations u,
-    ``q = FF(a) + a`` (pre-LN: ``+ p``), output ``LN(q)`` (pre-LN: q). Rows and columns of padding hold garbage.
+    ``q = FF(a) + a`` (pre-LN: ``+ p``), output ``LN(q)`` (pre-LN: q). Transformers returns attention weights and hidden
+    states but none of these, and recomputing them from the weights works for every architecture with a row of names. A
+    quantity is computed when it is first read and then kept as long as the layer, so kinds that share a layer share the
+    work. Rows and columns of padding are meaningless.
 
     Attributes:
         alpha: attention weights, shape (batch, heads, n, n), [query i, key j].
         mask: True where there is a piece; shape (batch, n).
         groups: which pieces to merge as vectors before norms are taken; None to keep pieces apart.
         ff_bias: where the path of the feed-forward block's integrated gradient starts, see `activation_slopes`.
+
+    Example:
+        >>> import torch
+        >>> from attentionology import Sentence, load_encoder
+        >>> encoder = load_encoder("demo")
+        >>> pieces = encoder.align([Sentence.from_text("A dog barks.")])
+        >>> forward = encoder.forward(pieces, hidden_states=True)
+        >>> layer = next(forward.layers())
+        >>> layer.alpha.shape, layer.v.shape
+        (torch.Size([1, 12, 7, 7]), torch.Size([1, 7, 12, 32]))
+        >>> torch.allclose(layer.output, forward.hidden_states[1], atol=1e-5)
+        True
     """
 
     def __init__(
@@ -48,7 +63,7 @@ class Layer:
         """The layer's weights.
 
         Raises:
-            ModelError: the forward pass was asked for attention only.
+            ModelError: the forward pass gave attention only.
         """
         if self._weights is None:
             raise ModelError("a map kind that reads weights must be registered with reads_weights=True")
@@ -56,24 +71,28 @@ class Layer:
 
     @property
     def x(self) -> Float[Tensor, "batch n dim"]:
-        """The layer's input."""
+        """The layer's input.
+
+        Raises:
+            ModelError: the forward pass gave attention only.
+        """
         if self._x is None:
             raise ModelError("a map kind that reads hidden states must be registered with reads_weights=True")
         return self._x
 
     @functools.cached_property
     def v(self) -> Float[Tensor, "batch n heads inner"]:
-        """Value vectors, bias included."""
+        """The value vectors, bias included."""
         return self.weights.values(self.x).view(*self.x.shape[:2], self.weights.n_heads, -1)
 
     @functools.cached_property
     def context(self) -> Float[Tensor, "batch n heads inner"]:
-        """``Σ_j α_ij v_j`` per head."""
+        """``Σ_j α_ij v_j`` of every head."""
         return torch.matmul(self.alpha, self.v.transpose(1, 2)).transpose(1, 2)
 
     @functools.cached_property
     def p(self) -> Float[Tensor, "batch n dim"]:
-        """Attention output plus bias plus residual."""
+        """The output of attention, plus its bias and the residual."""
         return self.weights.attended(self.context.flatten(-2), self.x)
 
     @functools.cached_property
@@ -83,17 +102,17 @@ class Layer:
 
     @functools.cached_property
     def a(self) -> Float[Tensor, "batch n dim"]:
-        """p after its layer norm: post-LN the output of the attention block, pre-LN the input of the FF block."""
+        """p after its layer norm: the output of the attention block (post-LN) or the input of the next (pre-LN)."""
         return self.weights.norm(self.p)
 
     @functools.cached_property
     def u(self) -> tuple[Float[Tensor, "batch n units"], ...]:
-        """Pre-activations of the feed-forward block."""
+        """The pre-activations of the feed-forward block: u, or (u, w) of a gated block."""
         return self.weights.preactivations(self.a)
 
     @functools.cached_property
     def q(self) -> Float[Tensor, "batch n dim"]:
-        """Feed-forward output plus its residual."""
+        """The output of the feed-forward block plus its residual."""
         return self.weights.finish(self.p, self.a, self.u)
 
     @functools.cached_property
@@ -101,7 +120,7 @@ class Layer:
         """``1 / s_i`` of the layer norm of q.
 
         Raises:
-            ModelError: pre-LN, where there is none.
+            ModelError: the model is a pre-LN model, which has no such layer norm.
         """
         return 1 / self.weights.last_norm.deviation(self.q)
 
@@ -112,39 +131,39 @@ class Layer:
 
     @functools.cached_property
     def slopes(self) -> list[Float[Tensor, "batch n units"]]:
-        """Mean slopes θ of the activation, one tensor per part of the pre-activation."""
+        """The mean slopes θ of the activation, one tensor per part of the pre-activation."""
         biases = tuple(bias for _, bias in self.weights.ff_in)
         return activation_slopes(self.weights.activation, self.u, biases, self.ff_bias)
 
     def coefficients(self, scale: Float[Tensor, "batch n 1"] | None) -> Float[Tensor, "batch heads rows n"]:
-        """What value vectors are multiplied by: α, times ``scale`` of its row, rows merged if pieces are."""
+        """The factors of the value vectors: α times the ``scale`` of its row, with rows merged if pieces are merged."""
         scaled = self.alpha if scale is None else self.alpha * scale.unsqueeze(1)
         return scaled if self.groups is None else torch.matmul(self.groups.from_, scaled)
 
     def merge_rows(self, vectors: Float[Tensor, "batch n dim"]) -> Float[Tensor, "batch rows dim"]:
-        """Mean over the pieces of each position, if pieces are merged."""
+        """Average over the pieces of each position, if pieces are merged."""
         return vectors if self.groups is None else torch.matmul(self.groups.from_.squeeze(1), vectors)
 
-    def own_context(self, scale: Float[Tensor, "batch n 1"] | None = None) -> Float[Tensor, "batch rows inner"]:
+    def context_from_itself(self, scale: Float[Tensor, "batch n 1"] | None = None) -> Float[Tensor, "batch rows inner"]:
         """What each position gets from itself, before W_O: ``α_ii v_i``, all heads side by side."""
         if self.groups is None:
-            own = self.v * self.alpha.diagonal(dim1=-2, dim2=-1).transpose(1, 2).unsqueeze(-1)
-            return own.flatten(-2) if scale is None else own.flatten(-2) * scale
+            context = self.v * self.alpha.diagonal(dim1=-2, dim2=-1).transpose(1, 2).unsqueeze(-1)
+            return context.flatten(-2) if scale is None else context.flatten(-2) * scale
         inside = self.coefficients(scale) * self.groups.to.transpose(1, 2).unsqueeze(1)
         return torch.matmul(inside, self.v.transpose(1, 2)).transpose(1, 2).flatten(-2)
 
-    def own(self, scale: Float[Tensor, "batch n 1"] | None = None) -> Float[Tensor, "batch rows dim"]:
+    def from_itself(self, scale: Float[Tensor, "batch n 1"] | None = None) -> Float[Tensor, "batch rows dim"]:
         """What each position gets from itself, residual included: ``(y_ii + x_i) · scale``."""
         residual = self.x if scale is None else self.x * scale
-        return self.own_context(scale) @ self.weights.w_o + self.merge_rows(residual)
+        return self.context_from_itself(scale) @ self.weights.w_o + self.merge_rows(residual)
 
     def new_map(self) -> Float[Tensor, "batch 1 rows rows"]:
-        """A map of zeros, to be filled; as many rows as positions if pieces are merged, else as pieces."""
+        """Make a map of zeros with one row for each position if pieces are merged, and for each piece otherwise."""
         rows = self.mask.shape[1] if self.groups is None else self.groups.k
         return self.alpha.new_zeros(len(self.mask), 1, rows, rows)
 
     def sentences(self) -> Iterator[Layer]:
-        """The sentences of the batch one by one, without padding."""
+        """Yield the sentences of the batch one by one, each as a layer without padding."""
         for b, n in enumerate(self.mask.sum(1).tolist()):
             yield Layer(
                 self.alpha[b : b + 1, :, :n, :n],

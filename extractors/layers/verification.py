@@ -1,4 +1,14 @@
-"""Is what is recomputed what the model computes? Checked before anything is believed, and for every batch."""
+"""The check that what is recomputed from weights is what the model computes.
+
+The rows of names in `attentionology.extractors.layers.architectures` are claims about code that others change: a new
+version of transformers may move a layer norm, an adapter may wrap a projection, a model may scale its residuals. A map
+from the wrong formula looks as good as any other. So the claims are tested with numbers: all layers are recomputed once
+for each model, on a padded batch (`verify_model`), and one position of every sentence in every batch after that
+(`verify_batch`), which also notices weights that were changed since they were read.
+
+Hidden states cannot be compared as transformers returns them. The last one may have passed a final layer norm, and some
+models insert other modules between layers, so inputs and outputs are recorded at the layer modules themselves.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +23,14 @@ from attentionology.extractors.layers.layer import Layer
 from attentionology.extractors.layers.weights import LayerWeights, layer_modules
 
 TOLERANCE = 1e-3
-"""Largest relative difference of a recomputed layer output from the model's own."""
+"""The largest allowed relative difference of a recomputed layer output from the model's own."""
 
 
 class LayerRecorder:
-    """Records what goes into and comes out of the layer modules, in the order of the calls (layers may be shared)."""
+    """Records what goes into and comes out of the layer modules, in the order of the calls.
+
+    Modules may be shared by several layers (ALBERT), so records are told apart by the number of the call.
+    """
 
     def __init__(self, model: Any) -> None:
         self.inputs: list[Tensor] = []
@@ -43,14 +56,14 @@ def verify_model(layers: list[Layer], recorded: LayerRecorder, hidden: tuple[Ten
     """Compare all layers of a forward pass in full.
 
     Args:
-        layers: as recomputed from ``hidden``.
+        layers: the layers, recomputed from ``hidden``.
         recorded: what the layer modules took and gave in the same pass.
-        hidden: the model's hidden states, one more than layers.
-        family: for the message.
+        hidden: the model's hidden states, one more than there are layers.
+        family: the architecture, for the message.
 
     Returns:
-        for each layer, whether the next hidden state is its output as it stands (a final layer norm, or the
-        convolution of some DeBERTa-v2, may come between).
+        for each layer, whether the next hidden state is the layer's output itself. A final layer norm may come
+        between the two, or the convolution of some DeBERTa-v2 models.
 
     Raises:
         ModelError: an input or output differs by more than `TOLERANCE`; the message names layer and family.
@@ -59,39 +72,49 @@ def verify_model(layers: list[Layer], recorded: LayerRecorder, hidden: tuple[Ten
         raise ModelError(f"{family!r}: its layers were called {len(recorded.outputs)} times for {len(layers)} layers")
     comparable = []
     for number, layer in enumerate(layers, start=1):
-        given, made = recorded.inputs[number - 1], recorded.outputs[number - 1]
-        _compare(layer.x[layer.mask], given[layer.mask], f"{family!r} layer {number}: the input")
-        _compare(layer.output[layer.mask], made[layer.mask], f"{family!r} layer {number}: the output")
-        comparable.append(bool(_difference(hidden[number][layer.mask], made[layer.mask]) <= TOLERANCE))
+        layer_input, output = recorded.inputs[number - 1], recorded.outputs[number - 1]
+        _compare(layer.x[layer.mask], layer_input[layer.mask], f"{family!r} layer {number}: the input")
+        _compare(layer.output[layer.mask], output[layer.mask], f"{family!r} layer {number}: the output")
+        comparable.append(bool(_difference(hidden[number][layer.mask], output[layer.mask]) <= TOLERANCE))
     return comparable
 
 
 def verify_batch(layer: Layer, expected: Float[Tensor, "batch n dim"], where: str) -> None:
-    """Compare one position of each sentence, spread over the batch from first to last, with the model's output.
+    """Compare one position of each sentence with the model's output.
 
-    Costs about 1/n of the layer and notices weights that were changed or wrapped since they were read.
+    The positions are spread over the batch, from the first of the first sentence to the last of the last, so special
+    tokens are among them. This costs about 1/n of the layer.
+
+    Args:
+        layer: the recomputed layer.
+        expected: the model's output of the layer.
+        where: the architecture and the number of the layer, for the message.
+
+    Raises:
+        ModelError: an output differs by more than `TOLERANCE`.
     """
     lengths = layer.mask.sum(1)
     rows = torch.arange(len(lengths), device=lengths.device)
-    at = (lengths - 1) * rows // max(1, len(lengths) - 1)
+    positions = (lengths - 1) * rows // max(1, len(lengths) - 1)
     weights: LayerWeights = layer.weights
-    context = torch.einsum("bhn,bnhi->bhi", layer.alpha[rows, :, at], layer.v).flatten(1)
-    p = weights.attended(context, layer.x[rows, at])
+    context = torch.einsum("bhn,bnhi->bhi", layer.alpha[rows, :, positions], layer.v).flatten(1)
+    p = weights.attended(context, layer.x[rows, positions])
     a = weights.norm(p)
     q = weights.finish(p, a, weights.preactivations(a))
-    _compare(weights.norm_out(q) if weights.norm_out else q, expected[rows, at], f"{where}: the output")
+    output = weights.norm_out(q) if weights.norm_out else q
+    _compare(output, expected[rows, positions], f"{where}: the output")
 
 
-def _difference(one: Tensor, other: Tensor) -> Tensor:
-    off: Tensor = (one - other).norm(dim=-1) / other.norm(dim=-1).clamp(min=1e-12)
-    return off.max()
+def _difference(actual: Tensor, expected: Tensor) -> Tensor:
+    relative: Tensor = (actual - expected).norm(dim=-1) / expected.norm(dim=-1).clamp(min=1e-12)
+    return relative.max()
 
 
-def _compare(found: Tensor, expected: Tensor, what: str) -> None:
-    off = float(_difference(found, expected))
-    if not off <= TOLERANCE:
+def _compare(actual: Tensor, expected: Tensor, name: str) -> None:
+    difference = float(_difference(actual, expected))
+    if not difference <= TOLERANCE:
         raise ModelError(
-            f"{what} recomputed from weights and attention differs from the model's own by {off:.1%}; this model does "
-            "more than its architecture says (adapters, other projections), so only the map kind 'weight' and its "
-            "rollout work"
+            f"{name} recomputed from weights and attention differs from the model's own by {difference:.1%}; this "
+            "model does more than its architecture says (adapters, other projections), so only the map kind 'weight' "
+            "and its rollout work"
         )

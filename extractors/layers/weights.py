@@ -21,41 +21,47 @@ from attentionology.extractors.layers.architectures import ARCHITECTURES, Archit
 
 @dataclass(frozen=True)
 class LayerNorm:
-    """A layer norm, taken apart: ``LN(Σ y) = Σ linear(y) / deviation(Σ y) + beta``."""
+    """A layer norm, taken apart: ``LN(Σ y) = Σ linear(y) / deviation(Σ y) + beta``.
+
+    Given the deviation of the whole sum, the layer norm is linear in the terms y. See
+    `attentionology.extractors.layers.contributions` for why that is enough.
+    """
 
     gamma: Float[Tensor, " dim"]
     beta: Float[Tensor, " dim"]
     eps: float
 
     def __call__(self, y: Float[Tensor, "*rows dim"]) -> Float[Tensor, "*rows dim"]:
-        """The whole of it."""
+        """Apply the layer norm as a whole."""
         return functional.layer_norm(y, self.gamma.shape, self.gamma, self.beta, self.eps)
 
     def deviation(self, y: Float[Tensor, "*rows dim"]) -> Float[Tensor, "*rows 1"]:
-        """What it divides by, ``sqrt(var + eps)``."""
+        """Compute what it divides by, ``sqrt(var + eps)``."""
         return (y.var(-1, correction=0, keepdim=True) + self.eps).sqrt()
 
     def linear(self, y: Float[Tensor, "*rows dim"]) -> Float[Tensor, "*rows dim"]:
-        """Its linear part without the division: centred, times gamma; beta belongs to no token."""
+        """Apply its linear part: subtract the mean and multiply by gamma, without the division and without beta."""
         return (y - y.mean(-1, keepdim=True)) * self.gamma
 
 
 @dataclass(frozen=True, eq=False)
 class LayerWeights:
-    """One transformer layer.
+    """The weights of one transformer layer.
 
     Post-LN (BERT): ``p = Σ_h α v W_O + b_O + x``, ``a = norm(p)``, ``q = FF(a) + a``, output ``norm_out(q)``.
     Pre-LN (GPT-2): v from ``norm_in(x)``, the same p, ``a = norm(p)``, output ``q = FF(a) + p``.
 
     Attributes:
         n_heads: how many heads share the columns of W_V and the rows of W_O.
-        w_v, b_v, w_o, b_o: value and output projection.
-        norm_in: pre-LN only, of the single tokens before attention; None also where it is the identity.
-        norm: of the sum p.
-        ff_in: matrices and biases from a to the pre-activations: one, or two if the block is gated.
-        activation: g.
-        w_2, b_2: from the activations to the hidden size.
-        norm_out: post-LN only.
+        w_v, b_v, w_o, b_o: the value and the output projection.
+        norm_in: in pre-LN models the layer norm of the single tokens before attention; None in post-LN models, and
+            where it is the identity.
+        norm: the layer norm of the sum p.
+        ff_in: matrices and biases from a to the pre-activations: one pair, or two if the block is gated.
+        activation: the activation g.
+        w_2, b_2: the projection from the activations to the hidden size.
+        norm_out: in post-LN models the layer norm of q; None in pre-LN models.
+        pre_norm: whether the model is a pre-LN model.
     """
 
     n_heads: int
@@ -73,7 +79,7 @@ class LayerWeights:
     pre_norm: bool
 
     def values(self, x: Float[Tensor, "batch n dim"]) -> Float[Tensor, "batch n inner"]:
-        """``v``, all heads side by side, bias included."""
+        """Compute ``v``, all heads side by side, bias included."""
         return torch.addmm(self.b_v, (self.norm_in(x) if self.norm_in else x).flatten(0, -2), self.w_v).view(
             *x.shape[:-1], -1
         )
@@ -81,31 +87,32 @@ class LayerWeights:
     def attended(
         self, context: Float[Tensor, "*rows inner"], x: Float[Tensor, "*rows dim"]
     ) -> Float[Tensor, "*rows dim"]:
-        """``p`` from the heads' weighted sums of values, side by side."""
+        """Compute ``p`` from the heads' weighted sums of values, side by side."""
         return context @ self.w_o + self.b_o + x
 
     def preactivations(self, a: Float[Tensor, "*rows dim"]) -> tuple[Float[Tensor, "*rows units"], ...]:
-        """``u``, or ``(u, w)`` of a gated block."""
+        """Compute ``u``, or ``(u, w)`` of a gated block."""
         return tuple(a @ w + b for w, b in self.ff_in)
 
     def feed_forward(self, u: tuple[Float[Tensor, "*rows units"], ...]) -> Float[Tensor, "*rows dim"]:
-        """The block's output from its pre-activations, without the residual."""
+        """Compute the block's output from its pre-activations, without the residual."""
         return activated(self.activation, u) @ self.w_2 + self.b_2
 
     def out_of_units(self, parts: Sequence[Float[Tensor, "*rows units"]]) -> Float[Tensor, "*rows dim"]:
-        """What parts of the activations, two of a gated block, come to after W_2, without bias."""
+        """Apply W_2, without bias, to the sum of the parts of the activations, of which a gated block has two."""
         return sum(parts[1:], start=parts[0]) @ self.w_2
 
     def finish(
         self, p: Float[Tensor, "*rows dim"], a: Float[Tensor, "*rows dim"], u: tuple[Float[Tensor, "*rows units"], ...]
     ) -> Float[Tensor, "*rows dim"]:
-        """``q``, the feed-forward output plus its residual."""
+        """Compute ``q``, the feed-forward output plus its residual."""
         return self.feed_forward(u) + (p if self.pre_norm else a)
 
     def expansion_rate(self) -> float:
-        """How much ``f`` of all heads together stretches vectors on average (Kobayashi et al. 2021, released code).
+        """Compute how much all heads together stretch vectors on average (Kobayashi et al. 2021, released code).
 
-        Frobenius norm of ``[W_V b_V; 0 1][W_O b_O; 0 1]``, which maps vectors with a 1 appended, over ``√(dim + 1)``.
+        This is the Frobenius norm of ``[W_V b_V; 0 1][W_O b_O; 0 1]``, which maps vectors with a 1 appended, divided by
+        ``√(dim + 1)``.
         """
         product = self.w_v @ self.w_o
         shift = self.b_v @ self.w_o + self.b_o
@@ -117,20 +124,20 @@ class LayerWeights:
         return {}
 
     def _constant(self, name: str, make: Callable[[], Tensor]) -> Tensor:
-        """Made once, and again when the weights it is made of have been written to (heads set to 0, say)."""
+        """Compute a constant once, and again after the weights have been written to, for example to prune a head."""
         norms = [norm.gamma for norm in (self.norm, self.norm_out) if norm is not None]
         direction = torch.linspace(1, 2, self.w_o.shape[1], dtype=self.w_o.dtype, device=self.w_o.device)
         mark = torch.cat([self.w_o @ direction, *norms])
-        found = self._kept.get(name)
-        if found is None or not torch.equal(found[0], mark):
-            found = self._kept[name] = mark, make()
-        return found[1]
+        entry = self._kept.get(name)
+        if entry is None or not torch.equal(entry[0], mark):
+            entry = self._kept[name] = mark, make()
+        return entry[1]
 
     @property
     def head_norm_factors(self) -> Float[Tensor, "heads inner_h inner_h"]:
         """Small factors F with ``‖v W_O^h‖ = ‖v F_h‖``, from the QR decomposition of each head's W_Oᵀ.
 
-        A norm instead of the quadratic form ``v W W^T v^T``, so that nothing cancels.
+        The norm of a vector is computed instead of the quadratic form ``v W Wᵀ vᵀ``, because that may cancel.
         """
 
         def make() -> Tensor:
@@ -142,22 +149,25 @@ class LayerWeights:
 
     @property
     def w_o_normed(self) -> Float[Tensor, "inner dim"]:
-        """W~: the output projection followed by the linear part of the layer norm; made anew, to hold less."""
+        """The output projection followed by the linear part of the layer norm. It is not kept, to save memory."""
         return self.norm.linear(self.w_o)
 
     def to_units(self) -> list[Float[Tensor, "inner units"]]:
-        """Z: from value vectors to pre-activations, through W_O, layer norm and W_1; the largest constant, not kept."""
+        """Multiply out the way from value vectors to pre-activations: W_O, the linear part of the layer norm, W_1.
+
+        The product is the largest constant of a layer, so it is not kept.
+        """
         w_o_normed = self.w_o_normed
         return [w_o_normed @ w for w, _ in self.ff_in]
 
     @property
     def gram(self) -> Float[Tensor, "inner inner"]:
-        """``W_O W_Oᵀ``: inner products after the output projection, from value vectors."""
+        """``W_O W_Oᵀ``, which gives the inner products of value vectors after the output projection."""
         return self._constant("gram", lambda: _gram(self.w_o))
 
     @property
     def gram_normed(self) -> Float[Tensor, "inner inner"]:
-        """The same after the layer norm's linear part."""
+        """The Gram matrix of value vectors after the output projection and the layer norm's linear part."""
         return self._constant("gram normed", lambda: _gram(self.w_o_normed))
 
     @property
@@ -165,7 +175,7 @@ class LayerWeights:
         """The layer norm of q.
 
         Raises:
-            ModelError: pre-LN, where there is none.
+            ModelError: the model is a pre-LN model, which has no such layer norm.
         """
         if self.norm_out is None:
             raise ModelError("in this architecture no layer norm follows the feed-forward block (pre-LN)")
@@ -173,7 +183,7 @@ class LayerWeights:
 
     @property
     def gram_normed_twice(self) -> Float[Tensor, "inner inner"]:
-        """The same after both layer norms' linear parts, no feed-forward block between."""
+        """The Gram matrix after the linear parts of both layer norms, without the feed-forward block between them."""
         return self._constant("gram normed twice", lambda: _gram(self.last_norm.linear(self.w_o_normed)))
 
 
@@ -182,18 +192,18 @@ def _gram(rows: Tensor) -> Tensor:
 
 
 def read_weights(model: Any, n_layers: int, n_heads: int) -> list[LayerWeights]:
-    """The layers of a Hugging Face model, shared ones as the same object.
+    """Read the layers of a Hugging Face model; layers that share their weights are the same object.
 
     Raises:
-        ModelError: no row for its family, or a name of the row is not found in it.
+        ModelError: the family of the model has no row, or the model has no module of a name in the row.
     """
     family = str(model.config.model_type)
     row = ARCHITECTURES.get(family)
     if row is None:
         raise ModelError(
             f"where {family!r} models keep their value projections, layer norms and feed-forward blocks is not known "
-            f"here, so only the map kind 'weight' and what is made of it work; known: "
-            f"{', '.join(sorted(ARCHITECTURES))}. Add a row with extractors.register_architecture, see "
+            f"here, so only the map kind 'weight' and what is made of it work. The known families are: "
+            f"{', '.join(sorted(ARCHITECTURES))}. Add a row with attentionology.register_architecture, see "
             "docs/architectures.md"
         )
     base = getattr(model, "base_model", model)
@@ -205,7 +215,7 @@ def read_weights(model: Any, n_layers: int, n_heads: int) -> list[LayerWeights]:
 
 
 def layer_modules(model: Any) -> list[nn.Module]:
-    """The distinct layer modules of a model whose family has a row."""
+    """List the distinct layer modules of a model whose family has a row."""
     return list(_find(getattr(model, "base_model", model), ARCHITECTURES[str(model.config.model_type)].layers))
 
 
@@ -214,20 +224,20 @@ def _find(module: Any, path: str) -> Iterator[Any]:
     if not first:
         yield module
     elif first == "*":
-        for one in module:
-            yield from _find(one, rest)
-    elif isinstance(found := getattr(module, first, None), nn.ModuleList) and not rest:
-        yield from found
-    elif found is not None:
-        yield from _find(found, rest)
+        for item in module:
+            yield from _find(item, rest)
+    elif isinstance(child := getattr(module, first, None), nn.ModuleList) and not rest:
+        yield from child
+    elif child is not None:
+        yield from _find(child, rest)
 
 
 def _read_layer(module: Any, row: Architecture, n_heads: int, where: str) -> LayerWeights:
     def get(path: str) -> Any:
-        found = next(_find(module, path), None)
-        if found is None:
+        part = next(_find(module, path), None)
+        if part is None:
             raise ModelError(f"{where} has no {path!r}; it is built differently from others of its family")
-        return found
+        return part
 
     w_v, b_v = _linear(get(row.value), where)
     w_v, b_v = _value_part(w_v, row.fused, n_heads), _value_part(b_v, row.fused, n_heads)
@@ -259,7 +269,7 @@ def _read_layer(module: Any, row: Architecture, n_heads: int, where: str) -> Lay
 
 
 def _linear(module: Any, where: str) -> tuple[Tensor, Tensor]:
-    """Weight as (inputs, outputs), and bias or zeros."""
+    """Read the weight of a linear module as (inputs, outputs), and its bias or zeros."""
     weight = getattr(module, "weight", None)
     if not isinstance(weight, Tensor) or weight.dim() != 2:
         raise ModelError(f"{where}: {type(module).__name__} is not a linear map with a weight matrix")
@@ -269,7 +279,7 @@ def _linear(module: Any, where: str) -> tuple[Tensor, Tensor]:
 
 
 def _value_part(packed: Tensor, fused: Fused, n_heads: int) -> Tensor:
-    """The value columns of a projection that gives query, key and value at once."""
+    """Take the value columns of a projection that gives query, key and value at once."""
     if fused == "no":
         return packed
     size = packed.shape[-1] // 3

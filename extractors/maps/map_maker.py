@@ -13,7 +13,7 @@ from torch import Tensor
 from attentionology.corpora_loaders import Sentence
 from attentionology.extractors.kinds import MapKind
 from attentionology.extractors.kinds.rollout import roll_out
-from attentionology.extractors.kinds.rows import row_normalised
+from attentionology.extractors.kinds.rows import row_normalized
 from attentionology.extractors.layers import FFBias, Layer
 from attentionology.extractors.maps.attention_checks import check_attention, check_row_sums, mass_on_padding
 from attentionology.extractors.maps.map_batch import Level, MapBatch
@@ -163,7 +163,7 @@ class _Stack:
             check_row_sums(off_by_row[inside].max(), what, encoder, lambda: mass_on_padding(encoder.forward(pieces)))
         if maker.normalize == "row":
             for layer_map in by_layer:
-                layer_map.copy_(row_normalised(layer_map, inside.to(layer_map.device)))
+                layer_map.copy_(row_normalized(layer_map, inside.to(layer_map.device)))
         return maps, self.lengths
 
 
