@@ -1,0 +1,39 @@
+"""The citation file says what the project says of itself."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def citation():
+    return yaml.safe_load((REPOSITORY / "CITATION.cff").read_text(encoding="utf-8"))
+
+
+def test_it_agrees_with_the_project_file(citation):
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert citation["version"] == project["version"]
+    assert citation["license"] == project["license"]
+    assert [author["name"] for author in citation["authors"]] == [author["name"] for author in project["authors"]]
+    assert citation["authors"][0]["name"] in (REPOSITORY / "LICENSE").read_text(encoding="utf-8")
+
+
+def test_every_paper_has_what_a_citation_needs(citation):
+    for paper in citation["references"]:
+        assert {"type", "title", "authors", "collection-title", "year", "notes"} <= set(paper)
+        assert all({"family-names", "given-names"} == set(author) for author in paper["authors"])
+
+
+def test_the_papers_of_the_readme_are_among_the_references(citation):
+    readme = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+    cited = {(paper["authors"][0]["family-names"], paper["year"]) for paper in citation["references"]}
+    for name, year in cited:
+        assert isinstance(year, int)
+        assert f"{name}" in readme or name in (REPOSITORY / "docs/definitions.md").read_text(encoding="utf-8")
+    assert {("Clark", 2019), ("Kobayashi", 2020), ("Kobayashi", 2021), ("Kobayashi", 2024), ("DeYoung", 2020)} <= cited
