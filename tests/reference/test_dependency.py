@@ -61,6 +61,7 @@ def test_near_ties_are_decided_exactly_whatever_float32_says():
     assert in_float32 != right
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", ["bert", "roberta", "albert", "deberta-v2"])
 def test_counts_of_a_model_do_not_depend_on_batches_threads_or_order(family):
     treebank = load_treebank(SAMPLE_TREEBANK, limit=60)
@@ -187,6 +188,7 @@ def _count_share(rank: int, world: int, port: int, folder: str) -> None:
     torch.distributed.destroy_process_group()
 
 
+@pytest.mark.slow
 def test_several_processes_give_the_bits_of_one(tmp_path):
     import socket
 

@@ -61,6 +61,7 @@ def test_token_maps(family, kind):
     compare(tiny.randomised(family), kind, "token")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("family", "kind"), cases(*NORMS, "alti"))
 def test_word_maps_merged_as_vectors(family, kind):
     compare(tiny.randomised(family), kind, "word", "vector")
@@ -71,6 +72,7 @@ def test_word_maps_merged_as_norms(kind):
     compare(tiny.randomised("bert"), kind, "word")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("activation", ["gelu", "gelu_new", "relu", "silu", "quick_gelu", "tanh", "mish", "sigmoid"])
 @pytest.mark.parametrize("ff_bias", ["input", "fixed"])
 def test_feed_forward_kinds_with_other_activations(activation, ff_bias):

@@ -96,6 +96,7 @@ def folders(encoder, treebank, tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_tables_of_two_kinds_are_those_of_one_kind_each(folders):
     together, drawn = figures_and_tables(folders / "weight-norm")
     assert {"dependency", "dependency_best", "surface", "offsets", "head_distances"} <= set(together)
