@@ -21,6 +21,8 @@ from attentionology.extractors.replaceable.attention_model import AttentionModel
 from tests.reference import naive_erasure as naive
 from tests.reference.naive_erasure import VOCABULARY, Fake
 
+pytestmark = pytest.mark.slow
+
 
 def some_texts(lengths, seed=0):
     rng = np.random.default_rng(seed)

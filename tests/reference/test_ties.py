@@ -20,6 +20,8 @@ from attentionology.extractors.replaceable.attention_model import drop, probabil
 from attentionology.probes.classifiers import AttentionClassifier, Vocabulary
 from attentionology.probes.classifiers import attention_classifier as classifiers
 
+pytestmark = pytest.mark.slow
+
 WORDS = tuple("the a film plot was is not very good bad dull warm and but ending with more care than wit".split())
 
 

@@ -25,6 +25,8 @@ from attentionology.reports.format import number, percent
 from attentionology.reports.page import Section, write_report
 from tests.unit.test_reports import RUN
 
+pytestmark = pytest.mark.slow
+
 BEST = ("attention", "gradient", "attention_gradient")
 TESTS: dict[str, tuple[str, ...]] = {
     "uniform": ("correct", "uniform_retrained_correct"),
