@@ -123,11 +123,11 @@ def findings(name: str, source: str) -> list[Finding]:
     """
     path = Path(name)
     if path.suffix == ".py":
-        text = python_prose(source, messages="tests" not in path.parts)
+        text = python_prose(source, messages=path.parts[:1] != ("tests",))
     elif path.suffix == ".j2":
         text = blanked(r"\{\{.*?\}\}|\{%.*?%\}|<(?:style|script|code)\b.*?</(?:style|script|code)>|<[^>]*>", source)
     else:
-        text = blanked(r"^```.*?^```$|\]\([^)]*\)|<[^>\n]*>", source)
+        text = blanked(r"^```.*?^```$|`[^`]*`|\]\([^)]*\)|<[^>\n]*>", source)
     text = CODE + blank(_EXCEPTION, text)
     matches = [(match, suggestion) for rule, suggestion in _RULES for match in rule.finditer(text)]
     result = []

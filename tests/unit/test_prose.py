@@ -45,6 +45,10 @@ def test_strings_of_tests_are_data_but_docstrings_are_not():
     ]  # fmt: skip
 
 
+def test_messages_of_the_explanation_tests_are_prose():
+    assert phrases("analyses/explanation/tests/eraser.py", "x = 'so many words'\n") == [(1, "so many")]
+
+
 def test_a_docstring_below_a_field_is_one():
     source = "class Options:\n    limit: int = 1\n    '''so many'''\n\n    other = 'two colours'\n"
     assert phrases("tests/options.py", source) == [(3, "so many")]
@@ -66,7 +70,7 @@ def test_characters_of_several_bytes_move_nothing():
 
 def test_a_page_is_read_but_its_code_and_its_addresses_are_not():
     page = (
-        "# The colour\n\n```\nso many colours\n```\n`colour` [so\nmany](docs/colour.md), told\n"
+        "# The colour\n\n```\nso many colours\n```\n`<colour>` [so\nmany](docs/colour.md), told\n"
         "<https://example.org/colour> ![but for](colour.png)\n"
     )
     assert phrases("docs/page.md", page) == [(1, "colour"), (6, "so many"), (7, "told"), (8, "but for")]
