@@ -1,0 +1,187 @@
+"""CONTRIBUTING.md: its examples work, its picture is the house, and its commands exist."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import json
+import re
+import subprocess
+import sys
+from types import ModuleType
+
+import numpy as np
+import pandas as pd
+import pytest
+import tyro
+
+from attentionology.corpora_loaders import CorpusError, Sentence, labelled_formats, load_labelled
+from attentionology.corpora_loaders.coreference import formats, load_documents
+from attentionology.extractors import list_kinds
+from attentionology.extractors.kinds import registry
+from attentionology.scripts.cli import main
+from attentionology.scripts.errors import UsageError
+from tests import documentation, tiny
+from tests.documentation import REPOSITORY
+from tests.unit.test_house import LEVELS, forbidden
+
+PAGE = "CONTRIBUTING.md"
+FILES = documentation.files(PAGE)
+KIND, KIND_TEST = "extractors/kinds/sharpened.py", "tests/reference/test_sharpened.py"
+READER, COMMAND = "corpora_loaders/coreference/json_documents.py", "scripts/kinds.py"
+PROBE = "forward_probe.py"
+
+
+def block(beginning: str) -> str:
+    """The Python block of the page that begins in this way."""
+    (code,) = [code for code in documentation.blocks(PAGE, "python") if code.startswith(beginning)]
+    return code
+
+
+@pytest.fixture
+def load(tmp_path, monkeypatch):
+    """A function that imports a file of the page under the name that it will have."""
+
+    def imported(name: str) -> ModuleType:
+        path = tmp_path / "page" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(FILES[name], encoding="utf-8")
+        prefix = "attentionology." if name.split("/")[0] in LEVELS else ""
+        specification = importlib.util.spec_from_file_location(
+            prefix + name.removesuffix(".py").replace("/", "."), path
+        )
+        assert specification is not None
+        assert specification.loader is not None
+        module = importlib.util.module_from_spec(specification)
+        monkeypatch.setitem(sys.modules, specification.name, module)
+        specification.loader.exec_module(module)
+        return module
+
+    return imported
+
+
+@pytest.fixture
+def model(tmp_path):
+    """A tiny model on disk."""
+    tiny.model("bert", max_position_embeddings=200).save_pretrained(tmp_path / "model")
+    tiny.fresh_tokenizer("wordpiece").save_pretrained(tmp_path / "model")
+    return str(tmp_path / "model")
+
+
+@pytest.fixture
+def kinds(monkeypatch):
+    """Kinds that a test registers are gone after it."""
+    monkeypatch.setattr(registry, "_KINDS", dict(registry._KINDS))
+
+
+def test_files_of_the_page_follow_the_rules_of_the_house(tmp_path):
+    assert set(FILES) == {KIND, KIND_TEST, READER, COMMAND, PROBE}
+    for name, source in FILES.items():
+        assert not (REPOSITORY / name).exists(), "the example is part of the project"
+        assert (REPOSITORY / name).parent.is_dir()
+        if name.split("/")[0] in LEVELS:
+            assert not forbidden(name.split("/")[0], source)
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(source, encoding="utf-8")
+    ours = 'lint.isort.known-first-party = ["attentionology", "tests"]'
+    for arguments in (["check"], ["format", "--check"]):
+        settings = ["--config", str(REPOSITORY / "pyproject.toml"), "--config", ours]
+        command = [sys.executable, "-m", "ruff", *arguments, *settings, "."]
+        ruff = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert ruff.returncode == 0, ruff.stdout
+
+
+@pytest.mark.slow
+def test_kind_of_map(load, kinds, model, tmp_path):
+    load(KIND)
+    assert "sharpened" in list_kinds()
+    load(KIND_TEST).test_weights_are_squared()
+    options = ["--model", model, "--limit", "6", "--analyses", "dependency", "--out", str(tmp_path / "run")]
+    assert main(["analyze", "--map", "weight", "sharpened", *options]) == 0
+    table = pd.read_csv(tmp_path / "run" / "tables" / "dependency.csv")
+    assert table["map"].value_counts().to_dict() == {"weight": len(table) // 2, "sharpened": len(table) // 2}
+
+
+@pytest.mark.slow
+def test_format_of_coreference_corpora(load, monkeypatch, model, tmp_path):
+    reader = load(READER)
+    row = eval(block("CorpusFormat("), {**vars(formats), **vars(reader)})  # noqa: S307
+    monkeypatch.setattr(formats, "FORMATS", (*formats.FORMATS, row))
+    (example,) = documentation.blocks(PAGE, "json")
+    corpus = tmp_path / "corpus.jsonl"
+    corpus.write_text(example + example.replace('"a"', '"b"'), encoding="utf-8")
+    first, second = load_documents(corpus).documents
+    assert (first.id, second.id) == ("a", "b")
+    assert first.words == ("Ann", "left", ".", "She", "had", "won", ".")
+    assert [(first.text(mention), mention.entity) for mention in first.mentions] == [("Ann", "e1"), ("She", "e1")]
+    options = ["--model", model, "--analyses", "coreference", "--out", str(tmp_path / "run")]
+    assert main(["analyze", "--corpus", str(corpus), *options]) == 0
+    assert json.loads((tmp_path / "run" / "run.json").read_text())["corpus"]["counts"]["mentions"] == 4
+    corpus.write_text(example + '{"id": "c"}\n', encoding="utf-8")
+    with pytest.raises(CorpusError, match=r"corpus\.jsonl.*2.*expected a JSON object"):
+        load_documents(corpus)
+
+
+def test_format_of_labeled_texts(monkeypatch, tmp_path):
+    scope: dict[str, object] = {}
+    exec(block("def fasttext_records"), scope)  # noqa: S102
+    row = re.search(r'`"(\.ft)": LabelledFile\.fasttext_records`', (REPOSITORY / PAGE).read_text(encoding="utf-8"))
+    assert row is not None
+    monkeypatch.setattr(labelled_formats, "FORMATS", {row[1]: scope["fasttext_records"], **labelled_formats.FORMATS})
+    (tmp_path / "texts.ft").write_text("__label__good a fine film\n\n__label__bad no film at all\n", encoding="utf-8")
+    texts = load_labelled(tmp_path / "texts.ft")
+    assert [(label, text.words) for label, text in zip(texts.labels, texts, strict=True)] == [
+        ("good", ("a", "fine", "film")), ("bad", ("no", "film", "at", "all"))
+    ]  # fmt: skip
+    (tmp_path / "texts.ft").write_text("__label__good a fine film\nbad film\n", encoding="utf-8")
+    with pytest.raises(CorpusError, match=r"texts\.ft.*2.*__label__, found 'bad'"):
+        load_labelled(tmp_path / "texts.ft")
+
+
+def test_probe(load):
+    pytest.importorskip("attentionology.probes.registry")
+    probes = importlib.import_module("attentionology.probes")
+    probe_class = load(PROBE).ForwardProbe
+    heads = (2, 4, 2, 0, 4)
+    maps = np.full((1, 2, 5, 5), 0.1, dtype=np.float32)
+    for word, head in enumerate(heads):
+        maps[0, 1, word, head - 1] = 0.9 if head else 0.1
+    batch = probes.batch_from_array(Sentence("s", tuple("abcde"), heads, ("dep",) * 5), maps)
+    probes.register_probe(probe_class)
+    try:
+        probe = probes.make_probe("forward", recipe=probes.Recipe(epochs=60, learning_rate=0.1)).fit([batch])
+    finally:
+        probes.unregister_probe("forward")
+    assert probe.predict([batch])[0].tolist() == list(heads)
+    first, second = probe.scorer_.weight.tolist()
+    assert second > first, "the head that knows the tree weighs more"
+    assert probe.n_parameters == 3
+
+
+def test_command(load, capsys):
+    command = load(COMMAND).Kinds
+    assert tyro.cli(command, args=["--containing", "alti"]).run() == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split(":")[0] for line in lines] == ["alti", "alti-l2"]
+    with pytest.raises(UsageError, match="'zebra'; choose from: alti"):
+        command(containing="zebra").run()
+    assert "def _commands" in (REPOSITORY / "scripts/cli.py").read_text(encoding="utf-8")
+    assert '"doctor": Doctor' in (REPOSITORY / "scripts/cli.py").read_text(encoding="utf-8")
+
+
+def test_picture_is_the_house(load):
+    specification = importlib.util.spec_from_file_location("house", REPOSITORY / "docs/house.py")
+    assert specification is not None
+    assert specification.loader is not None
+    drawing = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(drawing)
+    assert {name: level for level, rooms in enumerate(drawing.FLOORS) for name, _ in rooms} == LEVELS
+    assert (REPOSITORY / "docs/house.svg").read_text(encoding="utf-8") == drawing.house()
+
+
+def test_commands_of_make_exist():
+    text = (REPOSITORY / PAGE).read_text(encoding="utf-8")
+    makefile = (REPOSITORY / "Makefile").read_text(encoding="utf-8")
+    targets = set(re.findall(r"`make (\w+)`", text))
+    assert targets == {"bench", "check", "quick", "test"}
+    assert all(re.search(rf"^{target}:", makefile, re.MULTILINE) for target in targets)
