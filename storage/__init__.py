@@ -1,1 +1,1 @@
-"""Files and folders that appear whole or not at all, and cache files that are checked before they are used."""
+"""Files and folders that are written completely or not at all, and cache files that are checked before use."""

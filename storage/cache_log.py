@@ -1,4 +1,4 @@
-"""What happened to the files of a cache in one run, for the run record and the reader."""
+"""What happened to the files of a cache during a run, for the run record and for warnings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,12 @@ Read = TypeVar("Read")
 
 
 class Discarded(NamedTuple):
-    """A file that was thrown away, to be made again."""
+    """A cache file that was deleted because it could not be trusted.
+
+    Attributes:
+        path: the path of the file.
+        reason: why it was deleted.
+    """
 
     path: Path
     reason: str
@@ -23,21 +28,25 @@ class Discarded(NamedTuple):
 
 @dataclass
 class CacheLog:
-    """Reads and writes the files of a cache, and remembers what a reader of the results must know.
+    """Reads and writes the files of a cache, and records what a reader of the results should know.
 
     Attributes:
-        discarded: files that were thrown away because they could not be trusted.
-        not_kept: files that could not be written because the cache is read-only.
+        discarded: the files that were deleted because they could not be trusted.
+        not_kept: the files that could not be written because the cache is read-only.
     """
 
     discarded: list[Discarded] = field(default_factory=list)
     not_kept: list[Path] = field(default_factory=list)
 
     def read(self, path: Path, reader: Callable[[Path], Read]) -> Read | None:
-        """What a reader makes of a file; None if there is no such file or it is damaged and was discarded.
+        """Read a file; None if it does not exist, or was discarded because it is damaged.
+
+        Args:
+            path: the file.
+            reader: a function that reads the file.
 
         Raises:
-            StorageError: the file cannot be read, or is damaged and cannot be deleted.
+            StorageError: the file cannot be read, or it is damaged and cannot be deleted.
         """
         try:
             return reader(path)
@@ -48,10 +57,10 @@ class CacheLog:
             return None
 
     def discard(self, path: Path, reason: str) -> None:
-        """Delete a file (or whatever is in its place) and remember why.
+        """Delete a file, or a folder of that name, and record the reason.
 
         Raises:
-            StorageError: it cannot be deleted.
+            StorageError: the file cannot be deleted.
         """
         delete(path)
         if path.exists() or path.is_symlink():
@@ -59,10 +68,17 @@ class CacheLog:
         self.discarded.append(Discarded(path, reason))
 
     def keep(self, path: Path, write: Callable[[], object]) -> bool:
-        """Write a file that the run can do without; returns whether that was allowed.
+        """Write a file that the run does not depend on.
+
+        Args:
+            path: the file.
+            write: a function that writes the file.
+
+        Returns:
+            whether the file was written; False if the cache is read-only.
 
         Raises:
-            StorageError: it is allowed, and fails.
+            StorageError: writing is allowed, but fails.
         """
         try:
             write()
@@ -75,22 +91,22 @@ class CacheLog:
         return True
 
     def warnings(self) -> list[str]:
-        """Sentences for the reader, one per folder and reason."""
+        """Warnings for the reader, one for each folder and reason."""
         groups: dict[tuple[Path, str], list[str]] = {}
         for path, reason in self.discarded:
             groups.setdefault((path.parent, reason), []).append(path.name)
-        said = []
+        warnings = []
         for (folder, reason), names in groups.items():
             more = len(names) - 1
             also = f" The same is true of {more:,} more file{'s' if more > 1 else ''} in this folder." if more else ""
-            said.append(f"The cache file {folder / names[0]} could not be used and was made again: {reason}.{also}")
+            warnings.append(f"The cache file {folder / names[0]} could not be used and was made again: {reason}.{also}")
         if self.not_kept:
             folder = self.not_kept[0].parent
-            said.append(f"The cache {folder} is read-only: what was trained is not kept there for later runs.")
-        return said
+            warnings.append(f"The cache {folder} is read-only: what was trained is not kept there for later runs.")
+        return warnings
 
     def describe(self) -> dict[str, Any]:
-        """The same, file by file."""
+        """The record of all discarded and missing files, for ``run.json``."""
         return {
             "discarded": [{"file": str(path), "reason": reason} for path, reason in self.discarded],
             "not_kept": [str(path) for path in self.not_kept],

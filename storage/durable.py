@@ -1,4 +1,15 @@
-"""Writing a file so that it survives a crash or a power loss whole, or not at all."""
+"""Writing files so that a crash or a power loss leaves either the old or the new content, never a mixture.
+
+Three steps are needed, in this order:
+
+1. The content is written to another file in the same folder. A crash in the meantime leaves the target untouched.
+2. That file is flushed to the disk (``fsync``) *before* it is renamed. An operating system keeps written data in
+   memory for seconds and may write names and contents to the disk in any order. Without the flush, a power loss after
+   the rename can leave a target that is empty, or that has the right size but is full of zeros.
+3. The file is renamed to the target, which replaces the old content in one indivisible step, and then the folder is
+   flushed, too, because the new name is part of the folder's data. Until then, a power loss may undo the rename and
+   bring back the old content, although the caller has been told that the file is written.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +28,10 @@ _NOT_FOR_FOLDERS = (errno.EINVAL, errno.ENOTSUP, errno.EBADF, errno.EACCES, errn
 
 
 class StorageError(AttentionologyError):
-    """A file that cannot be written, read or deleted.
+    """A file cannot be written, read or deleted.
 
     Attributes:
-        forbidden: whether the folder or the disk does not allow writing at all.
+        forbidden: whether writing is not allowed at all, for example because the disk is read-only.
     """
 
     def __init__(self, message: str, *, forbidden: bool = False) -> None:
@@ -29,14 +40,13 @@ class StorageError(AttentionologyError):
 
 
 def write_durably(path: Path, content: bytes) -> None:
-    """Write a file; its folder is made if need be.
+    """Write a file, and create its folder if necessary.
 
-    The content goes to a file beside the target, reaches the disk, and then takes the target's place. So at any moment,
-    also after a power loss, the target has its old content or its new content, complete. What dead processes
-    left unfinished in the folder is swept.
+    At any moment, even after a power loss, the target has either its complete old content or its complete new content
+    (see the module). Unfinished files that dead processes left in the folder are deleted.
 
     Raises:
-        StorageError: the file cannot be written. The target is as it was.
+        StorageError: the file cannot be written. The target is unchanged.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -57,11 +67,11 @@ def write_durably(path: Path, content: bytes) -> None:
 
 
 def flush(path: Path) -> None:
-    """Wait until a file, or the list of names in a folder, is on the disk."""
+    """Wait until the content of a file, or the list of names in a folder, is on the disk."""
     try:
         descriptor = os.open(path, os.O_RDONLY)
     except OSError:
-        if path.is_dir():  # a folder that may be written to but not read, or Windows
+        if path.is_dir():  # the folder may be written to but not read, or the system is Windows
             return
         raise
     try:
@@ -74,26 +84,26 @@ def flush(path: Path) -> None:
 
 
 def is_full(error: BaseException | None) -> bool:
-    """Whether an error says that the disk, or the share of it that the user may fill, is full."""
+    """Whether an error reports that the disk, or the quota of the user, is full."""
     return isinstance(error, OSError) and error.errno in _NO_SPACE
 
 
 def reason(error: OSError, path: Path, *, needed: int) -> str:
-    """Why something could not be written; for a full disk with how much was needed and how much is free.
+    """The reason why something could not be written. For a full disk, it includes the space needed and the space free.
 
     Args:
-        error: what went wrong.
-        path: on the disk that is full.
-        needed: bytes that were to be written.
+        error: the error.
+        path: a path on the disk.
+        needed: the number of bytes that were to be written.
     """
-    told = error.strerror or str(error)
+    message = error.strerror or str(error)
     if not is_full(error):
-        return told
-    return f"{told} ({size(needed)} needed, {size(free_space(path))} free)"
+        return message
+    return f"{message} ({size(needed)} needed, {size(free_space(path))} free)"
 
 
 def free_space(path: Path) -> int:
-    """Bytes that are free on the disk of a path, which need not exist."""
+    """The number of free bytes on the disk that holds a path, which need not exist."""
     while not path.exists() and path != path.parent:
         path = path.parent
     with suppress(OSError):
@@ -102,7 +112,7 @@ def free_space(path: Path) -> int:
 
 
 def size(n_bytes: int) -> str:
-    """A number of bytes for people, with three digits or more: ``713 B``, ``64.2 MB``."""
+    """A number of bytes in a readable form: ``713 B``, ``64.2 MB``."""
     if n_bytes < 1000:
         return f"{n_bytes} B"
     amount = float(n_bytes)

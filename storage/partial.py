@@ -1,11 +1,13 @@
-"""Unfinished files and folders: how they are named, who is writing them, and which of them nobody is.
+"""Unfinished files and folders: their names, their locks, and the deletion of those whose writer is dead.
 
-A process that is killed leaves what it was writing behind. An unfinished path is therefore named after its host and
-process, and its writer holds a file lock on it (``flock``) for as long as it writes. The operating system drops the
-lock when the process ends, however it ends. A lock that can be taken is thus the proof that the writer is dead: unlike
-a process id, it is never reused, and it is also right between containers that share a folder but do not see each
-other's processes. Some network file systems keep locks on each host separately, so a path of another host is never
-swept, and neither is one on a file system without locks.
+A process that is killed leaves unfinished files behind. They must be deleted some day, but never while their writer is
+alive. So the name of an unfinished path includes its host and its process, and the writer holds a file lock (``flock``)
+on it for as long as it writes. The operating system releases the lock when the process ends, however it ends. If
+another process can take the lock, the writer is therefore dead. A process id would be weaker evidence: ids are reused,
+and containers that share a folder do not see each other's processes.
+
+Some network file systems keep the locks of each host separately. So the paths of other hosts are never deleted, and
+neither are paths on file systems without locks.
 """
 
 from __future__ import annotations
@@ -21,15 +23,15 @@ from pathlib import Path
 
 try:
     import fcntl
-except ImportError:  # Windows has no such locks, so nothing is swept there
+except ImportError:  # Windows has no such locks, so nothing is deleted there
     fcntl = None  # type: ignore[assignment]
 
 PARTIAL, REPLACED = "partial", "replaced"
-"""Suffixes: of what is not finished yet, and of what is about to be deleted because it has been replaced."""
+"""Suffixes of paths that are not finished yet, and of paths that have been replaced and are about to be deleted."""
 
 _HOST = re.sub(r"\W+", "_", socket.gethostname()) or "unknown"
 _NAME = re.compile(r"\.(?P<target>.+)\.attentionology-(?P<host>\w+)-\d+-[0-9a-f]{8}\.(?P<kind>partial|replaced)", re.S)
-_LONGEST = 120  # bytes of the target's name that are kept, so that the whole name stays below the usual limit of 255
+_LONGEST = 120  # the bytes of the target's name that are kept, so that the new name stays below the usual limit of 255
 
 
 def unfinished_name(target: str, kind: str = PARTIAL) -> str:
@@ -40,12 +42,16 @@ def unfinished_name(target: str, kind: str = PARTIAL) -> str:
 
 @contextmanager
 def unfinished(target: Path, *, folder: bool = False) -> Iterator[Path]:
-    """An empty file or folder beside the target, marked as in use until the block ends.
+    """Create an empty file or folder next to the target, and hold its lock until the block ends.
 
     The block is expected to rename or delete it.
 
+    Args:
+        target: the path that the unfinished one is to become.
+        folder: whether to create a folder instead of a file.
+
     Raises:
-        OSError: it cannot be made.
+        OSError: it cannot be created.
     """
     while True:
         path = target.with_name(unfinished_name(target.name))
@@ -54,7 +60,7 @@ def unfinished(target: Path, *, folder: bool = False) -> Iterator[Path]:
         else:
             path.touch(exist_ok=False)
         with locked(path, wait=True):
-            # Another process may have swept the path in the moment between its creation and the lock.
+            # Another process may have deleted the path between its creation and the lock.
             if path.exists():
                 yield path
                 return
@@ -62,11 +68,11 @@ def unfinished(target: Path, *, folder: bool = False) -> Iterator[Path]:
 
 @contextmanager
 def locked(path: Path, *, wait: bool) -> Iterator[bool]:
-    """Hold the lock of a file or folder; yields whether it is held.
+    """Hold the lock of a file or folder during a block, which receives whether the lock is held.
 
     Args:
-        path: what to lock. Locks of folders exclude each other like those of files.
-        wait: wait for another process to release the lock instead of going on without it.
+        path: the file or folder. Locks of folders exclude each other as those of files do.
+        wait: whether to wait until another process releases the lock, instead of continuing without it.
     """
     descriptor = _open(path) if fcntl is not None else None
     if descriptor is None:
@@ -79,25 +85,28 @@ def locked(path: Path, *, wait: bool) -> Iterator[bool]:
 
 
 def _open(path: Path) -> int | None:
-    for flags in (os.O_RDWR, os.O_RDONLY):  # locks on NFS take a file that is open for writing; folders cannot be
+    for flags in (
+        os.O_RDWR,
+        os.O_RDONLY,
+    ):  # NFS only locks files that are open for writing, and folders cannot be opened so
         with suppress(OSError):
             return os.open(path, flags | os.O_CLOEXEC)
     return None
 
 
 def _lock(descriptor: int, *, wait: bool) -> bool:
-    assert fcntl is not None  # noqa: S101 a descriptor is opened only where there are locks
+    assert fcntl is not None  # noqa: S101 a descriptor is opened only if there are locks
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-    except OSError:  # another process has it, or the file system knows no locks
+    except OSError:  # another process holds it, or the file system does not support locks
         return False
     return True
 
 
 def abandoned(folder: Path, kind: str = PARTIAL) -> Iterator[tuple[Path, str]]:
-    """Unfinished paths in a folder whose writer is certainly dead, each with the name of its target.
+    """Yield the unfinished paths in a folder whose writers are certainly dead, each with the name of its target.
 
-    The lock of a path is held while it is yielded, so that only one process deals with it.
+    The lock of a path is held while it is yielded, so that only one process handles it.
     """
     try:
         entries = sorted(folder.iterdir())
@@ -113,11 +122,11 @@ def abandoned(folder: Path, kind: str = PARTIAL) -> Iterator[tuple[Path, str]]:
 
 
 def sweep(folder: Path, *kinds: str) -> None:
-    """Delete what dead processes left unfinished in a folder.
+    """Delete the unfinished paths that dead processes left in a folder.
 
     Args:
-        folder: where to look. Folders inside it are not searched.
-        kinds: what to look for, by default `PARTIAL`.
+        folder: the folder. Folders inside it are not searched.
+        kinds: the suffixes to look for. Default: `PARTIAL`.
     """
     for kind in kinds or (PARTIAL,):
         for path, _ in abandoned(folder, kind):
@@ -125,7 +134,7 @@ def sweep(folder: Path, *kinds: str) -> None:
 
 
 def delete(path: Path) -> None:
-    """Delete a file or a folder as far as possible; a symbolic link is deleted, not what it points to."""
+    """Delete a file or a folder as far as possible. Of a symbolic link, only the link is deleted."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path, ignore_errors=True)
     else:

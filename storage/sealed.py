@@ -1,11 +1,16 @@
-"""Files that hold their own SHA-256, so that damage is noticed before anything is computed with them.
+"""Files that contain their own SHA-256, so that damage is noticed before anything is computed from them.
 
-A power loss can leave a file with the right size and zeros in it, and disks and copies do worse. A sealed file has a
-seal near its start, ``sha256:`` and 64 hexadecimal digits: the digest of the file's name and of its content with
-zeros in place of these digits. The name is included so that files that were swapped are noticed, too. Because
-the seal is inside the file, file and digest are replaced in one step and can never disagree after a crash.
+A cache is read long after it was written. In the meantime a disk may have failed, a copy may have been interrupted, or
+a power loss may have left a file with the right size that is full of zeros. Such a file may still be readable, and then
+every result computed from it would be wrong without any sign of it. So each file has a seal near its beginning, ``sha256:``
+and 64 hexadecimal digits. They are the digest of the file's name and of its content, with zeros in place of the digits
+themselves, since a digest cannot include itself.
 
-The seal may be anywhere in the first 64 kB, in files of any format that has room for a short text there: it is the
+The name is part of the digest so that files that were exchanged for one another are noticed as well. The seal is inside
+the file, not in a second file next to it, because one file can be replaced in one indivisible step: content and digest
+can never disagree after a crash (see `attentionology.storage.durable` for that step).
+
+The seal may be anywhere in the first 64 kB of a file, whose format only needs room for a short text there. It is the
 first entry of a JSON object, or of the metadata of a safetensors file.
 """
 
@@ -23,10 +28,10 @@ from typing import Any
 from attentionology.storage.durable import StorageError, write_durably
 
 BLANK = "sha256:" + 64 * "0"
-"""What is written where the seal will be."""
+"""The placeholder for the seal in content that is to be written."""
 
 ANYWHERE = ""
-"""The name of files that people may rename and move."""
+"""The name to seal files with that users may rename and move."""
 
 _SEAL = re.compile(rb"sha256:([0-9a-f]{64})")
 _HEAD = 2**16
@@ -34,16 +39,16 @@ _BLOCK = 2**22
 
 
 class DamagedError(StorageError):
-    """A file that is not what was written."""
+    """The content of a file is not what was written."""
 
 
 def cache_name(path: Path) -> str:
-    """The name of a file in a cache, which as a whole may be moved: its folder's name and its own."""
+    """The name to seal a cache file with: those of its folder and of the file, so that the cache may be moved."""
     return f"{path.parent.name}/{path.name}"
 
 
 def write_sealed(path: Path, content: bytes, name: str) -> str:
-    """Write a file with a digest in place of the first `BLANK` in its content; returns the digest.
+    """Write a file with its digest in place of the first `BLANK` in its content, and return the digest.
 
     Raises:
         ValueError: the content has no `BLANK` in its first 64 kB.
@@ -51,19 +56,19 @@ def write_sealed(path: Path, content: bytes, name: str) -> str:
     """
     start, end = _seal_of(content[:_HEAD])
     if content[start:end] != BLANK.encode()[7:]:
-        raise ValueError("there is no room for the seal")
+        raise ValueError("the content has no placeholder for the seal")
     digest = _digest(name, [content])
     write_durably(path, b"".join([memoryview(content)[:start], digest.encode(), memoryview(content)[end:]]))
     return digest
 
 
 def check(path: Path, name: str) -> str:
-    """Check a file that `write_sealed` wrote, without keeping it in memory; returns the digest.
+    """Check a file that `write_sealed` wrote, without keeping it in memory, and return its digest.
 
     Raises:
-        FileNotFoundError: there is no such file.
-        DamagedError: its content is not what was written, or it has no seal.
-        StorageError: it cannot be read.
+        FileNotFoundError: the file does not exist.
+        DamagedError: the content of the file is not what was written, or it has no seal.
+        StorageError: the file cannot be read.
     """
     return _checked(_blocks(path), name)
 
@@ -80,10 +85,10 @@ def read_sealed(path: Path, name: str) -> bytes:
 
 
 def has_seal(path: Path) -> bool:
-    """Whether a file has a seal, right or wrong; files of the first versions have none.
+    """Whether a file has a seal, right or wrong. Files of early versions have none.
 
     Raises:
-        OSError: it cannot be read.
+        OSError: the file cannot be read.
     """
     with path.open("rb") as file:
         return _SEAL.search(file.read(_HEAD)) is not None
@@ -100,7 +105,7 @@ def write_json(path: Path, facts: dict[str, Any], name: str, *, indent: int | No
 
 
 def read_json(path: Path, name: str) -> dict[str, Any]:
-    """An object that `write_json` wrote.
+    """Read an object that `write_json` wrote.
 
     Raises:
         FileNotFoundError, DamagedError, StorageError: see `check`.
@@ -111,7 +116,7 @@ def read_json(path: Path, name: str) -> dict[str, Any]:
 
 
 def _seal_of(head: bytes) -> tuple[int, int]:
-    """Where the digits of the seal are."""
+    """The half-open range of the seal's digits; empty if there is no seal."""
     match = _SEAL.search(head)
     return match.span(1) if match else (0, 0)
 
@@ -125,6 +130,11 @@ def _digest(name: str, blocks: Iterable[bytes | memoryview]) -> str:
 
 
 def _checked(blocks: Iterator[bytes], name: str) -> str:
+    """Compare the seal of some content with its digest, and return the digest.
+
+    Raises:
+        DamagedError: they differ, or there is no seal.
+    """
     first = next(blocks, b"")
     start, end = _seal_of(first[:_HEAD])
     if not end:

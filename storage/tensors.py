@@ -1,4 +1,4 @@
-"""Sealed safetensors files: tensors, with what is to be known about them."""
+"""Sealed safetensors files, which hold tensors and facts about them."""
 
 from __future__ import annotations
 
@@ -12,11 +12,17 @@ from torch import Tensor
 
 from attentionology.storage.sealed import BLANK, DamagedError, read_sealed, write_sealed
 
-_KEY = "attentionology"  # one entry only: safetensors writes several in random order
+_KEY = "attentionology"  # the only entry, because safetensors writes several entries in random order
 
 
 def write_tensors(path: Path, tensors: dict[str, Tensor], facts: dict[str, Any], name: str) -> str:
-    """Write tensors and facts, which must be JSON; returns the digest.
+    """Write tensors and facts, and return the digest of the file.
+
+    Args:
+        path: the file.
+        tensors: the tensors by name.
+        facts: an object that can be written as JSON.
+        name: the name to seal the file with, see `attentionology.storage.sealed`.
 
     Raises:
         StorageError: see `attentionology.storage.durable.write_durably`.
@@ -27,7 +33,7 @@ def write_tensors(path: Path, tensors: dict[str, Tensor], facts: dict[str, Any],
 
 
 def read_tensors(path: Path, name: str) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """What `write_tensors` wrote.
+    """Read the tensors and facts that `write_tensors` wrote.
 
     Raises:
         FileNotFoundError, DamagedError, StorageError: see `attentionology.storage.sealed.check`.
@@ -36,10 +42,10 @@ def read_tensors(path: Path, name: str) -> tuple[dict[str, Tensor], dict[str, An
 
 
 def parse_tensors(content: bytes) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """Tensors and facts of the content of a file.
+    """The tensors and facts in the content of a file.
 
     Raises:
-        DamagedError: it is none of `write_tensors`.
+        DamagedError: `write_tensors` has not written the file.
     """
     try:
         header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])

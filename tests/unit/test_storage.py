@@ -45,7 +45,7 @@ def test_files_larger_than_a_block(tmp_path, monkeypatch):
 
 def test_content_without_room_for_the_seal_is_a_mistake(tmp_path):
     for content in (b"", b"x" * 70_000 + BLANK.encode(), b"sha256:" + 64 * b"1" + BLANK.encode()):
-        with pytest.raises(ValueError, match="no room for the seal"):
+        with pytest.raises(ValueError, match="no placeholder for the seal"):
             write_sealed(tmp_path / "a", content, "a")
     assert list(tmp_path.iterdir()) == []
 
