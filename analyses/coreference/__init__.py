@@ -1,1 +1,1 @@
-"""How often each head picks an antecedent of a mention (Clark et al. 2019, §4.3)."""
+"""The analysis ``coreference``: how often each attention head picks an antecedent of a mention."""

@@ -1,4 +1,4 @@
-"""Per-head coreference: antecedent selection accuracy (Clark et al. 2019, §4.3), with what is needed to believe it."""
+"""The metric of antecedent selection per attention head (Clark et al. 2019, §4.3), with baselines and bootstrap."""
 
 from __future__ import annotations
 
@@ -30,17 +30,32 @@ from attentionology.extractors import MapBatch, Window
 class CoreferenceAccuracy(OutcomeCounts):
     """How often each attention head picks an antecedent, by type of mention and choice of candidates.
 
-    A `torchmetrics.Metric`: `update` with word-level `MapBatch` es of `Window` s, `compute` the tables; parts of a
-    corpus can be added up, see `OutcomeCounts`. Documents, or families of them, are what is resampled. The bootstrap
-    takes ``groups × replicates × (6 · layers · heads + 5) × 4`` bytes; groups are three, times the groups of
-    documents that an evaluation compares.
+    This is a `torchmetrics.Metric`: `update` takes word-level maps of windows, and `compute` returns the tables. Parts
+    of a corpus can be added up, see `OutcomeCounts`. The units of the bootstrap are documents, or families of documents
+    that differ in a pronoun only. It takes ``groups × replicates × (6 · layers · heads + 5) × 4`` bytes, where groups
+    are the three types of mentions, times the groups of documents that an evaluation compares.
 
     Args:
-        corpus: the documents; told are the groups they belong to.
-        n_layers, n_heads: shape of the maps.
+        corpus: the documents. The metric needs them only for the groups to which they belong.
+        n_layers, n_heads: the shape of the maps.
         singletons: whether mentions of entities that are mentioned only once are candidates.
-        replicates: number of bootstrap replicates; 0 for none.
-        seed: of the bootstrap, of the splits into halves, and of the baseline that draws.
+        replicates: the number of bootstrap replicates; 0 for no bootstrap.
+        seed: the seed of the bootstrap, of the splits into halves, and of the random baseline.
+
+    Example:
+        >>> from attentionology import CoreferenceAccuracy, MapBatch, Sentence
+        >>> from attentionology.corpora_loaders.coreference import Document, Documents, Mention
+        >>> mentions = Mention(((0, 1),), "e1", 0, "proper"), Mention(((2, 3),), "e1", 2, "pronoun")
+        >>> sentences = (Sentence("s1", ("Ann", "says", "she", "sings")),)
+        >>> document = Document("d1", sentences, mentions)
+        >>> window = Window(id="d1", words=sentences[0].words, source=document, start=0, seen=0)
+        >>> maps = torch.zeros(1, 1, 1, 4, 4)
+        >>> maps[..., 2, 0] = 1.0  # she → Ann
+        >>> corpus = Documents(sentences, documents=(document,))
+        >>> metric = CoreferenceAccuracy(corpus, n_layers=1, n_heads=1, replicates=0)
+        >>> metric.update(MapBatch(maps, torch.tensor([4]), torch.zeros(1, 4, dtype=torch.bool), (window,)))
+        >>> metric.compute().best.query("candidates == 'words'")[["type", "total", "correct"]].values.tolist()
+        [['all', 1, 1], ['pronoun', 1, 1], ['proper', 0, 0], ['nominal', 0, 0]]
     """
 
     distances: Int[Tensor, "types sentence_bins word_bins outcomes"]
@@ -69,18 +84,18 @@ class CoreferenceAccuracy(OutcomeCounts):
 
     @staticmethod
     def state_bytes(corpus: Documents, n_layers: int, n_heads: int, *, replicates: int = 1000) -> int:
-        """What the counts take in memory; arguments as those of the class."""
+        """Return the bytes that the counts take in memory. The arguments are those of the class."""
         shape = (len(POLICIES), len(DIRECTIONS), n_layers, n_heads)
         groups = len({document.labels for document in corpus.documents}) * len(TYPES)
         return state_bytes(groups, shape, len(BASELINES), replicates)
 
     def update(self, batch: MapBatch) -> None:
-        """Count a batch.
+        """Count a batch of word-level maps of windows.
 
         Raises:
-            ValueError: token-level maps, maps of another shape, what is no window of a document, or a document of
-                other groups than the corpus has.
-            TooManyDecisionsError: more mentions of one group than the bootstrap can count.
+            ValueError: the maps are at token level or have another shape, an input is not a window of a document, or a
+                document belongs to groups to which no document of the corpus belongs.
+            TooManyDecisionsError: a group has more mentions than the bootstrap can count.
         """
         if batch.level != "word":
             raise ValueError("coreference needs word-level maps (level='word')")
@@ -88,15 +103,15 @@ class CoreferenceAccuracy(OutcomeCounts):
         windows = [window for window in batch.sentences if isinstance(window, Window)]
         if len(windows) < len(batch):
             raise ValueError("coreference needs maps of windows of documents; see extractors.make_windows")
-        if unknown := next((w.source for w in windows if w.source.labels not in self.labels), None):
+        if unknown := next((window.source for window in windows if window.source.labels not in self.labels), None):
             raise ValueError(f"document {unknown.id!r} belongs to groups that no document of the corpus does")
-        found = choices_of(batch, singletons=self.singletons)
-        hits = antecedent_hits(batch, found)
-        baselines = np.zeros((len(found), len(BASELINES)), dtype=bool)
-        groups = np.zeros(len(found), dtype=np.int64)
-        bins = np.zeros((len(found), 3), dtype=np.int64)
-        for row, (at, choice) in enumerate(found):
-            document = windows[at].source
+        choices = choices_of(batch, singletons=self.singletons)
+        hits = antecedent_hits(batch, choices)
+        baselines = np.zeros((len(choices), len(BASELINES)), dtype=bool)
+        groups = np.zeros(len(choices), dtype=np.int64)
+        bins = np.zeros((len(choices), 3), dtype=np.int64)
+        for row, (index, choice) in enumerate(choices):
+            document = windows[index].source
             if document.id not in self._traits:
                 self._traits[document.id] = traits(document)
             baselines[row] = baseline_hits(document, choice, self._traits[document.id], self.seed)
@@ -104,13 +119,13 @@ class CoreferenceAccuracy(OutcomeCounts):
             groups[row] = self.labels.index(document.labels) * len(TYPES) + kind
             sentences, words = distance(document, choice)
             bins[row] = kind, bin_of(sentences, SENTENCE_BINS), bin_of(words, WORD_BINS)
-        units = np.array([at for at, _ in found], dtype=np.int64)
+        units = np.array([index for index, _ in choices], dtype=np.int64)
         families = [window.source.family or window.source.id for window in windows]
         outcomes = self.add_outcomes(groups, units, families, hits, baselines)
         self.distances.index_put_(tuple(torch.from_numpy(bins.T)), outcomes.to(self.distances), accumulate=True)
 
     def compute(self) -> CoreferenceTables:
-        """The tables, see `CoreferenceTables`.
+        """Return the tables, see `CoreferenceTables`.
 
         Raises:
             ValueError: counts of another configuration were merged or loaded.
@@ -126,7 +141,7 @@ class CoreferenceAccuracy(OutcomeCounts):
 
 
 def mentions_by_group(corpus: Documents) -> Counter[str]:
-    """How many mentions there are to resolve of each group that is counted; some may turn out not to be scored."""
+    """Return the number of mentions to resolve in each group that is counted, of which some may not be scored."""
     mentions: Counter[str] = Counter()
     for document in corpus.documents:
         if document.questions is None:
@@ -138,7 +153,7 @@ def mentions_by_group(corpus: Documents) -> Counter[str]:
 
 
 def distance(document: Document, choice: Choice) -> tuple[int, int]:
-    """Sentences and words from the head word of a mention to that of its nearest antecedent."""
+    """Return the numbers of sentences and words from the head word of a mention to that of its nearest antecedent."""
     head = choice.head
     nearest = min(choice.gold, key=lambda word: abs(word - head))
     return abs(document.sentence_of(head) - document.sentence_of(nearest)), abs(head - nearest)

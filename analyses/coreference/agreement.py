@@ -1,9 +1,9 @@
 """Number, gender and person of mentions, for the rule-based baseline.
 
-From the features of the head word (UD ``Number``, ``Gender``, ``Person``) in documents that have features; else,
-which means English, from a lexicon of pronouns and of titles before the head (`corpora_loaders.coreference.english`)
-and from the Penn Treebank tag (NNS, NNPS plural; NN, NNP singular). Mentions that are no pronouns are third person.
-What is unknown agrees with everything.
+In documents with features they are those of the head word (UD ``Number``, ``Gender``, ``Person``). Documents without
+features are taken to be English: there they come from a lexicon of pronouns, from a lexicon of titles before the head
+(`corpora_loaders.coreference.english`), and from the Penn Treebank tag (NNS and NNPS are plural, NN and NNP singular).
+Mentions that are not pronouns are third person. An unknown value agrees with every value.
 """
 
 from __future__ import annotations
@@ -11,19 +11,19 @@ from __future__ import annotations
 from attentionology.corpora_loaders.coreference import PRONOUNS, TITLES, Document, Mention
 
 Traits = tuple[str, str, str]
-"""Number, gender, person; empty where unknown."""
+"""Number, gender and person of a mention, each empty if it is unknown."""
 
 _NUMBER_BY_TAG = {"NN": "Sing", "NNP": "Sing", "NNS": "Plur", "NNPS": "Plur"}
 _NAMES = ("Number", "Gender", "Person")
 
 
 def traits(document: Document) -> dict[Mention, Traits]:
-    """Of each mention that has words."""
+    """Return number, gender and person of each mention of a document that has words."""
     feats = [feats for sentence in document.sentences for feats in sentence.feats]
     tags = [tag for sentence in document.sentences for tag in sentence.xpos]
     has_features = _has_features(document)
-    asked = [m for question in document.questions or () for m in (question.anaphor, *question.candidates)]
-    found = {}
+    asked = [mention for question in document.questions or () for mention in (question.anaphor, *question.candidates)]
+    by_mention = {}
     for mention in (*document.mentions, *asked):
         if mention.head is None:
             continue
@@ -31,26 +31,33 @@ def traits(document: Document) -> dict[Mention, Traits]:
             number, gender, person = _from_features(feats[mention.head])
         else:
             number, gender, person = _from_lexicon(document, mention, tags[mention.head] if tags else "")
-        found[mention] = (number, gender, person or ("" if mention.type == "pronoun" else "3"))
-    return found
+        by_mention[mention] = (number, gender, person or ("" if mention.type == "pronoun" else "3"))
+    return by_mention
 
 
 def source_of_agreement(document: Document) -> str:
-    """Where number, gender and person come from, in words."""
+    """Return the source of number, gender and person as a phrase for the notes."""
     return "UD features" if _has_features(document) else "a lexicon of English pronouns and titles, and tags"
 
 
 def _has_features(document: Document) -> bool:
-    return any(one not in ("_", "") for sentence in document.sentences for one in sentence.feats)
+    return any(feats not in ("_", "") for sentence in document.sentences for feats in sentence.feats)
 
 
-def agree(one: Traits, other: Traits) -> bool:
-    """Whether nothing that is known of both differs."""
-    return all(not a or not b or _share(a, b) for a, b in zip(one, other, strict=True))
+def agree(first: Traits, second: Traits) -> bool:
+    """Return whether two mentions agree in every trait that is known of both.
+
+    Example:
+        >>> agree(("Sing", "Fem", "3"), ("Sing", "", "3"))
+        True
+        >>> agree(("Sing", "Fem", "3"), ("Plur", "Fem", "3"))
+        False
+    """
+    return all(not a or not b or _share(a, b) for a, b in zip(first, second, strict=True))
 
 
 def _share(a: str, b: str) -> bool:
-    """Features may have several values, ``Masc,Fem``."""
+    """Return whether two features, which may have several values (``Masc,Fem``), have a value in common."""
     return bool(set(a.split(",")) & set(b.split(",")))
 
 
@@ -67,9 +74,9 @@ def _from_lexicon(document: Document, mention: Mention, tag: str) -> Traits:
     forms = []
     for word in reversed([word for word in mention.words if word <= mention.head]):
         form = document.words[word].casefold()
-        if form == ".":  # of "Mrs", where words are cut there
+        if form == ".":  # the full stop of "Mrs." may be a word of its own
             continue
-        if not form.rstrip(".").isalnum():  # "the king 's castle" is no king
+        if not form.rstrip(".").isalnum():  # a title before a possessive is not that of the head: "the king 's castle"
             break
         forms.append(form.rstrip("."))
     genders = {TITLES[form] for form in forms if form in TITLES}

@@ -1,4 +1,4 @@
-"""The analysis ``coreference``: how often each head picks an antecedent (Clark et al. 2019, §4.3)."""
+"""The plan and the results of the analysis ``coreference`` (Clark et al. 2019, §4.3)."""
 
 from __future__ import annotations
 
@@ -24,30 +24,30 @@ from attentionology.analyses.shared.options import ControlOptions, CountOptions,
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from attentionology.analyses.coreference.examples import Example
+    from attentionology.analyses.coreference.examples import CoreferenceExample
     from attentionology.analyses.coreference.section import CoreferenceResults
     from attentionology.corpora_loaders.coreference import Documents
     from attentionology.extractors import MapMaker, Windows
     from attentionology.reports.page import Section
 
 EXAMPLES = 5
-"""How many right and how many wrong decisions the report shows."""
+"""The number of right decisions, and of wrong decisions, that the report shows."""
 
 _FEW_DOCUMENTS = 10
 _WINDOWS_AT_ONCE = 16
-_MOST_WINDOWS = 128  # that examples are looked for in
+_MOST_WINDOWS = 128  # the number of windows in which examples are looked for
 
 
 @dataclass(frozen=True)
 class CoreferenceFacts:
-    """What the plan knows.
+    """The facts that the results need from the plan.
 
     Attributes:
-        model: the request of the model.
-        copies: the names of the requests of its copies.
-        windows: what is read.
-        maker: of the maps.
-        setting: of the run.
+        model: the name of the request for the model.
+        copies: the names of the requests for its copies.
+        windows: the windows of the documents that are read.
+        maker: the maker of the maps.
+        setting: the setting of the run.
     """
 
     model: str
@@ -58,7 +58,7 @@ class CoreferenceFacts:
 
 
 class Coreference(Analysis[CoreferenceFacts, "CoreferenceResults"]):
-    """Counts how often the most attended other mention is an antecedent."""
+    """The analysis that counts how often the most attended other mention is an antecedent."""
 
     name = "coreference"
     options = (CoreferenceOptions, ControlOptions, CountOptions, MapOptions, FeedForwardOptions)
@@ -69,7 +69,7 @@ class Coreference(Analysis[CoreferenceFacts, "CoreferenceResults"]):
     )
 
     def plan(self, options: OptionSet, setting: Setting) -> Plan[CoreferenceFacts]:
-        """Cut the documents into windows; one request for the model, and one for each copy."""
+        """Cut the documents into windows, and plan one request for the model and one for each copy."""
         from attentionology.analyses.coreference.accuracy import CoreferenceAccuracy, mentions_by_group
         from attentionology.analyses.shared.counting import CountMaps
         from attentionology.analyses.shared.map_facts import map_maker
@@ -95,22 +95,25 @@ class Coreference(Analysis[CoreferenceFacts, "CoreferenceResults"]):
         names = tuple(copy.name for copy in copies)
         return Plan((model, *copies), CoreferenceFacts(model.name, names, windows, maker, setting), windows)
 
-    def follow_up(self, options: OptionSet, counted: Counted[CoreferenceFacts], read: Reader) -> list[Example]:
-        """A few decisions of the best head, right ones and wrong ones, from as many documents as possible."""
+    def follow_up(
+        self, options: OptionSet, counted: Counted[CoreferenceFacts], read: Reader
+    ) -> list[CoreferenceExample]:
+        """Look up a few right and wrong decisions of the best head, from as many documents as possible."""
         from attentionology.analyses.coreference.accuracy import CoreferenceAccuracy
         from attentionology.analyses.coreference.examples import examples_of
 
-        facts, chosen = counted.plan.facts, options[CoreferenceOptions]
+        facts, analysis_options = counted.plan.facts, options[CoreferenceOptions]
+        policy, singletons = analysis_options.candidates, analysis_options.singletons == "keep"
         best = counted.metric(facts.model, CoreferenceAccuracy).compute().best
-        (row,) = best[(best["candidates"] == chosen.candidates) & (best["type"] == "all")].to_dict("records")
+        (row,) = best[(best["candidates"] == policy) & (best["type"] == "all")].to_dict("records")
         if not row["total"]:
             return []
         head = row["direction"], row["layer"], row["head"]
-        decided: list[Example] = []
-        shown: list[list[Example]] = [[], []]
+        decided: list[CoreferenceExample] = []
+        shown: list[list[CoreferenceExample]] = [[], []]
         for start in range(0, min(len(facts.windows), _MOST_WINDOWS), _WINDOWS_AT_ONCE):
             for batch in read(facts.windows.sentences[start : start + _WINDOWS_AT_ONCE], facts.maker):
-                examples = examples_of(batch, head, chosen.candidates, singletons=chosen.singletons == "keep")
+                examples = examples_of(batch, head, policy, singletons=singletons)
                 decided += [example for example in examples if example.weights.keys() - example.choice.gold]
             shown = [_spread([example for example in decided if example.right == right]) for right in (True, False)]
             if all(len({example.document.id for example in examples}) == EXAMPLES for examples in shown):
@@ -124,7 +127,7 @@ class Coreference(Analysis[CoreferenceFacts, "CoreferenceResults"]):
         needed: Mapping[str, Any],
         looked: Any,
     ) -> CoreferenceResults:
-        """The tables of the model, beside those of its copies, with examples."""
+        """Make the tables of the model, with the accuracy of its copies beside them, and the examples."""
         from attentionology.analyses.coreference.accuracy import CoreferenceAccuracy
         from attentionology.analyses.coreference.agreement import source_of_agreement
         from attentionology.analyses.coreference.choices import account
@@ -133,11 +136,11 @@ class Coreference(Analysis[CoreferenceFacts, "CoreferenceResults"]):
         from attentionology.analyses.shared.map_facts import map_facts
         from attentionology.analyses.shared.published import published_coreference
 
-        facts, chosen = counted.plan.facts, options[CoreferenceOptions]
+        facts, analysis_options = counted.plan.facts, options[CoreferenceOptions]
         tables = counted.metric(facts.model, CoreferenceAccuracy).compute()
         controls = tuple(counted.metric(name, CoreferenceAccuracy).compute().best for name in facts.copies)
         documents = facts.windows.corpus.documents
-        skipped = {one.sentence.id for one in counted.logs[facts.model].skipped}
+        skipped = {skip.sentence.id for skip in counted.logs[facts.model].skipped}
         read = [window for window in facts.windows.sentences if window.id not in skipped]
         per_head = int(tables.cells["head"].max()) == facts.setting.encoder.n_heads
         sources = sorted({source_of_agreement(document) for document in documents})
@@ -146,9 +149,9 @@ class Coreference(Analysis[CoreferenceFacts, "CoreferenceResults"]):
             tables=tables._replace(best=with_control(tables.best, controls, key=("candidates", "type"))),
             controls=controls,
             examples=tuple(looked),
-            account=account(facts.windows.corpus, read, singletons=chosen.singletons == "keep"),
-            candidates=chosen.candidates,
-            singletons=chosen.singletons,
+            account=account(facts.windows.corpus, read, singletons=analysis_options.singletons == "keep"),
+            candidates=analysis_options.candidates,
+            singletons=analysis_options.singletons,
             published=None if asked else published_coreference(facts.setting.encoder.name),
             map_facts=map_facts(facts.setting, per_head=per_head),
             notes=(facts.windows.remarks()[0], f"Agreement, for the rules: {' or '.join(sources)}."),
@@ -157,13 +160,13 @@ class Coreference(Analysis[CoreferenceFacts, "CoreferenceResults"]):
         )
 
     def section(self, results: CoreferenceResults, titles: Titles) -> Section:
-        """The tables, the figures and the section of the page."""
+        """Make the tables, the figures and the section of the page."""
         from attentionology.analyses.coreference.section import coreference_section
 
         return coreference_section(results, titles)
 
     def show(self, results: CoreferenceResults, width: int) -> RenderableType:
-        """The best head of each type of mention."""
+        """Return a table of the best head of each type of mention."""
         from attentionology.analyses.coreference.terminal import coreference_table
 
         return coreference_table(results, width=width)
@@ -171,14 +174,14 @@ class Coreference(Analysis[CoreferenceFacts, "CoreferenceResults"]):
     def record(
         self, options: OptionSet, counted: Counted[CoreferenceFacts], results: CoreferenceResults
     ) -> dict[str, Any]:
-        """The copies with random weights, what became of the mentions, and the notes."""
+        """Describe the copies with random weights, how many mentions were scored and why others were not, and notes."""
         from attentionology.analyses.shared.controls import control_record
 
         control = control_record(options[ControlOptions], counted.plan.facts.setting.seed)
         return {**control, "coreference": {"account": dict(results.account), "notes": list(results.notes)}}
 
     def warnings(self, results: CoreferenceResults) -> list[str]:
-        """Too few mentions, or too few documents."""
+        """Warn of too few mentions or documents."""
         account = results.account
         if not account["scored"]:
             more = " Read more of the documents with --max-length or --stride." if account["anaphors"] else ""
@@ -192,7 +195,7 @@ class Coreference(Analysis[CoreferenceFacts, "CoreferenceResults"]):
 
 
 def _windows(options: CoreferenceOptions, setting: Setting, corpus: Documents) -> Windows:
-    """The documents in windows.
+    """Cut the documents into windows.
 
     Raises:
         OptionError: an option has no effect on this corpus, or documents cannot be cut in that way.
@@ -200,18 +203,18 @@ def _windows(options: CoreferenceOptions, setting: Setting, corpus: Documents) -
     from attentionology.extractors import make_windows
 
     if all(document.questions is not None for document in corpus.documents):
-        for name, usual in (("singletons", "drop"), ("candidates", "preceding")):
-            given = getattr(options, name)
-            if given not in (usual, "words"):
-                raise OptionError(f"--{name} {given} has no effect on GAP and WinoBias, which come with candidates")
+        for name, default in (("singletons", "drop"), ("candidates", "preceding")):
+            value = getattr(options, name)
+            if value not in (default, "words"):
+                raise OptionError(f"--{name} {value} has no effect on GAP and WinoBias, which come with candidates")
     try:
         return make_windows(setting.encoder, corpus, length=setting.max_length, stride=options.stride)
     except ValueError as error:
         raise OptionError(f"--max-length and --stride: {error}") from None
 
 
-def _spread(examples: list[Example]) -> list[Example]:
-    """The first of each document, then the second of each, and so on, up to `EXAMPLES`."""
+def _spread(examples: list[CoreferenceExample]) -> list[CoreferenceExample]:
+    """Return the first example of each document, then the second of each, and so on, up to `EXAMPLES`."""
     seen: Counter[str] = Counter()
     ranks = []
     for example in examples:

@@ -1,8 +1,8 @@
-"""What there is to decide in a stretch of a document: which mention, among which words, which of them are right.
+"""The decisions in a stretch of a document: a mention, the words among which to choose, and those that are right.
 
 Decisions are about words: the head word of a mention and the head words of its candidates. A candidate that has the
-head word of the mention itself (nested mentions like *[[the mayor] of Rome]*) is left out, because no word can point
-to itself.
+same head word as the mention itself (nested mentions like *[[the mayor] of Rome]*) is left out, because no word can
+point to itself.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from attentionology.corpora_loaders.coreference import Documents, Mention
 from attentionology.extractors import MapBatch, Window
 
 POLICIES = ("preceding", "mentions", "words")
-"""Candidates: heads of the mentions that precede; heads of all other mentions; all other words."""
+"""The choices of candidates: head words of preceding mentions, head words of all other mentions, all other words."""
 
 REASONS = {
     "outside": "not in any stretch of text that was read",
@@ -24,7 +24,8 @@ REASONS = {
     "same head": "all antecedents have the head word of the mention itself",
     "no answer": "asked for, but none of the candidates is right",
 }
-"""Why a mention is not scored; all but the last have an antecedent in the corpus."""
+"""The reasons why a mention is not scored. All mentions but those of the last reason have an antecedent in the
+corpus."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +33,11 @@ class Choice:
     """A mention to resolve. Words are counted from 0 through the document.
 
     Attributes:
-        mention: to be resolved.
-        before: candidates in text order: the mentions that precede it, or those that a question gives.
-        heads: head words of ``before``.
-        others: head words of all other mentions (of a question: the same as ``heads``).
-        gold: head words of its antecedents.
+        mention: the mention to be resolved.
+        before: the candidates in text order: the mentions that precede it, or those that a question gives.
+        heads: the head words of ``before``.
+        others: the head words of all other mentions. In a question they are the same as ``heads``.
+        gold: the head words of its antecedents.
     """
 
     mention: Mention
@@ -52,21 +53,21 @@ class Choice:
         return self.mention.head
 
     def candidates(self, policy: str, window: Window) -> frozenset[int]:
-        """Words to choose from under one of `POLICIES`."""
+        """Return the words to choose from under one of `POLICIES`."""
         if policy == "words":
             return frozenset(range(window.start, window.stop)) - {self.head}
         return self.heads if policy == "preceding" else self.others
 
 
 def choices(window: Window, *, singletons: bool = False, lost: Counter[str] | None = None) -> Iterator[Choice]:
-    """The mentions of a window that have an antecedent in it, and were not in the window before.
+    """Yield a choice for each mention of a window that has an antecedent in it and was not in the window before.
 
     Args:
-        window: of a document.
-        singletons: whether mentions of entities that are mentioned only once are candidates. Candidates that a
-            question gives always are.
-        lost: counts mentions of the window that have an antecedent in the document and none here, by reasons in
-            `REASONS`.
+        window: a window of a document.
+        singletons: whether mentions of entities that are mentioned only once are candidates. The candidates of a
+            question always are.
+        lost: a counter that is increased for mentions which have an antecedent in the document but none in the window,
+            by reasons in `REASONS`.
     """
     document = window.source
     lost = Counter() if lost is None else lost
@@ -77,11 +78,11 @@ def choices(window: Window, *, singletons: bool = False, lost: Counter[str] | No
     if document.questions is not None:
         for question in document.questions:
             if inside(question.anaphor) and question.anaphor.stop > window.seen and question.has_answer:
-                given = tuple(candidate for candidate in question.candidates if inside(candidate))
-                yield from _choice(question.anaphor, given, given, lost)
+                named = tuple(candidate for candidate in question.candidates if inside(candidate))
+                yield from _choice(question.anaphor, named, named, lost)
         return
     candidates: list[Mention] = []
-    asked: list[tuple[Mention, int]] = []  # each with how many candidates precede it
+    asked: list[tuple[Mention, int]] = []  # mentions with the number of candidates that precede them
     for index in document.starting(window.start, window.stop):
         mention = document.mentions[index]
         if inside(mention):
@@ -94,10 +95,10 @@ def choices(window: Window, *, singletons: bool = False, lost: Counter[str] | No
 
 
 def choices_of(batch: MapBatch, *, singletons: bool = False) -> list[tuple[int, Choice]]:
-    """What there is to decide in a batch of windows, each with the index of its window."""
+    """Return the choices in a batch of windows, each with the index of its window in the batch."""
     return [
-        (at, choice)
-        for at, window in enumerate(batch.sentences)
+        (index, choice)
+        for index, window in enumerate(batch.sentences)
         if isinstance(window, Window)
         for choice in choices(window, singletons=singletons)
     ]
@@ -106,21 +107,32 @@ def choices_of(batch: MapBatch, *, singletons: bool = False) -> list[tuple[int, 
 def _choice(
     mention: Mention, before: tuple[Mention, ...], others: Iterable[Mention], lost: Counter[str]
 ) -> Iterator[Choice]:
-    def heads(candidates: Iterable[Mention]) -> frozenset[int]:
-        return frozenset(one.head for one in candidates if one.head is not None and one.head != mention.head)
+    """Yield the choice of a mention if it has an antecedent with another head word, else count why it has none."""
 
-    right = [candidate for candidate in before if candidate.entity == mention.entity]
-    if gold := heads(right):
-        free = tuple(candidate for candidate in before if candidate.head != mention.head)
-        yield Choice(mention, free, heads(before), heads(others), gold)
+    def heads(candidates: Iterable[Mention]) -> frozenset[int]:
+        words = (candidate.head for candidate in candidates)
+        return frozenset(word for word in words if word is not None and word != mention.head)
+
+    antecedents = [candidate for candidate in before if candidate.entity == mention.entity]
+    if gold := heads(antecedents):
+        with_other_head = tuple(candidate for candidate in before if candidate.head != mention.head)
+        yield Choice(mention, with_other_head, heads(before), heads(others), gold)
     else:
-        lost["same head" if right else "no antecedent"] += 1
+        lost["same head" if antecedents else "no antecedent"] += 1
 
 
 def account(corpus: Documents, windows: Iterable[Window], *, singletons: bool = False) -> dict[str, int]:
-    """What became of the mentions that have an antecedent: ``anaphors`` in all, ``scored``, and by reason in `REASONS`.
+    """Count the mentions that have an antecedent, those that are scored, and the others by reason.
 
-    ``documents`` are those with a mention scored; ``forced``, mentions scored that have no wrong candidate before them.
+    Args:
+        corpus: the documents.
+        windows: the windows that were read.
+        singletons: as in `choices`.
+
+    Returns:
+        the numbers of all such mentions (``anaphors``), of those that are scored (``scored``), of documents with such
+        mentions (``documents``), of scored mentions without a wrong candidate before them (``forced``), and of mentions
+        that are not scored by reason in `REASONS`.
     """
     lost: Counter[str] = Counter()
     scored = forced = anaphors = 0
@@ -139,5 +151,5 @@ def account(corpus: Documents, windows: Iterable[Window], *, singletons: bool = 
             anaphors += answered
             lost["no answer"] += len(document.questions) - answered
     lost["outside"] = anaphors - scored - (lost.total() - lost["no answer"])
-    told = {"anaphors": anaphors, "scored": scored, "documents": len(documents), "forced": forced}
-    return {**told, **{reason: lost[reason] for reason in REASONS}}
+    totals = {"anaphors": anaphors, "scored": scored, "documents": len(documents), "forced": forced}
+    return {**totals, **{reason: lost[reason] for reason in REASONS}}

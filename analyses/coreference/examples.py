@@ -1,4 +1,4 @@
-"""Single decisions of a head, to look at."""
+"""Examples of the decisions of one attention head."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from attentionology.extractors import MapBatch, Window
 
 
 @dataclass(frozen=True)
-class Example:
-    """What one head decides about one mention.
+class CoreferenceExample:
+    """The decision of one attention head about one mention.
 
     Attributes:
-        document: where the mention stands.
-        choice: what there was to decide.
-        weights: of the head word of each candidate, counted through the document.
-        right: whether the largest is that of an antecedent.
+        document: the document of the mention.
+        choice: the mention and its candidates.
+        weights: the weight of each candidate by its head word, which is counted from 0 through the document.
+        right: whether the largest weight is that of an antecedent.
     """
 
     document: Document
@@ -30,28 +30,28 @@ class Example:
 
 
 def examples_of(
-    batch: MapBatch, place: tuple[str, int, int], policy: str, *, singletons: bool = False
-) -> list[Example]:
-    """All decisions of one head in a batch, in its order.
+    batch: MapBatch, attention_head: tuple[str, int, int], policy: str, *, singletons: bool = False
+) -> list[CoreferenceExample]:
+    """Return all decisions of one attention head in a batch, in its order.
 
     Args:
         batch: word-level maps of windows.
-        place: direction, and layer and head, both from 1.
+        attention_head: the direction, the layer and the head, the last two 1-based.
         policy: one of `POLICIES`.
         singletons: as in `CoreferenceAccuracy`.
     """
-    direction, layer, head = place
-    found = choices_of(batch, singletons=singletons)
-    hits = antecedent_hits(batch, found)[:, POLICIES.index(policy), DIRECTIONS.index(direction), layer - 1, head - 1]
-    maps = [one[layer - 1, head - 1] for _, one in batch.unpadded()]
-    shown = []
-    for (at, choice), right in zip(found, hits.tolist(), strict=True):
-        window = batch.sentences[at]
+    direction, layer, head = attention_head
+    choices = choices_of(batch, singletons=singletons)
+    hits = antecedent_hits(batch, choices)[:, POLICIES.index(policy), DIRECTIONS.index(direction), layer - 1, head - 1]
+    maps = [array[layer - 1, head - 1] for _, array in batch.unpadded()]
+    examples = []
+    for (index, choice), right in zip(choices, hits.tolist(), strict=True):
+        window = batch.sentences[index]
         assert isinstance(window, Window)  # noqa: S101  # choices are made of windows
-        position = np.flatnonzero(batch.words[at].numpy())
-        values = maps[at] if direction == DIRECTIONS[0] else maps[at].T
+        position = np.flatnonzero(batch.words[index].numpy())
+        values = maps[index] if direction == DIRECTIONS[0] else maps[index].T
         row = values[position[choice.head - window.start]]
         candidates = sorted(choice.candidates(policy, window))
         weights = {word: float(row[position[word - window.start]]) for word in candidates}
-        shown.append(Example(window.source, choice, weights, right))
-    return shown
+        examples.append(CoreferenceExample(window.source, choice, weights, right))
+    return examples

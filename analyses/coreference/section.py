@@ -12,7 +12,7 @@ from attentionology.analyses.contract import Titles
 from attentionology.analyses.coreference.baselines import BASELINES, column_name
 from attentionology.analyses.coreference.choices import POLICIES, REASONS
 from attentionology.analyses.coreference.contrasts_section import contrasts_figure, shown_contrasts
-from attentionology.analyses.coreference.examples import Example
+from attentionology.analyses.coreference.examples import CoreferenceExample
 from attentionology.analyses.coreference.figures import best_figure, distance_figure, heads_figure
 from attentionology.analyses.coreference.tables import CoreferenceTables
 from attentionology.analyses.shared.controls import control_table
@@ -50,7 +50,7 @@ class CoreferenceResults(NamedTuple):
 
     tables: CoreferenceTables
     controls: tuple[pd.DataFrame, ...] = ()
-    examples: tuple[Example, ...] = ()
+    examples: tuple[CoreferenceExample, ...] = ()
     account: Mapping[str, int] = {}
     candidates: str = "preceding"
     singletons: str = "drop"
@@ -152,7 +152,7 @@ def best_of(best: pd.DataFrame, policy: str) -> pd.DataFrame:
     return best[best["candidates"] == policy].reset_index(drop=True)
 
 
-def example_row(example: Example, policy: str) -> dict[str, Any]:
+def example_row(example: CoreferenceExample, policy: str) -> dict[str, Any]:
     """A decision as a reader wants it: the sentence around the mention, and the candidates with the most weight."""
     document, choice = example.document, example.choice
     mention, words = choice.mention, document.words

@@ -55,7 +55,7 @@ def test_clusters_and_nearest_heads():
 def test_layers_that_hold_together_and_layers_that_do_not():
     rng = np.random.default_rng(1)
     apart = np.repeat(10 * rng.random((4, 2)), 6, axis=0) + 0.01 * rng.random((24, 2))
-    together = geography(square(apart, names(4, 6))).neighbours
+    together = geography(square(apart, names(4, 6))).neighbors
     assert together["found"][0] == 1
     assert together["shuffled"][0] == pytest.approx(5 / 23, abs=0.01)
     assert (together["p"] == 1 / 10_000).all()
@@ -65,7 +65,7 @@ def test_layers_that_hold_together_and_layers_that_do_not():
     same = (layer[:, None] == layer) & ~np.eye(24, dtype=bool)
     assert together["within"][1] == pytest.approx(distances[same].mean())
     assert together["across"][1] == pytest.approx(distances[layer[:, None] != layer].mean())
-    mixed = geography(square(rng.random((24, 2)), names(4, 6))).neighbours
+    mixed = geography(square(rng.random((24, 2)), names(4, 6))).neighbors
     assert (mixed["p"] > 0.01).all()
 
 
@@ -73,7 +73,7 @@ def test_layers_that_hold_together_and_layers_that_do_not():
 def test_few_heads(heads):
     """One layer, or one head per layer: nothing to say about layers."""
     found = geography(square(np.arange(len(heads), dtype=float)[:, None], heads))
-    assert found.neighbours.empty
+    assert found.neighbors.empty
     assert len(found.embedding) == len(heads)
     assert len(found.merges) == len(heads) - 1
 
@@ -85,9 +85,9 @@ def test_of_equally_near_heads_each_counts_its_part():
     )
     found = geography(given)
     assert found.embedding["nearest"].tolist() == ["", "1-1", "1-1"]
-    assert found.neighbours["found"][0] == pytest.approx((0.5 + 1 + 0) / 3)
-    assert found.neighbours["within"][1] == 1
-    assert found.neighbours["across"][1] == 1.5
+    assert found.neighbors["found"][0] == pytest.approx((0.5 + 1 + 0) / 3)
+    assert found.neighbors["within"][1] == 1
+    assert found.neighbors["across"][1] == 1.5
 
 
 def test_heads_that_all_attend_alike():
