@@ -1,16 +1,16 @@
-"""Accuracy in one group of documents minus that in another: which attention heads differ most between the two.
+"""Contrasts: the accuracy of each attention head in one group of documents minus that in another.
 
-Every head has a contrast, and the largest of hundreds is large by chance alone. Two things correct for that:
+Every head has a contrast, and the largest of hundreds is large by chance alone. Two corrections are made for that:
 
 * Simultaneous intervals. Each bootstrap replicate yields, over all heads and directions, the largest deviation of a
-  contrast from its estimate in units of its standard error (max-\\|t\\|; Romano & Wolf 2005). Its 95 % quantile is the
-  number of standard errors on each side of the estimate, so with 95 % confidence all intervals hold at once, and
-  therefore that of whichever head was chosen.
-* Held-out contrasts. The head is chosen on one half of the documents and its contrast is measured on the other half.
+  contrast from its estimate in units of its standard error (max-\\|t\\|; Romano & Wolf 2005). The 95 % quantile of
+  these maxima is the number of standard errors on each side of an estimate. All intervals of that width hold at once
+  with 95 % confidence, and therefore so does that of whichever head was chosen.
+* Held-out contrasts. The head is chosen on one half of the documents, and its contrast is measured on the other half.
 
-Both resample families of documents. The two versions of a sentence (pro- and anti-stereotypical) are one family, and
-have to be: a head that does not see the pronoun's gender is right or wrong about both, so that its contrast varies far
-less than the difference of two independent samples would.
+Both resample families of documents. The two versions of a sentence (pro- and anti-stereotypical) must be in one family:
+a head that ignores the pronoun's gender gets both right or both wrong, so that its contrast varies far less than the
+difference of two independent samples would.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ STEREOTYPES = (
     (f"type 1, {PRO}", f"type 1, {ANTI}"),
     (f"type 2, {PRO}", f"type 2, {ANTI}"),
 )
-"""Groups of WinoBias, all sentences and those of each type."""
+"""The pairs of groups of WinoBias that are compared: all sentences, and those of each type."""
 
 CONTRASTS = (*STEREOTYPES, (FEMININE, MASCULINE))
-"""Groups of documents whose accuracies are compared."""
+"""All pairs of groups of documents whose accuracies are compared."""
 
 SHOWN = 3
-"""How many of the largest contrasts on each side are reported."""
+"""The number of largest contrasts on each side that are reported."""
 
 LARGEST_COLUMNS = (
     "candidates", "first", "second", "higher", "rank", "layer", "head", "direction",
@@ -49,15 +49,19 @@ LARGEST_COLUMNS = (
 )  # fmt: skip
 
 _ROUNDING = 1e-12
-"""What is constant in exact arithmetic may vary by less than this."""
+"""The bound below which a variation counts as rounding of a contrast that is constant in exact arithmetic."""
 
 Array = npt.NDArray[Any]
 
 
 class _Group(NamedTuple):
-    """Counts of one group of documents. Shapes: correct (subsets, heads), total (subsets,); of replicates likewise.
+    """The counts of one group of documents. Here *heads* are all combinations of direction, layer and head.
 
-    *Heads* are all choices there are, directions × layers × heads.
+    Attributes:
+        label: the name of the group.
+        correct: the right decisions, shape (subsets, heads).
+        total: the number of decisions, shape (subsets,).
+        drawn_correct, drawn_total: the same in the bootstrap replicates.
     """
 
     label: str
@@ -68,7 +72,7 @@ class _Group(NamedTuple):
 
 
 class _Part(NamedTuple):
-    """Right decisions by head and scored ones, in both groups, of a part of the corpus."""
+    """The right decisions by head and the number of decisions, in both groups of a part of the corpus."""
 
     first: Array
     first_total: int
@@ -77,11 +81,11 @@ class _Part(NamedTuple):
 
     @property
     def exact(self) -> Array:
-        """Contrasts times both totals: integers, so that equal contrasts are equal."""
+        """The contrasts times both totals. These are integers, so that equal contrasts compare as equal."""
         return np.asarray(self.first * self.second_total - self.second * self.first_total)
 
     def without(self, other: _Part) -> _Part:
-        """What is left when another part is taken out."""
+        """Return the counts of this part without those of another part that it contains."""
         return _Part(
             self.first - other.first,
             self.first_total - other.first_total,
@@ -93,18 +97,18 @@ class _Part(NamedTuple):
 def contrast_tables(
     policy: int, name: str, pair: tuple[str, str], labels: Mapping[str, list[int]], subsets: Counts, replicates: Counts
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The contrast of every head between two groups of documents, and the largest contrasts on both sides.
+    """Return the contrast of every head between two groups of documents, and the largest contrasts on both sides.
 
     Args:
-        policy: index of the candidates.
-        name: their name.
-        pair: names of the two groups.
-        labels: indices of the counts that make up each group of documents.
-        subsets: counts over the whole corpus, then over one half of each split.
-        replicates: counts over each bootstrap replicate.
+        policy: the index of the choice of candidates.
+        name: the name of the choice of candidates.
+        pair: the names of the two groups.
+        labels: the indices of the counts that make up each group of documents.
+        subsets: the counts over the whole corpus, then over one half of each split.
+        replicates: the counts over each bootstrap replicate.
 
     Returns:
-        Two tables, see ``head_contrasts`` and ``largest_contrasts`` in `CoreferenceTables`.
+        two tables, see ``head_contrasts`` and ``largest_contrasts`` in `CoreferenceTables`.
     """
     shape = subsets.correct.shape[3:]
 
@@ -115,12 +119,12 @@ def contrast_tables(
         return _Group(label, correct, subsets.total[rows].sum(0), drawn_correct, drawn(replicates.total[rows]))
 
     first, second = map(group, pair)
-    every = _every_head(name, first, second, shape)
-    # Ties go to the higher layer, then head, then the last direction, as for the best head.
-    by_preference = np.moveaxis(np.arange(len(every)).reshape(shape), 0, -1).ravel()
+    contrasts = _every_head(name, first, second, shape)
+    # Ties go to the higher layer, then to the higher head, then to the last direction, as for the best head.
+    by_preference = np.moveaxis(np.arange(len(contrasts)).reshape(shape), 0, -1).ravel()
 
     def ranking(values: Array) -> list[int]:
-        return [int(place) for place in by_preference[np.argsort(values[by_preference], kind="stable")[::-1]]]
+        return [int(index) for index in by_preference[np.argsort(values[by_preference], kind="stable")[::-1]]]
 
     whole = _part(first, second, 0)
     halves = []
@@ -130,17 +134,21 @@ def contrast_tables(
         halves.append(((half, rest), (rest, half)))
     rows: list[dict[str, Any]] = []
     for sign, higher in ((1, first), (-1, second)):
-        if whole.first_total and whole.second_total:  # without anything scored in a group there is no contrast
-            chosen = ranking(sign * whole.exact)
-            elsewhere = [
-                [(ranking(sign * choose.exact), score) for choose, score in both if choose[1] and choose[3]]
+        if whole.first_total and whole.second_total:  # a group without decisions has no contrast
+            ranked = ranking(sign * whole.exact)
+            by_split = [
+                [
+                    (ranking(sign * choosing.exact), scoring)
+                    for choosing, scoring in both
+                    if choosing.first_total and choosing.second_total
+                ]
                 for both in halves
             ]
-            largest = [place for place in chosen[:SHOWN] if sign * whole.exact[place] > 0]
-            for rank, place in enumerate(largest):
-                row = {"higher": higher.label, "rank": rank + 1, **_heldout(elsewhere, rank, place)}
-                rows.append({**{str(key): value for key, value in every.loc[place].items()}, **row})
-    return every, pd.DataFrame(rows, columns=list(LARGEST_COLUMNS))
+            largest = [index for index in ranked[:SHOWN] if sign * whole.exact[index] > 0]
+            for rank, index in enumerate(largest):
+                row = {"higher": higher.label, "rank": rank + 1, **_heldout(by_split, rank, index)}
+                rows.append({**{str(key): value for key, value in contrasts.loc[index].items()}, **row})
+    return contrasts, pd.DataFrame(rows, columns=list(LARGEST_COLUMNS))
 
 
 def _part(first: _Group, second: _Group, subset: int) -> _Part:
@@ -148,7 +156,7 @@ def _part(first: _Group, second: _Group, subset: int) -> _Part:
 
 
 def _every_head(name: str, first: _Group, second: _Group, shape: tuple[int, ...]) -> pd.DataFrame:
-    """Heads in the order of the table ``cells``."""
+    """Return the contrast of every head with its intervals, in the order of the table ``cells``."""
     direction, layer, head = (axis.ravel() for axis in np.indices(shape))
     columns: dict[str, Any] = {
         "candidates": name,
@@ -158,10 +166,10 @@ def _every_head(name: str, first: _Group, second: _Group, shape: tuple[int, ...]
         "layer": layer + 1,
         "head": head + 1,
     }
-    for place, group in (("first", first), ("second", second)):
+    for prefix, group in (("first", first), ("second", second)):
         right, total = group.correct[0], int(group.total[0])
-        columns |= {f"{place}_correct": right, f"{place}_total": total}
-        columns[f"{place}_accuracy"] = right / total if total else np.nan
+        columns |= {f"{prefix}_correct": right, f"{prefix}_total": total}
+        columns[f"{prefix}_accuracy"] = right / total if total else np.nan
     estimate = np.asarray(columns["first_accuracy"] - columns["second_accuracy"] + np.zeros(len(head)))
     usable = (first.drawn_total > 0) & (second.drawn_total > 0)
     by_group = [group.drawn_correct[usable] / group.drawn_total[usable, None] for group in (first, second)]
@@ -182,19 +190,26 @@ def _every_head(name: str, first: _Group, second: _Group, shape: tuple[int, ...]
 
 
 def simultaneous_margin(estimate: Array, differences: Array, level: float = 0.95) -> tuple[Array, Array]:
-    """Standard errors, and half the widths of intervals that hold for all heads at once.
+    """Return standard errors, and half the widths of intervals that hold for all heads at once.
 
     Args:
-        estimate: shape (heads,).
-        differences: the same in bootstrap replicates, shape (replicates, heads).
-        level: of confidence in all intervals together.
+        estimate: the contrasts, shape (heads,).
+        differences: the contrasts in the bootstrap replicates, shape (replicates, heads).
+        level: the confidence that all intervals hold.
 
     Returns:
-        Both of shape (heads,); NaN if there are fewer than two replicates, 0 for a head that never varies.
+        two arrays of shape (heads,). They are NaN if there are fewer than two replicates, and 0 for a head whose
+        contrast never varies.
+
+    Example:
+        >>> replicates = np.array([[-0.1, 0.2], [0.1, 0.0], [0.0, 0.1]])
+        >>> error, margin = simultaneous_margin(np.array([0.0, 0.1]), replicates)
+        >>> error.round(2).tolist(), margin.round(2).tolist()
+        ([0.1, 0.1], [0.1, 0.1])
     """
     if len(differences) < 2:
-        nothing = np.full(len(estimate), np.nan)
-        return nothing, nothing
+        undefined = np.full(len(estimate), np.nan)
+        return undefined, undefined
     error = differences.std(0, ddof=1)
     error[np.ptp(differences, axis=0) < _ROUNDING] = 0.0
     varies = error > 0
@@ -205,25 +220,25 @@ def simultaneous_margin(estimate: Array, differences: Array, level: float = 0.95
 
 
 def _heldout(by_split: Sequence[Sequence[tuple[list[int], _Part]]], rank: int, chosen: int) -> dict[str, Any]:
-    """The contrast of the heads that have a rank on one half, measured on the other half.
+    """Return the contrast of the heads that have a rank on one half, measured on the other half.
 
     Args:
         by_split: for each split and each half to choose on, the heads by rank, and the other half.
-        rank: from 0.
-        chosen: the head that has this rank in the whole corpus.
+        rank: the rank, 0-based.
+        chosen: the index of the head that has this rank in the whole corpus.
     """
-    counted = np.zeros(4, dtype=np.int64)
+    sums = np.zeros(4, dtype=np.int64)
     differences = []
-    places = [ranked[rank] for split in by_split for ranked, _ in split]
+    heads = [ranked[rank] for split in by_split for ranked, _ in split]
     for split in by_split:
-        own = np.zeros(4, dtype=np.int64)  # right and scored in the first group, right and scored in the second
-        for ranked, score in split:
-            place = ranked[rank]
-            own += [score.first[place], score.first_total, score.second[place], score.second_total]
-        counted += own
-        if own[1] and own[3]:
-            differences.append(float(own[0] / own[1] - own[2] / own[3]))
-    right, total, second_right, second_total = counted.tolist()
+        counts = np.zeros(4, dtype=np.int64)  # right and all decisions of the first group, then of the second
+        for ranked, part in split:
+            head = ranked[rank]
+            counts += [part.first[head], part.first_total, part.second[head], part.second_total]
+        sums += counts
+        if counts[1] and counts[3]:
+            differences.append(float(counts[0] / counts[1] - counts[2] / counts[3]))
+    right, total, second_right, second_total = sums.tolist()
     return {
         "heldout_first_correct": right,
         "heldout_first_total": total,
@@ -232,6 +247,6 @@ def _heldout(by_split: Sequence[Sequence[tuple[list[int], _Part]]], rank: int, c
         "heldout_difference": rate(right, total) - rate(second_right, second_total),
         "heldout_min": min(differences, default=float("nan")),
         "heldout_max": max(differences, default=float("nan")),
-        "heldout_choices": len(places),
-        "heldout_same": places.count(chosen),
+        "heldout_choices": len(heads),
+        "heldout_same": heads.count(chosen),
     }

@@ -1,4 +1,4 @@
-"""Which attention heads differ most between groups of documents: for the page, the terminal, and as a figure."""
+"""The contrasts between groups of documents in the report, in the terminal, and as a figure."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ from attentionology.reports.format import ARROWS, head_name, interval, percent, 
 
 _MARKERS = dict(zip(DIRECTIONS, ("o", "^"), strict=True))
 _SPACING = 5.5
-"""Percentage points between the names of two heads, one above the other."""
+"""The distance in percentage points between the names of two heads, one above the other."""
 
 
 def shown_contrasts(tables: CoreferenceTables, policy: str) -> list[dict[str, Any]]:
-    """The comparisons of the candidates that the report is about.
+    """Return the comparisons under the policy that the report is about.
 
     Returns:
-        One dictionary per comparison: its groups ``first`` and ``second`` with their ``first_total`` and
-        ``second_total``, its ``rows`` of ``largest_contrasts``, how many ``choices`` of head and direction there are,
-        and for how many the simultaneous interval lies ``above`` and ``below`` 0.
+        one dictionary per comparison, with its groups ``first`` and ``second`` and their ``first_total`` and
+        ``second_total``, its ``rows`` of ``largest_contrasts``, the number of ``choices`` of head and direction, and
+        the numbers of these whose simultaneous interval lies ``above`` and ``below`` 0.
     """
     comparisons = []
     for (first, second), rows in _by_comparison(tables.largest_contrasts, policy).items():
-        every = _by_comparison(tables.head_contrasts, policy)[first, second]
+        heads = _by_comparison(tables.head_contrasts, policy)[first, second]
         comparisons.append(
             {
                 "first": first,
                 "second": second,
-                "first_total": int(every["first_total"].iloc[0]),
-                "second_total": int(every["second_total"].iloc[0]),
+                "first_total": int(heads["first_total"].iloc[0]),
+                "second_total": int(heads["second_total"].iloc[0]),
                 "rows": rows_of(rows),
-                "choices": len(every),
-                "above": int((every["simultaneous_low"] > 0).sum()),
-                "below": int((every["simultaneous_high"] < 0).sum()),
-                "has_intervals": bool(every["simultaneous_low"].notna().any()),
+                "choices": len(heads),
+                "above": int((heads["simultaneous_low"] > 0).sum()),
+                "below": int((heads["simultaneous_high"] < 0).sum()),
+                "has_intervals": bool(heads["simultaneous_low"].notna().any()),
             }
         )
     return comparisons
@@ -51,12 +51,12 @@ def shown_contrasts(tables: CoreferenceTables, policy: str) -> list[dict[str, An
 def _by_comparison(table: pd.DataFrame, policy: str) -> dict[tuple[str, str], pd.DataFrame]:
     if not len(table):
         return {}
-    own = table[table["candidates"] == policy]
-    return {(str(first), str(second)): rows for (first, second), rows in own.groupby(["first", "second"], sort=False)}
+    groups = table[table["candidates"] == policy].groupby(["first", "second"], sort=False)
+    return {(str(first), str(second)): rows for (first, second), rows in groups}
 
 
 def contrast_lines(tables: CoreferenceTables, policy: str) -> list[str]:
-    """The largest difference on each side of every comparison, for the terminal."""
+    """Return lines for the terminal with the largest difference on each side of every comparison."""
     lines = []
     for comparison in shown_contrasts(tables, policy):
         heads = "; ".join(
@@ -73,21 +73,21 @@ def contrast_lines(tables: CoreferenceTables, policy: str) -> list[str]:
 
 
 def contrasts_figure(tables: CoreferenceTables, best: pd.DataFrame, policy: str, *, title: str = "") -> Figure:
-    """Accuracy of every head in one group against that in another, a panel for each comparison.
+    """Draw the accuracy of every head in one group against that in another, in a panel for each comparison.
 
-    Comparisons are those of pro- and anti-stereotypical sentences, or where there are none, of pronouns.
+    The comparisons are those of pro- and anti-stereotypical sentences or, if there are none, those of pronouns.
 
     Args:
-        tables: with contrasts under this policy.
-        best: the best heads under this policy.
-        policy: which candidates the report is about.
-        title: of the figure.
+        tables: the tables, which must have contrasts under the policy.
+        best: the best heads under the policy.
+        policy: the choice of candidates that the report is about.
+        title: the title of the figure.
     """
     largest = _by_comparison(tables.largest_contrasts, policy)
-    every = _by_comparison(tables.head_contrasts, policy)
+    heads = _by_comparison(tables.head_contrasts, policy)
     pairs = [pair for pair in largest if pair in STEREOTYPES] or list(largest)
-    chosen = rows_of(best[best["type"] == "all"])[0]
-    best_place = tuple(chosen[name] for name in ("direction", "layer", "head"))
+    best_row = rows_of(best[best["type"] == "all"])[0]
+    best_head = tuple(best_row[name] for name in ("direction", "layer", "head"))
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(max(3.2, 2.5 * len(pairs)), 2.9 if len(pairs) > 1 else 3.6), layout="constrained")
         panels: list[Axes] = list(figure.subplots(1, len(pairs), squeeze=False).flat)
@@ -96,7 +96,7 @@ def contrasts_figure(tables: CoreferenceTables, best: pd.DataFrame, policy: str,
                 (row["direction"], row["layer"], row["head"]): BLUE if row["higher"] == pair[0] else ORANGE
                 for row in rows_of(largest[pair])
             }
-            _panel(axes, every[pair], {best_place: BLACK, **named})
+            _panel(axes, heads[pair], {best_head: BLACK, **named})
             axes.set_xlabel(f"{pair[0]} (%)")
             axes.set_ylabel(f"{pair[1].split(', ')[-1]} (%)")
         for direction, marker in _MARKERS.items():
@@ -109,11 +109,11 @@ def contrasts_figure(tables: CoreferenceTables, best: pd.DataFrame, policy: str,
 _Head = tuple[str, int, int]  # direction, layer, head
 
 
-def _panel(axes: Axes, every: pd.DataFrame, named: dict[_Head, str]) -> None:
-    """All heads as points; those named in their colors."""
+def _panel(axes: Axes, heads: pd.DataFrame, named: dict[_Head, str]) -> None:
+    """Draw all heads as points, the named ones in their colors and with their names."""
     axes.plot([0, 100], [0, 100], color=GREY, lw=0.8, zorder=1)
     labels: list[tuple[float, float, str, str]] = []
-    for row in rows_of(every):
+    for row in rows_of(heads):
         x, y = 100 * row["first_accuracy"], 100 * row["second_accuracy"]
         color = named.get((row["direction"], row["layer"], row["head"]))
         marker = _MARKERS[row["direction"]]
@@ -131,8 +131,8 @@ def _panel(axes: Axes, every: pd.DataFrame, named: dict[_Head, str]) -> None:
             labels.append((x, y, head_name(row["layer"], row["head"]), color))
     for right in (True, False):
         # Names stand on the outer side of the diagonal, unless they would leave the panel.
-        own = sorted((label for label in labels if (label[1] <= label[0] < 88) == right), key=lambda label: label[1])
-        for (x, y, text, color), height in zip(own, _apart([label[1] for label in own]), strict=True):
+        side = sorted((label for label in labels if (label[1] <= label[0] < 88) == right), key=lambda label: label[1])
+        for (x, y, text, color), height in zip(side, _apart([label[1] for label in side]), strict=True):
             axes.annotate(
                 text,
                 (x, y),
@@ -151,7 +151,7 @@ def _panel(axes: Axes, every: pd.DataFrame, named: dict[_Head, str]) -> None:
 
 
 def _apart(heights: list[float]) -> list[float]:
-    """Ascending heights, moved as little as is simple so that neighbors do not touch, and around the same middle."""
+    """Move ascending heights apart so that neighbors do not touch, without a change of their mean."""
     moved: list[float] = []
     for height in heights:
         moved.append(max(height, moved[-1] + _SPACING) if moved else height)

@@ -1,4 +1,4 @@
-"""Figures of the coreference report."""
+"""The figures of the coreference report."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _BASELINES = {
     "rule-based": (PURPLE, "s"),
     "random": (GREY, "v"),
 }
-"""Colour and marker of each baseline."""
+"""The color and the marker of each baseline."""
 
 
 def best_figure(best: pd.DataFrame, published: Mapping[str, Mapping[str, int]] | None, *, title: str = "") -> Figure:
-    """The best head by type of mention, with its interval, against the baselines."""
+    """Draw the accuracy of the best head by type of mention with its interval, beside the baselines."""
     rows = rows_of(best[best["total"] > 0])
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(5.6, 1.5 + 0.42 * len(rows)), layout="constrained")
@@ -65,20 +65,20 @@ def best_figure(best: pd.DataFrame, published: Mapping[str, Mapping[str, int]] |
 
 
 def heads_figure(cells: pd.DataFrame, best: pd.DataFrame, policy: str, *, title: str = "") -> Figure:
-    """Layer × head heatmaps, one per direction, over all types of mentions; the best head is marked."""
-    own = cells[(cells["candidates"] == policy) & (cells["type"] == "all")]
-    n_layers, n_heads = int(own["layer"].max()), int(own["head"].max())
-    chosen = rows_of(best[best["type"] == "all"])[0]
+    """Draw layer × head heatmaps, one per direction, over all types of mentions, with the best head marked."""
+    shown = cells[(cells["candidates"] == policy) & (cells["type"] == "all")]
+    n_layers, n_heads = int(shown["layer"].max()), int(shown["head"].max())
+    best_row = rows_of(best[best["type"] == "all"])[0]
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(6.4, 0.9 + 2.6 * min(n_layers / n_heads, 1.2)), layout="constrained")
         grid = figure.subplots(1, 2, squeeze=False, sharex=True, sharey=True)
         image = None
         for axes, direction in zip(grid.flat, DIRECTIONS, strict=True):
-            table = own[own["direction"] == direction].pivot_table(index="layer", columns="head", values="accuracy")
+            table = shown[shown["direction"] == direction].pivot_table(index="layer", columns="head", values="accuracy")
             image = heads_map(axes, table)
             axes.set_title(ARROWS[direction])
-            if chosen["direction"] == direction and chosen["correct"]:
-                axes.plot(chosen["head"] - 1, chosen["layer"] - 1, "s", mfc="none", mec=ORANGE, ms=10, mew=1.6)
+            if best_row["direction"] == direction and best_row["correct"]:
+                axes.plot(best_row["head"] - 1, best_row["layer"] - 1, "s", mfc="none", mec=ORANGE, ms=10, mew=1.6)
             axes.set_xlabel("head")
         grid[0, 0].set_ylabel("layer")
         figure.suptitle(title, fontsize=8, x=0.01, ha="left")
@@ -88,23 +88,24 @@ def heads_figure(cells: pd.DataFrame, best: pd.DataFrame, policy: str, *, title:
 
 
 def distance_figure(distances: pd.DataFrame, best: pd.DataFrame, policy: str, *, title: str = "") -> Figure:
-    """Accuracy of the best head and the baselines by how far away the nearest antecedent is."""
-    chosen = rows_of(best[best["type"] == "all"])[0]
+    """Draw the accuracy of the best head and of the baselines by the distance to the nearest antecedent."""
+    best_row = rows_of(best[best["type"] == "all"])[0]
     all_types = distances[distances["type"] == "all"]
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(6.9, 2.9), layout="constrained")
         panels = figure.subplots(1, 2, sharey=True)
         for axes, unit in zip(panels, ("sentences", "words"), strict=True):
-            own = all_types[all_types["unit"] == unit]
-            of_head = own[
-                (own["candidates"] == policy)
-                & (own["layer"] == chosen["layer"])
-                & (own["head"] == chosen["head"])
-                & (own["direction"] == chosen["direction"])
+            by_distance = all_types[all_types["unit"] == unit]
+            of_head = by_distance[
+                (by_distance["candidates"] == policy)
+                & (by_distance["layer"] == best_row["layer"])
+                & (by_distance["head"] == best_row["head"])
+                & (by_distance["direction"] == best_row["direction"])
             ]
-            _line(axes, of_head, BLUE, "o", f"best head, {best_head(chosen)}")
+            _line(axes, of_head, BLUE, "o", f"best head, {best_head(best_row)}")
             for name in BASELINES:
-                _line(axes, own[own["candidates"] == name], *_BASELINES[name], _baseline_label(name))
+                rows = by_distance[by_distance["candidates"] == name]
+                _line(axes, rows, *_BASELINES[name], _baseline_label(name))
             totals = of_head["total"].tolist()
             labels = [f"{bin_}\n({total:,})" for bin_, total in zip(of_head["distance"], totals, strict=True)]
             axes.set_xticks(range(len(labels)), labels)

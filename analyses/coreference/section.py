@@ -1,4 +1,4 @@
-"""The coreference analysis on disk and in the report."""
+"""The results of the coreference analysis, and their section of the report."""
 
 from __future__ import annotations
 
@@ -32,20 +32,21 @@ _SHOWN_WORDS = 12
 
 
 class CoreferenceResults(NamedTuple):
-    """What the analysis found.
+    """The results of the analysis ``coreference``.
 
     Attributes:
-        tables: of the model, ``best`` perhaps with the control's columns.
-        controls: the best-heads table of each randomly initialised copy.
+        tables: the tables of the model. ``best`` has the columns of the control if there is one.
+        controls: the table of best heads of each randomly initialized copy.
         examples: decisions of the best head.
-        account: what became of the mentions that have an antecedent, see `analyses.linguistic.coreference.account`.
+        account: the numbers of mentions that are scored and of those that are not by reason, see
+            `attentionology.analyses.coreference.choices.account`.
         candidates: the policy that the report is about.
         singletons: ``"drop"`` or ``"keep"``.
-        published: the paper's accuracies in percent if the model is the paper's, by method and type.
-        map_facts: what the maps are, a phrase each.
-        notes: how the numbers came about, a sentence each.
+        published: the paper's accuracies in percent by method and type, None if the model is not the paper's.
+        map_facts: phrases that describe the maps.
+        notes: sentences about how the numbers were computed.
         asked: whether the corpus asks questions of its own, which come with candidates.
-        min_count: types with fewer mentions are greyed.
+        min_count: types with fewer mentions are grayed.
     """
 
     tables: CoreferenceTables
@@ -68,72 +69,72 @@ class CoreferenceResults(NamedTuple):
 
 
 def coreference_section(results: CoreferenceResults, titles: Titles | None = None) -> Section:
-    """The tables, the figures and the section of the page."""
+    """Make the tables, the figures and the section of the page."""
     titles = titles or Titles()
-    found, title = results.tables, titles.figure
+    counted, title = results.tables, titles.figure
     examples = [example_row(example, results.candidates) for example in results.examples]
     tables = {
-        "coreference": found.cells,
-        "coreference_best": _beside_paper(found.best, results.published),
-        "coreference_baselines": found.baselines,
-        "coreference_distances": found.distances,
+        "coreference": counted.cells,
+        "coreference_best": _beside_paper(counted.best, results.published),
+        "coreference_baselines": counted.baselines,
+        "coreference_distances": counted.distances,
         "coreference_examples": _examples_table(examples),
         **control_table(results.controls, ("candidates", "type"), "coreference_control"),
     }
-    if len(found.groups):
-        tables["coreference_groups"] = found.groups
-    if len(found.contrasts):
-        tables["coreference_contrasts"] = found.contrasts
-        tables["coreference_head_contrasts"] = found.head_contrasts
-        tables["coreference_largest_contrasts"] = found.largest_contrasts
-    own = best_of(found.best, results.candidates)
-    scored = int(own["total"].max())
+    if len(counted.groups):
+        tables["coreference_groups"] = counted.groups
+    if len(counted.contrasts):
+        tables["coreference_contrasts"] = counted.contrasts
+        tables["coreference_head_contrasts"] = counted.head_contrasts
+        tables["coreference_largest_contrasts"] = counted.largest_contrasts
+    best = best_of(counted.best, results.candidates)
+    scored = int(best["total"].max())
     figures = {}
     if scored:
         figures = {
-            "coreference_best": best_figure(own, results.published, title=title),
-            "coreference_heads": heads_figure(found.cells, own, results.candidates, title=title),
-            "coreference_distances": distance_figure(found.distances, own, results.candidates, title=title),
+            "coreference_best": best_figure(best, results.published, title=title),
+            "coreference_heads": heads_figure(counted.cells, best, results.candidates, title=title),
+            "coreference_distances": distance_figure(counted.distances, best, results.candidates, title=title),
         }
-    largest = shown_contrasts(found, results.candidates)
+    largest = shown_contrasts(counted, results.candidates)
     if largest:
-        figures["coreference_contrasts"] = contrasts_figure(found, own, results.candidates, title=title)
-    other = found.best[found.best["candidates"] != results.candidates]
-    if results.asked:  # whichever side they stand on, the candidates are the same
+        figures["coreference_contrasts"] = contrasts_figure(counted, best, results.candidates, title=title)
+    other = counted.best[counted.best["candidates"] != results.candidates]
+    if results.asked:  # the policies "preceding" and "mentions" have the same candidates
         other = other[other["candidates"] == ("words" if results.candidates != "words" else "preceding")]
-    contrasts = found.contrasts
+    contrasts = counted.contrasts
     if len(contrasts):
         contrasts = contrasts[contrasts["candidates"] == results.candidates]
     return Section(
         title=f"What the attention heads of {titles.model} know about coreference",
         template=Path(__file__).with_name("section.html.j2"),
         context={
-            "rows": _shown(own, results.min_count),
+            "rows": _shown(best, results.min_count),
             "other_rows": _shown(other, results.min_count),
             "candidates": candidates_in_words(results),
             "policy": results.candidates,
             "singletons": results.singletons,
             "asked": results.asked,
-            "has_control": "control_accuracy" in own,
-            "has_intervals": bool((own["accuracy_low"] < own["accuracy_high"]).any()),
-            "choices": 2 * int(found.cells["layer"].max()) * int(found.cells["head"].max()),
+            "has_control": "control_accuracy" in best,
+            "has_intervals": bool((best["accuracy_low"] < best["accuracy_high"]).any()),
+            "choices": 2 * int(counted.cells["layer"].max()) * int(counted.cells["head"].max()),
             "published": results.published,
             "contrasts": rows_of(contrasts),
             "largest": largest,
-            "account": [(why, results.account[name]) for name, why in REASONS.items() if results.account.get(name)],
+            "reasons": [(text, results.account[name]) for name, text in REASONS.items() if results.account.get(name)],
             "scored": scored,
-            "told": dict(results.account),
-            "best": rows_of(own)[0],
+            "account": dict(results.account),
+            "best": rows_of(best)[0],
             "examples": {right: [row for row in examples if row["right"] == right] for right in (True, False)},
             "map_facts": list(results.map_facts),
             "notes": list(results.notes),
             "min_count": results.min_count,
         },
         summary={
-            "coreference_best": records(found.best),
-            "coreference_baselines": records(found.baselines),
-            "coreference_contrasts": records(found.contrasts),
-            "coreference_largest_contrasts": records(found.largest_contrasts),
+            "coreference_best": records(counted.best),
+            "coreference_baselines": records(counted.baselines),
+            "coreference_contrasts": records(counted.contrasts),
+            "coreference_largest_contrasts": records(counted.largest_contrasts),
             "coreference_examples": examples,
         },
         tables=tables,
@@ -142,38 +143,38 @@ def coreference_section(results: CoreferenceResults, titles: Titles | None = Non
 
 
 def candidates_in_words(results: CoreferenceResults) -> dict[str, str]:
-    """What each policy's candidates are."""
-    given = "head words of the two names or occupations asked about"
-    return {**CANDIDATES, "preceding": given, "mentions": given} if results.asked else CANDIDATES
+    """Describe the candidates of each policy."""
+    named = "head words of the two names or occupations in question"
+    return {**CANDIDATES, "preceding": named, "mentions": named} if results.asked else CANDIDATES
 
 
 def best_of(best: pd.DataFrame, policy: str) -> pd.DataFrame:
-    """The best heads among candidates of one policy, a row per type."""
+    """Return the best heads under one policy, with a row per type."""
     return best[best["candidates"] == policy].reset_index(drop=True)
 
 
 def example_row(example: CoreferenceExample, policy: str) -> dict[str, Any]:
-    """A decision as a reader wants it: the sentence around the mention, and the candidates with the most weight."""
+    """Describe a decision to a reader: the sentence around the mention, and the candidates with the most weight."""
     document, choice = example.document, example.choice
     mention, words = choice.mention, document.words
     start = document.starts[document.sentence_of(mention.start)]
-    stop = next((at for at in document.starts if at >= mention.stop), len(words))
-    shown_by = {"preceding": choice.before, "mentions": document.mentions, "words": ()}[policy]
-    mates = {one.head for one in shown_by if one.entity == mention.entity}
-    # Of several mentions with one head word the first is shown, or the antecedent among them.
-    known = [one for one in shown_by if one.entity == mention.entity or one.head not in mates]
-    names = {one.head: document.text(one) for one in reversed(known) if one.head is not None}
+    stop = next((start for start in document.starts if start >= mention.stop), len(words))
+    mentions = {"preceding": choice.before, "mentions": document.mentions, "words": ()}[policy]
+    antecedent_heads = {other.head for other in mentions if other.entity == mention.entity}
+    # If several mentions have the same head word, the first is shown, or the antecedent among them.
+    shown = [other for other in mentions if other.entity == mention.entity or other.head not in antecedent_heads]
+    names = {other.head: document.text(other) for other in reversed(shown) if other.head is not None}
     ranked = sorted(example.weights.items(), key=lambda item: (-item[1], item[0]))
     candidates = [
         {
-            "rank": place,
+            "rank": rank,
             "text": _short(names.get(word, words[word])),
             "head": words[word],
             "weight": weight,
             "antecedent": word in choice.gold,
         }
-        for place, (word, weight) in enumerate(ranked, start=1)
-        if place <= _SHOWN_CANDIDATES or word in choice.gold
+        for rank, (word, weight) in enumerate(ranked, start=1)
+        if rank <= _SHOWN_CANDIDATES or word in choice.gold
     ]
     return {
         "right": example.right,
@@ -188,7 +189,7 @@ def example_row(example: CoreferenceExample, policy: str) -> dict[str, Any]:
 
 
 def _short(text: str, *, last: bool = False) -> str:
-    """The first, or last, words of a text."""
+    """Shorten a text to its first, or last, words."""
     words = text.split()
     if len(words) <= _SHOWN_WORDS:
         return text
@@ -196,19 +197,19 @@ def _short(text: str, *, last: bool = False) -> str:
 
 
 def _examples_table(examples: Sequence[dict[str, Any]]) -> pd.DataFrame:
-    """One row per example and candidate."""
+    """Return a table with one row per example and candidate."""
     described = ["right", "document", "before", "mention", "after", "type", "of"]
     columns = [*described, "rank", "candidate", "head", "weight", "antecedent"]
     rows = [
-        {**{name: row[name] for name in described}, "candidate": one["text"], **one}
+        {**{name: row[name] for name in described}, "candidate": candidate["text"], **candidate}
         for row in examples
-        for one in row["candidates"]
+        for candidate in row["candidates"]
     ]
     return pd.DataFrame(rows, columns=columns)
 
 
 def _beside_paper(best: pd.DataFrame, published: Mapping[str, Mapping[str, int]] | None) -> pd.DataFrame:
-    """With columns ``paper_METHOD`` in percent where there are such numbers."""
+    """Add columns ``paper_METHOD`` in percent if the paper has numbers of this model."""
     columns = {
         f"paper_{column_name(method)}": [by_type[kind] for kind in best["type"]]
         for method, by_type in (published or {}).items()
@@ -217,7 +218,7 @@ def _beside_paper(best: pd.DataFrame, published: Mapping[str, Mapping[str, int]]
 
 
 def _shown(best: pd.DataFrame, min_count: int) -> list[dict[str, Any]]:
-    """Rows with anything to show, and with their baselines by name."""
+    """Return the rows that have any mentions, each with the accuracies of its baselines."""
     return [
         {
             **row,

@@ -1,4 +1,4 @@
-"""Counts of right antecedents → the tables of the coreference report."""
+"""The tables of the coreference report, made from counts of right decisions."""
 
 from __future__ import annotations
 
@@ -20,43 +20,47 @@ from attentionology.corpora_loaders.coreference import TYPES
 ALL = "all"
 
 SENTENCE_BINS = (0, 1, 2, 3)
-"""Smallest distance in sentences of each bin; the last has no upper end."""
+"""The smallest distance in sentences of each bin. The last bin has no upper end."""
 
 WORD_BINS = (1, 6, 11, 21, 51)
-"""Smallest distance in words of each bin."""
+"""The smallest distance in words of each bin. The last bin has no upper end."""
 
 Array = npt.NDArray[Any]
 
 
 class CoreferenceTables(NamedTuple):
-    """The coreference report as tables. Layers and heads are 1-based, counts stand beside every rate.
+    """The tables of the coreference report. Layers and heads are 1-based, and counts stand beside every rate.
 
-    ``total`` is the number of mentions scored: the same for all heads, candidates and baselines.
+    ``total`` is the number of mentions that are scored, which is the same for all heads, candidates and baselines.
 
     Attributes:
-        cells: one row per policy, type of mention, direction, layer and head: ``candidates, type, direction, layer,
-            head, correct, total, accuracy``.
-        best: one row per policy and type. Its columns: ``candidates, type, total``; the best head ``layer, head,
+        cells: one row per policy, type of mention, direction, layer and head, with the columns ``candidates, type,
+            direction, layer, head, correct, total, accuracy``.
+        best: one row per policy and type. The columns are ``candidates, type, total``; the best head ``layer, head,
             direction, tied, correct, accuracy`` with its 95 % bootstrap interval ``accuracy_low, accuracy_high``; for
-            each baseline ``NAME_correct, NAME_accuracy``; ``gain`` over the rule-based one with ``gain_low,
-            gain_high``, and ``gain_nearest`` with its own (no head where nothing was scored); and ``heldout_…`` as in
-            `attentionology.analyses.dependency.tables`.
-        baselines: ``baseline, type, correct, total, accuracy, accuracy_low, accuracy_high``.
-        distances: ``candidates, type, unit, distance, direction, layer, head, correct, total, accuracy``: by distance
-            to the nearest antecedent in sentences or words; rows of baselines have their name as ``candidates`` and no
-            head.
-        groups: the same as ``cells`` by ``group`` of documents instead of type; empty unless the corpus has any.
-        contrasts: for each policy the best head of the whole corpus in two groups: ``candidates, layer, head,
-            direction, first, first_correct, first_total, first_accuracy``, the same of ``second``; their
-            ``difference`` and ``ratio`` with intervals.
-        head_contrasts: for each policy every head in two groups: ``candidates, first, second, direction, layer, head``,
-            counts and accuracies as in ``contrasts``, their ``difference`` with a 95 % bootstrap interval of its own
-            ``difference_low, difference_high``, its ``standard_error``, and ``simultaneous_low, simultaneous_high``,
-            intervals that hold for all heads and directions of a comparison at once.
-        largest_contrasts: of these rows the largest, `contrasts.SHOWN` for each group as ``higher``, by ``rank``. Then
-            ``heldout_…``: heads of that rank on one half of the documents, measured on the other, both ways, over all
-            splits: counts in both groups, their difference, its smallest and largest value in a split; and on how many
-            halves a head was chosen (``heldout_choices``), and it was this one (``heldout_same``).
+            each baseline ``NAME_correct, NAME_accuracy``; ``gain`` over the rule-based baseline with ``gain_low,
+            gain_high``, and ``gain_nearest`` with its interval; and ``heldout_…`` as in
+            `attentionology.analyses.dependency.tables`. A row without mentions has no head.
+        baselines: one row per baseline and type, with the columns ``baseline, type, correct, total, accuracy,
+            accuracy_low, accuracy_high``.
+        distances: the accuracies by distance to the nearest antecedent in sentences or words, with the columns
+            ``candidates, type, unit, distance, direction, layer, head, correct, total, accuracy``. Rows of baselines
+            have the name of the baseline as ``candidates`` and no head.
+        groups: the same as ``cells`` by ``group`` of documents instead of type. It is empty if the corpus has no
+            groups.
+        contrasts: for each policy the best head of the whole corpus in two groups, with the columns ``candidates,
+            layer, head, direction, first, first_correct, first_total, first_accuracy``, the same for ``second``, and
+            their ``difference`` and ``ratio`` with intervals.
+        head_contrasts: for each policy every head in two groups, with the columns ``candidates, first, second,
+            direction, layer, head``, counts and accuracies as in ``contrasts``, their ``difference`` with a 95 %
+            bootstrap interval ``difference_low, difference_high`` for this head alone, its ``standard_error``, and
+            ``simultaneous_low, simultaneous_high``, intervals that hold for all heads and directions of a comparison at
+            once.
+        largest_contrasts: the largest of these rows, `contrasts.SHOWN` for each group as ``higher``, by ``rank``. The
+            columns ``heldout_…`` are about the heads of that rank on one half of the documents, measured on the other
+            half, both ways, over all splits: counts in both groups, their difference, its smallest and largest value in
+            a split, the number of halves on which a head was chosen (``heldout_choices``), and the number of those on
+            which it was this head (``heldout_same``).
     """
 
     cells: pd.DataFrame
@@ -70,17 +74,22 @@ class CoreferenceTables(NamedTuple):
 
 
 def group_name(labels: Sequence[str], kind: str) -> str:
-    """Of the mentions of one type in documents that belong to these groups."""
+    """Return the name of the mentions of one type in documents that belong to these groups."""
     return " + ".join((*labels, kind))
 
 
 def bin_of(value: int, bins: Sequence[int]) -> int:
-    """Index of the bin that a distance falls into."""
+    """Return the index of the bin into which a distance falls.
+
+    Example:
+        >>> bin_of(7, WORD_BINS), bin_name(1, WORD_BINS)
+        (1, '6–10')
+    """
     return int(np.searchsorted(bins, value, side="right")) - 1
 
 
 def bin_name(index: int, bins: Sequence[int]) -> str:
-    """``6–10``, or ``51+``."""
+    """Return the name of a bin, for example ``6–10`` or ``51+``."""
     if index == len(bins) - 1:
         return f"{bins[index]}+"
     last = bins[index + 1] - 1
@@ -97,11 +106,11 @@ def tables(
     """Build the tables.
 
     Args:
-        types: groups that make up each type of mention, all types together first.
-        labels: groups that make up each group of documents.
-        subsets: counts over the whole corpus, then over one half of each split.
-        replicates: counts over each bootstrap replicate.
-        distances: shape (types, sentence bins, word bins, outcomes).
+        types: the indices of the counts of each type of mention, all types together first.
+        labels: the indices of the counts of each group of documents.
+        subsets: the counts over the whole corpus, then over one half of each split.
+        replicates: the counts over each bootstrap replicate.
+        distances: the counts by distance, shape (types, sentence bins, word bins, outcomes).
     """
     by_head = {
         (policy, name): (subsets.correct[rows, 0, p].sum(0), int(subsets.total[rows, 0].sum()))
@@ -137,12 +146,13 @@ def tables(
         contrasts=pd.DataFrame(
             _contrast(p, pair, types[ALL], labels, subsets, replicates) for p in range(len(POLICIES)) for pair in pairs
         ),
-        head_contrasts=_below_each_other([every for every, _ in by_head_and_largest]),
+        head_contrasts=_below_each_other([heads for heads, _ in by_head_and_largest]),
         largest_contrasts=_below_each_other([largest for _, largest in by_head_and_largest]),
     )
 
 
 def _below_each_other(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Concatenate the tables that have any rows."""
     filled = [frame for frame in frames if len(frame)]
     return pd.concat(filled, ignore_index=True) if filled else pd.DataFrame()
 
@@ -157,11 +167,11 @@ def _best(policy: int, name: str, rows: list[int], subsets: Counts, replicates: 
     low, high = interval(rates(drawn_right, drawn_total))
     gains = {}
     for column, baseline in (("gain", "rule-based"), ("gain_nearest", "nearest")):
-        b = BASELINES.index(baseline)
-        drawn_gain = rates(drawn_right - drawn(replicates.baselines[rows, :, b]), drawn_total)
-        gains[column] = rate(columns["correct"] - baselines[b], n)
+        index = BASELINES.index(baseline)
+        drawn_gain = rates(drawn_right - drawn(replicates.baselines[rows, :, index]), drawn_total)
+        gains[column] = rate(columns["correct"] - baselines[index], n)
         gains[f"{column}_low"], gains[f"{column}_high"] = interval(drawn_gain)
-    if not n:  # nothing to choose by
+    if not n:  # no decisions that could choose a head
         columns |= dict.fromkeys(("layer", "head", "direction", "tied"))
     return {
         "candidates": POLICIES[policy],
@@ -171,20 +181,20 @@ def _best(policy: int, name: str, rows: list[int], subsets: Counts, replicates: 
         "accuracy_low": low,
         "accuracy_high": high,
         **{
-            f"{column_name(baseline)}_{what}": value
+            f"{column_name(baseline)}_{name_of_value}": value
             for baseline, right in zip(BASELINES, baselines, strict=True)
-            for what, value in (("correct", right), ("accuracy", rate(right, n)))
+            for name_of_value, value in (("correct", right), ("accuracy", rate(right, n)))
         },
         **gains,
         **heldout(correct, total),
     }
 
 
-def _baseline(b: int, name: str, rows: list[int], subsets: Counts, replicates: Counts) -> dict[str, Any]:
-    right, n = int(subsets.baselines[rows, 0, b].sum()), int(subsets.total[rows, 0].sum())
-    low, high = interval(rates(drawn(replicates.baselines[rows, :, b]), drawn(replicates.total[rows])))
+def _baseline(index: int, name: str, rows: list[int], subsets: Counts, replicates: Counts) -> dict[str, Any]:
+    right, n = int(subsets.baselines[rows, 0, index].sum()), int(subsets.total[rows, 0].sum())
+    low, high = interval(rates(drawn(replicates.baselines[rows, :, index]), drawn(replicates.total[rows])))
     return {
-        "baseline": BASELINES[b],
+        "baseline": BASELINES[index],
         "type": name,
         "correct": right,
         "total": n,
@@ -195,30 +205,30 @@ def _baseline(b: int, name: str, rows: list[int], subsets: Counts, replicates: C
 
 
 def _distances(counts: Array, shape: tuple[int, ...]) -> pd.DataFrame:
-    """By sentences and by words; types, and all of them."""
+    """Return the accuracies by distance in sentences and in words, for each type and for all types together."""
     heads = int(np.prod(shape))
     frames = []
     by_unit = {"sentences": (counts.sum(2), SENTENCE_BINS), "words": (counts.sum(1), WORD_BINS)}
     for unit, (by_bin, bins) in by_unit.items():
-        for name, own in [(ALL, by_bin.sum(0)), *zip(TYPES, by_bin, strict=True)]:
-            for index, outcomes in enumerate(own):
+        for name, bins_of_type in [(ALL, by_bin.sum(0)), *zip(TYPES, by_bin, strict=True)]:
+            for index, outcomes in enumerate(bins_of_type):
                 total = int(outcomes[-1])
-                where = {"type": name, "unit": unit, "distance": bin_name(index, bins)}
+                names = {"type": name, "unit": unit, "distance": bin_name(index, bins)}
                 by_head = outcomes[:heads].reshape(shape)
                 frames += [
-                    cells(by_head[p], total, DIRECTIONS, {"candidates": policy, **where})
+                    cells(by_head[p], total, DIRECTIONS, {"candidates": policy, **names})
                     for p, policy in enumerate(POLICIES)
                 ]
                 right = outcomes[heads:-1].tolist()
                 rows = [
                     {
                         "candidates": baseline,
-                        **where,
-                        "correct": k,
+                        **names,
+                        "correct": correct,
                         "total": total,
-                        "accuracy": rate(k, total),
+                        "accuracy": rate(correct, total),
                     }
-                    for baseline, k in zip(BASELINES, right, strict=True)
+                    for baseline, correct in zip(BASELINES, right, strict=True)
                 ]
                 frames.append(pd.DataFrame(rows))
     table = pd.concat(frames, ignore_index=True)
@@ -228,21 +238,21 @@ def _distances(counts: Array, shape: tuple[int, ...]) -> pd.DataFrame:
 def _contrast(
     policy: int,
     pair: tuple[str, str],
-    everything: list[int],
+    all_rows: list[int],
     labels: Mapping[str, list[int]],
     subsets: Counts,
     replicates: Counts,
 ) -> dict[str, Any]:
-    """The best head of the whole corpus in two groups of its documents."""
-    total = int(subsets.total[everything, 0].sum())
-    chosen, columns = best_head(subsets.correct[everything, 0, policy].sum(0), total, DIRECTIONS)
+    """Return the accuracies of the best head of the whole corpus in two groups of its documents."""
+    total = int(subsets.total[all_rows, 0].sum())
+    chosen, columns = best_head(subsets.correct[all_rows, 0, policy].sum(0), total, DIRECTIONS)
     row = {"candidates": POLICIES[policy], **{name: columns[name] for name in ("layer", "head", "direction")}}
-    drawn_rates, found = [], []
-    for place, label in zip(("first", "second"), pair, strict=True):
+    drawn_rates, accuracies = [], []
+    for prefix, label in zip(("first", "second"), pair, strict=True):
         rows = labels[label]
         right, n = int(subsets.correct[(rows, 0, policy, *chosen)].sum()), int(subsets.total[rows, 0].sum())
-        found.append(rate(right, n))
-        row |= {place: label, f"{place}_correct": right, f"{place}_total": n, f"{place}_accuracy": found[-1]}
+        accuracies.append(rate(right, n))
+        row |= {prefix: label, f"{prefix}_correct": right, f"{prefix}_total": n, f"{prefix}_accuracy": accuracies[-1]}
         drawn_right = drawn(replicates.correct[(rows, slice(None), policy, *chosen)])
         with np.errstate(divide="ignore", invalid="ignore"):
             drawn_rates.append(drawn_right / drawn(replicates.total[rows]))
@@ -250,8 +260,8 @@ def _contrast(
     with np.errstate(divide="ignore", invalid="ignore"):
         differences, ratios = first - second, first / second
     for name, value, values in (
-        ("difference", found[0] - found[1], differences),
-        ("ratio", found[0] / found[1] if found[1] else float("nan"), ratios),
+        ("difference", accuracies[0] - accuracies[1], differences),
+        ("ratio", accuracies[0] / accuracies[1] if accuracies[1] else float("nan"), ratios),
     ):
         row[name] = value
         row[f"{name}_low"], row[f"{name}_high"] = interval(values[np.isfinite(values)])
