@@ -1,4 +1,4 @@
-"""The best head of each type of mention, for a terminal."""
+"""The table of the best head of each type of mention for a terminal."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from attentionology.reports.terminal import WIDE
 
 
 def coreference_table(results: CoreferenceResults, *, width: int = WIDE) -> Table:
-    """A rich table of the best head per type of mention, against the baselines."""
+    """Return a rich table of the best head per type of mention, beside the baselines."""
     best = best_of(results.tables.best, results.candidates)
     rows = [row for row in rows_of(best) if row["total"]]
     wide = width >= WIDE
@@ -21,7 +21,7 @@ def coreference_table(results: CoreferenceResults, *, width: int = WIDE) -> Tabl
     account = results.account
     lines = [
         f"n in brackets: fewer than {results.min_count} mentions. "
-        f"Candidates: {candidates_in_words(results)[results.candidates]}."
+        f"Candidates are {candidates_in_words(results)[results.candidates]}."
         + (" In square brackets: 95 % intervals." if has_intervals else ""),
         f"Mentions that have an antecedent in the corpus: {account['anaphors']:,}; scored: {account['scored']:,}."
         + (f" Asked for, but with no right candidate: {account['no answer']:,}." if account["no answer"] else ""),
