@@ -18,7 +18,7 @@ from attentionology.analyses.shared.record import (
     warnings_of,
 )
 from attentionology.extractors import get_kind
-from attentionology.scripts.recipe_choice import FEWEST_STEPS, steps_per_epoch
+from attentionology.probes.recipe_choice import FEWEST_STEPS, steps_per_epoch
 
 if TYPE_CHECKING:
     from attentionology.corpora_loaders import Sentence, WordVectors

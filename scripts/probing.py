@@ -37,12 +37,12 @@ from attentionology.probes import (
     make_probe,
     scored,
 )
+from attentionology.probes.recipe_choice import RecipeChanges, choose_recipe
+from attentionology.probes.splits import RightWords, Split, controlled, make_splits, training_key
 from attentionology.reports.page import Section
 from attentionology.reports.progress import Stages, progress_bar
 from attentionology.scripts.errors import UsageError
 from attentionology.scripts.probe_record import describe, facts, notes
-from attentionology.scripts.recipe_choice import choose_recipe
-from attentionology.scripts.splits import RightWords, Split, controlled, make_splits, training_key
 from attentionology.storage.cache_log import CacheLog
 from attentionology.storage.partial import delete
 
@@ -122,7 +122,8 @@ class Probing:
             self.encoder = load_encoder(own.model, revision=own.revision, device=own.device)
         self.stores = self._stores(self.encoder, "maps")
         self.sentences = self.stores["test"].sentences
-        self.choice = choose_recipe(own, lambda hold_out: self._cut(self.stores, hold_out=hold_out))
+        changes = RecipeChanges(own.epochs, own.learning_rate, own.weight_decay)
+        self.choice = choose_recipe(own.recipe, changes, lambda hold_out: self._cut(self.stores, hold_out=hold_out))
         self.recipe = self.choice.recipe  # also of control tasks and random weights
         self.splits = splits = self._splits(self.stores)
         self._baselines(splits)

@@ -13,7 +13,7 @@ import pytest
 from attentionology.corpora_loaders import Sentence, WordVectors
 from attentionology.extractors import ExtractionLog, StoredMaps
 from attentionology.probes import TUNED, AttentionProbe, control_task, make_probe
-from attentionology.scripts.splits import RightWords, Split, controlled, folds_of, make_splits, training_key
+from attentionology.probes.splits import RightWords, Split, controlled, folds_of, make_splits, training_key
 
 
 def sentences_of(lengths: Iterable[int], documents: Iterable[str | None] | None = None, name: str = "s"):

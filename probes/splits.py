@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from attentionology.probes import Probe, control_task, gold_heads
+from attentionology.probes.control_task import control_task
+from attentionology.probes.examples import gold_heads
 
 if TYPE_CHECKING:
     from attentionology.corpora_loaders import Sentence
     from attentionology.extractors import StoredMaps
+    from attentionology.probes.probe import Probe
 
 _HELD_OUT = 10  # one in so many documents or sentences
 
