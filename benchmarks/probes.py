@@ -28,8 +28,8 @@ from rich.table import Table
 from attentionology.corpora_loaders import Sentence, WordVectors, load_treebank, load_vectors
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.extractors import Encoder, ExtractionLog, StoredMaps, extract, store_maps
-from attentionology.probes import PROBES, make_probe
-from attentionology.probes.examples import examples, gold_heads
+from attentionology.probes import list_probes, make_probe
+from attentionology.probes.probed_sentence import gold_heads, probed_sentences
 from benchmarks.dependency import DATA, encoder_with, forward_only
 from benchmarks.measuring import peak_memory, ratio, take_turns
 
@@ -74,7 +74,7 @@ def naive_epoch(stored: StoredMaps) -> None:
     k = 2 * stored.shape[0] * stored.shape[1]
     theta = np.random.default_rng(0).normal(size=k + 2).astype(np.float32) * 0.1
     first, second = np.zeros_like(theta), np.zeros_like(theta)
-    for step, example in enumerate(examples(stored), start=1):
+    for step, example in enumerate(probed_sentences(stored), start=1):
         maps, n = example.maps.numpy(), len(example.sentence)
         both = np.concatenate([maps, maps.transpose(0, 2, 1)])
         root = theta[k] * both[:, 1:-1, 0] + theta[k + 1] * both[:, 1:-1, -1]
@@ -96,7 +96,7 @@ def contestants(
         "forward pass, eager": partial(forward_only, encoder, sentences),
         "maps made and dropped": partial(extract_only, encoder, sentences),
         "maps to disk": partial(to_disk, encoder, sentences, scratch),
-        **{f"one epoch: {name}": partial(epoch, name, stored, vectors) for name in PROBES},
+        **{f"one epoch: {name}": partial(epoch, name, stored, vectors) for name in list_probes()},
         "one epoch: attention, naive numpy": partial(naive_epoch, stored),
     }
 
@@ -125,7 +125,7 @@ def measure_memory(options: argparse.Namespace) -> None:
     table = Table(title="Peak memory of a fresh process (MB; of maps on disk the part being read counts)")
     for column in ("", *(f"{n:,} sentences" for n in sizes)):
         table.add_column(column, justify="right" if column else "left")
-    for name in ("forward pass, eager", "maps to disk", *(f"one epoch: {name}" for name in PROBES)):
+    for name in ("forward pass, eager", "maps to disk", *(f"one epoch: {name}" for name in list_probes())):
         peaks = []
         for n in sizes:
             command = [sys.executable, "-m", "benchmarks.probes", "--child", name, "--sentences", str(n)]

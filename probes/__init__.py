@@ -1,26 +1,36 @@
 """What is trained on maps or text, and the baselines and controls beside it (Clark et al. 2019, §5)."""
 
 from attentionology.probes.baselines import FixedOffset, RelationOffset, SingleHead, count_heads
+from attentionology.probes.checkpoint import Checkpoint, TrainingState
 from attentionology.probes.control_task import control_task
 from attentionology.probes.decoding import Decoding, DecodingError, decode
-from attentionology.probes.examples import gold_heads, scored, uas
 from attentionology.probes.predictor import HeadPredictor
-from attentionology.probes.probe import (
-    PROBES,
-    AttentionProbe,
-    AttentionWordsProbe,
-    Probe,
-    WordsDistancesProbe,
-    load_probe,
-    make_probe,
+from attentionology.probes.probe import Probe
+from attentionology.probes.probed_sentence import (
+    ProbedSentence,
+    batch_from_array,
+    gold_heads,
+    probed_sentences,
+    scored,
+    uas,
 )
 from attentionology.probes.recipe import PAPER, TUNED, Recipe
-from attentionology.probes.training import Checkpoint, State, TrainingError
+from attentionology.probes.registry import (
+    ProbeRegistryError,
+    list_probes,
+    make_probe,
+    register_probe,
+    registered_probes,
+    unregister_probe,
+)
+from attentionology.probes.saved_probe import load_probe
+from attentionology.probes.scorers import Scorer
+from attentionology.probes.syntax_probes import AttentionProbe, AttentionWordsProbe, WordProbe, WordsDistancesProbe
+from attentionology.probes.training import TrainingError
 from attentionology.probes.weights import ArcWeights, added_up, arc_weights
 
 __all__ = [
     "PAPER",
-    "PROBES",
     "TUNED",
     "ArcWeights",
     "AttentionProbe",
@@ -31,20 +41,30 @@ __all__ = [
     "FixedOffset",
     "HeadPredictor",
     "Probe",
+    "ProbeRegistryError",
+    "ProbedSentence",
     "Recipe",
     "RelationOffset",
+    "Scorer",
     "SingleHead",
-    "State",
     "TrainingError",
+    "TrainingState",
+    "WordProbe",
     "WordsDistancesProbe",
     "added_up",
     "arc_weights",
+    "batch_from_array",
     "control_task",
     "count_heads",
     "decode",
     "gold_heads",
+    "list_probes",
     "load_probe",
     "make_probe",
+    "probed_sentences",
+    "register_probe",
+    "registered_probes",
     "scored",
     "uas",
+    "unregister_probe",
 ]

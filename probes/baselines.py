@@ -1,4 +1,4 @@
-"""What is known without training a probe: always the same distance, or a single attention head."""
+"""Baselines that need no training of a probe: fixed distances, and single attention heads."""
 
 from __future__ import annotations
 
@@ -11,20 +11,33 @@ from numpy import ndarray
 
 from attentionology.corpora_loaders import OFFSETS, Sentence
 from attentionology.extractors import MapBatch
-from attentionology.probes.examples import Example, annotated, examples, gold_heads, scored
 from attentionology.probes.predictor import HeadPredictor
+from attentionology.probes.probed_sentence import ProbedSentence, annotated, gold_heads, probed_sentences, scored
 from attentionology.probes.training import TrainingError
 
 
 class FixedOffset(HeadPredictor):
-    """The head is always so many words to the right (+) or left (−) of the word, or the first or last word.
+    """The head is always a fixed number of words to the right (+) or left (−) of the word.
+
+    Near the ends of the sentence it is the first or the last word.
 
     Args:
-        offset: the distance; 1 is the right-branching baseline of Clark et al. (2019). None: the best of `OFFSETS` on
-            the training sentences, of equals the larger.
+        offset: the distance in words; 1 is the right-branching baseline of Clark et al. (2019). None: the best of
+            `attentionology.corpora_loaders.OFFSETS` on the training sentences; of equally good ones the larger.
 
     Attributes:
-        offset_: the distance used.
+        offset_: the distance that is used.
+
+    Example:
+        >>> import numpy as np
+        >>> from attentionology.corpora_loaders import Sentence
+        >>> from attentionology.probes import FixedOffset, batch_from_array
+        >>> sentence = Sentence("s1", ("the", "dog", "barks"), (2, 3, 0), ("det", "nsubj", "root"))
+        >>> batch = batch_from_array(sentence, np.zeros((1, 1, 3, 3), dtype=np.float32))
+        >>> FixedOffset().fit([batch]).offset_
+        1
+        >>> FixedOffset(-1).fit([batch]).predict([batch])[0].tolist()
+        [1, 1, 2]
     """
 
     offset_: int
@@ -33,7 +46,7 @@ class FixedOffset(HeadPredictor):
         self.offset = offset
 
     def fit(self, batches: Iterable[MapBatch]) -> FixedOffset:
-        """Choose the offset, if none was given."""
+        """Choose the offset if none was given."""
         if self.offset is not None:
             self.offset_ = self.offset
             return self
@@ -47,19 +60,29 @@ class FixedOffset(HeadPredictor):
 
 
 class RelationOffset(HeadPredictor):
-    """The best fixed offset of every relation on the training sentences. It is told the gold relation of each word.
+    """The best fixed offset of every relation on the training sentences. It reads the gold relation of each word.
 
-    So it is no parser but a ceiling of what position can give: a probe that beats it knows more than how far apart
-    the two words of a relation usually are. Relations that training does not have get the best offset of all words.
+    It is therefore no parser but an upper bound for what position can give: a probe that beats it knows more than how
+    far apart the two words of a relation usually are. Relations that do not occur in training get the best offset of
+    all words.
 
     Attributes:
-        offsets_: by relation; the empty string for all others.
+        offsets_: the offset of each relation; that of all others is under the empty string.
+
+    Example:
+        >>> import numpy as np
+        >>> from attentionology.corpora_loaders import Sentence
+        >>> from attentionology.probes import RelationOffset, batch_from_array
+        >>> sentence = Sentence("s1", ("the", "dog", "barks"), (2, 3, 0), ("det", "nsubj", "root"))
+        >>> batch = batch_from_array(sentence, np.zeros((1, 1, 3, 3), dtype=np.float32))
+        >>> RelationOffset().fit([batch]).offsets_["det"]
+        1
     """
 
     offsets_: dict[str, int]
 
     def fit(self, batches: Iterable[MapBatch]) -> RelationOffset:
-        """Choose the offsets."""
+        """Choose the offset of every relation."""
         right: defaultdict[str, ndarray] = defaultdict(lambda: np.zeros(len(OFFSETS)))
         for sentence in _sentences(batches):
             hits, known = _right_by_offset(sentence), scored(sentence)
@@ -87,8 +110,19 @@ class SingleHead(HeadPredictor):
     Attributes:
         correct_: how often each head is right on the training sentences; shape (2, layers, heads), in the order of
             `attentionology.extractors.DIRECTIONS`.
-        total_: of how many words.
-        best_: direction, layer and head of the largest of them, 0-based; of equals the last.
+        total_: the number of words that were counted.
+        best_: direction, layer and head of the largest count, 0-based; of equal counts the last.
+
+    Example:
+        >>> import numpy as np
+        >>> from attentionology.corpora_loaders import Sentence
+        >>> from attentionology.probes import SingleHead, batch_from_array
+        >>> sentence = Sentence("s1", ("the", "dog", "barks"), (2, 3, 0), ("det", "nsubj", "root"))
+        >>> attention = np.zeros((1, 2, 3, 3), dtype=np.float32)
+        >>> attention[0, 1, [0, 1], [1, 2]] = 1  # the second head points from dependents to heads
+        >>> batch = batch_from_array(sentence, attention)
+        >>> SingleHead().fit([batch]).best_
+        (0, 0, 1)
     """
 
     correct_: Int[ndarray, "2 layers heads"]
@@ -96,7 +130,7 @@ class SingleHead(HeadPredictor):
     best_: tuple[int, int, int]
 
     def fit(self, batches: Iterable[MapBatch]) -> SingleHead:
-        """Count, and choose.
+        """Count how often each head is right, and choose the best one.
 
         Raises:
             TrainingError: there is no sentence to choose by.
@@ -116,22 +150,33 @@ class SingleHead(HeadPredictor):
         predicted = []
         for batch in batches:
             k = layer * batch.maps.shape[2] + head
-            predicted += [_most_attended(example, slice(k, k + 1))[direction, 0] for example in examples([batch])]
+            predicted += [
+                _most_attended(example, slice(k, k + 1))[direction, 0] for example in probed_sentences([batch])
+            ]
         return predicted
 
 
 def count_heads(batches: Iterable[MapBatch]) -> tuple[Int[ndarray, "2 layers heads"], int]:
-    """How often each head points to the syntactic head in both `extractors.DIRECTIONS`, and of how many words.
+    """How often each head points to the syntactic head in both directions, and the number of words counted.
 
-    Words count as in a probe's score. These are plain float32 comparisons; `analyses.linguistic` decides near ties in
-    float64.
+    Words count as in a probe's score. These are plain comparisons in float32; the dependency analysis decides near ties
+    in float64.
+
+    Example:
+        >>> import numpy as np
+        >>> from attentionology.corpora_loaders import Sentence
+        >>> from attentionology.probes import batch_from_array, count_heads
+        >>> sentence = Sentence("s1", ("dogs", "bark"), (2, 0), ("nsubj", "root"))
+        >>> correct, total = count_heads([batch_from_array(sentence, np.ones((1, 1, 2, 2), dtype=np.float32))])
+        >>> correct.tolist(), total  # the other word is the head of one word in both directions
+        ([[[1]], [[1]]], 2)
     """
     correct, total, shape = np.zeros(0, dtype=np.int64), 0, (0, 0)
     for batch in batches:
         if not total and not correct.size:
             shape = (batch.maps.shape[1], batch.maps.shape[2])
             correct = np.zeros((2, shape[0] * shape[1]), dtype=np.int64)
-        for example in examples([batch]):
+        for example in probed_sentences([batch]):
             known = scored(example.sentence)
             hits = _most_attended(example, slice(None)) == gold_heads(example.sentence)
             correct += hits[..., known].sum(-1)
@@ -139,8 +184,8 @@ def count_heads(batches: Iterable[MapBatch]) -> tuple[Int[ndarray, "2 layers hea
     return correct.reshape(2, *shape), total
 
 
-def _most_attended(example: Example, heads: slice) -> Int[ndarray, "2 heads words"]:
-    """Number of the word that each word attends to most, and of the word that attends most to it."""
+def _most_attended(example: ProbedSentence, heads: slice) -> Int[ndarray, "2 heads words"]:
+    """The number of the word that each word attends to most, and of the word that attends most to it."""
     maps = example.maps[heads, example.words, example.words].numpy().copy()
     n = maps.shape[-1]
     maps[:, range(n), range(n)] = -np.inf

@@ -21,14 +21,21 @@ def decode(scores: Float[ndarray, "words candidates"], decoding: Decoding) -> In
     """The head of every word: 1-based, 0 for the root.
 
     Args:
-        scores: of the candidates of each word; candidate 0 is the root, candidate k word k.
-        decoding: ``"argmax"``: the best candidate of each word, whatever the others have (the word itself is one of
-            them; of equals the first). ``"tree"``: the maximum spanning tree with exactly one root, by the algorithm of
-            Chu & Liu (1965) and Edmonds (1967).
+        scores: the score of every candidate for every word; candidate 0 is the root, candidate k is word k.
+        decoding: ``"argmax"`` takes the best candidate of each word alone, which may be the word itself; of equal
+            candidates it takes the first. ``"tree"`` finds the maximum spanning tree with exactly one root by the
+            algorithm of Chu & Liu (1965) and Edmonds (1967).
 
     Raises:
-        ValueError: an unknown decoding.
+        ValueError: the decoding is unknown.
         DecodingError: a tree was asked for, and ``ufal.chu_liu_edmonds`` is not installed.
+
+    Example:
+        >>> import numpy as np
+        >>> from attentionology.probes import decode
+        >>> scores = np.array([[1, 0, 5], [2, 5, 0]], dtype=np.float32)
+        >>> decode(scores, "argmax").tolist()  # each word wants the other one
+        [2, 1]
     """
     if decoding == "argmax":
         best: Int[ndarray, " words"] = scores.argmax(1)
@@ -41,10 +48,10 @@ def decode(scores: Float[ndarray, "words candidates"], decoding: Decoding) -> In
     except ImportError:
         raise DecodingError("trees need the library ufal.chu_liu_edmonds: pip install 'attentionology[tree]'") from None
     n = len(scores)
-    square = np.full((n + 1, n + 1), np.nan)  # no edge into the root, none from a word to itself
+    square = np.full((n + 1, n + 1), np.nan)  # there is no edge into the root, and none from a word to itself
     square[1:] = scores
     np.fill_diagonal(square, np.nan)
-    # So costly that a second root never pays.
+    # A root is so costly that a second one never pays.
     square[1:, 0] -= (n + 1) * (np.ptp(scores.astype(np.float64)) + 1)
     heads, _ = chu_liu_edmonds(square)
     return np.array(heads[1:], dtype=np.int64)

@@ -9,14 +9,29 @@ from jaxtyping import Int
 from numpy import ndarray
 
 from attentionology.extractors import MapBatch
-from attentionology.probes.examples import uas
+from attentionology.probes.probed_sentence import uas
 
 
 class HeadPredictor:
-    """Predicts heads; subclasses say how. Constructors only store, `fit` learns, what is learned ends in ``_``."""
+    """Base class of everything that predicts syntactic heads.
+
+    As in scikit-learn, constructors only store their arguments, `fit` learns, and the names of what was learned end in
+    an underscore.
+
+    Example:
+        >>> from attentionology.corpora_loaders import Sentence
+        >>> from attentionology.probes import HeadPredictor, batch_from_array
+        >>> import numpy as np
+        >>> class AlwaysRoot(HeadPredictor):
+        ...     def predict(self, batches):
+        ...         return [np.zeros(len(sentence), dtype=int) for batch in batches for sentence in batch.sentences]
+        >>> sentence = Sentence("s1", ("dogs", "bark"), (2, 0), ("nsubj", "root"))
+        >>> AlwaysRoot().score([batch_from_array(sentence, np.zeros((1, 1, 2, 2), dtype=np.float32))])
+        0.5
+    """
 
     def fit(self, batches: Iterable[MapBatch]) -> HeadPredictor:
-        """Learn from word maps and the heads of their sentences; nothing if there is nothing to learn."""
+        """Learn from word maps and the heads of their sentences. By default nothing is learned."""
         del batches
         return self
 
@@ -37,7 +52,8 @@ class HeadPredictor:
     def score(self, batches: Iterable[MapBatch]) -> float:
         """Unlabelled attachment score: the share of words whose head is right, without punctuation.
 
-        Words without a head in the corpus are left out, root words count (Clark et al. 2019, §5). NaN if none counts.
+        Words without a head in the corpus are left out, and root words count (Clark et al. 2019, §5). The score is NaN
+        if no word counts.
         """
         read = batches if iter(batches) is not batches else list(batches)
         return uas(read, self.predict(read))

@@ -7,18 +7,26 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Recipe:
-    """How to train.
+    """How to train a probe.
 
     Attributes:
-        epochs: passes over the training sentences, at most.
-        learning_rate: of Adam.
-        weight_decay: decoupled from the gradient (AdamW).
-        shuffle: whether to draw a new order for every epoch (which takes a sequence of batches, not a stream).
-        patience: how many epochs in a row may bring no better score on the dev sentences; the next such epoch is the
-            last, and the best is taken. None: train to the end, and take that.
+        epochs: the largest number of passes over the training sentences.
+        learning_rate: learning rate of Adam.
+        weight_decay: weight decay, decoupled from the gradient (AdamW).
+        shuffle: whether every epoch has a new order, which takes a sequence of batches and no stream.
+        patience: how many epochs in a row may bring no better score on the dev sentences. The next such epoch is the
+            last one, and the weights of the best epoch are kept. None: train to the end and keep the last weights.
 
     Raises:
-        ValueError: less than one epoch.
+        ValueError: there is less than one epoch.
+
+    Example:
+        >>> from dataclasses import replace
+        >>> from attentionology.probes import TUNED, Recipe
+        >>> Recipe(epochs=2).learning_rate
+        0.002
+        >>> replace(TUNED, epochs=5)
+        Recipe(epochs=5, learning_rate=0.002, weight_decay=0.0001, shuffle=True, patience=2)
     """
 
     epochs: int = 1
@@ -33,7 +41,7 @@ class Recipe:
 
 
 PAPER = Recipe()
-"""One epoch in the order of the file (published code of Clark et al. 2019)."""
+"""One epoch in the order of the file, as in the published code of Clark et al. (2019)."""
 
 TUNED = Recipe(epochs=20, weight_decay=1e-4, shuffle=True, patience=2)
-"""Until the score on the dev sentences no longer rises."""
+"""Up to 20 epochs, until the score on the dev sentences no longer rises."""

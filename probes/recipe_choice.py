@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from attentionology.probes.examples import scored
+from attentionology.probes.probed_sentence import scored
 from attentionology.probes.recipe import PAPER, TUNED, Recipe
 
 if TYPE_CHECKING:
@@ -24,6 +24,12 @@ class RecipeChanges:
 
     Attributes:
         epochs, learning_rate, weight_decay: as in `attentionology.probes.recipe.Recipe`.
+
+    Example:
+        >>> from attentionology.probes.recipe import PAPER
+        >>> from attentionology.probes.recipe_choice import RecipeChanges
+        >>> RecipeChanges(learning_rate=0.01).applied_to(PAPER).learning_rate
+        0.01
     """
 
     epochs: int | None = None

@@ -22,13 +22,13 @@ from torch import Generator, Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from attentionology.corpora_loaders import WordVectors
-from attentionology.probes.examples import UNKNOWN, Example
+from attentionology.probes.probed_sentence import UNKNOWN, ProbedSentence
 
 Scores = Float[Tensor, "words candidates"]
 Gold = Int[ndarray, " words"]
 
 DISTANCES = 8
-"""Planes of `DistanceScorer`."""
+"""The number of planes of `DistanceScorer`."""
 
 
 def glorot(*shape: int, fan: tuple[int, int], generator: Generator) -> nn.Parameter:
@@ -38,16 +38,32 @@ def glorot(*shape: int, fan: tuple[int, int], generator: Generator) -> nn.Parame
 
 
 class Scorer(nn.Module):
-    """Scores of all candidates for all words of one sentence; subclasses say how."""
+    """Base class of the modules that score all candidates for all words of one sentence.
 
-    def learn(self, example: Example, gold: Gold) -> tuple[ndarray, float]:
-        """Put the gradient of the loss of a sentence in the place of any before it.
+    Example:
+        >>> import numpy as np
+        >>> import torch
+        >>> from attentionology.corpora_loaders import Sentence
+        >>> from attentionology.probes import Scorer, batch_from_array, probed_sentences
+        >>> class RootScorer(Scorer):
+        ...     def forward(self, example):
+        ...         scores = torch.zeros(len(example.sentence), len(example.sentence) + 1)
+        ...         scores[:, 0] = 1
+        ...         return scores
+        >>> sentence = Sentence("s1", ("dogs", "bark"), (2, 0), ("nsubj", "root"))
+        >>> [example] = probed_sentences([batch_from_array(sentence, np.zeros((1, 1, 2, 2), dtype=np.float32))])
+        >>> RootScorer()(example).tolist()
+        [[1.0, 0.0, 0.0], [1.0, 0.0, 0.0]]
+    """
+
+    def learn(self, example: ProbedSentence, gold: Gold) -> tuple[ndarray, float]:
+        """Compute the gradient of the loss of a sentence; it replaces any earlier one.
 
         The loss is the cross-entropy of the candidates, summed over the words that have a head.
 
         Args:
-            example: a sentence.
-            gold: heads of its words: 1-based, 0 for the root, or `UNKNOWN`, at least one of them known.
+            example: a sentence with its maps.
+            gold: the heads of its words: 1-based, 0 for the root, or `UNKNOWN`; at least one of them is known.
 
         Returns:
             The scores, and the loss.
@@ -59,8 +75,8 @@ class Scorer(nn.Module):
         loss.backward()  # type: ignore[no-untyped-call]
         return scores.detach().numpy(), loss.item()
 
-    def forward(self, example: Example) -> Scores:
-        """Shape (words, words + 1)."""
+    def forward(self, example: ProbedSentence) -> Scores:
+        """The scores, of shape (words, words + 1); candidate 0 is ROOT."""
         raise NotImplementedError
 
 
@@ -68,8 +84,8 @@ class AttentionScorer(Scorer):
     """Σ_k w_k A^k[i, c] + u_k A^k[c, i] (Clark et al. 2019, §5, attention-only).
 
     Args:
-        n_maps: layers × heads.
-        generator: for the initial weights.
+        n_maps: the number of maps, layers × heads.
+        generator: the generator of the initial weights.
 
     Attributes:
         weight: w (``dep->head``) and u (``head->dep``), shape (2, n_maps).
@@ -81,21 +97,21 @@ class AttentionScorer(Scorer):
         self.weight = glorot(2, n_maps, fan=(2 * n_maps, 2 * n_maps), generator=generator)
         self.root = glorot(2, fan=(1, 1), generator=generator)
 
-    def weights(self, example: Example, candidate: Int[Tensor, " words"]) -> Float[Tensor, "words features"]:
+    def weights(self, example: ProbedSentence, candidate: Int[Tensor, " words"]) -> Float[Tensor, "words features"]:
         """The weight of every head in both directions for each word and one candidate word of it (0-based)."""
         del example
         return self.weight.flatten().expand(len(candidate), -1)
 
-    def forward(self, example: Example) -> Scores:
-        """Shape (words, words + 1)."""
+    def forward(self, example: ProbedSentence) -> Scores:
+        """The scores, of shape (words, words + 1); candidate 0 is ROOT."""
         n = example.maps.shape[-1]
         mixed = (self.weight @ example.maps.to(self.weight).flatten(1)).view(2, n, n)
         words = (mixed[0] + mixed[1].T)[example.words]  # [dependent, any position]
         root = words @ (example.ends.to(words) @ self.root)
         return torch.cat([root[:, None], words[:, example.words]], dim=1)
 
-    def learn(self, example: Example, gold: Gold) -> tuple[ndarray, float]:
-        """The same as by autograd, by hand: on matrices this small bookkeeping would take longer than the numbers."""
+    def learn(self, example: ProbedSentence, gold: Gold) -> tuple[ndarray, float]:
+        """Compute the gradient by hand: on matrices this small, autograd would spend its time on bookkeeping."""
         maps, ends = example.maps.to(self.weight).numpy(), example.ends.to(self.root).numpy()
         weight, root = (parameter.detach().numpy() for parameter in (self.weight, self.root))
         words, n = example.words, maps.shape[-1]
@@ -127,14 +143,14 @@ def _softmax_loss(scores: ndarray, gold: Gold) -> tuple[ndarray, float]:
 
 
 class AttentionWordsScorer(Scorer):
-    """The same with weights that depend on the two words: W (v_i ⊕ v_c) + b in the place of w and u (§5).
+    """`AttentionScorer` with weights that depend on the two words: W (v_i ⊕ v_c) + b in the place of w and u (§5).
 
     ROOT and words without a vector have zeros for v.
 
     Args:
-        n_maps: layers × heads.
-        vectors: of the words; they are not trained.
-        generator: for the initial weights.
+        n_maps: the number of maps, layers × heads.
+        vectors: the vectors of the words; they are not trained.
+        generator: the generator of the initial weights.
 
     Attributes:
         dependent, candidate: the two halves of W, shape (2 · n_maps, dimensions); ``dep->head`` first.
@@ -151,18 +167,18 @@ class AttentionWordsScorer(Scorer):
         self.bias = nn.Parameter(torch.zeros(2 * n_maps))
         self.root = glorot(2, fan=(1, 1), generator=generator)
 
-    def weights(self, example: Example, candidate: Int[Tensor, " words"]) -> Float[Tensor, "words features"]:
+    def weights(self, example: ProbedSentence, candidate: Int[Tensor, " words"]) -> Float[Tensor, "words features"]:
         """The weight of every head in both directions for each word and one candidate word of it (0-based)."""
         of_dependent, of_candidate = self.parts(example)
         return of_dependent + of_candidate[candidate]
 
-    def parts(self, example: Example) -> tuple[Float[Tensor, "words features"], Float[Tensor, "words features"]]:
+    def parts(self, example: ProbedSentence) -> tuple[Float[Tensor, "words features"], Float[Tensor, "words features"]]:
         """The weights of the heads as what the dependent gives, b included, and what the candidate adds to it."""
         v = torch.from_numpy(self.vectors(example.sentence.words)).to(self.bias)
         return torch.addmm(self.bias, v, self.dependent.T), v @ self.candidate.T
 
-    def forward(self, example: Example) -> Scores:
-        """Shape (words, words + 1)."""
+    def forward(self, example: ProbedSentence) -> Scores:
+        """The scores, of shape (words, words + 1); candidate 0 is ROOT."""
         maps = example.maps.to(self.bias)
         of_dependent, of_candidate = self.parts(example)
         both = torch.cat([maps, maps.transpose(-1, -2)])[:, example.words]  # [feature, dependent, any position]
@@ -181,9 +197,9 @@ class DistanceScorer(Scorer):
     zeros there is left out).
 
     Args:
-        vectors: of the words; they are not trained.
-        hidden: size of the hidden layer.
-        generator: for the initial weights.
+        vectors: the vectors of the words; they are not trained.
+        hidden: the size of the hidden layer.
+        generator: the generator of the initial weights.
     """
 
     def __init__(self, vectors: WordVectors, hidden: int, generator: Generator) -> None:
@@ -197,8 +213,8 @@ class DistanceScorer(Scorer):
         self.output = glorot(hidden, fan=(hidden, 1), generator=generator)
         self.output_bias = nn.Parameter(torch.zeros(()))
 
-    def forward(self, example: Example) -> Scores:
-        """Shape (words, words + 1)."""
+    def forward(self, example: ProbedSentence) -> Scores:
+        """The scores, of shape (words, words + 1); candidate 0 is ROOT."""
         v = torch.from_numpy(self.vectors(example.sentence.words)).to(self.bias)
         of_dependent = torch.addmm(self.bias, v, self.dependent.T)
         of_candidate = nn.functional.pad(v @ self.candidate.T, (0, 0, 1, 0))  # ROOT has zeros

@@ -3,32 +3,32 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from attentionology.probes.control_task import control_task
-from attentionology.probes.examples import gold_heads
+from attentionology.probes.probed_sentence import gold_heads
 
 if TYPE_CHECKING:
     from attentionology.corpora_loaders import Sentence
     from attentionology.extractors import StoredMaps
-    from attentionology.probes.probe import Probe
 
-_HELD_OUT = 10  # one in so many documents or sentences
+_HELD_OUT = 10  # one document or sentence in ten
 
 
 @dataclass(frozen=True)
 class Split:
-    """Maps to train on, to stop by (None: the recipe does not ask), and to test on.
+    """Stored maps to train on, to stop by, and to test on.
 
     Attributes:
-        tested: places of the tested sentences among all tested ones.
+        train: maps to train on.
+        dev: maps to stop by; None if there are none and the recipe does not need them.
+        test: maps to test on.
+        tested: the positions of the tested sentences among the tested sentences of all splits.
     """
 
     train: StoredMaps
@@ -36,31 +36,25 @@ class Split:
     test: StoredMaps
     tested: Sequence[int]
 
-    @cached_property
-    def learned_from(self) -> list[tuple[str, str] | None]:
-        """Names the maps and the annotation that training depends on."""
-        both = (self.train, self.dev)
-        return [None if maps is None else (maps.folder.name, _annotation(maps.sentences)) for maps in both]
-
 
 def make_splits(
     train: StoredMaps | None, dev: StoredMaps | None, test: StoredMaps, *, folds: int, hold_out: bool, seed: int
 ) -> Iterator[Split]:
-    """One split, or, without training sentences, one for each fold of the test sentences.
+    """Yield one split, or, without training sentences, one split for each fold of the test sentences.
 
     Args:
-        train, dev, test: what there is.
-        folds: how many.
-        hold_out: take dev sentences from the training sentences if there are none.
-        seed: of what is held out.
+        train, dev, test: the maps of each treebank; None where there is no such treebank.
+        folds: the number of folds.
+        hold_out: whether to hold out dev sentences from the training sentences if there is no dev treebank.
+        seed: seed of the choice of what is held out.
     """
     if train is not None:
         yield _with_dev(train, dev, test, range(len(test)), hold_out, seed)
         return
-    fold = folds_of(test.sentences, folds)
-    for k in range(folds):
-        rest = [i for i, own in enumerate(fold) if own != k]
-        tested = [i for i, own in enumerate(fold) if own == k]
+    fold_of = folds_of(test.sentences, folds)
+    for fold in range(folds):
+        rest = [position for position, other in enumerate(fold_of) if other != fold]
+        tested = [position for position, other in enumerate(fold_of) if other == fold]
         if rest and tested:
             yield _with_dev(test.subset(rest), dev, test.subset(tested), tested, hold_out, seed)
 
@@ -69,12 +63,11 @@ def _with_dev(
     train: StoredMaps, dev: StoredMaps | None, test: StoredMaps, tested: Sequence[int], hold_out: bool, seed: int
 ) -> Split:
     if dev is None and hold_out:
-        unit = _units(train.sentences, 2 * _HELD_OUT)
-        drawn = [_draw(name, seed) for name in unit]
-        held = [i for i, number in enumerate(drawn) if number % _HELD_OUT == 0]
-        if len(held) in (0, len(train)):  # then one document or sentence
-            least = min(drawn)
-            held = [i for i, number in enumerate(drawn) if number == least]
+        hashes = [_hash(name, seed) for name in _units(train.sentences, 2 * _HELD_OUT)]
+        held = [position for position, number in enumerate(hashes) if number % _HELD_OUT == 0]
+        if len(held) in (0, len(train)):  # then one document or sentence is held out
+            least = min(hashes)
+            held = [position for position, number in enumerate(hashes) if number == least]
         kept = sorted(set(range(len(train))) - set(held))
         if kept:
             dev, train = train.subset(held), train.subset(kept)
@@ -82,34 +75,43 @@ def _with_dev(
 
 
 def folds_of(sentences: Sequence[Sentence], folds: int) -> list[int]:
-    """The fold of every sentence; documents stay whole, each goes to the fold with the fewest words so far."""
-    unit = _units(sentences, folds)
+    """The fold of every sentence.
+
+    Documents stay whole if there are at least as many as folds. Each goes to the fold with the fewest words so far.
+
+    Example:
+        >>> from attentionology.corpora_loaders import Sentence
+        >>> from attentionology.probes.splits import folds_of
+        >>> folds_of([Sentence(f"s{i}", ("word",) * length) for i, length in enumerate([5, 1, 2, 4, 4])], 2)
+        [0, 1, 1, 1, 0]
+    """
+    unit_of = _units(sentences, folds)
     words: defaultdict[str, int] = defaultdict(int)
-    for name, sentence in zip(unit, sentences, strict=True):
-        words[name] += len(sentence)
+    for unit, sentence in zip(unit_of, sentences, strict=True):
+        words[unit] += len(sentence)
     sizes = [0] * folds
-    of: dict[str, int] = {}
-    for name, size in words.items():
-        of[name] = sizes.index(min(sizes))
-        sizes[of[name]] += size
-    return [of[name] for name in unit]
+    fold_of: dict[str, int] = {}
+    for unit, size in words.items():
+        fold_of[unit] = sizes.index(min(sizes))
+        sizes[fold_of[unit]] += size
+    return [fold_of[unit] for unit in unit_of]
 
 
 def _units(sentences: Sequence[Sentence], fewest: int) -> list[str]:
-    """What must stay together: the sentences of a document, or, with fewer documents than that, nothing."""
+    """What each sentence must stay together with: its document, or nothing if there are fewer documents than that."""
     documents = {s.document for s in sentences}
     if None not in documents and len(documents) >= fewest:
         return [str(s.document) for s in sentences]
     return [s.id for s in sentences]
 
 
-def _draw(name: str, seed: int) -> int:
+def _hash(name: str, seed: int) -> int:
     digest = hashlib.blake2b(name.encode(), digest_size=8, key=seed.to_bytes(8, "little")).digest()
     return int.from_bytes(digest, "little")
 
 
 def controlled(split: Split, seed: int) -> Split:
-    """The same maps with the heads of the control task."""
+    """The same maps with the heads of the control task, see `attentionology.probes.control_task`."""
 
     def relabelled(maps: StoredMaps) -> StoredMaps:
         return maps.relabelled(control_task(maps.sentences, seed))
@@ -118,11 +120,11 @@ def controlled(split: Split, seed: int) -> Split:
     return replace(split, train=relabelled(split.train), dev=dev, test=relabelled(split.test))
 
 
-class RightWords:
-    """Which words of all tested sentences got the right head, split by split.
+class CorrectWords:
+    """Which words of all tested sentences got the right head, filled in split by split.
 
     Attributes:
-        words: one entry per word.
+        words: one boolean per word of all tested sentences, in their order.
     """
 
     def __init__(self, sentences: Sequence[Sentence]) -> None:
@@ -130,26 +132,7 @@ class RightWords:
         self.words = np.zeros(self._starts[-1], dtype=bool)
 
     def add(self, split: Split, predicted: Iterable[np.ndarray]) -> None:
-        """Compare with the heads of the tested sentences of a split."""
-        for place, sentence, heads in zip(split.tested, split.test.sentences, predicted, strict=True):
-            self.words[self._starts[place] : self._starts[place + 1]] = heads == gold_heads(sentence)
-
-
-def training_key(probe: Probe, split: Split) -> str:
-    """Names all that the weights of a trained probe depend on."""
-    described = {
-        "format": 1,
-        "probe": probe.name,
-        "recipe": asdict(probe.recipe),
-        "seed": probe.random_state,
-        "vectors": probe.vectors and probe.vectors.sha256,
-        "maps": split.learned_from,
-    }
-    return hashlib.sha256(json.dumps(described).encode()).hexdigest()[:24]
-
-
-def _annotation(sentences: Iterable[Sentence]) -> str:
-    digest = hashlib.sha256()
-    for sentence in sentences:
-        digest.update(json.dumps([sentence.words, sentence.heads, sentence.relations]).encode())
-    return digest.hexdigest()
+        """Compare predicted heads with those of the tested sentences of a split."""
+        for position, sentence, heads in zip(split.tested, split.test.sentences, predicted, strict=True):
+            start, end = self._starts[position], self._starts[position + 1]
+            self.words[start:end] = heads == gold_heads(sentence)

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from itertools import islice
-from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -18,102 +15,23 @@ from torch import Tensor
 
 from attentionology.corpora_loaders import AttentionologyError
 from attentionology.extractors import MapBatch
-from attentionology.probes.examples import Example, examples, gold_heads, scored, uas
+from attentionology.probes.checkpoint import Checkpoint, TrainingState
+from attentionology.probes.probed_sentence import ProbedSentence, gold_heads, probed_sentences, scored, uas
 from attentionology.probes.recipe import Recipe
 from attentionology.probes.scorers import Scorer
-from attentionology.storage.cache_log import CacheLog
-from attentionology.storage.sealed import DamagedError, cache_name
-from attentionology.storage.tensors import read_tensors, write_tensors
 
 Item = TypeVar("Item")
 
-_DEV_EVERY = 2500  # sentences of the first epoch; after that a score per epoch tells enough
-_BLOCK = 1024  # sentences are shuffled within stretches, which maps on disk are read by
-
-
-@dataclass
-class State:
-    """Where training stands; what a checkpoint holds besides the weights.
-
-    Attributes:
-        epoch: 0-based.
-        sentences: how many of this epoch are done.
-        words, loss: how many words they have, and their summed loss.
-        correct, counted: of the words that count, how many were right before the step on their sentence.
-        dev_uas: the last score on the dev sentences.
-        best: the best of them.
-        waited: epochs since the best.
-        history: one row per epoch: ``epoch, loss`` (per word), ``train_uas, dev_uas``.
-        done: whether training has ended.
-    """
-
-    epoch: int = 0
-    sentences: int = 0
-    words: int = 0
-    loss: float = 0.0
-    correct: int = 0
-    counted: int = 0
-    dev_uas: float | None = None
-    best: float | None = None
-    waited: int = 0
-    history: list[dict[str, Any]] = field(default_factory=list)
-    done: bool = False
+_DEV_EVERY = 2500  # sentences of the first epoch; after it, one score per epoch is enough
+_BLOCK = 1024  # sentences are shuffled within blocks, because maps on disk are read block by block
 
 
 class TrainingError(AttentionologyError, ValueError):
     """A probe that cannot be trained on what it was given."""
 
 
-Report = Callable[[State], object]
-
-
-@dataclass
-class Checkpoint:
-    """A file that training goes on from after an interruption, to the same weights to the last bit.
-
-    Attributes:
-        path: the file.
-        every: seconds between two savings.
-        cache_log: notes a checkpoint that was damaged and thrown away, and one that may not be written.
-        resumed: whether training went on from the file.
-    """
-
-    path: Path
-    every: float = 10.0
-    cache_log: CacheLog = field(default_factory=CacheLog)
-    resumed: bool = False
-    _last: float = field(default_factory=time.monotonic)
-
-    def load(self) -> tuple[State, dict[str, Tensor]] | None:
-        """What was saved; None if nothing was, or the file is damaged, which throws it away.
-
-        Raises:
-            StorageError: the file cannot be read, or is damaged and cannot be deleted.
-        """
-        saved = self.cache_log.read(self.path, self._read)
-        self.resumed = saved is not None
-        return saved
-
-    @staticmethod
-    def _read(path: Path) -> tuple[State, dict[str, Tensor]]:
-        tensors, facts = read_tensors(path, cache_name(path))
-        try:
-            return State(**facts), tensors
-        except TypeError as error:
-            raise DamagedError(f"another version wrote it ({error})") from error
-
-    def due(self) -> bool:
-        """Whether it is time to save."""
-        return time.monotonic() - self._last >= self.every
-
-    def save(self, state: State, tensors: dict[str, Tensor]) -> None:
-        """Save, unless the cache is read-only.
-
-        Raises:
-            StorageError: the file cannot be written, for another reason.
-        """
-        self.cache_log.keep(self.path, lambda: write_tensors(self.path, tensors, vars(state), cache_name(self.path)))
-        self._last = time.monotonic()
+Report = Callable[[TrainingState], object]
+"""Called with the state after every sentence and after every epoch."""
 
 
 def train(
@@ -126,22 +44,23 @@ def train(
     report: Report = lambda _: None,
     checkpoint: Checkpoint | None = None,
 ) -> list[dict[str, Any]]:
-    """Train in place; returns the history, see `State`.
+    """Train a scorer in place and return its history, see `attentionology.probes.TrainingState`.
 
     The loss is the cross-entropy of the candidates, summed over the words of one sentence that have a head; every
     sentence is one step of Adam.
 
     Args:
-        scorer: what to train.
-        batches: word maps; read once per epoch.
-        recipe: how.
-        seed: of the order of sentences.
-        dev: to choose the best epoch, if the recipe has patience, and to report.
-        report: told after every sentence and epoch.
-        checkpoint: go on from it, and keep it.
+        scorer: the module to train.
+        batches: word maps; they are read once per epoch.
+        recipe: the numbers of the training.
+        seed: seed of the order of sentences.
+        dev: sentences to choose the best epoch by, if the recipe has patience, and to report scores of.
+        report: called with the state after every sentence and every epoch.
+        checkpoint: the file to continue from, which is also kept up to date.
 
     Raises:
-        ValueError: to shuffle something that is no sequence, or patience without dev sentences.
+        ValueError: the recipe shuffles, but the batches are no sequence; or it has patience, but there are no dev
+            sentences.
         TrainingError: there is nothing to learn from, or the loss is no longer finite.
     """
     if recipe.patience is not None and dev is None:
@@ -149,9 +68,9 @@ def train(
     if recipe.shuffle and not isinstance(batches, Sequence):
         raise ValueError("shuffling takes a sequence of batches, not a stream; make it a list")
     adam = torch.optim.AdamW(scorer.parameters(), recipe.learning_rate, weight_decay=recipe.weight_decay, fused=True)
-    state, best = State(), dict[str, Tensor]()
-    if checkpoint and (found := checkpoint.load()):
-        state, tensors = found
+    state, best = TrainingState(), dict[str, Tensor]()
+    if checkpoint and (saved := checkpoint.load()):
+        state, tensors = saved
         _restore(scorer, adam, tensors)
         best = {name.removeprefix("best."): t for name, t in tensors.items() if name.startswith("best.")}
     while not state.done:
@@ -177,7 +96,7 @@ def train(
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Compute with one thread: faster on matrices this small, and the same on machines with other numbers of cores."""
+    """Compute with one thread: on matrices this small that is faster, and the result is the same on every machine."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -190,15 +109,15 @@ def _epoch(
     scorer: Scorer,
     adam: torch.optim.Optimizer,
     batches: Iterable[MapBatch],
-    state: State,
+    state: TrainingState,
     dev: Iterable[MapBatch] | None,
     report: Report,
     checkpoint: Checkpoint | None,
     best: dict[str, Tensor],
 ) -> None:
-    """What is left of an epoch."""
+    """Train on the sentences of an epoch that are not done yet."""
     skip = state.sentences
-    for example in islice(examples(batches), skip, None):
+    for example in islice(probed_sentences(batches), skip, None):
         with one_thread():
             _step(scorer, adam, example, state)
         if dev is not None and state.epoch == 0 and state.sentences % _DEV_EVERY == 0:
@@ -217,14 +136,14 @@ def _dev_uas(scorer: Scorer, dev: Iterable[MapBatch]) -> float:
     return score
 
 
-def _step(scorer: Scorer, adam: torch.optim.Optimizer, example: Example, state: State) -> None:
-    """One sentence: loss, gradient, step; a sentence without any head is left out."""
+def _step(scorer: Scorer, adam: torch.optim.Optimizer, example: ProbedSentence, state: TrainingState) -> None:
+    """Make one step on one sentence; a sentence in which no word has a head is left out."""
     state.sentences += 1
     gold = gold_heads(example.sentence)
     known = len(gold) - example.sentence.heads.count(None)
     if not known:
         return
-    with np.errstate(over="ignore", invalid="ignore"):  # said below
+    with np.errstate(over="ignore", invalid="ignore"):  # an error is raised below
         scores, loss = scorer.learn(example, gold)
     adam.step()
     if not math.isfinite(loss):
@@ -239,8 +158,8 @@ def _step(scorer: Scorer, adam: torch.optim.Optimizer, example: Example, state: 
     state.correct += int((scores.argmax(1) == gold)[counts].sum())
 
 
-def _close_epoch(state: State, recipe: Recipe) -> None:
-    """Write the row of the epoch and begin the next."""
+def _close_epoch(state: TrainingState, recipe: Recipe) -> None:
+    """Add the row of the epoch to the history and begin the next one."""
     state.history.append(
         {
             "epoch": state.epoch + 1,
@@ -257,7 +176,7 @@ def _close_epoch(state: State, recipe: Recipe) -> None:
 
 
 def _tensors(scorer: Scorer, adam: torch.optim.Optimizer, best: dict[str, Tensor]) -> dict[str, Tensor]:
-    """All that training goes on from, by name."""
+    """All tensors that training continues from, by name."""
     tensors = {f"best.{name}": tensor for name, tensor in best.items()}
     for name, parameter in scorer.named_parameters():
         tensors[f"scorer.{name}"] = parameter.detach()
@@ -283,17 +202,17 @@ def _assign(scorer: Scorer, values: dict[str, Tensor]) -> None:
 
 
 def shuffled(items: Sequence[Item], seed: tuple[int, int]) -> Iterator[Item]:
-    """Items in random order: stretches of 1,024 one after the other at random, and at random within each."""
+    """Items in random order: blocks of 1,024 in random order, and the items in random order within each block."""
     rng = np.random.default_rng(seed)
     for block in rng.permutation(-(-len(items) // _BLOCK)):
         first = int(block) * _BLOCK
-        for place in rng.permutation(min(_BLOCK, len(items) - first)):
-            yield items[first + int(place)]
+        for offset in rng.permutation(min(_BLOCK, len(items) - first)):
+            yield items[first + int(offset)]
 
 
 def scores_of(scorer: Scorer, batches: Iterable[MapBatch]) -> Iterator[Float[np.ndarray, "words candidates"]]:
-    """Score of every candidate for every word, sentence by sentence; candidate 0 is ROOT."""
-    for example in examples(batches):
+    """The score of every candidate for every word, sentence by sentence; candidate 0 is ROOT."""
+    for example in probed_sentences(batches):
         with torch.inference_mode(), one_thread():  # not around the yield, where the caller would be in it too
             scores = scorer(example).numpy()
         yield scores

@@ -11,21 +11,27 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from attentionology.extractors import MapBatch
-from attentionology.probes.examples import examples, gold_heads, scored
-from attentionology.probes.probe import AttentionProbe, AttentionWordsProbe
+from attentionology.probes.probed_sentence import gold_heads, probed_sentences, scored
 from attentionology.probes.scorers import AttentionScorer, AttentionWordsScorer
+from attentionology.probes.syntax_probes import AttentionProbe, AttentionWordsProbe
 
 
 class ArcWeights(NamedTuple):
-    """What the heads count for on the arcs of one relation, summed over them.
+    """What the heads contribute on the arcs of one relation, summed over the arcs.
 
     Attributes:
-        arcs: how many.
+        arcs: the number of arcs.
         weight: the weight that the probe gives every head for this dependent and its head word.
         contribution: that weight times the attention between the two words, what the head adds to the score of the
             right candidate.
 
     Both have the shape (2, layers, heads), ``dep->head`` first.
+
+    Example:
+        >>> import numpy as np
+        >>> from attentionology.probes import ArcWeights
+        >>> ArcWeights(3, np.ones((2, 1, 4)), np.zeros((2, 1, 4))).arcs
+        3
     """
 
     arcs: int
@@ -34,33 +40,57 @@ class ArcWeights(NamedTuple):
 
 
 def added_up(parts: Iterable[dict[str, ArcWeights]]) -> dict[str, ArcWeights]:
-    """Arcs of several corpora together, by relation."""
+    """The sums over the arcs of several corpora, by relation.
+
+    Example:
+        >>> import numpy as np
+        >>> from attentionology.probes import ArcWeights, added_up
+        >>> part = {"obj": ArcWeights(3, np.ones((2, 1, 1)), np.ones((2, 1, 1)))}
+        >>> added_up([part, part])["obj"].arcs
+        6
+    """
     total: dict[str, ArcWeights] = {}
     for part in parts:
-        for relation, own in part.items():
+        for relation, weights in part.items():
             if before := total.get(relation):
-                arcs, weight = before.arcs + own.arcs, before.weight + own.weight
-                own = ArcWeights(arcs, weight, before.contribution + own.contribution)
-            total[relation] = own
+                weights = ArcWeights(
+                    before.arcs + weights.arcs,
+                    before.weight + weights.weight,
+                    before.contribution + weights.contribution,
+                )
+            total[relation] = weights
     return total
 
 
 @torch.inference_mode()
 def arc_weights(probe: AttentionProbe | AttentionWordsProbe, batches: Iterable[MapBatch]) -> dict[str, ArcWeights]:
-    """By relation, over the arcs between words that a score counts (no punctuation; roots have no head word).
+    """The weights of the heads by relation, summed over the arcs between words that a score counts.
+
+    Punctuation does not count, and roots have no head word.
 
     Args:
-        probe: fitted.
+        probe: a probe that was fitted.
         batches: word maps with the heads of their sentences.
 
     Raises:
-        ValueError: maps of another kind or shape than those it was trained on.
+        ValueError: the maps are of another kind or shape than those that the probe was trained on.
+
+    Example:
+        >>> import numpy as np
+        >>> from attentionology.corpora_loaders import Sentence
+        >>> from attentionology.probes import AttentionProbe, arc_weights, batch_from_array
+        >>> sentence = Sentence("s1", ("dogs", "bark"), (2, 0), ("nsubj", "root"))
+        >>> batch = batch_from_array(sentence, np.full((1, 2, 2, 2), 0.5, dtype=np.float32))
+        >>> probe = AttentionProbe().fit([batch])
+        >>> weights = arc_weights(probe, [batch])["nsubj"]
+        >>> bool(np.allclose(weights.weight, probe.coef_)), bool(np.allclose(weights.contribution, 0.5 * probe.coef_))
+        (True, True)
     """
     scorer = probe.scorer_
     assert isinstance(scorer, AttentionScorer | AttentionWordsScorer)  # noqa: S101 what these two probes train
     shape = (2, *probe.shape_)
     sums: dict[str, ArcWeights] = {}
-    for example in examples(map(probe._checked, batches)):
+    for example in probed_sentences(map(probe.check_maps, batches)):
         heads = gold_heads(example.sentence)
         dependent = np.flatnonzero(scored(example.sentence) & (heads > 0))
         if not len(dependent):
@@ -72,10 +102,10 @@ def arc_weights(probe: AttentionProbe | AttentionWordsProbe, batches: Iterable[M
         attention = torch.cat([words[:, dependent, governor], words[:, governor, dependent]]).T
         both = torch.stack([weight, weight * attention]).double().numpy()
         relations = np.array(example.sentence.relations, dtype=object)[dependent]
-        found = {}
-        for relation in sorted(set(relations)):  # in the same order in every process: sums depend on it
-            own = relations == relation
-            weights, contributions = both[:, own].sum(1)
-            found[relation] = ArcWeights(int(own.sum()), weights.reshape(shape), contributions.reshape(shape))
-        sums = added_up([sums, found])
+        of_sentence = {}
+        for relation in sorted(set(relations)):  # in the same order in every process, because sums depend on it
+            arcs = relations == relation
+            weights, contributions = both[:, arcs].sum(1)
+            of_sentence[relation] = ArcWeights(int(arcs.sum()), weights.reshape(shape), contributions.reshape(shape))
+        sums = added_up([sums, of_sentence])
     return sums

@@ -29,8 +29,8 @@ from attentionology.probes import (
     Probe,
     RelationOffset,
     SingleHead,
-    State,
     TrainingError,
+    TrainingState,
     added_up,
     arc_weights,
     decode,
@@ -38,7 +38,8 @@ from attentionology.probes import (
     scored,
 )
 from attentionology.probes.recipe_choice import RecipeChanges, choose_recipe
-from attentionology.probes.splits import RightWords, Split, controlled, make_splits, training_key
+from attentionology.probes.splits import CorrectWords, Split, controlled, make_splits
+from attentionology.probes.training_cache import training_key
 from attentionology.reports.page import Section
 from attentionology.reports.progress import Stages, progress_bar
 from attentionology.scripts.errors import UsageError
@@ -221,7 +222,7 @@ class Probing:
 
     def _baselines(self, splits: Sequence[Split]) -> None:
         for name, make in BASELINES.items():
-            right = RightWords(self.sentences)
+            right = CorrectWords(self.sentences)
             with self.stages("baselines"), progress_bar(name, len(splits), unit="folds") as advance:
                 for split in splits:
                     baseline = make().fit(split.train)
@@ -244,7 +245,7 @@ class Probing:
         """Train one probe per split with one seed, and score them."""
         trees = self.options.tree and task == "dependencies"
         decodings: tuple[Decoding, ...] = ("argmax", "tree") if trees else ("argmax",)
-        right: dict[Decoding, RightWords] = {decoding: RightWords(self.sentences) for decoding in decodings}
+        right: dict[Decoding, CorrectWords] = {decoding: CorrectWords(self.sentences) for decoding in decodings}
         arcs = []
         for fold, split in enumerate(splits, start=1):
             probe = make_probe(name, self.vectors, recipe=self.recipe, random_state=seed)
@@ -274,7 +275,7 @@ class Probing:
         shown = 0
         with progress_bar(label, len(split.train) * self.recipe.epochs, remarks=True) as advance:
 
-            def report(state: State) -> None:
+            def report(state: TrainingState) -> None:
                 nonlocal shown
                 done = state.epoch * len(split.train) + state.sentences
                 loss, uas = state.loss / max(state.words, 1), state.correct / max(state.counted, 1)

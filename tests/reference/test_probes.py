@@ -8,7 +8,7 @@ import torch
 
 from attentionology.corpora_loaders import Sentence, WordVectors
 from attentionology.probes import AttentionProbe, AttentionWordsProbe, Recipe, WordsDistancesProbe
-from attentionology.probes.examples import Example, examples, gold_heads
+from attentionology.probes.probed_sentence import ProbedSentence, gold_heads, probed_sentences
 from attentionology.probes.scorers import AttentionScorer, AttentionWordsScorer, DistanceScorer, Scorer
 from tests.maps import batch_of, random_corpus
 
@@ -22,9 +22,9 @@ def vectors(seed: int = 1, dimensions: int = 4) -> WordVectors:
     return WordVectors(array, {word: row for row, word in enumerate(known)})
 
 
-def example_of(sentence: Sentence, maps: np.ndarray) -> Example:
-    found = next(examples([batch_of([sentence], [maps])]))
-    return Example(found.sentence, found.maps.double(), found.words, found.start, found.end)
+def example_of(sentence: Sentence, maps: np.ndarray) -> ProbedSentence:
+    found = next(probed_sentences([batch_of([sentence], [maps])]))
+    return ProbedSentence(found.sentence, found.maps.double(), found.words, found.start, found.end)
 
 
 def scorers() -> list[Scorer]:
@@ -220,7 +220,7 @@ def test_initial_weights_are_glorot_uniform(kind):
         "attention+words": AttentionWordsProbe(many),
         "words+distances": WordsDistancesProbe(many),
     }[kind]
-    parameters = {name: p.detach() for name, p in probe._scorer((6, 12)).named_parameters()}
+    parameters = {name: p.detach() for name, p in probe.make_scorer((6, 12)).named_parameters()}
     bounds = {
         "attention": {"weight": np.sqrt(6 / (4 * k)), "root": np.sqrt(3)},
         "attention+words": {"dependent": np.sqrt(6 / (2 * d + 2 * k)), "candidate": np.sqrt(6 / (2 * d + 2 * k))},

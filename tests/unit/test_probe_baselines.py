@@ -40,7 +40,7 @@ from attentionology.probes import (
     scored,
     uas,
 )
-from attentionology.probes.examples import examples
+from attentionology.probes.probed_sentence import probed_sentences
 from attentionology.storage.sealed import ANYWHERE, read_json, write_json
 from tests.maps import batch_of, one_head, random_corpus
 
@@ -337,7 +337,7 @@ class TestExamples:
         array = np.random.default_rng(0).random((2, 3, 6, 6), dtype=np.float32)
         short = Sentence("s", ("a", "b"), (None, 0), ("x", "root"))
         small = np.random.default_rng(1).random((2, 3, 4, 4), dtype=np.float32)
-        one, two = examples([batch_of([CAT, short], [array, small])])
+        one, two = probed_sentences([batch_of([CAT, short], [array, small])])
         assert (one.words, one.start, one.end) == (slice(1, 5), 0, 5)
         assert (two.words, two.start, two.end) == (slice(1, 3), 0, 3)  # without the padding
         assert two.maps.shape == (6, 4, 4)
@@ -364,7 +364,7 @@ class TestExamples:
             torch.tensor([[bool(s) for s in special] + [False, False]]),
             (chain(n, *range(n)),),
         )
-        (example,) = examples([batch])
+        (example,) = probed_sentences([batch])
         assert (example.words, (example.start, example.end)) == (words, ends)
         assert example.ends.sum(0).tolist() == [float(end is not None) for end in ends]
         assert [tuple(place) for place in example.ends.nonzero().tolist()] == [
@@ -382,15 +382,15 @@ class TestExamples:
     def test_another_number_of_words_is_an_error(self, heads):
         (batch,) = blank(CAT)
         with pytest.raises(ValueError, match=f"'chain' has 4 words, the sentence {len(heads)}"):
-            list(examples([replace(batch, sentences=(chain(len(heads), *heads),))]))
+            list(probed_sentences([replace(batch, sentences=(chain(len(heads), *heads),))]))
 
     def test_a_special_token_among_the_words_is_an_error(self):
         (batch,) = blank(CAT)
         special = torch.tensor([[True, False, False, True, False, True]])
         with pytest.raises(ValueError, match="has 3 words"):
-            list(examples([replace(batch, special=special)]))
+            list(probed_sentences([replace(batch, special=special)]))
         with pytest.raises(ValueError, match="has 3 words"):
-            list(examples([replace(batch, special=special, sentences=(chain(3, 2, 0, 2),))]))
+            list(probed_sentences([replace(batch, special=special, sentences=(chain(3, 2, 0, 2),))]))
 
     def test_what_counts(self):
         sentence = Sentence(

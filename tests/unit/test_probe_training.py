@@ -17,8 +17,8 @@ from attentionology.probes import (
     AttentionWordsProbe,
     Checkpoint,
     Recipe,
-    State,
     TrainingError,
+    TrainingState,
     WordsDistancesProbe,
     load_probe,
     make_probe,
@@ -260,7 +260,7 @@ class TestInterruption:
         assert list(tmp_path.iterdir()) == []
 
     def test_saves_only_when_it_is_time_and_at_the_end(self, batches, tmp_path, monkeypatch):
-        saved: list[State] = []
+        saved: list[TrainingState] = []
         monkeypatch.setattr(Checkpoint, "save", lambda _, state, __: saved.append(replace(state)))
         AttentionProbe().fit(batches, checkpoint=Checkpoint(tmp_path / "one.safetensors", every=1e9))
         assert [state.done for state in saved] == [True]

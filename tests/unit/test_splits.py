@@ -13,7 +13,8 @@ import pytest
 from attentionology.corpora_loaders import Sentence, WordVectors
 from attentionology.extractors import ExtractionLog, StoredMaps
 from attentionology.probes import TUNED, AttentionProbe, control_task, make_probe
-from attentionology.probes.splits import RightWords, Split, controlled, folds_of, make_splits, training_key
+from attentionology.probes.splits import CorrectWords, Split, controlled, folds_of, make_splits
+from attentionology.probes.training_cache import training_key
 
 
 def sentences_of(lengths: Iterable[int], documents: Iterable[str | None] | None = None, name: str = "s"):
@@ -192,10 +193,10 @@ def annotated(n: int, name: str = "s") -> tuple[Sentence, ...]:
     return tuple(made)
 
 
-class TestRightWords:
+class TestCorrectWords:
     def test_are_put_where_they_belong(self):
         test = store(annotated(7))
-        right = RightWords(test.sentences)
+        right = CorrectWords(test.sentences)
         for split in make_splits(None, None, test, folds=3, hold_out=False, seed=0):
             # the first word of every sentence right, the second wrong, the third nothing known about
             right.add(split, [np.array([0, 2, 1])[: len(s)] for s in split.test.sentences])
@@ -204,7 +205,7 @@ class TestRightWords:
 
     def test_splits_do_not_touch_each_other(self):
         test = store(annotated(6))
-        right = RightWords(test.sentences)
+        right = CorrectWords(test.sentences)
         first, second = make_splits(None, None, test, folds=2, hold_out=False, seed=0)
         right.add(first, [np.array([0, 1, 1])[: len(s)] for s in first.test.sentences])
         of_first = [i in first.tested for i, s in enumerate(test.sentences) for _ in s.words]
@@ -218,7 +219,7 @@ class TestRightWords:
         test = store(annotated(3))
         (split, *_) = make_splits(None, None, test, folds=2, hold_out=False, seed=0)
         with pytest.raises(ValueError, match="zip"):
-            RightWords(test.sentences).add(split, [])
+            CorrectWords(test.sentences).add(split, [])
 
 
 class TestControlled:

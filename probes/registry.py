@@ -1,0 +1,159 @@
+"""The probes by name: those of the toolkit, and those that a program or another package adds.
+
+Within a program, `register_probe` adds a probe. A package names its probes as entry points of the group
+``attentionology.probes``; the command then knows them as well::
+
+    [project.entry-points."attentionology.probes"]
+    mine = "my_package.my_module:MyProbe"
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, TypeVar
+
+from attentionology.corpora_loaders import AttentionologyError, WordVectors
+from attentionology.probes.probe import Probe
+from attentionology.probes.syntax_probes import AttentionProbe, AttentionWordsProbe, WordsDistancesProbe
+
+ENTRY_POINTS = "attentionology.probes"
+"""The group of entry points under which another package names its subclasses of `Probe`."""
+
+Registered = TypeVar("Registered", bound=type[Probe])
+
+BUILTIN: dict[str, type[Probe]] = {
+    probe.name: probe for probe in (AttentionProbe, AttentionWordsProbe, WordsDistancesProbe)
+}
+"""The probes of the toolkit, in the order of tables."""
+
+_registered: dict[str, type[Probe]] = {}
+
+
+class ProbeRegistryError(AttentionologyError, ValueError):
+    """A probe that cannot be registered, or cannot be loaded."""
+
+
+def register_probe(probe: Registered) -> Registered:
+    """Class decorator that adds a probe to those that the options of probing choose from.
+
+    Raises:
+        ProbeRegistryError: the class is no `Probe`, or its name is taken or cannot be written on the command line.
+
+    Example:
+        >>> from attentionology.probes import AttentionProbe, list_probes, register_probe, unregister_probe
+        >>> @register_probe
+        ... class FrozenProbe(AttentionProbe):
+        ...     name = "frozen"
+        ...     meaning = "an attention probe with the name of another one"
+        >>> "frozen" in list_probes()
+        True
+        >>> unregister_probe("frozen")
+    """
+    _check(probe, f"{probe.__module__}.{probe.__qualname__}" if isinstance(probe, type) else repr(probe))
+    if probe.name in registered_probes():
+        raise ProbeRegistryError(f"a probe {probe.name!r} is already registered")
+    _registered[probe.name] = probe
+    return probe
+
+
+def unregister_probe(name: str) -> None:
+    """Remove a probe that `register_probe` added; nothing happens if there is none of that name.
+
+    Example:
+        >>> from attentionology.probes import list_probes, unregister_probe
+        >>> unregister_probe("no such probe")
+        >>> list_probes()[0]
+        'attention'
+    """
+    _registered.pop(name, None)
+
+
+def registered_probes() -> dict[str, type[Probe]]:
+    """All probes by name: those of the toolkit, of other packages, and of the running program, in this order.
+
+    Raises:
+        ProbeRegistryError: an entry point does not name a probe, or two probes have the same name.
+
+    Example:
+        >>> from attentionology.probes import registered_probes
+        >>> registered_probes()["attention"].__name__
+        'AttentionProbe'
+    """
+    return {**BUILTIN, **_from_packages(), **_registered}
+
+
+def list_probes() -> list[str]:
+    """The names of all probes, in the order of tables.
+
+    Example:
+        >>> from attentionology.probes import list_probes
+        >>> list_probes()[:3]
+        ['attention', 'attention+words', 'words+distances']
+    """
+    return list(registered_probes())
+
+
+def make_probe(name: str, vectors: WordVectors | None = None, **arguments: Any) -> Probe:
+    """Make a probe by its name, with vectors if it reads words.
+
+    Args:
+        name: one of `list_probes`.
+        vectors: word vectors; a probe that does not read words ignores them.
+        arguments: further arguments of its constructor.
+
+    Raises:
+        ValueError: the name is unknown, or vectors are missing.
+
+    Example:
+        >>> from attentionology.probes import TUNED, make_probe
+        >>> make_probe("attention", recipe=TUNED, random_state=3).random_state
+        3
+    """
+    known = registered_probes()
+    if name not in known:
+        raise ValueError(f"unknown probe {name!r}; choose from: {', '.join(known)}")
+    # The constructor of a subclass may take arguments that the base class does not have.
+    probe: Any = known[name]
+    if not probe.reads_words:
+        made: Probe = probe(**arguments)
+        return made
+    if vectors is None:
+        raise ValueError(f"the probe {name!r} takes word vectors")
+    reader: Probe = probe(vectors, **arguments)
+    return reader
+
+
+@functools.cache
+def _from_packages() -> dict[str, type[Probe]]:
+    """The probes that other packages name, in the order of the names of their entry points."""
+    probes: dict[str, type[Probe]] = {}
+    for point in sorted(entry_points(group=ENTRY_POINTS), key=lambda point: (point.name, point.value)):
+        probe = _load(point)
+        if probe.name in {**BUILTIN, **probes}:
+            raise ProbeRegistryError(f"the name {probe.name!r} of the probe {point.value} is taken")
+        probes[probe.name] = probe
+    return probes
+
+
+def _load(point: EntryPoint) -> type[Probe]:
+    try:
+        probe = point.load()
+    except Exception as error:  # anything may go wrong in a package that is not ours
+        raise ProbeRegistryError(
+            f"the probe {point.name!r} ({point.value}) cannot be loaded: {type(error).__name__}: {error}"
+        ) from error
+    _check(probe, point.value)
+    loaded: type[Probe] = probe
+    return loaded
+
+
+def _check(probe: object, source: str) -> None:
+    if not (isinstance(probe, type) and issubclass(probe, Probe)):
+        raise ProbeRegistryError(f"{source} is not a subclass of attentionology.probes.Probe")
+    name = getattr(probe, "name", None)
+    if not isinstance(name, str) or not re.fullmatch(r"[\w+-]+", name):
+        raise ProbeRegistryError(
+            f"the probe {source} has the name {name!r}; a name consists of letters, digits, +, - and _"
+        )

@@ -1,0 +1,78 @@
+"""Probes that were saved by an earlier run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+
+from attentionology.corpora_loaders import WordVectors
+from attentionology.probes.probe import DESCRIPTION_FILE, WEIGHTS_FILE, Probe
+from attentionology.probes.recipe import Recipe
+from attentionology.probes.registry import make_probe
+from attentionology.storage.durable import StorageError
+from attentionology.storage.sealed import ANYWHERE, DamagedError, check, has_seal, read_json
+
+
+def load_probe(folder: str | Path, vectors: WordVectors | None = None) -> Probe:
+    """Load a probe that `Probe.save` wrote.
+
+    Args:
+        folder: the folder of the probe.
+        vectors: vectors from the same file as in training, if the probe reads words.
+
+    Raises:
+        ValueError: the vectors are not those of the training, the files are broken, or the weights do not fit.
+        OSError: there is nothing to read.
+
+    Example:
+        >>> import tempfile
+        >>> import numpy as np
+        >>> from attentionology.corpora_loaders import Sentence
+        >>> from attentionology.probes import AttentionProbe, batch_from_array, load_probe
+        >>> sentence = Sentence("s1", ("dog", "barks"), (2, 0), ("nsubj", "root"))
+        >>> batch = batch_from_array(sentence, np.full((1, 2, 2, 2), 0.5, dtype=np.float32))
+        >>> probe = AttentionProbe().fit([batch])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     probe.save(folder)
+        ...     loaded = load_probe(folder)
+        >>> bool((loaded.coef_ == probe.coef_).all())
+        True
+    """
+    folder = Path(folder)
+    try:
+        described = _read_description(folder / DESCRIPTION_FILE)
+        if "weights" in described and check(folder / WEIGHTS_FILE, ANYWHERE) != described["weights"]:
+            raise DamagedError(f"{WEIGHTS_FILE} does not belong to {DESCRIPTION_FILE}")
+        weights = load_file(folder / WEIGHTS_FILE)
+        expected, options = described["vectors"], described["options"]
+        options |= {"recipe": Recipe(**described["recipe"]), "random_state": described["random_state"]}
+        shape, kind, history = (described["layers"], described["heads"]), described["kind"], described["history"]
+        name = described["probe"]
+    except StorageError as error:
+        raise ValueError(f"{folder} is damaged: {error}") from error
+    except (KeyError, TypeError, ValueError, SafetensorError) as error:
+        raise ValueError(f"{folder} is no saved probe, or broken: {error!r}") from error
+    if expected and vectors and expected != {"dimensions": vectors.dimensions, "sha256": vectors.sha256}:
+        raise ValueError(f"the probe was trained with other vectors: sha256 {expected['sha256']}")
+    probe = make_probe(name, vectors, **options)
+    probe.shape_, probe.kind_, probe.history_ = shape, kind, history
+    probe.scorer_ = probe.make_scorer(shape)
+    try:
+        probe.scorer_.load_state_dict(weights)
+    except RuntimeError as error:
+        raise ValueError(f"{folder}: the weights do not fit the description: {error}") from error
+    return probe
+
+
+def _read_description(path: Path) -> dict[str, Any]:
+    """The content of ``probe.json``; the first versions of the toolkit wrote no digest into it."""
+    if has_seal(path):
+        return read_json(path, ANYWHERE)
+    described: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    if "seal" in described:
+        raise DamagedError(f"the digest in {path.name} is none")
+    return described
