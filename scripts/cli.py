@@ -23,7 +23,7 @@ from attentionology.scripts.doctor import Doctor
 from attentionology.scripts.errors import UsageError
 from attentionology.scripts.explain import Explain
 from attentionology.scripts.options import NUMBERS
-from attentionology.scripts.probe import Probe
+from attentionology.scripts.probe import ProbeCommand
 from attentionology.scripts.terminal import complain, delivered, guarded, say, visible
 
 DESCRIPTION = """What do the attention heads of a transformer encoder know about language?
@@ -56,7 +56,7 @@ the cache of probe and explain."""
 
 def _commands() -> Any:
     """All commands; tyro reads their options and help from them."""
-    commands = {"analyze": analyze_command(), "probe": Probe, "explain": Explain, "doctor": Doctor}
+    commands = {"analyze": analyze_command(), "probe": ProbeCommand, "explain": Explain, "doctor": Doctor}
     named = [Annotated[command, tyro.conf.subcommand(name)] for name, command in commands.items()]
     return functools.reduce(operator.or_, named)
 
@@ -102,20 +102,20 @@ def _run(arguments: list[str]) -> int:
             return _fail(error, 1)
         raise
     except KeyboardInterrupt:
-        again = "; the same command goes on where it stopped" if isinstance(command, Probe | Explain) else ""
+        again = "; the same command goes on where it stopped" if isinstance(command, ProbeCommand | Explain) else ""
         return _fail(f"interrupted; no results were written{again}", 130)
 
 
-def _parsed(arguments: list[str]) -> Analyze | Probe | Explain | Doctor:
+def _parsed(arguments: list[str]) -> Analyze | ProbeCommand | Explain | Doctor:
     """The command with its options.
 
     Raises:
         SystemExit: help was asked for, or the options do not parse; tyro has said so.
     """
 
-    def parse(words: list[str], *, aloud: bool) -> Analyze | Probe | Explain | Doctor:
+    def parse(words: list[str], *, aloud: bool) -> Analyze | ProbeCommand | Explain | Doctor:
         with delivered():
-            command: Analyze | Probe | Explain | Doctor = tyro.cli(
+            command: Analyze | ProbeCommand | Explain | Doctor = tyro.cli(
                 _commands(),
                 prog="attentionology",
                 description=DESCRIPTION,

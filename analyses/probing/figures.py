@@ -11,6 +11,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from attentionology.analyses.probing.attachment import ROOT_LENGTH
+from attentionology.analyses.probing.methods import RANDOM
 from attentionology.extractors import DIRECTIONS
 from attentionology.reports.drawing import (
     BLACK,
@@ -28,7 +29,7 @@ from attentionology.reports.drawing import (
 )
 from attentionology.reports.format import ARROWS, percent
 
-_COLOURS = {
+_COLORS = {
     "right-branching": GREY,
     "best offset": GREY,
     "best offset of the gold relation": YELLOW,
@@ -41,7 +42,7 @@ _COLOURS = {
 }
 _LONGEST = 8
 _BINS = ((1, 1), (2, 2), (3, 4), (5, _LONGEST), (_LONGEST + 1, 10**9))
-_BY_LENGTH = ("best offset", "best single head", "attention", "attention+words", "words+distances")
+_NOT_BY_LENGTH = ("right-branching", "best offset of the gold relation")
 
 
 def methods_figure(methods: pd.DataFrame, *, title: str) -> Figure:
@@ -51,22 +52,22 @@ def methods_figure(methods: pd.DataFrame, *, title: str) -> Figure:
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(6.3, 0.9 + 0.28 * len(rows)), layout="constrained")
         axes = figure.subplots()
-        for place, row in enumerate(rows):
+        for position, row in enumerate(rows):
             score = 100 * row["uas"]
-            axes.barh(place, score, height=0.62, color=_COLOURS.get(row["method"], BLACK), zorder=2)
+            axes.barh(position, score, height=0.62, color=_COLORS.get(row["method"], BLACK), zorder=2)
             if row["uas_low"] < row["uas_high"]:
                 low, high = 100 * row["uas_low"], 100 * row["uas_high"]
-                axes.plot([low, high], [place, place], color=BLACK, linewidth=1, zorder=3)
+                axes.plot([low, high], [position, position], color=BLACK, linewidth=1, zorder=3)
         marks: list[tuple[str, str, Any, dict[str, float]]] = [
             ("control task", "D", {"facecolor": "white", "edgecolor": BLACK}, _by_method(rows, "control_accuracy")),
             ("as a tree", "^", {"color": BLACK}, tree),
             ("paper, on the Penn Treebank", "|", {"color": BLACK, "linewidth": 2}, _by_method(rows, "paper_uas")),
         ]
         for label, marker, style, of_method in marks:
-            places = [place for place, row in enumerate(rows) if row["method"] in of_method]
+            positions = [position for position, row in enumerate(rows) if row["method"] in of_method]
             values = [100 * of_method[row["method"]] for row in rows if row["method"] in of_method]
-            if places:
-                axes.scatter(values, places, s=18, marker=marker, zorder=4, label=label, **style)
+            if positions:
+                axes.scatter(values, positions, s=18, marker=marker, zorder=4, label=label, **style)
         name_rows(axes, [row["method"] for row in rows], [percent(row["uas"]) for row in rows])
         axes.grid(visible=False, axis="y")
         axes.grid(axis="x", color="#eeeeee", zorder=0)
@@ -78,23 +79,28 @@ def methods_figure(methods: pd.DataFrame, *, title: str) -> Figure:
 
 def _by_method(rows: Sequence[dict[Any, Any]], column: str) -> dict[str, float]:
     """Values of a column where there is one."""
-    found = {row["method"]: float(row.get(column, np.nan)) for row in rows}
-    return {method: value for method, value in found.items() if not np.isnan(value)}
+    values = {row["method"]: float(row.get(column, np.nan)) for row in rows}
+    return {method: value for method, value in values.items() if not np.isnan(value)}
 
 
 def lengths_figure(lengths: pd.DataFrame, *, title: str) -> Figure:
     """Scores by the distance between word and head."""
-    own = lengths[(lengths["decoding"] == "argmax") & lengths["method"].isin(_BY_LENGTH)]
-    table = by_bin(own)
+    left_out = lengths["method"].isin(_NOT_BY_LENGTH) | lengths["method"].str.endswith(RANDOM)
+    table = by_bin(lengths[(lengths["decoding"] == "argmax") & ~left_out])
     names = list(dict.fromkeys(table["bin"]))
     totals = table.groupby("bin", sort=False)["total"].first()
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(6.3, 3.0), layout="constrained")
         axes = figure.subplots()
         for method, rows in table.groupby("method", sort=False):
-            places = [names.index(name) for name in rows["bin"]]
+            positions = [names.index(name) for name in rows["bin"]]
             axes.plot(
-                places, 100 * rows["uas"], marker="o", markersize=3, color=_COLOURS[str(method)], label=str(method)
+                positions,
+                100 * rows["uas"],
+                marker="o",
+                markersize=3,
+                color=_COLORS.get(str(method), BLACK),
+                label=str(method),
             )
         axes.set_xticks(range(len(names)), [f"{name}\nn = {totals[name]:,}" for name in names])
         axes.set_xlabel("distance between word and head, in words")
@@ -106,11 +112,11 @@ def lengths_figure(lengths: pd.DataFrame, *, title: str) -> Figure:
 
 
 def by_bin(lengths: pd.DataFrame) -> pd.DataFrame:
-    """Scores by stretches of lengths, roots first: ``method, bin, total, uas``."""
+    """Scores by ranges of lengths, roots first: ``method, bin, total, uas``."""
     rows = []
-    for method, own in lengths.groupby("method", sort=False):
+    for method, table in lengths.groupby("method", sort=False):
         for low, high in ((ROOT_LENGTH, ROOT_LENGTH), *_BINS):
-            part = own[own["length"].between(low, high)]
+            part = table[table["length"].between(low, high)]
             if part["total"].sum():
                 name = str(low) if low == high else f"{low}+" if high > _LONGEST else f"{low}–{high}"
                 name = "root" if low == ROOT_LENGTH else name
@@ -122,8 +128,8 @@ def by_bin(lengths: pd.DataFrame) -> pd.DataFrame:
 
 def training_figure(history: pd.DataFrame, *, title: str) -> Figure:
     """Loss and scores by epoch, a line for each run; dots where there is one epoch."""
-    own = history[(history["task"] == "dependencies") & (history["fold"] == 1)]
-    last = int(own["epoch"].max())
+    epochs = history[(history["task"] == "dependencies") & (history["fold"] == 1)]
+    last = int(epochs["epoch"].max())
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(6.3, 2.8), layout="constrained")
         for axes, column, label, factor in zip(
@@ -133,7 +139,7 @@ def training_figure(history: pd.DataFrame, *, title: str) -> Figure:
             (1, 100, 100),
             strict=True,
         ):
-            for (method, run), rows in own.groupby(["method", "run"], sort=False):
+            for (method, run), rows in epochs.groupby(["method", "run"], sort=False):
                 trained, _, random = str(method).partition(",")
                 axes.plot(
                     rows["epoch"],
@@ -143,14 +149,14 @@ def training_figure(history: pd.DataFrame, *, title: str) -> Figure:
                     linewidth=0.8,
                     linestyle=":" if random else "-",
                     markerfacecolor="white" if random else None,
-                    color=_COLOURS.get(trained, BLACK),
+                    color=_COLORS.get(trained, BLACK),
                     label=str(method) if run == 1 else None,
                 )
             axes.set_xlabel("epoch")
             axes.set_ylabel(label)
-            axes.set_xticks([place + 1 for place in ticks(last)])
+            axes.set_xticks([tick + 1 for tick in ticks(last)])
             axes.set_xlim(0.5, last + 0.5)
-            if not own[column].notna().any():
+            if not epochs[column].notna().any():
                 axes.text(0.5, 0.5, "no dev sentences", transform=axes.transAxes, ha="center", color=GREY)
                 axes.set_yticks([])
         finish(figure, figure.axes[0], title)
@@ -167,8 +173,9 @@ def weights_figure(heads: Mapping[str, pd.DataFrame], *, title: str) -> Figure:
         for row, (name, table) in zip(grid, heads.items(), strict=True):
             limit = float(table["weight"].abs().max()) or 1.0
             for axes, direction in zip(row, DIRECTIONS, strict=True):
-                own = table[table["direction"] == direction].pivot_table(index="layer", columns="head", values="weight")
-                axes.imshow(own.to_numpy(), vmin=-limit, vmax=limit, cmap="PuOr_r", origin="lower", aspect="auto")
+                of_direction = table[table["direction"] == direction]
+                weights = of_direction.pivot_table(index="layer", columns="head", values="weight").to_numpy()
+                axes.imshow(weights, vmin=-limit, vmax=limit, cmap="PuOr_r", origin="lower", aspect="auto")
                 axes.set_xticks(ticks(n_heads), [str(i + 1) for i in ticks(n_heads)])
                 axes.set_yticks(ticks(n_layers), [str(i + 1) for i in ticks(n_layers)])
                 axes.set_title(f"{name}: {ARROWS[direction]}", loc="left")

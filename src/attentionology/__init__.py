@@ -31,6 +31,14 @@ if TYPE_CHECKING:
     from attentionology.analyses.explanation.correlation import correlation
     from attentionology.analyses.explanation.counterfactual import permutation
     from attentionology.analyses.norms.options import NormsOptions
+    from attentionology.analyses.probing.options import (
+        MapStoreOptions,
+        ProbedMapOptions,
+        ProbeOptions,
+        TrainingOptions,
+        TreebankOptions,
+    )
+    from attentionology.analyses.probing.run import ProbingRun, probe
     from attentionology.analyses.shared.builtin import load_encoder
     from attentionology.analyses.shared.input_options import LimitOptions, ModelOptions
     from attentionology.analyses.shared.options import ControlOptions, CountOptions, FeedForwardOptions, MapOptions
@@ -69,7 +77,16 @@ if TYPE_CHECKING:
         store_maps,
     )
     from attentionology.extractors.model.loading import load_tokenizer
-    from attentionology.probes import AttentionProbe, AttentionWordsProbe, load_probe
+    from attentionology.probes import (
+        AttentionProbe,
+        AttentionWordsProbe,
+        Probe,
+        WordProbe,
+        WordsDistancesProbe,
+        list_probes,
+        load_probe,
+        register_probe,
+    )
     from attentionology.probes.classifiers import AttentionClassifier
     from attentionology.reports.page import Section
 
@@ -88,6 +105,10 @@ _ROOMS = {
     "analyses.explanation.correlation": ["correlation"],
     "analyses.explanation.counterfactual": ["permutation"],
     "analyses.norms.options": ["NormsOptions"],
+    "analyses.probing.options": [
+        *("MapStoreOptions", "ProbeOptions", "ProbedMapOptions", "TrainingOptions", "TreebankOptions"),
+    ],
+    "analyses.probing.run": ["ProbingRun", "probe"],
     "analyses.shared.builtin": ["load_encoder"],
     "analyses.shared.input_options": ["LimitOptions", "ModelOptions"],
     "analyses.shared.options": ["ControlOptions", "CountOptions", "FeedForwardOptions", "MapOptions"],
@@ -107,7 +128,10 @@ _ROOMS = {
         *("make_segments", "make_windows", "register_architecture", "register_kind", "store_maps"),
     ],
     "extractors.model.loading": ["load_tokenizer"],
-    "probes": ["AttentionProbe", "AttentionWordsProbe", "load_probe"],
+    "probes": [
+        *("AttentionProbe", "AttentionWordsProbe", "Probe", "WordProbe", "WordsDistancesProbe"),
+        *("list_probes", "load_probe", "register_probe"),
+    ],
     "probes.classifiers": ["AttentionClassifier"],
     "reports.page": ["Section"],
 }
@@ -137,6 +161,7 @@ __all__ = [
     "MapBatch",
     "MapMaker",
     "MapOptions",
+    "MapStoreOptions",
     "Masking",
     "ModelError",
     "ModelOptions",
@@ -144,6 +169,10 @@ __all__ = [
     "OptionError",
     "OptionSet",
     "Plan",
+    "Probe",
+    "ProbeOptions",
+    "ProbedMapOptions",
+    "ProbingRun",
     "ReadingOptions",
     "Request",
     "Run",
@@ -153,8 +182,12 @@ __all__ = [
     "SurfaceOptions",
     "SurfaceStatistics",
     "Titles",
+    "TrainingOptions",
     "TransformerAttention",
     "Treebank",
+    "TreebankOptions",
+    "WordProbe",
+    "WordsDistancesProbe",
     "analyze",
     "correlation",
     "examine",
@@ -162,6 +195,7 @@ __all__ = [
     "extract_many",
     "get_kind",
     "list_kinds",
+    "list_probes",
     "load_classifier",
     "load_documents",
     "load_encoder",
@@ -174,8 +208,10 @@ __all__ = [
     "make_segments",
     "make_windows",
     "permutation",
+    "probe",
     "register_architecture",
     "register_kind",
+    "register_probe",
     "store_maps",
 ]
 

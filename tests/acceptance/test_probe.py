@@ -321,7 +321,7 @@ def test_stopping_by_what_is_tested_is_said(model, tmp_path):
 
 
 def test_trees_without_their_library_are_refused_before_any_work(model, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr("attentionology.scripts.probe.find_spec", lambda _: None)
+    monkeypatch.setattr("attentionology.analyses.probing.options.find_spec", lambda _: None)
     assert run("--model", model, "--tree", "--out", tmp_path / "run") == 2
     assert "attentionology[tree]" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())

@@ -16,6 +16,7 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
+from attentionology.analyses.contract import Titles
 from attentionology.analyses.probing.attachment import Attempt, Task, attachment
 from attentionology.analyses.probing.figures import (
     by_bin,
@@ -25,7 +26,7 @@ from attentionology.analyses.probing.figures import (
     weights_figure,
 )
 from attentionology.analyses.probing.head_weights import head_weights
-from attentionology.analyses.probing.section import ProbeResults, write_probe
+from attentionology.analyses.probing.section import ProbeResults, probe_section
 from attentionology.analyses.probing.terminal import probe_table
 from attentionology.reports.format import interval, percent
 from attentionology.reports.page import Section, write_report
@@ -107,7 +108,7 @@ def results(case: Case, sentences: Sequence[Any] = SENTENCES) -> ProbeResults:
 
 def written(folder: Path, found: ProbeResults, folds: int = 1) -> tuple[Section, str]:
     """The section, and the page."""
-    section = write_probe(folder, found, model="$model$ <b>", corpus="c")
+    section = probe_section(found, Titles("$model$ <b>", "c"))
     run = {**RUN, "control": None, "probes": {"splits": [{"train": 5}] * folds}}
     write_report(folder, run=run, sections=[section])
     return section, (folder / "report.html").read_text()
@@ -229,7 +230,7 @@ def test_page_says_what_the_tables_say(run):
     assert ("of the first fold" in page) == (case.folds > 1)
     assert "mind the &lt;gap&gt;" in page
     assert "<gap>" not in page
-    assert set(run.section.context["svgs"]) == {"probe", "probe_lengths", "probe_training"} | (
+    assert set(run.section.figures) == {"probe", "probe_lengths", "probe_training"} | (
         {"probe_weights"} if found.weights else set()
     )
     weighted = shown.headed("weight", "accuracy of the head alone %") if len(found.weights) == 1 else []

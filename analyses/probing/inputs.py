@@ -1,0 +1,219 @@
+"""The first stage of a probing run: treebanks, word vectors, the model, its word maps, and the splits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from attentionology.analyses.contract import OptionError
+from attentionology.analyses.probing.options import ROLES, Role
+from attentionology.analyses.probing.run_options import ProbingOptions
+from attentionology.analyses.shared.builtin import load_encoder
+from attentionology.analyses.shared.map_facts import map_maker
+from attentionology.corpora_loaders import (
+    CorpusError,
+    Sentence,
+    Treebank,
+    WordVectors,
+    load_treebank,
+    load_vectors,
+)
+from attentionology.extractors import DEFAULT_BATCH_CELLS, Encoder, StoredMaps, store_maps
+from attentionology.probes import scored
+from attentionology.probes.recipe_choice import RecipeChanges, RecipeChoice, choose_recipe
+from attentionology.probes.splits import Split, make_splits
+from attentionology.reports.progress import Stages, progress_bar
+from attentionology.storage.cache_log import CacheLog
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """Where a probing run keeps its files, and what it records about them.
+
+    Attributes:
+        cache: the folder of word maps and checkpoints.
+        folder: the results folder, in which trained probes are saved; None to save none.
+        stages: the seconds that each stage takes.
+        cache_log: files of the cache that were damaged, or that may not be written.
+    """
+
+    cache: Path
+    folder: Path | None = None
+    stages: Stages = field(default_factory=Stages)
+    cache_log: CacheLog = field(default_factory=CacheLog)
+
+
+@dataclass(frozen=True)
+class LoadedInputs:
+    """What was loaded before the run; everything else is read from files.
+
+    Attributes:
+        encoder: the model.
+        treebanks: treebanks by role.
+        vectors: the word vectors.
+    """
+
+    encoder: Encoder | None = None
+    treebanks: Mapping[Role, Treebank] = field(default_factory=dict)
+    vectors: WordVectors | None = None
+
+
+@dataclass(frozen=True)
+class ProbingInputs:
+    """What probes are trained and tested on.
+
+    Attributes:
+        treebanks: the treebanks by role.
+        vectors: the word vectors, if there are any.
+        encoder: the model.
+        stores: the word maps of each treebank.
+        choice: the recipe of all trainings, also on the control task and on random weights.
+        splits: what is trained and tested on what.
+    """
+
+    treebanks: Mapping[Role, Treebank]
+    vectors: WordVectors | None
+    encoder: Encoder
+    stores: Mapping[Role, StoredMaps]
+    choice: RecipeChoice
+    splits: tuple[Split, ...]
+
+    @property
+    def sentences(self) -> tuple[Sentence, ...]:
+        """The tested sentences."""
+        return self.stores["test"].sentences
+
+
+def read_inputs(options: ProbingOptions, loaded: LoadedInputs, workspace: Workspace) -> ProbingInputs:
+    """Read everything that probes are trained and tested on; the model makes its word maps.
+
+    Raises:
+        OptionError: the options do not fit the model.
+        CorpusError: a treebank or the vectors cannot be read or used.
+        ModelError: the model cannot be loaded.
+        ExtractionError: no sentence could be read.
+    """
+    stages = workspace.stages
+    with stages("read the treebanks"):
+        treebanks = _read_treebanks(options, loaded)
+        vectors = loaded.vectors if loaded.vectors is not None else _read_vectors(options, treebanks)
+    with stages("load the model"):
+        try:
+            map_maker(options.maps.choice())
+        except ValueError as error:
+            raise OptionError(str(error)) from None
+        model = options.model
+        encoder = loaded.encoder or load_encoder(model.model, revision=model.revision, device=model.device)
+    stores = store_treebanks(encoder, treebanks, options, workspace, label="maps")
+    training = options.training
+    choice = choose_recipe(
+        training.recipe,
+        RecipeChanges(training.epochs, training.learning_rate, training.weight_decay),
+        lambda hold_out: _cut(options, stores, hold_out=hold_out),
+    )
+    splits = split_stores(options, stores, hold_out=choice.holds_out)
+    return ProbingInputs(treebanks, vectors, encoder, stores, choice, splits)
+
+
+def store_treebanks(
+    encoder: Encoder,
+    treebanks: Mapping[Role, Treebank],
+    options: ProbingOptions,
+    workspace: Workspace,
+    *,
+    label: str,
+) -> dict[Role, StoredMaps]:
+    """The word maps of all treebanks, which the model makes unless they are in the cache.
+
+    Args:
+        encoder: the model, or a copy of it with random weights.
+        treebanks: the treebanks by role.
+        options: the options of the run.
+        workspace: where the cache is.
+        label: what progress bars call the maps.
+    """
+    maps, store, stores = options.maps, options.store, dict[Role, StoredMaps]()
+    for role, treebank in treebanks.items():
+        with (
+            workspace.stages(f"{label}: {role}"),
+            progress_bar(f"{label}: {role}", len(treebank)) as advance,
+        ):
+            stores[role] = store_maps(
+                encoder,
+                treebank.sentences,
+                workspace.cache,
+                maps.map,
+                merge=maps.merge,
+                normalize=maps.normalize,
+                ff_bias=maps.ff_bias,
+                dtype=store.cache_type,
+                batch_cells=store.batch_cells or DEFAULT_BATCH_CELLS,
+                max_length=store.max_length,
+                advance=advance,
+                cache_log=workspace.cache_log,
+            )
+    return stores
+
+
+def split_stores(options: ProbingOptions, stores: Mapping[Role, StoredMaps], *, hold_out: bool) -> tuple[Split, ...]:
+    """What is trained and tested on what.
+
+    Args:
+        options: the options of the run.
+        stores: the word maps of each treebank.
+        hold_out: whether dev sentences are needed.
+
+    Raises:
+        CorpusError: there are too few sentences, or no word that a score counts.
+    """
+    splits = _cut(options, stores, hold_out=hold_out)
+    if not splits or any(hold_out and split.dev is None for split in splits):
+        message = "too few sentences to train on some and test on others"
+        raise CorpusError(message, file=stores["test"].sentences[0].file)
+    tested: Sequence[tuple[str, StoredMaps]] = [("test", stores["test"])]
+    for role, maps in [*tested, *(("dev", split.dev) for split in splits if split.dev)]:
+        if not any(scored(sentence).any() for sentence in maps.sentences):
+            raise CorpusError(f"no {role} word but punctuation has a head", file=maps.sentences[0].file)
+    return splits
+
+
+def _cut(options: ProbingOptions, stores: Mapping[Role, StoredMaps], *, hold_out: bool) -> tuple[Split, ...]:
+    train, dev, folds = stores.get("train"), stores.get("dev"), options.treebanks.folds
+    return tuple(make_splits(train, dev, stores["test"], folds=folds, hold_out=hold_out, seed=options.seed))
+
+
+def _read_treebanks(options: ProbingOptions, loaded: LoadedInputs) -> dict[Role, Treebank]:
+    """The treebanks by role; what is tested on must not be trained on."""
+    files = options.treebanks.files(loaded.treebanks)
+    treebanks: dict[Role, Treebank] = {}
+    for role in ROLES:
+        if role in loaded.treebanks:
+            treebanks[role] = loaded.treebanks[role]
+        elif role in files:
+            limit = options.treebanks.limit
+            treebanks[role] = load_treebank(files[role], tokens=options.treebanks.tokens, limit=limit)
+        else:
+            continue
+        if not treebanks[role].relations:
+            raise CorpusError("no word has a head, and probes need trees", file=_first_file(treebanks[role]))
+    role_of: dict[str, Role] = {}
+    for role, treebank in treebanks.items():
+        for file in treebank.files:
+            if (other := role_of.setdefault(file.sha256, role)) != role:
+                raise CorpusError(f"--{other} and --{role} both have this file", file=file.path)
+    return treebanks
+
+
+def _first_file(treebank: Treebank) -> str | None:
+    return treebank.files[0].path if treebank.files else None
+
+
+def _read_vectors(options: ProbingOptions, treebanks: Mapping[Role, Treebank]) -> WordVectors | None:
+    if options.probes.vectors is None:
+        return None
+    words = {word for treebank in treebanks.values() for sentence in treebank for word in sentence.words}
+    vectors = load_vectors(options.probes.vectors, words)
+    if not len(vectors.array):
+        raise CorpusError("not one word of the treebanks has a vector in it", file=options.probes.vectors)
+    return vectors

@@ -1,0 +1,243 @@
+"""The options of probing, in groups."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated, Literal
+
+from tyro.conf import arg
+
+from attentionology.analyses.contract import MapChoice, OptionError
+from attentionology.analyses.shared.builtin import SAMPLE, corpus_path
+from attentionology.analyses.shared.input_options import at_least_one
+from attentionology.analyses.shared.numbers import OptionalNumber, OptionalReal
+from attentionology.analyses.shared.options import copies_of
+
+Role = Literal["train", "dev", "test"]
+ROLES: tuple[Role, ...] = ("train", "dev", "test")
+"""What treebanks are for: training, stopping, and testing."""
+
+
+@dataclass(frozen=True)
+class TreebankOptions:
+    """Options of the treebanks."""
+
+    train: Annotated[tuple[str, ...] | None, arg(metavar="FILE [FILE ...]")] = None
+    """Treebank to train on: one or more CoNLL-U files (.gz is fine), all after one --train."""
+
+    test: Annotated[tuple[str, ...] | None, arg(metavar="FILE [FILE ...]")] = None
+    """Treebank to test on. Default: the sample treebank, 'sample'."""
+
+    dev: Annotated[tuple[str, ...] | None, arg(metavar="FILE [FILE ...]")] = None
+    """Treebank to watch training with. The recipe tuned also stops by it; by default, that recipe holds out a tenth of
+    the training treebank instead, by documents if there are enough of them."""
+
+    folds: Annotated[int, arg(metavar="K")] = 5
+    """Without --train: the number of folds into which the test treebank is cut, by documents if there are enough of
+    them."""
+
+    tokens: Literal["syntactic", "surface"] = "syntactic"
+    """What the model reads as words: the syntactic words of the trees, or surface tokens."""
+
+    limit: OptionalNumber = None
+    """Read only the first N sentences of each treebank."""
+
+    def check(self, loaded: Collection[Role] = ()) -> None:
+        """Validate the options.
+
+        Args:
+            loaded: the roles of treebanks that were loaded before.
+
+        Raises:
+            OptionError: a value cannot be used, or contradicts another one.
+        """
+        for role in ROLES:
+            if getattr(self, role) == ():
+                raise OptionError(f"--{role} needs at least one file")
+        train, test = self.train or "train" in loaded, self.test or "test" in loaded
+        if train and not test:
+            raise OptionError("--train needs --test; to train and test on one treebank in folds, give --test alone")
+        if not train and self.folds < 2:
+            raise OptionError(f"--folds must be at least 2, not {self.folds}")
+        if train and self.folds != TreebankOptions.folds:
+            raise OptionError("--folds is for one treebank; with --train the test treebank is not cut")
+        at_least_one(self, "limit")
+        if loaded and (self.limit, self.tokens) != (TreebankOptions.limit, TreebankOptions.tokens):
+            raise OptionError("--limit and --tokens are for treebanks that are read from files")
+
+    def files(self, loaded: Collection[Role] = ()) -> dict[Role, list[str]]:
+        """The files of each treebank that is to be read."""
+        named = {"train": self.train, "dev": self.dev, "test": self.test or (SAMPLE,)}
+        return {
+            role: [corpus_path(name) for name in names]
+            for role in ROLES
+            if role not in loaded and (names := named[role])
+        }
+
+
+@dataclass(frozen=True)
+class ProbeOptions:
+    """Options of the probes and their controls."""
+
+    probe: Annotated[tuple[str, ...] | None, arg(metavar="NAME [NAME ...]")] = None
+    """The probes to train, separated by blanks or commas: attention, attention+words, words+distances, or a probe of
+    another package. Default: attention, and with --vectors all three."""
+
+    vectors: Annotated[Path | None, arg(metavar="FILE")] = None
+    """Word vectors as text: GloVe, word2vec or fastText .vec; plain, .gz or .zip (one of several files in it:
+    glove.6B.zip/glove.6B.100d.txt). A word is looked up as it is written, then in lower case."""
+
+    controls: Annotated[tuple[str, ...], arg(metavar="NAME [NAME ...]")] = ("task", "random-init")
+    """task: the control task. random-init or random-init:K: the attention probes are also trained on 1 or K copies of
+    the model that keep the embeddings and have random weights otherwise, each with every seed. none: neither."""
+
+    tree: bool = False
+    """Also decode the maximum spanning tree with one root, beside the best head of each word alone. This takes the
+    extra 'tree' of the package."""
+
+    def check(self, *, has_vectors: bool = False) -> None:
+        """Validate the options.
+
+        Args:
+            has_vectors: whether word vectors were loaded before.
+
+        Raises:
+            OptionError: a value cannot be used, or contradicts another one.
+        """
+        from attentionology.probes import registered_probes
+
+        chosen = self.chosen(has_vectors=has_vectors)
+        if (self.vectors or has_vectors) and not any(registered_probes()[name].reads_words for name in chosen):
+            raise OptionError(
+                "--vectors is for the probes attention+words and words+distances, which are not asked for"
+            )
+        controls = split_names(self.controls)
+        kinds = [name.split(":", 1)[0] for name in controls]
+        if not controls or len(set(kinds)) < len(kinds) or ("none" in kinds and len(kinds) > 1):
+            raise OptionError("--controls takes task, random-init[:K], both, or none")
+        self.copies(has_vectors=has_vectors)
+        if self.tree and find_spec("ufal") is None:
+            raise OptionError("--tree takes the library ufal.chu_liu_edmonds: pip install 'attentionology[tree]'")
+
+    def chosen(self, *, has_vectors: bool = False) -> list[str]:
+        """The names of the probes, in the order of the table.
+
+        Raises:
+            OptionError: a name is unknown, or a probe lacks word vectors.
+        """
+        from attentionology.probes import registered_probes
+        from attentionology.probes.registry import BUILTIN
+
+        known, has_vectors = registered_probes(), has_vectors or self.vectors is not None
+        names = split_names(self.probe or ())
+        if self.probe is not None and not names:
+            raise OptionError("--probe needs at least one name")
+        if unknown := next((name for name in names if name not in known), None):
+            raise OptionError(f"unknown probe {unknown!r}; choose from: {', '.join(known)}")
+        if not names:
+            names = list(BUILTIN) if has_vectors else list(BUILTIN)[:1]
+        if not has_vectors and (reader := next((name for name in names if known[name].reads_words), None)):
+            raise OptionError(f"the probe {reader} reads word vectors; give --vectors FILE (GloVe, word2vec, fastText)")
+        return [name for name in known if name in names]
+
+    def control_task(self) -> bool:
+        """Whether to train the probes on the control task, too."""
+        return "task" in split_names(self.controls)
+
+    def copies(self, *, has_vectors: bool = False) -> int:
+        """How many copies of the model with random weights to probe; none if no probe reads attention."""
+        from attentionology.probes import registered_probes
+
+        copies = sum(copies_of(name) for name in split_names(self.controls) if name not in ("task", "none"))
+        chosen = self.chosen(has_vectors=has_vectors)
+        return copies if any(registered_probes()[name].reads_attention for name in chosen) else 0
+
+
+@dataclass(frozen=True)
+class TrainingOptions:
+    """Options of the training."""
+
+    recipe: Literal["auto", "paper", "tuned"] = "auto"
+    """paper: one epoch in the order of the file, Adam with learning rate 0.002, one sentence at a time. tuned: up to 20
+    epochs in random order with weight decay, until the score on the dev sentences has not risen for more than two
+    epochs. auto: paper, but tuned if one epoch has fewer than 3,000 steps, which is too few (unless --epochs is
+    given). The results say which recipe was used."""
+
+    epochs: OptionalNumber = None
+    """The number of epochs in the place of the recipe's; with --recipe tuned it is an upper limit, and with auto it
+    selects the recipe of the paper."""
+
+    learning_rate: OptionalReal = None
+    """The learning rate of Adam in the place of the recipe's."""
+
+    weight_decay: OptionalReal = None
+    """The weight decay in the place of the recipe's."""
+
+    seeds: Annotated[int, arg(metavar="N")] = 3
+    """Train every probe N times from different initial weights; scores are means over them."""
+
+    def check(self) -> None:
+        """Raise `OptionError` where a value cannot be used."""
+        at_least_one(self, "seeds", "epochs")
+        for name, lowest in (("learning_rate", "above 0"), ("weight_decay", "at least 0")):
+            value = getattr(self, name)
+            if value is not None and not (0 < value < math.inf or (value == 0 and lowest == "at least 0")):
+                raise OptionError(f"--{name.replace('_', '-')} must be finite and {lowest}, not {value}")
+
+
+@dataclass(frozen=True)
+class ProbedMapOptions:
+    """Options of the maps that probes read."""
+
+    map: Annotated[str, arg(metavar="KIND")] = "weight"
+    """What flows from token to token: weight (attention weights), norm, attn, attnresln, …, see analyze --help."""
+
+    merge: Literal["norm", "vector"] = "norm"
+    """How pieces become words in maps of norms: add up their norms, or the vectors themselves before the norm."""
+
+    normalize: Literal["none", "row"] = "none"
+    """row divides each row of the map by its sum."""
+
+    ff_bias: Literal["input", "fixed"] = "input"
+    """For maps that pass the feed-forward block: its bias is an input like the tokens, or there from the start."""
+
+    def check(self) -> None:
+        """Raise `OptionError` where a value cannot be used."""
+        if self.ff_bias != "input" and "atbff" not in self.map:
+            raise OptionError("--ff-bias is for maps that pass the feed-forward block (atbff…)")
+
+    def choice(self) -> MapChoice:
+        """The kind of map and how it is made."""
+        return MapChoice(self.map, self.merge, self.normalize, self.ff_bias)
+
+
+@dataclass(frozen=True)
+class MapStoreOptions:
+    """Options of the word maps that are kept on disk."""
+
+    cache: Annotated[Path | None, arg(metavar="FOLDER")] = None
+    """The folder in which word maps are kept for this run and later ones; by default 'cache' beside the results folder.
+    It may be deleted at any time. Maps take (words per sentence)² × layers × heads × 4 bytes: 1.8 GB for 200,000 words
+    of English and 72 heads."""
+
+    cache_type: Literal["float32", "float16"] = "float32"
+    """float16 takes half the space and keeps three digits of each weight."""
+
+    max_length: OptionalNumber = None
+    """Leave out sentences of more pieces, [CLS] and [SEP] included (the paper: 128)."""
+
+    batch_cells: OptionalNumber = None
+    """Upper limit of sentences × pieces² per batch of the model; lower it if memory is short."""
+
+    def check(self) -> None:
+        """Raise `OptionError` where a value cannot be used."""
+        at_least_one(self, "max_length", "batch_cells")
+
+
+def split_names(given: Sequence[str]) -> list[str]:
+    """Names that are separated by blanks or commas."""
+    return [name for part in given for name in part.split(",") if name]

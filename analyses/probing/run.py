@@ -1,0 +1,258 @@
+"""`probe`: what the command of the same name does, from Python."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from attentionology.analyses.contract import OptionError, OptionGroup, Titles
+from attentionology.analyses.probing.attachment import AttachmentTables
+from attentionology.analyses.probing.findings import find
+from attentionology.analyses.probing.inputs import LoadedInputs, Workspace, read_inputs
+from attentionology.analyses.probing.methods import RANDOM
+from attentionology.analyses.probing.options import (
+    MapStoreOptions,
+    ProbedMapOptions,
+    ProbeOptions,
+    Role,
+    TrainingOptions,
+    TreebankOptions,
+)
+from attentionology.analyses.probing.record import describe
+from attentionology.analyses.probing.run_options import ProbingOptions
+from attentionology.analyses.probing.section import ProbeResults, probe_section
+from attentionology.analyses.probing.terminal import probe_table
+from attentionology.analyses.probing.training import train_probes
+from attentionology.analyses.shared.builtin import SAMPLE
+from attentionology.analyses.shared.cache_folder import cache_folder
+from attentionology.analyses.shared.input_options import ModelOptions, paths_read
+from attentionology.analyses.shared.options import CountOptions
+from attentionology.corpora_loaders import Treebank, WordVectors
+from attentionology.reports.page import Section, write_report
+from attentionology.reports.run_folder import RunFolder
+from attentionology.storage.partial import delete
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from attentionology.extractors import Encoder
+
+Source = str | Path | Iterable[str | Path] | Treebank
+"""One file, several files, ``"sample"``, or a treebank that was loaded before."""
+
+_GROUPS: dict[str, type[Any]] = {
+    "model": ModelOptions,
+    "treebanks": TreebankOptions,
+    "probes": ProbeOptions,
+    "training": TrainingOptions,
+    "maps": ProbedMapOptions,
+    "store": MapStoreOptions,
+    "counts": CountOptions,
+}
+
+
+@dataclass(frozen=True)
+class ProbingRun:
+    """The results of a probing run.
+
+    Attributes:
+        results: tables, weights of the heads, and the history of all trainings.
+        titles: what figures and headings call the model and the treebank.
+        record: the run record, ``run.json``.
+        folder: where the results were written; None if nowhere.
+        section: the section of the report; None if nothing was written.
+    """
+
+    results: ProbeResults
+    titles: Titles = field(default_factory=Titles)
+    record: Mapping[str, Any] = field(default_factory=dict)
+    folder: Path | None = None
+    section: Section | None = None
+
+    @property
+    def tables(self) -> AttachmentTables:
+        """The scores of all methods; ``run.tables.methods`` has one row per method and decoding."""
+        return self.results.tables
+
+    def show(self, width: int) -> RenderableType:
+        """What a terminal of ``width`` columns shows."""
+        return probe_table(self.results, width=width)
+
+    def __repr__(self) -> str:
+        tasks = self.results.history["task"]
+        trained = dict.fromkeys(self.results.history["method"][tasks == "dependencies"])
+        probes = [method for method in trained if not method.endswith(RANDOM)]
+        return f"ProbingRun({', '.join(probes)} of {self.titles.figure or 'a model'})"
+
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(repr(self))}</p>{self.results._repr_html_()}"
+
+
+def probe(
+    model: str | Path | Encoder = "demo",
+    *,
+    test: Source = SAMPLE,
+    train: Source | None = None,
+    dev: Source | None = None,
+    probes: str | Sequence[str] | None = None,
+    vectors: str | Path | WordVectors | None = None,
+    options: Sequence[OptionGroup] = (),
+    out: str | Path | None = None,
+    overwrite: bool = False,
+    seed: int = 0,
+) -> ProbingRun:
+    """Train probes that predict syntactic heads from the attention maps of all heads of a model together.
+
+    The results are those of ``attentionology probe`` with the same options.
+
+    Args:
+        model: a folder, a name on the Hugging Face Hub, ``"demo"``, or an encoder.
+        test: the treebank to test on.
+        train: the treebank to train on. Without it, the test treebank is cut into folds.
+        dev: a treebank to watch training with, and to stop by.
+        probes: names of probes, see `attentionology.probes.list_probes`. Default: ``"attention"``, and with vectors all
+            probes of the toolkit.
+        vectors: word vectors, or a file of them.
+        options: at most one option group of each class, for example ``TrainingOptions(seeds=1)`` or
+            ``ProbeOptions(controls=("none",))``. Groups that are not given have their defaults, those of the command.
+        out: where to write the report, its tables and figures, and the trained probes; None to write nothing. Then the
+            word maps are kept in a temporary folder, unless ``MapStoreOptions(cache=…)`` names another one.
+        overwrite: whether to replace the folder of an earlier run.
+        seed: the first seed of the probes, and the seed of everything else that is random.
+
+    Raises:
+        OptionError: an option cannot be used, or contradicts another one.
+        CorpusError: a treebank or the vectors cannot be read or used.
+        ModelError: the model cannot be loaded, or gives no attention.
+        ExtractionError: none of the sentences could be read.
+        TrainingError: a probe cannot be trained.
+
+    Example:
+        >>> import attentionology
+        >>> run = attentionology.probe("demo", test="sample")  # doctest: +SKIP
+        >>> run.tables.methods[["method", "uas", "selectivity"]]  # doctest: +SKIP
+    """
+    groups = _groups(options)
+    treebank_options, probe_options = groups["treebanks"], groups["probes"]
+    loaded: dict[Role, Treebank] = {}
+    sources: dict[Role, Source | None] = {
+        "train": train,
+        "dev": dev,
+        "test": None if isinstance(test, str) and test == SAMPLE else test,
+    }
+    for role, source in sources.items():
+        if source is None:
+            continue
+        if getattr(treebank_options, role) is not None:
+            raise OptionError(f"the {role} treebank is given twice, as {role} and in TreebankOptions")
+        if isinstance(source, Treebank):
+            loaded[role] = source
+        else:
+            files = (str(source),) if isinstance(source, str | Path) else tuple(map(str, source))
+            treebank_options = replace(treebank_options, **{role: files})
+    for name, value in (("probe", probes), ("vectors", vectors)):
+        if value is not None and getattr(probe_options, name) is not None:
+            raise OptionError(f"{name} is given twice, also in ProbeOptions")
+    if probes is not None:
+        probe_options = replace(probe_options, probe=(probes,) if isinstance(probes, str) else tuple(probes))
+    if isinstance(vectors, str | Path):
+        probe_options = replace(probe_options, vectors=Path(vectors))
+    encoder = None if isinstance(model, str | Path) else model
+    if isinstance(model, str | Path) and model != ModelOptions.model:
+        if groups["model"].model != ModelOptions.model:
+            raise OptionError("the model is given twice, as model and in ModelOptions")
+        groups["model"] = replace(groups["model"], model=str(model))
+    elif encoder is not None and groups["model"] != ModelOptions():
+        raise OptionError("ModelOptions are for a model that is loaded by its name, not for an encoder")
+    return execute(
+        ProbingOptions(**{**groups, "treebanks": treebank_options, "probes": probe_options}, seed=seed),
+        LoadedInputs(encoder, loaded, vectors if isinstance(vectors, WordVectors) else None),
+        out=None if out is None else Path(out),
+        overwrite=overwrite,
+        command="attentionology.probe(…)",
+    )
+
+
+def _groups(options: Sequence[OptionGroup]) -> dict[str, Any]:
+    """The option groups by the fields of `ProbingOptions`."""
+    groups: dict[str, Any] = {name: kind() for name, kind in _GROUPS.items()}
+    field_of = {kind: name for name, kind in _GROUPS.items()}
+    given: set[type[Any]] = set()
+    for group in options:
+        kind = type(group)
+        if kind not in field_of:
+            choices = ", ".join(kind.__name__ for kind in _GROUPS.values())
+            raise OptionError(f"probing has no options of the class {kind.__name__}; choose from: {choices}")
+        if kind in given:
+            raise OptionError(f"the options have two groups of the class {kind.__name__}")
+        given.add(kind)
+        groups[field_of[kind]] = group
+    return groups
+
+
+def execute(
+    options: ProbingOptions,
+    loaded: LoadedInputs | None = None,
+    *,
+    out: Path | None = None,
+    overwrite: bool = False,
+    command: str = "",
+    shown_options: Mapping[str, Any] | None = None,
+) -> ProbingRun:
+    """Validate the options, run everything that they ask for, and write the results.
+
+    Args:
+        options: what to compute.
+        loaded: what was loaded before.
+        out: where to write the report; None to write nothing.
+        overwrite: whether to replace the folder of an earlier run.
+        command: the command line or call, for the run record.
+        shown_options: further options that the run record shows.
+    """
+    loaded = loaded or LoadedInputs()
+    options.check(list(loaded.treebanks), has_vectors=loaded.vectors is not None)
+    shown: dict[str, Any] = dict(shown_options or {})
+    shown.update(options.treebanks.files(loaded.treebanks).items())
+    shown |= {role: [file.path for file in treebank.files] for role, treebank in loaded.treebanks.items()}
+    if loaded.encoder is not None:
+        shown["model"] = loaded.encoder.name
+    if out is None and options.store.cache is None:
+        with tempfile.TemporaryDirectory() as scratch:
+            return _run(options, loaded, Workspace(Path(scratch)), command, shown)[0]
+    if out is None:
+        cache = options.store.cache or Path()
+        run, checkpoints = _run(options, loaded, Workspace(cache), command, {**shown, "cache": str(cache)})
+    else:
+        cache = cache_folder(options.store.cache, out)
+        read = [file.path for treebank in loaded.treebanks.values() for file in treebank.files]
+        files, probes = options.treebanks, options.probes
+        reads = paths_read(options.model.model, files.train, files.dev, files.test, probes.vectors, read)
+        with RunFolder(out, overwrite=overwrite, reads=reads) as folder:
+            shown |= {"out": str(out), "cache": str(cache)}
+            run, checkpoints = _run(options, loaded, Workspace(cache, folder.path), command, shown)
+        run = replace(run, folder=out)
+    for path in checkpoints:  # they are of no use once the results are in place
+        delete(path)
+    return run
+
+
+def _run(
+    options: ProbingOptions, loaded: LoadedInputs, workspace: Workspace, command: str, shown_options: Mapping[str, Any]
+) -> tuple[ProbingRun, list[Path]]:
+    """Inputs → trained probes → results → section; returns the run and the checkpoints of its trainings."""
+    inputs = read_inputs(options, loaded, workspace)
+    trained = train_probes(options, inputs, workspace)
+    files = [Path(file.path).name for file in inputs.treebanks["test"].files]
+    titles, section = Titles(inputs.encoder.name, ", ".join(files)), None
+    with workspace.stages("tables and figures"):
+        results = find(options, inputs, trained)
+        if workspace.folder is not None:
+            section = probe_section(results, titles)
+    record = describe(options, inputs, trained, workspace, command=command, shown_options=shown_options)
+    if workspace.folder is not None and section is not None:
+        write_report(workspace.folder, run=record, sections=[section])
+    return ProbingRun(results, titles, record, None, section), trained.checkpoints

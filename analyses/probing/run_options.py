@@ -1,0 +1,89 @@
+"""Everything that decides what a probing run computes, and whether it makes sense."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from attentionology.analyses.probing.options import (
+    MapStoreOptions,
+    ProbedMapOptions,
+    ProbeOptions,
+    Role,
+    TrainingOptions,
+    TreebankOptions,
+)
+from attentionology.analyses.shared.builtin import check_revision
+from attentionology.analyses.shared.input_options import ModelOptions, check_seed
+from attentionology.analyses.shared.options import CountOptions
+from attentionology.corpora_loaders import CorpusError
+
+
+@dataclass(frozen=True)
+class ProbingOptions:
+    """Everything that decides what a probing run computes.
+
+    Attributes:
+        model: which model.
+        treebanks: which treebanks.
+        probes: which probes, and which controls beside them.
+        training: how probes are trained.
+        maps: which kind of map probes read.
+        store: how maps are kept on disk.
+        counts: how results are counted and shown.
+        seed: the first seed of the probes, and the seed of the control task, the random weights and the bootstrap.
+    """
+
+    model: ModelOptions = field(default_factory=ModelOptions)
+    treebanks: TreebankOptions = field(default_factory=TreebankOptions)
+    probes: ProbeOptions = field(default_factory=ProbeOptions)
+    training: TrainingOptions = field(default_factory=TrainingOptions)
+    maps: ProbedMapOptions = field(default_factory=ProbedMapOptions)
+    store: MapStoreOptions = field(default_factory=MapStoreOptions)
+    counts: CountOptions = field(default_factory=CountOptions)
+    seed: int = 0
+
+    @property
+    def seeds(self) -> range:
+        """The seeds of the probes."""
+        return range(self.seed, self.seed + self.training.seeds)
+
+    def check(self, loaded: Collection[Role] = (), *, has_vectors: bool = False) -> None:
+        """Validate the options before anything slow happens.
+
+        Args:
+            loaded: the roles of treebanks that were loaded before.
+            has_vectors: whether word vectors were loaded before.
+
+        Raises:
+            OptionError: a value cannot be used, or contradicts another one.
+            CorpusError: a file does not exist.
+        """
+        from attentionology.corpora_loaders.lines import archive_of
+
+        check_revision(self.model.model, self.model.revision)
+        self.treebanks.check(loaded)
+        self.probes.check(has_vectors=has_vectors)
+        self.maps.check()
+        self.training.check()
+        self.store.check()
+        self.counts.check()
+        check_seed(self.seed)
+        files = [Path(name) for names in self.treebanks.files(loaded).values() for name in names]
+        if self.probes.vectors is not None:
+            files.append(archive_of(self.probes.vectors))
+        for file in files:
+            if not file.exists():
+                raise CorpusError("there is no such file", file=file)
+
+    def flat(self) -> dict[str, Any]:
+        """All options by their names, as on the command line."""
+        flat: dict[str, Any] = {"seed": self.seed}
+        for group in (
+            *(self.model, self.treebanks, self.probes, self.training),
+            *(self.maps, self.store, self.counts),
+        ):
+            flat |= {name: str(value) if isinstance(value, Path) else value for name, value in asdict(group).items()}
+        return flat
