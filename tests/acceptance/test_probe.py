@@ -4,25 +4,14 @@ from __future__ import annotations
 
 import gzip
 import json
-from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from attentionology.corpora_loaders import load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.probes import AttentionProbe, Checkpoint, load_probe, training
-from attentionology.scripts.cli import main
-from tests import tiny
-
-
-def on_disk(folder: Path, family: str, style: str) -> str:
-    tiny.model(family, **{"n_positions" if family == "gpt2" else "max_position_embeddings": 512}).save_pretrained(
-        folder
-    )
-    tiny.fresh_tokenizer(style).save_pretrained(folder)
-    return str(folder)
+from tests.acceptance.probing import files_of, on_disk, run, table
 
 
 @pytest.fixture(scope="module")
@@ -40,23 +29,6 @@ def vectors(tmp_path_factory):
     lines = [f"{w} {' '.join(f'{x:.3f}' for x in rng.normal(size=6))}" for i, w in enumerate(words) if i % 3]
     path.write_bytes(gzip.compress("\n".join(lines).encode()))
     return path
-
-
-def run(*arguments):
-    return main(["probe", *map(str, arguments)])
-
-
-def table(folder, name="probe"):
-    return pd.read_csv(folder / "tables" / f"{name}.csv")
-
-
-def files_of(folder: Path) -> dict[str, bytes]:
-    """What a run says, without times, paths and what it found in the cache."""
-    return {
-        str(path.relative_to(folder)): path.read_bytes()
-        for path in sorted(folder.rglob("*"))
-        if path.suffix in (".csv", ".svg", ".safetensors") or path.name == "probe.json"
-    }
 
 
 SMALL = ("--recipe", "paper", "--limit", 40, "--folds", 2, "--seeds", 2, "--replicates", 50)
@@ -348,100 +320,6 @@ def test_probes_know_more_than_single_heads(demo_encoder, data_file, tmp_path):
     assert uas["attention+words, random weights"] < uas["attention+words"] - 0.2
     selectivity = table(tmp_path / "run").set_index("method")["selectivity"]
     assert (selectivity[["attention", "attention+words"]] > 0.1).all()
-
-
-class TestDefaultRecipe:
-    """The recipe of the paper where its one epoch is long enough, else the tuned one."""
-
-    OPTIONS = ("--limit", 24, "--folds", 2, "--seeds", 1, "--replicates", 0)
-
-    def record(self, folder):
-        return json.loads((folder / "run.json").read_text())
-
-    def test_few_sentences_are_trained_on_for_longer_in_all_rows(self, model, tmp_path, capsys):
-        assert run("--model", model, *self.OPTIONS, "--out", tmp_path / "run") == 0
-        out = " ".join(capsys.readouterr().out.split())
-        page = (tmp_path / "run" / "report.html").read_text()
-        record = self.record(tmp_path / "run")
-        steps = min(split["train"] + split["dev"] for split in record["probes"]["splits"])
-        reason = f"one epoch would have {steps} steps, fewer than 3,000"
-        assert 5 < steps <= 12
-        assert f"Recipe “tuned”, because {reason}." in out
-        assert f"recipe “tuned”, because {reason}" in page
-        assert "which is few" not in out
-        assert record["options"]["recipe"] == record["probes"]["recipe_name"] == "tuned"
-        assert record["probes"]["recipe_reason"] == reason
-        assert record["probes"]["recipe"]["epochs"] == 20
-        assert all(split["dev"] for split in record["probes"]["splits"])
-        epochs = table(tmp_path / "run", "probe_training").groupby(["method", "task"])["epoch"].max()
-        assert len(epochs) == 3  # the probe, its control task, and random weights
-        assert (epochs > 1).all()
-
-    def test_the_same_as_if_it_were_asked_for_and_not_as_the_paper(self, model, tmp_path):
-        for name, given in (("auto", ()), ("tuned", ("--recipe", "tuned")), ("paper", ("--recipe", "paper"))):
-            assert run("--model", model, *self.OPTIONS, *given, "--out", tmp_path / name) == 0
-        auto, tuned, paper = (files_of(tmp_path / name) for name in ("auto", "tuned", "paper"))
-        assert auto == tuned
-        assert auto["tables/probe_training.csv"] != paper["tables/probe_training.csv"]
-        record = self.record(tmp_path / "paper")
-        assert (record["probes"]["recipe_name"], record["probes"]["recipe"]["epochs"]) == ("paper", 1)
-        assert [split["dev"] for split in record["probes"]["splits"]] == [None, None]
-        steps = min(split["train"] for split in record["probes"]["splits"])
-        assert any(f"Trained in {steps} steps, which is few" in warning for warning in record["warnings"])
-
-    def test_enough_sentences_are_trained_on_as_in_the_paper(self, model, tmp_path, monkeypatch):
-        files = {}
-        for name, number in (("train", 20), ("test", 10)):
-            text = SAMPLE_TREEBANK.read_text(encoding="utf-8").strip().split("\n\n")
-            files[name] = tmp_path / f"{name}.conllu"
-            files[name].write_text("\n\n".join(text[:number] if name == "train" else text[-number:]) + "\n\n", "utf-8")
-        given = ("--train", files["train"], "--test", files["test"], "--seeds", 1, "--controls", "none")
-        for fewest, name in ((20, "paper"), (21, "tuned")):
-            monkeypatch.setattr("attentionology.probes.recipe_choice.FEWEST_STEPS", fewest)
-            assert run("--model", model, *given, "--replicates", 0, "--out", tmp_path / name) == 0
-            assert self.record(tmp_path / name)["probes"]["recipe_name"] == name
-        probes = self.record(tmp_path / "paper")["probes"]
-        assert probes["recipe"]["epochs"] == 1
-        assert probes["recipe_reason"] == "one epoch has 20 steps, at least 20"
-
-    def test_sentences_without_a_head_are_no_steps(self, model, tmp_path, monkeypatch):
-        monkeypatch.setattr("attentionology.probes.recipe_choice.FEWEST_STEPS", 21)
-        without = "1\tword\t_\tX\t_\t_\t_\t_\t_\t_\n\n"
-        text = SAMPLE_TREEBANK.read_text(encoding="utf-8").strip().split("\n\n")
-        (tmp_path / "train.conllu").write_text("\n\n".join(text[:20]) + "\n\n" + 4 * without, encoding="utf-8")
-        (tmp_path / "test.conllu").write_text("\n\n".join(text[-10:]) + "\n\n", encoding="utf-8")
-        files = ("--train", tmp_path / "train.conllu", "--test", tmp_path / "test.conllu")
-        options = ("--controls", "none", "--seeds", 1, "--replicates", 0)
-        assert run("--model", model, *files, *options, "--out", tmp_path / "run") == 0
-        probes = self.record(tmp_path / "run")["probes"]
-        assert probes["recipe_reason"] == "one epoch would have 20 steps, fewer than 21"
-        assert probes["recipe_name"] == "tuned"
-
-    def test_a_number_of_epochs_is_of_the_paper(self, model, tmp_path):
-        options = ("--controls", "none", "--epochs", 3, *self.OPTIONS)
-        assert run("--model", model, *options, "--out", tmp_path / "run") == 0
-        probes = self.record(tmp_path / "run")["probes"]
-        assert (probes["recipe_name"], probes["recipe"]["epochs"], probes["recipe"]["patience"]) == ("paper", 3, None)
-        assert probes["recipe_reason"] == "the number of epochs was given"
-
-    def test_too_few_to_hold_some_out(self, model, tmp_path):
-        options = ("--limit", 2, "--folds", 2, "--seeds", 1, "--replicates", 0, "--controls", "none")
-        assert run("--model", model, *options, "--recipe", "tuned", "--out", tmp_path / "tuned") == 1
-        assert run("--model", model, *options, "--out", tmp_path / "run") == 0
-        probes = self.record(tmp_path / "run")["probes"]
-        assert probes["recipe_name"] == "paper"
-        assert "too few sentences to hold some out" in probes["recipe_reason"]
-
-    def test_the_attention_probe_is_above_the_best_single_head(self, demo_encoder, data_file, tmp_path):
-        """On few sentences the recipe of the paper leaves it below, which says nothing about attention."""
-        del demo_encoder
-        options = ("--test", data_file("ud/en_ewt-dev.conllu"), "--limit", 150, "--folds", 2, "--seeds", 1)
-        uas = {}
-        for name, given in (("auto", ()), ("paper", ("--recipe", "paper"))):
-            assert run(*options, *given, "--controls", "none", "--replicates", 0, "--out", tmp_path / name) == 0
-            uas[name] = table(tmp_path / name).set_index("method")["uas"]
-        assert uas["paper"]["attention"] < uas["paper"]["best single head"]
-        assert uas["auto"]["attention"] > uas["auto"]["best single head"] + 0.03
 
 
 def test_a_treebank_without_training_data(demo_encoder, data_file, tmp_path, capsys):

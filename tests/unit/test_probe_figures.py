@@ -1,0 +1,120 @@
+"""The figures of trained probes, read back from matplotlib."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from attentionology.analyses.probing.figures import (
+    by_bin,
+    lengths_figure,
+    methods_figure,
+    training_figure,
+    weights_figure,
+)
+from tests.probing_results import ATTENTION, Case, results
+
+
+def test_lengths_are_put_in_bins():
+    lengths = pd.DataFrame(
+        [("a", "argmax", length, 2, correct, total, 0.0) for length, correct, total in
+         ((0, 3, 2), (1, 8, 10), (2, 1, 1), (3, 4, 4), (4, 0, 4), (8, 2, 1), (9, 1, 1), (40, 0, 1))]
+        + [("b", "argmax", length, 1, 1, 1, 0.0) for length in (1, 5, 7)],
+        columns=["method", "decoding", "length", "runs", "correct", "total", "uas"],
+    )  # fmt: skip
+    assert by_bin(lengths).to_numpy().tolist() == [
+        ["a", "root", 2, 3 / 2 / 2],
+        ["a", "1", 10, 8 / 2 / 10],
+        ["a", "2", 1, 0.5],
+        ["a", "3–4", 8, 4 / 2 / 8],
+        ["a", "5–8", 1, 1.0],
+        ["a", "9+", 2, 1 / 2 / 2],
+        ["b", "1", 1, 1.0],
+        ["b", "5–8", 2, 1.0],
+    ]
+
+
+def test_bins_add_up_to_the_score():
+    found = results(Case())
+    own = found.tables.lengths[found.tables.lengths["decoding"] == "argmax"]
+    bins = by_bin(own)
+    for method, rows in bins.groupby("method"):
+        row = found.tables.methods.set_index("method").loc[str(method)]
+        assert (rows["uas"] * rows["total"]).sum() / rows["total"].sum() == pytest.approx(row["uas"])
+        assert rows["total"].sum() == row["total"]
+
+
+def test_figure_of_methods_shows_scores_intervals_and_marks():
+    found = results(Case(tree=True))
+    methods = found.tables.methods.assign(paper_uas=np.nan)
+    methods.loc[methods["method"] == "attention", "paper_uas"] = 0.61
+    methods.loc[methods["decoding"] == "tree", "paper_uas"] = np.nan
+    argmax = methods[methods["decoding"] == "argmax"].reset_index(drop=True)
+    axes = methods_figure(methods, title="t").axes[0]
+    widths = [patch.get_width() for patch in axes.patches]  # type: ignore[attr-defined]
+    assert widths == pytest.approx((100 * argmax["uas"]).tolist())
+    ends = [list(map(float, np.asarray(line.get_xdata()))) for line in axes.lines]
+    assert ends == [pytest.approx([100 * low, 100 * high]) for low, high in
+                    zip(argmax["uas_low"], argmax["uas_high"], strict=True)]  # fmt: skip
+    marks = {str(c.get_label()): np.asarray(c.get_offsets()).tolist() for c in axes.collections}
+    places = dict(zip(argmax["method"], argmax.index, strict=True))
+    assert marks["control task"] == [
+        [pytest.approx(100 * row["control_accuracy"]), places[row["method"]]]
+        for row in argmax.to_dict("records") if not math.isnan(row["control_accuracy"])
+    ]  # fmt: skip
+    assert marks["as a tree"] == [
+        [pytest.approx(100 * row["uas"]), places[row["method"]]]
+        for row in methods[methods["decoding"] == "tree"].to_dict("records")
+    ]
+    assert marks["paper, on the Penn Treebank"] == [[61.0, places["attention"]]]
+
+
+def test_figure_of_methods_without_marks_has_no_legend():
+    found = results(Case(control=False, replicates=0))
+    figure = methods_figure(found.tables.methods, title="t")
+    assert not figure.legends
+    assert not figure.axes[0].collections
+    assert not figure.axes[0].lines
+
+
+def test_figure_of_lengths_has_a_line_for_every_method_that_says_something():
+    figure = lengths_figure(results(Case(tree=True)).tables.lengths, title="t")
+    lines = {str(line.get_label()): line for line in figure.axes[0].lines}
+    assert set(lines) == {"best offset", "best single head", "attention", "attention+words", "words+distances"}
+    table = by_bin(results(Case()).tables.lengths)
+    own = table[table["method"] == "best offset"]
+    assert list(np.asarray(lines["best offset"].get_ydata())) == pytest.approx((100 * own["uas"]).tolist())
+
+
+@pytest.mark.parametrize("dev", [False, True])
+def test_figure_of_training_has_a_line_per_run_of_the_first_fold(dev):
+    case = Case(runs=2, folds=3, epochs=4, dev=dev)
+    loss, _, on_dev = training_figure(results(case).history, title="t").axes
+    assert len(loss.lines) == 3 * 2
+    assert list(np.asarray(loss.lines[0].get_ydata())) == [2.0, 1.0, 2 / 3, 0.5]
+    assert [text.get_text() for text in on_dev.texts] == ([] if dev else ["no dev sentences"])
+    if dev:
+        assert list(np.asarray(on_dev.lines[0].get_ydata())) == pytest.approx([10.0, 20.0, 30.0, 40.0])
+
+
+@pytest.mark.parametrize(("epochs", "named"), [(1, [1]), (3, [1, 2, 3]), (20, [1, 5, 9, 13, 17])])
+def test_epochs_are_whole_numbers(epochs, named):
+    for axes in training_figure(results(Case(runs=1, epochs=epochs)).history, title="t").axes:
+        assert axes.get_xticks().tolist() == named
+        assert axes.get_xlim() == (0.5, epochs + 0.5)
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (3, 1), (1, 1), (12, 12)])
+def test_figure_of_weights_shows_every_head(shape):
+    found = results(Case(shape=shape)).weights
+    figure = weights_figure({name: w.heads for name, w in found.items()}, title="t")
+    images = [image for axes in figure.axes for image in axes.images]
+    assert len(images) == 4
+    for k, (name, direction) in enumerate((n, d) for n in ATTENTION for d in ("dep->head", "head->dep")):
+        table = found[name].heads
+        own = table[table["direction"] == direction]["weight"].to_numpy().reshape(shape)
+        np.testing.assert_allclose(np.asarray(images[k].get_array()), own)
+        assert images[k].get_clim() == pytest.approx((-table["weight"].abs().max(), table["weight"].abs().max()))
