@@ -26,9 +26,9 @@ from attentionology import (
 )
 from attentionology.corpora_loaders import CorpusError, Treebank, WordVectors
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
-from attentionology.probes import registry
+from attentionology.probes import registry, unregister_probe
 from attentionology.scripts.cli import main
-from tests import tiny
+from tests import documentation, tiny
 
 SMALL = ("--recipe", "paper", "--limit", "12", "--folds", "2", "--seeds", "1", "--replicates", "20")
 GROUPS = (TreebankOptions(limit=12, folds=2), TrainingOptions(recipe="paper", seeds=1), CountOptions(replicates=20))
@@ -196,3 +196,18 @@ def test_a_probe_of_another_package_is_a_row_of_every_table(model, tmp_path):
     assert "opposite" in set(tables["probe_by_length"]["method"])
     assert (tmp_path / "run" / "probes" / "opposite-seed0-fold1" / "probe.json").exists()
     assert "always the last word of the sentence" in (tmp_path / "run" / "report.html").read_text()
+
+
+def test_the_example_of_the_documentation(model):
+    source, use = documentation.blocks("docs/probes.md", "python")
+    try:
+        exec(source, {"__name__": "layer_probe"})  # noqa: S102
+        assert 'probes=["attention", "layers"]' in use
+        controls = ProbeOptions(controls=("random-init",))
+        run = attentionology.probe(model, probes=["attention", "layers"], options=[*GROUPS, controls])
+    finally:
+        unregister_probe("layers")
+    methods = run.tables.methods.set_index("method")["uas"]
+    assert {"attention", "layers", "attention, random weights", "layers, random weights"} <= set(methods.index)
+    history = run.results.history.groupby("method")["loss"].first()
+    assert 0 < history["layers"] < 10
