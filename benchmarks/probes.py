@@ -38,12 +38,14 @@ VECTORS = DATA.parent / "glove" / "glove.6B.50d.top9163.txt.gz"
 
 def corpus(files: list[str], n: int) -> list[Sentence]:
     """The first n sentences, over and over if there are fewer."""
-    found = [str(DATA / "en_ewt-train.conllu")] if (DATA / "en_ewt-train.conllu").exists() else [str(SAMPLE_TREEBANK)]
-    return list(islice(cycle(load_treebank(files or found, limit=n)), n))
+    files_here = (
+        [str(DATA / "en_ewt-train.conllu")] if (DATA / "en_ewt-train.conllu").exists() else [str(SAMPLE_TREEBANK)]
+    )
+    return list(islice(cycle(load_treebank(files or files_here, limit=n)), n))
 
 
 def word_vectors(file: str | None, sentences: list[Sentence]) -> WordVectors:
-    """Of a file; without one random vectors of 50 dimensions, which cost the same."""
+    """Vectors from a file; without one, random vectors of 50 dimensions, which cost the same."""
     words = {word for s in sentences for word in s.words}
     chosen = file or (str(VECTORS) if VECTORS.exists() else None)
     if chosen:
@@ -83,7 +85,7 @@ def naive_epoch(stored: StoredMaps) -> None:
         wrong = np.exp(scores - scores.max(1, keepdims=True))
         wrong /= wrong.sum(1, keepdims=True)
         wrong[range(n), gold_heads(example.sentence)] -= 1
-        ends = [(wrong[:, 0] * (theta[:k] @ both[:, 1:-1, at])).sum() for at in (0, -1)]
+        ends = [(wrong[:, 0] * (theta[:k] @ both[:, 1:-1, end])).sum() for end in (0, -1)]
         gradient = np.concatenate([np.einsum("ic,kic->k", wrong, features), ends])
         first, second = 0.9 * first + 0.1 * gradient, 0.999 * second + 0.001 * gradient**2
         theta -= 0.002 * (first / (1 - 0.9**step)) / (np.sqrt(second / (1 - 0.999**step)) + 1e-8)
@@ -112,9 +114,9 @@ def measure_times(sentences: list[Sentence], vectors: WordVectors, folder: Path,
     for column in ("", "median s", "words/s", "× forward", "× maps made", "× maps to disk"):
         table.add_column(column, justify="right" if column else "left")
     bases = [seconds[name] for name in ("forward pass, eager", "maps made and dropped", "maps to disk")]
-    for name, own in seconds.items():
-        middle = statistics.median(own)
-        table.add_row(name, f"{middle:.2f}", f"{words / middle:,.0f}", *(f"{ratio(own, base):.2f}" for base in bases))
+    for name, times in seconds.items():
+        middle = statistics.median(times)
+        table.add_row(name, f"{middle:.2f}", f"{words / middle:,.0f}", *(f"{ratio(times, base):.2f}" for base in bases))
     console = Console(width=110)
     console.print(table)
     console.print(f"Maps on disk: {stored.bytes / 1e6:,.0f} MB.\n")

@@ -26,11 +26,11 @@ class Attempt:
     """What one method got right in one run.
 
     Attributes:
-        method: its name.
+        method: the name of the method.
         task: the treebank's heads, or those of the control task.
         decoding: ``"argmax"`` or ``"tree"``.
-        run: 1-based; a method without seeds has one.
-        right: for every word of all sentences, in their order, whether its head was found.
+        run: the number of the run, 1-based; a method without seeds has one run.
+        right: for every word of all sentences, in their order, whether its predicted head is right.
     """
 
     method: str
@@ -41,7 +41,7 @@ class Attempt:
 
 
 class AttachmentTables(NamedTuple):
-    """Unlabelled attachment scores. They count words with a head; without punctuation, where nothing else is said.
+    """Unlabelled attachment scores. They count words with a head, without punctuation unless a column says otherwise.
 
     Attributes:
         methods: one row per method and decoding: ``method, decoding, runs, correct`` (of all runs together), ``total``
@@ -97,17 +97,17 @@ def attachment(
     replicates: int = 1000,
     seed: int = 0,
 ) -> AttachmentTables:
-    """Count.
+    """Count what every method got right.
 
     Args:
-        sentences: with trees; what all attempts are about.
-        attempts: methods come out in the order in which they first occur here.
+        sentences: the tested sentences, with trees.
+        attempts: what the methods got right. The tables list methods in the order in which they first occur here.
         contrasts: pairs of methods to compare.
         replicates: number of bootstrap replicates over sentences; 0 for no intervals.
-        seed: of the bootstrap.
+        seed: seed of the bootstrap.
 
     Raises:
-        ValueError: an attempt is not about all words of the sentences.
+        ValueError: an attempt does not cover all words of the sentences.
     """
     words = _Words.of(sentences)
     for attempt in attempts:
@@ -121,10 +121,10 @@ def attachment(
             groups.setdefault((attempt.method, attempt.decoding), []).append(attempt)
         elif attempt.decoding == "argmax":
             control.setdefault(attempt.method, []).append(attempt)
-    replicated = {key: _replicated(words, own, drawn) for key, own in groups.items()}
+    replicated = {key: _replicated(words, tried, drawn) for key, tried in groups.items()}
     methods = [
-        _method(words, key, own, replicated[key], control.get(key[0], []) if key[1] == "argmax" else [])
-        for key, own in groups.items()
+        _method(words, key, tried, replicated[key], control.get(key[0], []) if key[1] == "argmax" else [])
+        for key, tried in groups.items()
     ]
     return AttachmentTables(
         methods=pd.DataFrame(methods),
@@ -200,20 +200,20 @@ def _by(
     values: ndarray,
     counted: Bool[ndarray, " words"],
 ) -> list[dict[str, Any]]:
-    """Scores by some property of words; frequent relations and short lengths first."""
-    found, code, totals = np.unique(
+    """Scores by a property of words; frequent relations and short lengths first."""
+    names, code, totals = np.unique(
         values[counted].astype(str if name == "relation" else int), return_inverse=True, return_counts=True
     )
-    order = np.lexsort((found, -totals)) if name == "relation" else np.arange(len(found))
+    order = np.lexsort((names, -totals)) if name == "relation" else np.arange(len(names))
     rows = []
     for (method, decoding), attempts in groups.items():
         right = np.sum([attempt.right[counted] for attempt in attempts], axis=0)
-        correct = np.bincount(code, weights=right, minlength=len(found))
+        correct = np.bincount(code, weights=right, minlength=len(names))
         rows += [
             {
                 "method": method,
                 "decoding": decoding,
-                name: found[k].item(),
+                name: names[k].item(),
                 "runs": len(attempts),
                 "correct": int(correct[k]),
                 "total": int(totals[k]),

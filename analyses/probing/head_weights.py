@@ -14,13 +14,13 @@ from scipy import stats
 from attentionology.extractors import DIRECTIONS
 
 MOST_WEIGHTED = ("weight", "contribution")
-"""What the most important head of a relation is chosen by."""
+"""The numbers by which the most important head of a relation is chosen."""
 
-_FEWEST = 3  # heads that a correlation takes
+_FEWEST = 3  # heads that a correlation needs
 
 
 class HeadWeights(NamedTuple):
-    """Layers and heads are 1-based.
+    """Tables of the weights of the attention heads. Layers and heads are 1-based.
 
     Attributes:
         heads: one row per direction, layer and head: ``weight`` (mean over runs and arcs), ``weight_sd`` (over runs),
@@ -43,13 +43,13 @@ def head_weights(
     correct: Int[ndarray, "2 layers heads"],
     total: int,
 ) -> HeadWeights:
-    """Tables. Without any arc there are no weights, and no row in the table of relations.
+    """The weights of the heads as tables. Without any arc there are no weights, and the table of relations is empty.
 
     Args:
-        runs: of each run, by relation, the number of arcs and the sums over them of weight and contribution, both of
+        runs: for each run and relation the number of arcs, and the sums over them of weight and contribution, both of
             shape (2, layers, heads), ``dep->head`` first.
         correct: how often each head alone is right on the training sentences.
-        total: of how many words.
+        total: the number of words that were counted.
     """
     nothing = 0, np.zeros(correct.shape), np.zeros(correct.shape)
     means = [[_mean([nothing, *run.values()], which) for run in runs] for which in (1, 2)]
@@ -98,15 +98,15 @@ def _relations(runs: Sequence[Mapping[str, tuple[int, ndarray, ndarray]]]) -> pd
 def _correlations(heads: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for name in MOST_WEIGHTED:
-        own, accuracy = heads[name].to_numpy(float), heads["accuracy"].to_numpy(float)
-        enough = len(heads) >= _FEWEST and np.ptp(own) > 0 and np.ptp(accuracy) > 0
+        values, accuracy = heads[name].to_numpy(float), heads["accuracy"].to_numpy(float)
+        enough = len(heads) >= _FEWEST and np.ptp(values) > 0 and np.ptp(accuracy) > 0
         # SciPy is not annotated, and the results that type checkers infer lack the attribute.
         rows.append(
             {
                 "of": name,
                 "heads": len(heads),
-                "spearman": float(cast(Any, stats.spearmanr(own, accuracy)).statistic) if enough else float("nan"),
-                "pearson": float(cast(Any, stats.pearsonr(own, accuracy)).statistic) if enough else float("nan"),
+                "spearman": float(cast(Any, stats.spearmanr(values, accuracy)).statistic) if enough else float("nan"),
+                "pearson": float(cast(Any, stats.pearsonr(values, accuracy)).statistic) if enough else float("nan"),
             }
         )
     return pd.DataFrame(rows)

@@ -15,7 +15,7 @@ _WIDE = 110
 
 
 def probe_table(results: ProbeResults, *, width: int) -> Table:
-    """A rich table of all methods, and what they add to each other below it; intervals where there is room."""
+    """A rich table of all methods, with their differences below it; intervals where there is room."""
     methods = beside_paper(results)
     rows = rows_of(methods[methods["decoding"] == "argmax"])
     tree = methods[methods["decoding"] == "tree"].set_index("method")["uas"].to_dict()
@@ -47,6 +47,6 @@ def probe_table(results: ProbeResults, *, width: int) -> Table:
     table.add_column("", no_wrap=True)
     for name in columns:
         table.add_column(name, justify="right", no_wrap=True)
-    for place, row in enumerate(rows):
-        table.add_row(escape(row["method"]), *(cells[place] for cells in columns.values()))
+    for position, row in enumerate(rows):
+        table.add_row(escape(row["method"]), *(cells[position] for cells in columns.values()))
     return table
