@@ -286,6 +286,7 @@ HEADS = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", tiny.FAMILIES)
 def test_heads_of_all_families_are_left_over_without_a_warning(tmp_path, family: str):
     tried, config = 0, tiny.model(family).config

@@ -136,6 +136,7 @@ def test_a_kind_that_reads_weights_must_say_so(own_kinds):
     assert len(list(extract(tiny.encoder(), SENTENCES, kind="test-said"))) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("keys", "pairs", "cells"), [(1, 1, 1), (3, 7, 20), (4, 1000, 60)])
 @pytest.mark.parametrize("merge", ["norm", "vector"])
 def test_blocks_do_not_change_the_maps(monkeypatch, keys, pairs, cells, merge):

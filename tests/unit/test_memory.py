@@ -165,6 +165,7 @@ def run(*arguments: object, limit: int | None = None) -> tuple[int, str, Peak]:
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
 
 
+@pytest.mark.slow
 @linux
 def test_a_long_sentence_takes_few_copies_of_its_maps_and_that_is_told_before(long_input, tmp_path):
     """In float32 one; in float64 one, of twice the size, for its close decisions; and some layers."""

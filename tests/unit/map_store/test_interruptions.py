@@ -76,6 +76,7 @@ store(sys.argv[1], batch_cells=1)
 """Each file is flushed twice: before it gets its name, and its folder after."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", [1, 4, 9, 14])
 def test_killed_while_it_writes(tmp_path, step):
     whole = store(tmp_path / "whole", batch_cells=1)
@@ -100,6 +101,7 @@ print(store(sys.argv[1]).made)
 """
 
 
+@pytest.mark.slow
 def test_processes_that_share_a_store_make_each_part_once(tmp_path):
     command = [sys.executable, "-c", SHARING, str(tmp_path)]
     root = Path(__file__).parents[3]
