@@ -13,12 +13,15 @@ from types import ModuleType
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 import tyro
 
+from attentionology.analyses.explanation.batch import examine
 from attentionology.corpora_loaders import CorpusError, Sentence, labelled_formats, load_labelled
 from attentionology.corpora_loaders.coreference import formats, load_documents
 from attentionology.extractors import list_kinds
 from attentionology.extractors.kinds import registry
+from attentionology.probes.classifiers import AttentionClassifier, Vocabulary
 from attentionology.scripts.cli import main
 from attentionology.scripts.errors import UsageError
 from tests import documentation, tiny
@@ -29,7 +32,7 @@ PAGE = "CONTRIBUTING.md"
 FILES = documentation.files(PAGE)
 KIND, KIND_TEST = "extractors/kinds/sharpened.py", "tests/reference/test_sharpened.py"
 READER, COMMAND = "corpora_loaders/coreference/json_documents.py", "scripts/kinds.py"
-PROBE = "forward_probe.py"
+PROBE, EXPLANATION = "forward_probe.py", "peak_test.py"
 
 
 def block(beginning: str) -> str:
@@ -75,7 +78,7 @@ def kinds(monkeypatch):
 
 
 def test_files_of_the_page_follow_the_rules_of_the_house(tmp_path):
-    assert set(FILES) == {KIND, KIND_TEST, READER, COMMAND, PROBE}
+    assert set(FILES) == {KIND, KIND_TEST, READER, COMMAND, PROBE, EXPLANATION}
     for name, source in FILES.items():
         assert not (REPOSITORY / name).exists(), "the example is part of the project"
         assert (REPOSITORY / name).parent.is_dir()
@@ -156,6 +159,22 @@ def test_probe(load):
     first, second = probe.scorer_.weight.tolist()
     assert second > first, "the head that knows the tree weighs more"
     assert probe.n_parameters == 3
+
+
+def test_explanation_test(load):
+    pytest.importorskip("attentionology.analyses.explanation.contract")
+    registry = importlib.import_module("attentionology.analyses.explanation.registry")
+    test = load(EXPLANATION).Peak()
+    registry.check_tests([*registry.registered_tests().values(), test])
+    words = ("a", "fine", "film", "dull")
+    torch.manual_seed(0)
+    model = AttentionClassifier("none", dimensions=4, size=4).build(Vocabulary(words), ["bad", "good"])
+    texts = [words[:2], words, words[:1]]
+    table = examine(model, ["a", "b", "c"], texts, {"peak": lambda batch: test.examine(batch, None)})
+    expected = [model.encode([text]).alpha.mean(1).max().item() for text in texts[:2]]
+    assert table["peak_weight"].tolist()[:2] == pytest.approx(expected)
+    assert table["peak_floor"].tolist()[:2] == pytest.approx([1.0, 0.5])
+    assert table[["peak_weight", "peak_floor"]].iloc[2].isna().all()
 
 
 def test_command(load, capsys):
