@@ -13,16 +13,16 @@ from typing import Annotated, Any
 
 import tyro
 
+from attentionology.analyses.contract import OptionError
 from attentionology.analyses.registry import RegistryError
+from attentionology.analyses.shared.numbers import NUMBERS
 from attentionology.corpora_loaders import AttentionologyError
 from attentionology.corpora_loaders.errors import out_of_memory
 from attentionology.engine.memory import shortage
 from attentionology.scripts.allocator import return_large_blocks
 from attentionology.scripts.analyze import Analyze, analyze_command
 from attentionology.scripts.doctor import Doctor
-from attentionology.scripts.errors import UsageError
 from attentionology.scripts.explain import Explain
-from attentionology.scripts.options import NUMBERS
 from attentionology.scripts.probe import ProbeCommand
 from attentionology.scripts.terminal import complain, delivered, guarded, say, visible
 
@@ -96,7 +96,7 @@ def _run(arguments: list[str]) -> int:
     except Exception as error:
         if reason := out_of_memory(error):
             return _fail(shortage(reason, command), 1)
-        if isinstance(error, UsageError):
+        if isinstance(error, OptionError):
             return _fail(error, 2)
         if isinstance(error, AttentionologyError | OSError):
             return _fail(error, 1)

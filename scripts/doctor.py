@@ -8,9 +8,9 @@ from typing import Annotated
 
 from tyro.conf import arg
 
+from attentionology.analyses.contract import OptionError
 from attentionology.analyses.shared.builtin import DEMO, SAMPLE, check_revision, corpus_path, load_encoder
 from attentionology.analyses.shared.record import describe_files, model_label
-from attentionology.scripts.errors import UsageError
 from attentionology.scripts.terminal import complain, say, say_json
 
 
@@ -43,7 +43,7 @@ class Doctor:
     def run(self, arguments: Sequence[str] = ()) -> int:
         """Do it; returns the exit status."""
         if self.sentences < 1:
-            raise UsageError(f"--sentences must be at least 1, not {self.sentences}")
+            raise OptionError(f"--sentences must be at least 1, not {self.sentences}")
         check_revision(self.model, self.revision)
         from attentionology.corpora_loaders import load_treebank
         from attentionology.extractors.model.doctor import examine

@@ -1,4 +1,4 @@
-"""What options of several commands have in common."""
+"""Names that commands still import from here; they live in ``analyses.shared``."""
 
 from attentionology.analyses.shared.cache_folder import cache_folder
 from attentionology.analyses.shared.input_options import check_seed, default_folder, paths_read

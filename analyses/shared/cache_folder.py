@@ -9,16 +9,23 @@ from attentionology.storage.partial import sweep
 
 
 def cache_folder(cache: Path | None, out: Path) -> Path:
-    """Create the cache folder if necessary, and return it. By default it is ``cache`` beside the results folder.
-
-    What processes that were killed left unfinished in it is removed.
+    """Create the cache folder of a command, and remove from it what interrupted runs left unfinished.
 
     Args:
-        cache: the folder that was asked for, if any.
+        cache: the option ``--cache``; by default ``cache`` beside the results folder.
         out: the results folder.
 
+    Returns:
+        the path of the cache folder, which exists.
+
     Raises:
-        OptionError: the cache would be in the results folder, or it cannot be created.
+        OptionError: the cache would be in the results folder, is not a folder, or cannot be created.
+
+    Example:
+        >>> import tempfile
+        >>> parent = Path(tempfile.mkdtemp())
+        >>> cache_folder(None, parent / "results").relative_to(parent).as_posix()
+        'cache'
     """
     cache = cache or out.parent / "cache"
     if cache.resolve().is_relative_to(out.resolve()):

@@ -15,9 +15,10 @@ from typing import Any
 
 import pytest
 
+from attentionology.analyses.shared.cache_folder import cache_folder
+from attentionology.analyses.shared.input_options import paths_read
 from attentionology.reports.run_files import files_of_run
 from attentionology.reports.run_folder import RunFolder, RunFolderError
-from attentionology.scripts.options import cache_folder, paths_read
 from attentionology.storage import partial as partial_module
 from attentionology.storage.partial import REPLACED, locked, unfinished_name
 
