@@ -1,5 +1,7 @@
 """Files → annotated text. One file per format; no torch here."""
 
+from typing import TYPE_CHECKING, Any
+
 from attentionology.corpora_loaders.conllu_file import read_conllu
 from attentionology.corpora_loaders.corpus import Corpus, CorpusFile
 from attentionology.corpora_loaders.errors import AttentionologyError, CorpusError
@@ -11,7 +13,9 @@ from attentionology.corpora_loaders.surface import surface_sentence
 from attentionology.corpora_loaders.text import PlainText, load_text
 from attentionology.corpora_loaders.tree import OFFSETS, coarse_relation, is_punct
 from attentionology.corpora_loaders.treebank import Treebank, load_treebank
-from attentionology.corpora_loaders.vectors import WordVectors, load_vectors
+
+if TYPE_CHECKING:
+    from attentionology.corpora_loaders.vectors import WordVectors, load_vectors
 
 __all__ = [
     "OFFSETS",
@@ -36,3 +40,12 @@ __all__ = [
     "read_frequencies",
     "surface_sentence",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Load the word vectors when they are needed, because numpy would take half of the time of ``--help``."""
+    if name not in ("WordVectors", "load_vectors"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from attentionology.corpora_loaders import vectors
+
+    return getattr(vectors, name)
