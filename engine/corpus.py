@@ -27,31 +27,32 @@ class CorpusOptions:
     """Options of the corpus."""
 
     corpus: Annotated[tuple[str, ...] | None, arg(metavar="FILE [FILE ...]")] = None
-    """One or more CoNLL-U files (.gz is fine), all after one --corpus; CoNLL-X works too. For coreference CoNLL-U with
-    entities (CorefUD, GUM), CoNLL-2012 columns (OntoNotes, WinoBias, LitBank) or GAP; the format is detected. Default:
-    the sample treebank, 'sample'."""
+    """The treebank: one or more CoNLL-U or CoNLL-X files, which may be compressed (.gz). The coreference analysis reads
+    CoNLL-U files with entities (CorefUD, GUM), CoNLL-2012 files (OntoNotes, WinoBias, LitBank) and GAP files. The
+    format is detected. By default, the sample treebank is read, whose name is 'sample'."""
 
     text: Annotated[tuple[str, ...] | None, arg(metavar="FILE [FILE ...]")] = None
-    """Plain text in place of a treebank: one paragraph per line, a blank line between documents. Every paragraph is
-    read by itself, or see --segments."""
+    """One or more files of plain text to read instead of a treebank. Each line is a paragraph, and an empty line ends a
+    document. Each paragraph is one input, unless --segments is given."""
 
     segments: OptionalNumber = None
-    """Cut the text into segments of two consecutive stretches, [CLS] a [SEP] b [SEP], and draw this many of them at
-    random (the paper: 1,000, of which 992 were released); if there are fewer, all. 128 pieces each, or --max-length."""
+    """Cut the text into segments of two consecutive spans, [CLS] a [SEP] b [SEP], and sample N of them at random, or
+    take all if there are no more than N. A segment has 128 pieces, or as many as --max-length says. The paper has 1,000
+    segments, of which 992 were released."""
 
     segment_ids: Literal["zeros", "pair"] = "zeros"
-    """Segment ids of b: zeros as in the paper's maps, or those of a pair as the tokenizer gives them."""
+    """The segment ids of the second span: zeros, as in the maps of the paper, or those that the tokenizer gives to the
+    second text of a pair."""
 
     tokens: Literal["syntactic", "surface"] = "syntactic"
-    """What the model reads as words: the syntactic words of the trees (French 'de le'), or surface tokens ('du')
-    with the words of a multiword token merged into one node."""
+    """The words that the model reads: the syntactic words of the trees (French 'de le'), or the surface tokens ('du').
+    For surface tokens, the words of a multiword token are merged into one node of the tree."""
 
     limit: OptionalNumber = None
-    """Read only the first N sentences (of a text: paragraphs; for coreference, and of CoNLL-2012 and GAP files:
-    documents)."""
+    """Read only the first N sentences of a treebank, paragraphs of a text, or documents of a coreference corpus."""
 
     lenient: bool = False
-    """Ignore malformed brackets of mentions and parses, and count them, instead of stopping."""
+    """Ignore and count malformed brackets of mentions and parses instead of stopping at the first of them."""
 
     @property
     def files(self) -> list[str]:

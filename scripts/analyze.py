@@ -24,32 +24,35 @@ if TYPE_CHECKING:
 
 _HELP = """Report what the attention heads of a model do on a treebank, a coreference corpus or a plain text.
 
+The analyses are:
 {analyses}
 
-The results folder holds report.html to read first, tables with every count as CSV, figures as SVG and PNG, and
-run.json with all it takes to repeat the run. Without options it runs the demo model on the sample treebank."""
+The results folder contains a report to read first (report.html), tables with all counts as CSV, figures as SVG and
+PNG, and a record of everything needed to repeat the run (run.json). Without options, the command runs the demo model
+on the sample treebank."""
 
 
 @dataclass(frozen=True)
 class Analyze:
-    """The options that every run has; `analyze_command` adds those of the analyses."""
+    """The options of every run, to which `analyze_command` adds those of the analyses."""
 
     model: ModelOptions = field(default_factory=ModelOptions)
     files: CorpusOptions = field(default_factory=CorpusOptions)
 
     analyses: Annotated[tuple[str, ...] | None, arg(metavar="NAME [NAME ...]")] = None
-    """What to compute: names of the analyses above, separated by blanks or commas. Default: dependency, surface and
-    clusters; with --text surface and clusters; for CoNLL-2012 and GAP files coreference."""
+    """The analyses to run, separated by blanks or commas. By default, these are dependency, surface and clusters for
+    CoNLL-U files; surface and clusters for --text; and coreference for CoNLL-2012 and GAP files."""
 
     limits: LimitOptions = field(default_factory=LimitOptions)
 
     seed: Annotated[int, arg(metavar="N")] = 0
-    """Of everything random: bootstrap, halvings, control, masks, segments, the map of heads."""
+    """The seed of everything random: the bootstrap, the halves of the corpus, the weights of the control, the masks,
+    the segments, and the map of the heads."""
 
     output: OutputOptions = field(default_factory=OutputOptions)
 
     def run(self, arguments: Sequence[str] = ()) -> int:
-        """Run the analyses; returns the exit status."""
+        """Run the analyses and return the exit status."""
         from attentionology.analyses.shared.record import command_line
         from attentionology.engine.analyze import execute
         from attentionology.scripts.closing import print_results
@@ -71,7 +74,7 @@ class Analyze:
         return 0
 
     def run_options(self) -> RunOptions:
-        """What decides the results."""
+        """The options that decide the results."""
         from attentionology.engine.run_options import RunOptions
 
         kinds = dict.fromkeys(kind for analysis in registered_analyses().values() for kind in analysis.options)
@@ -80,7 +83,7 @@ class Analyze:
 
 
 def _with_kind(part: Part, width: int) -> RenderableType:
-    """What the terminal shows of a part, under the kind of map that it is about."""
+    """What the terminal shows of a part, below the name of its kind of map."""
     from rich.console import Group
     from rich.text import Text
 
@@ -88,12 +91,12 @@ def _with_kind(part: Part, width: int) -> RenderableType:
 
 
 def field_name(group: type) -> str:
-    """The field of the command that holds an option group, and its heading in the help: ``map`` of ``MapOptions``."""
+    """The name of the field of the command that holds an option group: ``map`` for ``MapOptions``."""
     return re.sub(r"(?<!^)(?=[A-Z])", "_", group.__name__.removesuffix("Options")).lower()
 
 
 def _check_names(groups: Sequence[type[Any]]) -> None:
-    """Refuse option groups that do not fit into one command line.
+    """Check that the option groups fit into one command line.
 
     Raises:
         RegistryError: two groups have the same name, or two of them (or one and the command) have the same option.
@@ -118,7 +121,7 @@ def analyze_command() -> type[Analyze]:
     """The command with the options of all registered analyses, those of other packages too.
 
     Raises:
-        RegistryError: they do not fit together.
+        RegistryError: two analyses have different options of the same name.
     """
     analyses = registered_analyses().values()
     kinds: dict[type[Any], None] = dict.fromkeys(kind for analysis in analyses for kind in analysis.options)
@@ -129,5 +132,5 @@ def analyze_command() -> type[Analyze]:
         bases=(Analyze,),
         frozen=True,
     )
-    command.__doc__ = _HELP.format(analyses=" ".join(analysis.summary for analysis in analyses))
+    command.__doc__ = _HELP.format(analyses="\n".join(f"- {analysis.summary}" for analysis in analyses))
     return command

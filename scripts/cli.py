@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import functools
-import operator
+import inspect
 import signal
 import sys
 import threading
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
-from typing import Annotated, Any
 
 import tyro
 
@@ -18,47 +16,43 @@ from attentionology.analyses.registry import RegistryError
 from attentionology.analyses.shared.numbers import NUMBERS
 from attentionology.corpora_loaders import AttentionologyError
 from attentionology.corpora_loaders.errors import out_of_memory
-from attentionology.engine.memory import shortage
 from attentionology.scripts.allocator import return_large_blocks
-from attentionology.scripts.analyze import Analyze, analyze_command
-from attentionology.scripts.doctor import Doctor
-from attentionology.scripts.explain import Explain
-from attentionology.scripts.probe import ProbeCommand
-from attentionology.scripts.terminal import complain, delivered, guarded, say, visible
+from attentionology.scripts.commands import COMMANDS, Runnable, parser_type
+from attentionology.scripts.help_pages import command_page, front_page
+from attentionology.scripts.streams import complain, delivered, guarded, say, visible
 
-DESCRIPTION = """What do the attention heads of a transformer encoder know about language?
+_DESCRIPTION = """What do the attention heads of a transformer encoder know about language?"""
 
-First run, with the model of the `demo` extra and a sample treebank:
+_EXAMPLES = """To run the demo model on the sample treebank:
 $ attentionology analyze
 
-On your own data:
+To analyze your own treebank with a model of the Hugging Face Hub:
 $ attentionology analyze --model google-bert/bert-base-uncased --corpus TREEBANK.conllu --out runs/mine
 
-On a coreference corpus (CoNLL-2012, CorefUD, GAP, WinoBias), to the ends of its documents:
+To read the documents of a coreference corpus (CoNLL-2012, CorefUD, GAP or WinoBias) to their ends:
 $ attentionology analyze --analyses coreference --corpus FILE --stride 256
 
-Train probes on the attention of all heads together:
+To train probes on the attention of all heads together:
 $ attentionology probe --train TRAIN.conllu --test DEV.conllu --vectors glove.6B.zip/glove.6B.100d.txt
 
-Test whether the attention of a text classifier may be read as an explanation:
+To test whether the attention of a text classifier may be read as an explanation:
 $ attentionology explain --data LABELLED.txt --encoder lstm
 
-Before trusting a model that you have not used here:
+To check a model that you have not used before:
 $ attentionology doctor --model MODEL
 
-Which version this is:
+To print the version:
 $ attentionology --version
 
-Exit status: 0 done; 1 the input or the model cannot be used (the message says why); 2 wrong options; \
-130 interrupted; 141 the reader of the output went away. Nothing half-finished is left behind in any of these, but for \
-the cache of probe and explain."""
+The exit status is
+- 0 if the command succeeded;
+- 1 if the input or the model cannot be used (the message says why), or if doctor found a problem;
+- 2 if the options are wrong;
+- 130 if the command was interrupted;
+- 141 if the reader of the output closed it.
 
-
-def _commands() -> Any:
-    """All commands; tyro reads their options and help from them."""
-    commands = {"analyze": analyze_command(), "probe": ProbeCommand, "explain": Explain, "doctor": Doctor}
-    named = [Annotated[command, tyro.conf.subcommand(name)] for name, command in commands.items()]
-    return functools.reduce(operator.or_, named)
+A command that fails leaves no partial results. The caches of probe and explain are kept, so that the same command
+continues where it stopped."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -72,6 +66,15 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: list[str]) -> int:
+    name = arguments[0] if arguments and arguments[0] in COMMANDS else None
+    if {"-h", "--help"} & set(arguments):
+        try:
+            page = _help(name)
+        except RegistryError as error:
+            return _fail(error, 1)
+        with delivered():
+            print(page)
+        return 0
     if arguments in (["--version"], ["-V"]):
         try:
             say(version("attentionology"))
@@ -84,8 +87,8 @@ def _run(arguments: list[str]) -> int:
     if repeated := next((option for option in options if options.count(option) > 1), None):
         return _fail(f"{repeated} is given twice; give all its values after one {repeated}", 2)
     try:
-        command = _parsed(arguments)
-    except SystemExit as stop:  # --help, or options that do not parse
+        command = _parsed(name, arguments)
+    except SystemExit as stop:  # the options do not parse
         return stop.code if isinstance(stop.code, int) else 2
     except RegistryError as error:
         return _fail(error, 1)
@@ -95,6 +98,8 @@ def _run(arguments: list[str]) -> int:
         return command.run(arguments)
     except Exception as error:
         if reason := out_of_memory(error):
+            from attentionology.engine.memory import shortage
+
             return _fail(shortage(reason, command), 1)
         if isinstance(error, OptionError):
             return _fail(error, 2)
@@ -102,24 +107,42 @@ def _run(arguments: list[str]) -> int:
             return _fail(error, 1)
         raise
     except KeyboardInterrupt:
-        again = "; the same command goes on where it stopped" if isinstance(command, ProbeCommand | Explain) else ""
+        again = "; the same command goes on where it stopped" if name and COMMANDS[name].resumes else ""
         return _fail(f"interrupted; no results were written{again}", 130)
 
 
-def _parsed(arguments: list[str]) -> Analyze | ProbeCommand | Explain | Doctor:
-    """The command with its options.
+def _help(name: str | None) -> str:
+    """The help of a command, or of the program if none is named.
 
     Raises:
-        SystemExit: help was asked for, or the options do not parse; tyro has said so.
+        RegistryError: the options of the analyses do not fit together.
     """
+    if name is not None:
+        command = COMMANDS[name]
+        return command_page(f"attentionology {name}", command.load(), command.most_used)
+    summaries = {key: (inspect.getdoc(command.load()) or "").split("\n\n")[0] for key, command in COMMANDS.items()}
+    return front_page("attentionology", _DESCRIPTION, summaries, _EXAMPLES)
 
-    def parse(words: list[str], *, aloud: bool) -> Analyze | ProbeCommand | Explain | Doctor:
+
+def _parsed(name: str | None, arguments: list[str]) -> Runnable:
+    """The command with its options.
+
+    Args:
+        name: of the command; None if the arguments begin with something else.
+        arguments: what follows the program.
+
+    Raises:
+        SystemExit: the options do not parse; tyro has said so.
+    """
+    kind = parser_type(name)
+    program = f"attentionology {name}" if name else "attentionology"
+
+    def parse(words: list[str], *, aloud: bool) -> Runnable:
         with delivered():
-            command: Analyze | ProbeCommand | Explain | Doctor = tyro.cli(
-                _commands(),
-                prog="attentionology",
-                description=DESCRIPTION,
-                args=words,
+            command: Runnable = tyro.cli(
+                kind,
+                prog=program,
+                args=words[1:] if name else words,
                 config=(tyro.conf.FlagCreatePairsOff, tyro.conf.OmitArgPrefixes),
                 registry=NUMBERS,
                 console_outputs=aloud,

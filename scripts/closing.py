@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attentionology.analyses.shared.record import closing_lines
-from attentionology.scripts.terminal import Terminal, delivered, say_json
+from attentionology.scripts.streams import delivered, say_json
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -28,6 +28,7 @@ def print_results(run: dict[str, Any], parts: Sequence[Part], out: Path, *, as_j
     """
     from attentionology.reports.json_text import to_json
     from attentionology.reports.terminal import WIDE
+    from attentionology.scripts.terminal import Terminal
 
     if as_json:
         found = {name: table for summary, _ in parts for name, table in summary.items()}

@@ -11,7 +11,7 @@ from tyro.conf import arg
 from attentionology.analyses.contract import OptionError
 from attentionology.analyses.shared.builtin import DEMO, SAMPLE, check_revision, corpus_path, load_encoder
 from attentionology.analyses.shared.record import describe_files, model_label
-from attentionology.scripts.terminal import complain, say, say_json
+from attentionology.scripts.streams import complain, say, say_json
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
-"""The one way by which a command writes to the terminal.
+"""The standard streams of a command.
 
-Text of corpora, file names and models is shown with its control characters escaped, so that it can neither color nor
-overwrite nor reorder what surrounds it, and an output that nobody takes ends the command without a traceback.
+Text of corpora, file names and models is printed with its control characters escaped, so that it can neither color nor
+overwrite nor reorder the text around it. A command whose output cannot be written ends without a traceback.
 """
 
 from __future__ import annotations
@@ -13,10 +13,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, TextIO
-
-from rich.console import Console
-from rich.text import Text
+from typing import TextIO
 
 READER_GONE = 141
 """The exit status when the reader of the output has closed it: that of a program which SIGPIPE ends."""
@@ -46,25 +43,6 @@ def visible(text: str) -> str:
     Line feeds stay. So do joiners (U+200C, U+200D), which some scripts are not written without.
     """
     return _CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
-
-
-class Terminal(Console):
-    """A rich console that shows control characters in strings, table cells included, instead of obeying them.
-
-    Renderables must hold strings, with markup or escaped by `rich.markup.escape`; a `rich.text.Text` drops some control
-    characters when it is made.
-    """
-
-    def __init__(self, width: int | None) -> None:
-        super().__init__(width=width, highlight=False, emoji=False, soft_wrap=False)
-
-    def render_str(self, text: str, **options: Any) -> Text:
-        """As rich does, of the visible text."""
-        return super().render_str(visible(text), **options)
-
-    def on_broken_pipe(self) -> None:
-        """Pass on the `BrokenPipeError` that is being handled, where rich would end the program with 1."""
-        raise
 
 
 @contextmanager

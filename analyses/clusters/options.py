@@ -1,4 +1,4 @@
-"""The options of the analysis ``clusters``."""
+"""The options of the clusters analysis."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from attentionology.analyses.contract import OptionError
 
 @dataclass(frozen=True)
 class ClustersOptions:
-    """Options of the analysis clusters."""
+    """Options of the clusters analysis."""
 
     n_clusters: Annotated[int, arg(metavar="N")] = 8
-    """Into how many clusters to cut the tree of heads."""
+    """The number of clusters into which the tree of the heads is cut."""
 
     def check(self) -> None:
         """Raise `OptionError` where a value cannot be used."""

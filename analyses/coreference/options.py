@@ -1,4 +1,4 @@
-"""The options of the analysis ``coreference``."""
+"""The options of the coreference analysis."""
 
 from __future__ import annotations
 
@@ -11,19 +11,20 @@ from attentionology.analyses.shared.numbers import OptionalNumber
 
 @dataclass(frozen=True)
 class CoreferenceOptions:
-    """Options of the analysis coreference."""
+    """Options of the coreference analysis."""
 
     candidates: Literal["preceding", "mentions", "words"] = "preceding"
-    """Which candidates the report is about (the tables hold all): the mentions before the one to be resolved, as for
-    the baselines; all other mentions; or all other words."""
+    """The candidates for the antecedent in the report: the mentions before the one that is resolved, as for the
+    baselines; all other mentions; or all other words. The tables contain all three."""
 
     singletons: Literal["drop", "keep"] = "drop"
-    """Whether mentions of entities that are mentioned only once are candidates. The paper's corpus marks none."""
+    """Whether the mentions of entities that are mentioned only once are candidates. The corpus of the paper does not
+    mark them."""
 
     stride: OptionalNumber = None
-    """Read documents to their ends, in windows of --max-length pieces (default: what the model takes, at most 512).
-    Each window starts N pieces after the one before it. Without it, their first 128 pieces are read (or --max-length),
-    as in the paper; of GAP and WinoBias as many as the model takes."""
+    """Read documents to their ends, in windows that start N pieces apart. A window has --max-length pieces, by default
+    as many as the model can read, at most 512. Without --stride, only the first --max-length pieces of a document are
+    read: by default 128, as in the paper, or for GAP and WinoBias as many as the model can read."""
 
     def check(self) -> None:
         """Raise `OptionError` where a value cannot be used."""

@@ -1,4 +1,4 @@
-"""The options of the analysis ``dependency``."""
+"""The options of the dependency analysis."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ class DependencyOptions:
     """Options of the dependency analysis."""
 
     coarse: bool = False
-    """Count universal relations (nsubj) instead of subtypes as given (nsubj:pass)."""
+    """Count universal relations (nsubj) instead of the subtypes that the treebank has (nsubj:pass)."""
 
     def check(self) -> None:
         """Every value can be used."""

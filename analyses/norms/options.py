@@ -1,4 +1,4 @@
-"""The options of the analysis ``norms``."""
+"""The options of the norms analysis."""
 
 from __future__ import annotations
 
@@ -13,18 +13,19 @@ from attentionology.analyses.contract import OptionError
 
 @dataclass(frozen=True)
 class NormsOptions:
-    """Options of the analysis norms."""
+    """Options of the norms analysis."""
 
     mask_rate: Annotated[float, arg(metavar="SHARE")] = 0.12
-    """Share of the pieces of words that are masked while context mixing is measured, as in the paper; 0 for the text as
-    it is."""
+    """The share of the pieces of words that are masked while context mixing is measured, as in the paper. With 0, the
+    text is read as it is."""
 
     frequencies: Annotated[Path | None, arg(metavar="FILE")] = None
-    """Lines of a piece and its count, for the frequency ranks; default: count the corpus."""
+    """A file with a piece and its count in each line, for the frequency ranks. By default, the pieces of the corpus are
+    counted."""
 
     ff_sentences: Annotated[int, arg(metavar="N")] = 100
-    """How many sentences, from the first on, to follow through the feed-forward block, which costs tens of times the
-    forward pass; 0 for none."""
+    """The first N sentences are followed through the feed-forward block, which takes tens of times as long as a forward
+    pass. With 0, none are."""
 
     def check(self) -> None:
         """Raise `OptionError` where a value cannot be used."""

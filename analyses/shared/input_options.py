@@ -46,29 +46,30 @@ class ModelOptions:
     """Options of the model."""
 
     model: Annotated[str, arg(metavar="MODEL")] = DEMO
-    """Folder with config.json, a tokenizer and *.safetensors; or a Hugging Face Hub id such as
-    google-bert/bert-base-uncased; or 'demo', the model of the demo extra."""
+    """The model: a folder with config.json, a tokenizer and *.safetensors; an id on the Hugging Face Hub such as
+    google-bert/bert-base-uncased; or 'demo', the model that the extra 'demo' of the package installs."""
 
     revision: Annotated[str | None, arg(metavar="REVISION")] = None
-    """Branch, tag or commit on the Hub."""
+    """The branch, tag or commit of a model on the Hub. By default, the main branch is read."""
 
     device: Annotated[str, arg(metavar="DEVICE")] = "cpu"
-    """Where to compute: cpu, cuda, cuda:1, mps."""
+    """The device on which the model runs: cpu, cuda, cuda:1, mps, …."""
 
 
 @dataclass(frozen=True)
 class LimitOptions:
-    """Options of which inputs are read, and how many at once."""
+    """Options of the length of the inputs and the size of the batches."""
 
     max_length: OptionalNumber = None
-    """Skip sentences of more pieces, [CLS] and [SEP] included, although the model takes them (the paper: 128). For
-    coreference: how many pieces of a document to read."""
+    """Skip sentences of more than N pieces, [CLS] and [SEP] included, even if the model can read them (128 in the
+    paper). For the coreference analysis, the number of pieces of a document to read."""
 
     too_long: Literal["skip", "error"] = "skip"
-    """What to do with sentences that are too long: leave out and report them, or stop."""
+    """What happens to sentences that are too long: they are skipped and reported, or the first of them is an error."""
 
     batch_cells: OptionalNumber = None
-    """Bound on sentences × pieces² per batch; lower it if memory is short. Results do not depend on it."""
+    """The largest number of sentences × pieces² in a batch. A lower number needs less memory. The results do not depend
+    on it."""
 
     def check(self) -> None:
         """Raise `OptionError` where a value cannot be used."""
@@ -80,7 +81,7 @@ class OutputOptions:
     """Options of the results."""
 
     out: Annotated[Path | None, arg(metavar="FOLDER")] = None
-    """Results folder. By default it lies below runs/ and is named after the model and the data."""
+    """The results folder. By default, it is in runs/ and named after the model and the data."""
 
     overwrite: bool = False
     """Replace the results folder of an earlier run."""

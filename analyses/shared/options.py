@@ -15,19 +15,32 @@ _CONTROL = re.compile(r"random-init(?::(?P<copies>[0-9]{1,9}))?")
 
 @dataclass(frozen=True)
 class MapOptions:
-    """Options of the maps."""
+    """Options of the attention maps."""
 
     map: Annotated[tuple[str, ...], arg(metavar="KIND [KIND ...]")] = ("weight",)
-    """What flows from token to token, for all analyses but norms. weight: attention weights. Per head, times the norm
-    of the vector: norm. All heads of a layer together, from the attention block on to the whole layer: attn, attnres,
-    attnresln, atbff, atbffres, atbffresln; and globenc, alti, alti-l2, value-zeroing. Over the layers: rollout, or
-    rollout:KIND. Several kinds are read in one pass; tables then have a column map."""
+    """The kinds of maps, which say how much flows from token to token. All analyses but norms read them. Several kinds
+    are made in one pass, and tables then have the column map. The kinds are:
+
+    - weight: the attention weights of each head.
+    - norm: the norms of what each head moves, which are attention weights times transformed vectors.
+    - attn, attnres, attnresln: the norms of what all heads of a layer move together; with the residual connection; and
+      with the layer norm.
+    - globenc: attnresln with the second layer norm, but without the feed-forward block.
+    - atbff, atbffres, atbffresln: attnresln through the feed-forward block; with its residual connection; and with the
+      second layer norm, which is the whole layer.
+    - alti, alti-l2: how much closer each contribution brings a token to the output of the attention block, by L1 or
+      Euclidean distance.
+    - value-zeroing: how much the output of a layer changes if the value of a token is set to zero.
+    - rollout, rollout:KIND: the attention weights, or maps of another kind, multiplied over the layers.
+    """
 
     merge: Literal["norm", "vector"] = "norm"
-    """How pieces become words in maps of norms: add up their norms, or the vectors themselves before the norm."""
+    """How the pieces of a word are merged in maps of norms: by adding their norms, or by adding their vectors before
+    the norm is taken."""
 
     normalize: Literal["none", "row"] = "none"
-    """row divides each row of the map by its sum (weight, rollout, alti and value-zeroing sum to 1 as they are)."""
+    """Whether each row of a map is divided by its sum. The rows of weight, rollout, alti and value-zeroing sum to 1
+    anyway."""
 
     def check(self) -> None:
         """Raise `OptionError` where a value cannot be used."""
@@ -39,10 +52,11 @@ class MapOptions:
 
 @dataclass(frozen=True)
 class FeedForwardOptions:
-    """Options of all that passes the feed-forward block."""
+    """Options of the feed-forward block."""
 
     ff_bias: Literal["input", "fixed"] = "input"
-    """For all that passes the feed-forward block: its bias is an input like the tokens, or there from the start."""
+    """How contributions that pass the feed-forward block treat its first bias: as an input beside the tokens, or as
+    fixed, so that it is part of the baseline."""
 
     def check(self) -> None:
         """Every value can be used."""
@@ -50,13 +64,14 @@ class FeedForwardOptions:
 
 @dataclass(frozen=True)
 class CountOptions:
-    """Options of the analyses that count right decisions."""
+    """Options of the analyses that count correct decisions."""
 
     min_count: Annotated[int, arg(metavar="N")] = 50
-    """Relations with fewer words, and types with fewer mentions, are greyed in the report; tables always hold all."""
+    """Relations with fewer than N words, and types of mentions with fewer than N mentions, are gray in the report. The
+    tables always contain all of them."""
 
     replicates: Annotated[int, arg(metavar="N")] = 1000
-    """Bootstrap replicates for the intervals; 0 for none."""
+    """The number of bootstrap replicates for the intervals. With 0, there are no intervals."""
 
     def check(self) -> None:
         """Raise `OptionError` where a value cannot be used."""
@@ -71,8 +86,8 @@ class ControlOptions:
     """Options of the control with random weights."""
 
     control: Annotated[str | None, arg(metavar="random-init[:K]")] = None
-    """random-init or random-init:K repeats the run with 1 or K copies of the model that keep the embeddings and
-    have random weights otherwise. What they reach, embeddings and positions alone can explain."""
+    """Repeat the run with K copies of the model (by default one) that keep its embeddings and have random weights
+    otherwise. The accuracy of these copies can be explained by embeddings and positions alone."""
 
     def check(self) -> None:
         """Raise `OptionError` where a value cannot be used."""

@@ -1,4 +1,4 @@
-"""The options of the analysis ``surface``, and those that it shares with ``clusters``."""
+"""The options of the surface analysis, and those that it shares with the clusters analysis."""
 
 from __future__ import annotations
 
@@ -12,23 +12,25 @@ from attentionology.analyses.contract import OptionError
 
 @dataclass(frozen=True)
 class ReadingOptions:
-    """Options of the analyses surface and clusters."""
+    """Options of the surface and clusters analyses."""
 
     level: Literal["token", "word"] = "token"
-    """Whether pieces are tokens of their own, or merged into the words of a treebank."""
+    """Whether the tokens are the pieces of the tokenizer, or the words of the treebank, into which pieces are
+    merged."""
 
     smoothing: Literal["none", "release"] = "none"
-    """release mixes a little uniform attention into every row first, as the paper's published code does: 0.0001 for the
-    entropy, 0.001 for the distances between heads."""
+    """Whether a small amount of uniform attention is mixed into each row first. The choice release does so as the
+    published code of the paper does, with 0.0001 for the entropy and 0.001 for the distances between heads."""
 
     position_threshold: Annotated[float, arg(metavar="SHARE")] = 0.5
-    """A head is labelled next, previous or self if more than this share of its attention goes there."""
+    """A head is labeled next, previous or self if more than this share of its attention is on these tokens."""
 
     target_threshold: Annotated[float, arg(metavar="SHARE")] = 0.6
-    """The same for special tokens and punctuation."""
+    """A head is labeled by a special token or punctuation if more than this share of its attention is on these
+    tokens."""
 
     broad_threshold: Annotated[float, arg(metavar="SHARE")] = 0.8
-    """A head is labelled broad if its entropy is above this share of the entropy of uniform attention."""
+    """A head is labeled broad if its entropy is above this share of the entropy of uniform attention."""
 
     def check(self) -> None:
         """Raise `OptionError` where a value cannot be used."""
@@ -39,17 +41,22 @@ class ReadingOptions:
 
 @dataclass(frozen=True)
 class SurfaceOptions:
-    """Options of the analysis surface."""
+    """Options of the surface analysis."""
 
     reach: Annotated[int, arg(metavar="N")] = 5
-    """Attention to tokens up to this many positions away is tabulated offset by offset."""
+    """The table of offsets contains the attention to tokens up to N positions away."""
 
     gradients: Literal["auto", "mlm", "hidden", "none"] = "auto"
-    """Loss whose gradient tells what attention matters. mlm: masked-LM loss, for models with that head. hidden:
-    distance of the final hidden states with masks from those without. auto: mlm where there is a head, else nothing."""
+    """The loss whose gradient shows which attention matters. The choices are:
+
+    - auto: like mlm if the checkpoint has a masked-LM head, and like none otherwise.
+    - mlm: the masked-LM loss, as in the paper.
+    - hidden: the distance between the final hidden states of the masked text and of the text as it is.
+    - none: no gradients are computed.
+    """
 
     gradient_sentences: Annotated[int, arg(metavar="N")] = 100
-    """How many sentences, paragraphs or segments, from the first on, to take gradients of."""
+    """Gradients are computed for the first N sentences, paragraphs or segments."""
 
     def check(self) -> None:
         """Raise `OptionError` where a value cannot be used."""

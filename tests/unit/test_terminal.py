@@ -14,7 +14,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from attentionology.scripts.cli import main
-from attentionology.scripts.terminal import Terminal, say_json, visible
+from attentionology.scripts.streams import say_json, visible
+from attentionology.scripts.terminal import Terminal
 
 SIGNS = {
     "\x1b": "\\u001b",
@@ -158,7 +159,7 @@ def test_an_interruption_while_options_are_read_is_one_line(monkeypatch, capsys)
     def parse(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("attentionology.scripts.cli.tyro.cli", parse)
+    monkeypatch.setattr("tyro.cli", parse)
     assert main(["doctor"]) == 130
     assert capsys.readouterr().err == "attentionology: interrupted\n"
 

@@ -1,0 +1,148 @@
+"""What the help says about the options of a command, read from its dataclass and from the groups in it."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+import itertools
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from types import NoneType
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+
+_NAMES_OF_VALUES: dict[Any, str] = {int: "N", float: "X"}
+"""What stands for the value of an option of some type that names no metavar."""
+
+
+@dataclass(frozen=True)
+class OptionHelp:
+    """What the help says about one option.
+
+    Attributes:
+        flag: the option as it is typed, ``--min-count``.
+        value: what stands for its value, ``N`` or ``{none,row}``; empty for a switch.
+        text: its description, with the line breaks of the source.
+        default: the value that it has unless it is given; empty where that is no value, or where a switch is off.
+    """
+
+    flag: str
+    value: str
+    text: str
+    default: str = ""
+
+
+@dataclass(frozen=True)
+class OptionSection:
+    """Options that the help shows under one heading."""
+
+    title: str
+    options: tuple[OptionHelp, ...]
+
+
+def option_sections(command: type[Any], most_used: Sequence[str]) -> list[OptionSection]:
+    """The options of a command as its help shows them.
+
+    Args:
+        command: a dataclass. A field of it is an option, or a dataclass: a group of options, whose docstring begins
+            with the title of the group.
+        most_used: names of fields that come first, under a heading of their own, in this order.
+
+    Returns:
+        the most used options; then the groups, each under its title; then the options that are in no group.
+
+    Raises:
+        ValueError: the command has no option of one of these names.
+    """
+    titled = [(title or "Further options", option) for title, option in _options(command)]
+    known = {option.flag: option for _, option in titled}
+    flags = [_flag(name) for name in most_used]
+    if unknown := [flag for flag in flags if flag not in known]:
+        raise ValueError(f"{command.__name__} has no option {unknown[0]}")
+    sections = {"Most used options": [known[flag] for flag in flags]}
+    for title, option in sorted(titled, key=lambda pair: pair[0] == "Further options"):
+        if option.flag not in flags:
+            sections.setdefault(title, []).append(option)
+    return [OptionSection(title, tuple(options)) for title, options in sections.items()]
+
+
+def _options(command: type[Any], defaults: Any = MISSING) -> Iterator[tuple[str, OptionHelp]]:
+    """All options of a dataclass, each with the title of its group; an empty one for those that are in no group."""
+    types = get_type_hints(command, include_extras=True)
+    for field in fields(command):
+        default = _default(field) if defaults is MISSING else getattr(defaults, field.name)
+        kind = _bare(types[field.name])
+        if isinstance(kind, type) and is_dataclass(kind):
+            yield from ((title or _title(kind), option) for title, option in _options(kind, default))
+        else:
+            yield "", _option(command, field.name, types[field.name], default)
+
+
+def _option(command: type[Any], name: str, kind: Any, default: Any) -> OptionHelp:
+    on = default is True
+    shown = "" if default in (None, MISSING, ()) or isinstance(default, bool) else _words(default)
+    return OptionHelp(_flag(f"no_{name}" if on else name), _value(kind), _docstring(command, name), shown)
+
+
+def _default(field: Field[Any]) -> Any:
+    return field.default if field.default_factory is MISSING else field.default_factory()
+
+
+def _words(default: Any) -> str:
+    """A default as it would be typed."""
+    return " ".join(map(str, default)) if isinstance(default, tuple | list) else str(default)
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def _bare(kind: Any) -> Any:
+    """A type without its annotations, and without None."""
+    if get_origin(kind) is Annotated:
+        return _bare(get_args(kind)[0])
+    given = [choice for choice in get_args(kind) if choice is not NoneType]
+    return _bare(given[0]) if len(given) == 1 and NoneType in get_args(kind) else kind
+
+
+def _value(kind: Any) -> str:
+    """What stands for the value of an option: its metavar, or else its choices, or else something for its type."""
+    notes = get_args(kind)[1:] if get_origin(kind) is Annotated else ()
+    if metavar := next(filter(None, (getattr(note, "metavar", None) for note in notes)), None):
+        return str(metavar)
+    bare = _bare(kind)
+    if get_origin(bare) is Literal:
+        return f"{{{','.join(map(str, get_args(bare)))}}}"
+    return "" if bare is bool else _NAMES_OF_VALUES.get(bare, getattr(bare, "__name__", "value").upper())
+
+
+def _title(group: type[Any]) -> str:
+    """The first sentence of the docstring of a group."""
+    paragraph = " ".join((inspect.getdoc(group) or "").split("\n\n", 1)[0].split())
+    return paragraph.split(". ", 1)[0].rstrip(".") or f"Options of {group.__name__}"
+
+
+def _docstring(command: type[Any], name: str) -> str:
+    """The docstring below a field, in the class that has it or in one that it is derived from."""
+    for kind in command.__mro__:
+        if text := _field_docstrings(kind.__module__).get((kind.__name__, name)):
+            return text
+    return ""
+
+
+@functools.cache
+def _field_docstrings(module: str) -> dict[tuple[str, str], str]:
+    """The docstrings below the fields of all classes of a module, by the names of class and field."""
+    try:
+        source = inspect.getsource(sys.modules[module])
+    except (KeyError, OSError, TypeError):  # a module without a file: built in, or made while the program runs
+        return {}
+    classes = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ClassDef)]
+    return {
+        (node.name, field.target.id): inspect.cleandoc(below.value.value)
+        for node in classes
+        for field, below in itertools.pairwise(node.body)
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
+        if isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant) and isinstance(below.value.value, str)
+    }

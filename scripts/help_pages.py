@@ -1,0 +1,130 @@
+"""The pages that ``--help`` prints: plain text that fills the width of the terminal, with bold headings on a screen.
+
+A page of tyro has a narrow column of descriptions, keeps line breaks of docstrings, and names groups after fields.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import re
+import shutil
+import sys
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from attentionology.scripts.command_options import OptionHelp, OptionSection, option_sections
+
+_HELP = OptionHelp("-h, --help", "", "Show this help and exit.")
+_INDENT = "  "
+_NARROWEST = 40
+
+
+def command_page(name: str, command: type[Any], most_used: Sequence[str]) -> str:
+    """The help of one command.
+
+    Args:
+        name: how the command is called, ``attentionology analyze``.
+        command: the dataclass of its options. Its docstring describes it, see `flowing`.
+        most_used: names of the options that come first.
+    """
+    first, *sections = option_sections(command, most_used)
+    if sections and sections[-1].title == "Further options":
+        sections[-1] = OptionSection(sections[-1].title, (*sections[-1].options, _HELP))
+    else:
+        sections.append(OptionSection("Further options", (_HELP,)))
+    parts = [f"{_heading('Usage')} {name} [OPTIONS]", *flowing(inspect.getdoc(command) or "")]
+    for section in (first, *sections):
+        parts.append("\n".join([_heading(section.title), *map(_option, section.options)]))
+    return "\n\n".join(parts)
+
+
+def front_page(name: str, description: str, commands: Mapping[str, str], closing: str) -> str:
+    """The help of the program.
+
+    Args:
+        name: how the program is called.
+        description: what it is for, see `flowing`.
+        commands: what each command does, by its name.
+        closing: what comes after the commands, see `flowing`.
+    """
+    width = max(map(len, commands)) + 2
+    rows = [_wrapped(text, f"{_INDENT}{command:<{width}}") for command, text in commands.items()]
+    table = "\n".join([_heading("Commands"), *rows])
+    more = f"The options of a command are listed by {name} COMMAND --help."
+    usage = f"{_heading('Usage')} {name} COMMAND [OPTIONS]"
+    return "\n\n".join([usage, *flowing(description), table, *flowing(more), *flowing(closing)])
+
+
+def flowing(text: str) -> Iterator[str]:
+    """The paragraphs of a text, each broken into lines as wide as the terminal.
+
+    Paragraphs are separated by empty lines. Within a paragraph, a line that begins with ``- `` begins an item of a
+    list, and a line that begins with ``$ `` is a command line, which is continued where it is too long.
+    """
+    for paragraph in re.split(r"\n\s*\n", text.strip()):
+        yield "\n".join(_laid_out(block) for block in _blocks(paragraph))
+
+
+def _blocks(paragraph: str) -> list[str]:
+    """The items of lists, the command lines and the text between them, each in one line."""
+    blocks: list[str] = []
+    for line in map(str.strip, paragraph.splitlines()):
+        if not blocks or line.startswith(("- ", "$ ")) or blocks[-1].startswith("$ "):
+            blocks.append(line)
+        else:
+            blocks[-1] += f" {line}"
+    return blocks
+
+
+def _laid_out(block: str, indent: str = "") -> str:
+    if block.startswith("- "):
+        return _wrapped(block.removeprefix("- "), f"{indent}{_INDENT}- ")
+    if block.startswith("$ "):
+        return _command_line(block.removeprefix("$ "))
+    return _wrapped(block, indent)
+
+
+def _option(option: OptionHelp) -> str:
+    blocks = _blocks(option.text)
+    if option.default and blocks[-1:] and not blocks[-1].startswith("- "):
+        blocks[-1] += f" (default: {option.default})"
+    elif option.default:
+        blocks.append(f"(default: {option.default})")
+    lines = [_laid_out(block, 3 * _INDENT) for block in blocks]
+    return "\n".join([_wrapped(f"{option.flag} {option.value}".rstrip(), _INDENT), *lines])
+
+
+def _command_line(text: str) -> str:
+    """A command line, continued as a shell takes it where it is too long: before options."""
+    lines = [""]
+    for words in re.split(r" (?=--)", text):
+        if lines[-1] and len(f"{lines[-1]} {words}") > _width() - 4:
+            lines.append(words)
+        else:
+            lines[-1] = f"{lines[-1]} {words}".strip()
+    return f"{_INDENT}$ " + f" \\\n{_INDENT}    ".join(lines)
+
+
+def _wrapped(text: str, start: str = "") -> str:
+    """A text in lines of the terminal's width; the first begins with ``start``, all others with as many blanks."""
+    return textwrap.fill(
+        " ".join(text.split()),
+        width=_width(),
+        initial_indent=start,
+        subsequent_indent=" " * len(start),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def _heading(title: str) -> str:
+    text = f"{title}:"
+    bold = sys.stdout.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM", "dumb") != "dumb"
+    return f"\033[1m{text}\033[0m" if bold else text
+
+
+def _width() -> int:
+    """Columns of the terminal, or what the environment variable COLUMNS says."""
+    return max(_NARROWEST, shutil.get_terminal_size().columns)
