@@ -1,4 +1,4 @@
-"""``attentionology doctor``: does this model give trustworthy maps?"""
+"""``attentionology doctor``: whether the attention maps of a model can be trusted."""
 
 from __future__ import annotations
 
@@ -16,32 +16,33 @@ from attentionology.scripts.streams import complain, say, say_json
 
 @dataclass(frozen=True)
 class Doctor:
-    """Check on a few sentences whether a model gives trustworthy attention maps.
+    """Check on a few sentences whether the attention maps of a model can be trusted.
 
-    Prints a checklist; the exit status is 1 if anything is wrong. Run it once on every model you have not used
-    before, with --corpus on sentences of the language you mean to study.
+    The command prints a checklist. Its exit status is 1 if a check fails. Run it once for each model that you have not
+    used before, and choose with --corpus sentences of the language that you want to study.
     """
 
     model: Annotated[str, arg(metavar="MODEL")] = DEMO
-    """Folder, Hugging Face Hub id, or 'demo'."""
+    """The model: a folder with config.json, a tokenizer and *.safetensors; an id on the Hugging Face Hub; or 'demo',
+    the model that the extra 'demo' of the package installs."""
 
     revision: Annotated[str | None, arg(metavar="REVISION")] = None
-    """Branch, tag or commit on the Hub."""
+    """The branch, tag or commit of a model on the Hub. By default, the main branch is read."""
 
     corpus: Annotated[str, arg(metavar="FILE")] = SAMPLE
-    """CoNLL-U file to take sentences from, or 'sample', the English sample."""
+    """The CoNLL-U file whose sentences are read, or 'sample', the English sample treebank."""
 
     sentences: Annotated[int, arg(metavar="N")] = 12
-    """How many sentences to try, the first of the file."""
+    """The checks read the first N sentences of the corpus."""
 
     device: Annotated[str, arg(metavar="DEVICE")] = "cpu"
-    """Where to compute: cpu, cuda, cuda:1, mps."""
+    """The device on which the model runs: cpu, cuda, cuda:1, mps, …."""
 
     json: bool = False
-    """Print the checks as JSON."""
+    """Print the checklist as JSON."""
 
     def run(self, arguments: Sequence[str] = ()) -> int:
-        """Do it; returns the exit status."""
+        """Run the checks and return the exit status: 0 if no check failed, else 1."""
         if self.sentences < 1:
             raise OptionError(f"--sentences must be at least 1, not {self.sentences}")
         check_revision(self.model, self.revision)
@@ -65,7 +66,7 @@ class Doctor:
             record = {"model": encoder.name, **source, "healthy": healthy, "checks": [asdict(c) for c in checks]}
             say_json(to_json(record))
         elif healthy:
-            say(f"\n{name}: its attention maps can be used.")
+            say(f"\n{name}: no check failed; the attention maps of this model can be trusted.")
         else:
-            complain(f"{name}: do not trust its maps, see FAIL above.", 1)
+            complain(f"{name}: do not trust the attention maps of this model; the checks marked FAIL say why.", 1)
         return 0 if healthy else 1

@@ -90,6 +90,7 @@ def test_command_prints_a_checklist(demo_encoder, capsys):
     out = capsys.readouterr().out
     assert "ok   rows sum to 1" in out
     assert "FAIL" not in out
+    assert out.endswith("\n\nall-MiniLM-L6-v2: no check failed; the attention maps of this model can be trusted.\n")
     assert "ok   map kind 'weight'" in out
 
 
@@ -100,6 +101,15 @@ def test_command_as_json_and_with_a_failing_model(tmp_path, capsys):
     record = json.loads(capsys.readouterr().out)
     assert record["healthy"] is False
     assert record["checks"][-1] == {"name": "sentences", "passed": False, "found": "0 of 12 can be read"}
+
+
+def test_command_says_that_a_failing_model_is_not_to_be_trusted(tmp_path, capsys):
+    tiny.model("bert", max_position_embeddings=5).save_pretrained(tmp_path)
+    tiny.fresh_tokenizer("wordpiece").save_pretrained(tmp_path)
+    assert main(["doctor", "--model", str(tmp_path)]) == 1
+    captured = capsys.readouterr()
+    assert captured.out.splitlines()[-1] == "FAIL sentences: 0 of 12 can be read"
+    assert captured.err.endswith(": do not trust the attention maps of this model; the checks marked FAIL say why.\n")
 
 
 def test_command_with_a_model_that_cannot_be_loaded(tmp_path, capsys):
