@@ -90,14 +90,14 @@ def analyze(
     files = groups.pop(CorpusOptions, CorpusOptions())
     given = corpus if isinstance(corpus, Corpus) else None
     if given is not None and files != CorpusOptions():
-        raise OptionError("CorpusOptions are for a corpus that is read from files, not for one that was loaded before")
+        raise OptionError("CorpusOptions are for a corpus that is read from files, not for one that is loaded already")
     if given is None and corpus != SAMPLE:
         if files.corpus or files.text:
             raise OptionError("the corpus is given twice, as corpus and in CorpusOptions")
         names = [corpus] if isinstance(corpus, str | Path) else list(corpus)
         if wrong := next((name for name in names if not isinstance(name, str | Path)), None):
             kind = type(wrong).__name__
-            raise OptionError(f"the corpus must be files or what a loader returns, not a list of {kind}")
+            raise OptionError(f"the corpus must be a list of files or the result of a loader, not a list of {kind}")
         files = replace(files, corpus=tuple(map(str, names)))
     model_options = groups.pop(ModelOptions, ModelOptions())
     encoder = None if isinstance(model, str | Path) else model
@@ -222,7 +222,7 @@ def _run(
     }
     added = records_of(parts, options.groups)
     if taken := next((name for name in added if name in record), None):
-        raise RegistryError(f"an analysis adds {taken!r} to the run record, which has an entry of that name already")
+        raise RegistryError(f"an analysis adds {taken!r} to the run record, which already has an entry of that name")
     record |= added
     further = [warning for part in parts for warning in part.analysis.warnings(part.results)]
     record["warnings"] += dict.fromkeys(further)

@@ -86,21 +86,21 @@ class CorpusOptions:
             CorpusError: a file does not exist.
         """
         if self.text and self.tokens != "syntactic":
-            raise OptionError("--tokens is for treebanks, not for --text")
+            raise OptionError("--tokens is for treebanks and cannot be given together with --text")
         if self.segments is not None and not self.text:
-            raise OptionError("--segments is for --text")
+            raise OptionError("--segments is for --text, which is not given")
         if self.segment_ids != "zeros" and self.segments is None:
-            raise OptionError("--segment-ids is for --segments")
+            raise OptionError("--segment-ids is for --segments, which is not given")
         at_least_one(self, "segments", "limit")
         mentions = [analysis.name for analysis in chosen if analysis.of_mentions]
         if mentions and self.text:
             raise OptionError(f"--analyses {mentions[0]} needs a --corpus with mentions, not --text")
         if mentions and self.tokens != "syntactic":
-            raise OptionError(f"--tokens surface is not for {mentions[0]}, whose mentions are made of syntactic words")
+            raise OptionError(f"--tokens surface is not for {mentions[0]}, whose mentions consist of syntactic words")
         if self.lenient and not self.read_as_documents(chosen):
-            raise OptionError("--lenient is for coreference and for CoNLL-2012 files")
+            raise OptionError("--lenient is for the coreference analysis and for CoNLL-2012 files")
         if self.tokens != "syntactic" and not self.has_trees:
-            raise OptionError("--tokens surface is for CoNLL-U, the one format with multiword tokens")
+            raise OptionError("--tokens surface is for CoNLL-U, the only format with multiword tokens")
 
     def read_as_documents(self, chosen: Sequence[Analysis[Any, Any]]) -> bool:
         """Whether the corpus is read as documents with mentions."""

@@ -88,7 +88,7 @@ def check_memory(estimate: MemoryEstimate, device: torch.device) -> None:
         maps = f", and the maps of a batch about {gigabytes(estimate.maps)}" if on_cpu else ""
         raise MemoryShortageError(
             f"the counts of all bootstrap replicates take {gigabytes(estimate.states)}{maps}, but only "
-            f"{gigabytes(free)} of memory are available; lower --replicates, or --batch-cells and --max-length"
+            f"{gigabytes(free)} of memory is available; lower --replicates, or --batch-cells and --max-length"
         )
 
 

@@ -82,7 +82,9 @@ def _run(arguments: list[str]) -> int:
             say("attentionology (not installed)")
         return 0
     if unnamed := next((word for word in arguments if not _is_text(word)), None):
-        return _fail(f"{unnamed}: this name is not UTF-8, so results cannot state it; rename the file or folder", 1)
+        return _fail(
+            f"{unnamed}: this name is not UTF-8, so the results cannot record it; rename the file or folder", 1
+        )
     options = [a.split("=", 1)[0].replace("_", "-") for a in arguments if a.startswith("--")]
     if repeated := next((option for option in options if options.count(option) > 1), None):
         return _fail(f"{repeated} is given twice; give all its values after one {repeated}", 2)
