@@ -1,4 +1,4 @@
-"""How this process gives memory back."""
+"""How this process returns memory to the system."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ def return_large_blocks() -> None:
 
     By default glibc learns from the first large blocks that are freed to keep blocks of up to 32 MB for later. The
     attention of one layer, which lives a little longer than what is computed between, then leaves holes that nothing
-    else fits into: a long sentence in a large model took a third more memory than was ever in use. Where the C library
-    is another one, nothing is done.
+    else fits into: a long sentence in a large model took a third more memory than was ever in use. With another C
+    library than glibc, the function does nothing.
     """
     if not sys.platform.startswith("linux"):
         return

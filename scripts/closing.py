@@ -1,4 +1,4 @@
-"""What a command prints at its end."""
+"""What a command prints when it has finished."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 Part = tuple[Mapping[str, Any], "Callable[[int], RenderableType]"]
-"""One part of the results: tables for JSON by name, and what to show in a terminal of some width."""
+"""A part of the results: its tables for JSON, by name, and a function of the width that makes what a terminal shows."""
 
 
 def print_results(run: dict[str, Any], parts: Sequence[Part], out: Path, *, as_json: bool) -> None:
-    """Print results as tables with what was read and where they are, or as JSON.
+    """Print the results as tables, with what was read and the path of the results folder, or as JSON.
 
     Args:
         run: the run record.
-        parts: of the results.
+        parts: the parts of the results.
         out: the results folder.
-        as_json: print JSON.
+        as_json: whether to print JSON.
     """
     from attentionology.reports.json_text import to_json
     from attentionology.reports.terminal import WIDE
     from attentionology.scripts.terminal import Terminal
 
     if as_json:
-        found = {name: table for summary, _ in parts for name, table in summary.items()}
-        say_json(to_json({"out": str(out), "run": run, **found}))
+        tables = {name: table for summary, _ in parts for name, table in summary.items()}
+        say_json(to_json({"out": str(out), "run": run, **tables}))
         return
     terminal = Terminal(None if sys.stdout.isatty() else WIDE)
     with delivered():
-        for place, (_, show) in enumerate(parts):
-            terminal.print(*([""] if place else []), show(terminal.width), sep="\n")
+        for index, (_, show) in enumerate(parts):
+            terminal.print(*([""] if index else []), show(terminal.width), sep="\n")
         terminal.print("\n".join(closing_lines(run, out)), soft_wrap=True, markup=False)

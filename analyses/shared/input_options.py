@@ -24,13 +24,13 @@ def at_least_one(options: Any, *names: str) -> None:
 
 
 def check_seed(seed: int) -> None:
-    """Refuse seeds that not all generators take."""
+    """Raise `OptionError` for a seed that is not from 0 to 2³² - 1, because not all generators accept it."""
     if not 0 <= seed < 2**32:
         raise OptionError(f"--seed must be from 0 to {2**32 - 1}, not {seed}")
 
 
 def default_folder(model: str, corpus: Sequence[str]) -> Path:
-    """Where results go if nobody says: ``runs/MODEL-CORPUS``."""
+    """The results folder unless ``--out`` is given: ``runs/MODEL-CORPUS``."""
     names = [model.rstrip("/").rsplit("/", 1)[-1], *(Path(c).name.split(".", 1)[0] for c in corpus[:1])]
     return Path("runs") / re.sub(r"[^\w.-]+", "_", "-".join(names))
 
