@@ -32,27 +32,28 @@ from benchmarks.dependency import DATA, forward_only
 from benchmarks.measuring import peak_memory, ratio, take_turns
 
 SHAPES = {"128 pieces": (128, 126, None), "512 pieces": (512, 256, 8)}
-"""Length and stride of windows, and how many documents are read: all, or the first."""
+"""The length and stride of windows, and the number of documents that are read; None for all of them."""
 
 
 def corpus(files: list[str], limit: int | None) -> Documents:
-    found = DATA.parent / "coref" / "ontogum_dev.v4_gold_conll"
-    return load_documents(files or [str(found if found.exists() else SAMPLE_TREEBANK)], limit=limit)
+    """Load the files, or OntoGUM if it is there, or else the sample treebank."""
+    ontogum = DATA.parent / "coref" / "ontogum_dev.v4_gold_conll"
+    return load_documents(files or [str(ontogum if ontogum.exists() else SAMPLE_TREEBANK)], limit=limit)
 
 
 def forward(encoder: Encoder, windows: Windows) -> None:
-    """Tokenise, batch, run the model; ask for nothing."""
+    """Tokenize, make batches, and run the model without asking for anything."""
     forward_only(encoder, list(windows))
 
 
 def maps_only(encoder: Encoder, windows: Windows) -> None:
-    """Word maps, made and dropped."""
+    """Make the word maps and drop them."""
     for _ in extract(encoder, windows, log=ExtractionLog()):
         pass
 
 
 def coreference(encoder: Encoder, windows: Windows) -> None:
-    """The whole analysis with 1,000 bootstrap replicates, three kinds of candidates, up to the finished tables."""
+    """Run the whole analysis with 1,000 bootstrap replicates and all choices of candidates, up to the tables."""
     accuracy = CoreferenceAccuracy(windows.corpus, encoder.n_layers, encoder.n_heads)
     for batch in extract(encoder, windows, log=ExtractionLog()):
         accuracy.update(batch)
@@ -60,17 +61,17 @@ def coreference(encoder: Encoder, windows: Windows) -> None:
 
 
 def naive(encoder: Encoder, windows: Windows) -> None:
-    """One mention and one head at a time, preceding mentions only, no baselines, no bootstrap."""
+    """Decide one mention and one head at a time, among preceding mentions only, without baselines and bootstrap."""
     right: Counter[tuple[int, int, int]] = Counter()
     for window in windows.sentences:
         [batch] = extract(encoder, [window], log=ExtractionLog())
         [(_, maps)] = batch.unpadded()
         for choice in choices(window):
-            asked, candidates = choice.head - window.start + 1, np.array(sorted(choice.heads)) - window.start + 1
+            mention, candidates = choice.head - window.start + 1, np.array(sorted(choice.heads)) - window.start + 1
             for layer in range(encoder.n_layers):
                 for head in range(encoder.n_heads):
                     for direction, view in enumerate((maps[layer, head], maps[layer, head].T)):
-                        best = candidates[view[asked, candidates].argmax()]
+                        best = candidates[view[mention, candidates].argmax()]
                         right[layer, head, direction] += best + window.start - 1 in choice.gold
 
 
@@ -83,6 +84,7 @@ CONTESTANTS: dict[str, Callable[[Encoder, Windows], None]] = {
 
 
 def measure(files: list[str], rounds: int) -> None:
+    """Print a table of times and peak memory for each shape of windows."""
     console = Console(width=110)
     encoder = load_encoder("demo")
     for name, (length, stride, limit) in SHAPES.items():
@@ -94,11 +96,11 @@ def measure(files: list[str], rounds: int) -> None:
         table = Table(title=title)
         for column in ("", "median s", "× eager forward", "peak MB"):
             table.add_column(column, justify="right" if column else "left")
-        for label, own in seconds.items():
+        for label, measured in seconds.items():
             command = [sys.executable, "-m", "benchmarks.coreference", "--child", label, "--shape", name]
             done = subprocess.run([*command, "--corpus", *files], capture_output=True, text=True, check=True)
             peak = float(json.loads(done.stdout))
-            table.add_row(label, f"{statistics.median(own):.2f}", f"{ratio(own, base):.2f}", f"{peak:.0f}")
+            table.add_row(label, f"{statistics.median(measured):.2f}", f"{ratio(measured, base):.2f}", f"{peak:.0f}")
         console.print(table)
 
 

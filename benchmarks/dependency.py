@@ -41,28 +41,28 @@ MANY = 3000
 
 
 def corpus(files: list[str], n: int) -> list[Sentence]:
-    """The first `SENTENCES` sentences, over and over if more are asked for: size changes and nothing else."""
-    found = [str(DATA / f"{name}-dev.conllu") for name in ("en_ewt", "en_gum")]
-    chosen = files or [name for name in found if Path(name).exists()] or [str(SAMPLE_TREEBANK)]
-    return list(islice(cycle(load_treebank(chosen, limit=SENTENCES)), n))
+    """Return n sentences, which repeat the first `SENTENCES` ones, so that runs differ in size and in nothing else."""
+    treebanks = [str(DATA / f"{name}-dev.conllu") for name in ("en_ewt", "en_gum")]
+    paths = files or [name for name in treebanks if Path(name).exists()] or [str(SAMPLE_TREEBANK)]
+    return list(islice(cycle(load_treebank(paths, limit=SENTENCES)), n))
 
 
 def planned(encoder: Encoder, sentences: list[Sentence], batch_cells: int) -> Iterator[Batch]:
-    """The batches that `extract` makes."""
+    """Yield the batches that `extract` makes."""
     return plan(encoder, sentences, batch_cells, None, "skip", ExtractionLog())
 
 
 @torch.inference_mode()
 def forward_only(encoder: Encoder, sentences: list[Sentence]) -> None:
-    """Tokenise, batch, run the model; ask for nothing."""
+    """Tokenize, make batches, and run the model without asking for anything."""
     for batch in planned(encoder, sentences, DEFAULT_BATCH_CELLS):
         ids, mask = encoder.pad([pieces for _, pieces in batch])
         encoder.model(input_ids=ids, attention_mask=mask.long())
 
 
 def dependency(encoder: Encoder, sentences: list[Sentence]) -> None:
-    """The whole analysis with 1,000 bootstrap replicates, up to the finished tables."""
-    relations = sorted({relation for s in sentences for relation in s.relations})
+    """Run the whole analysis with 1,000 bootstrap replicates, up to the tables."""
+    relations = sorted({relation for sentence in sentences for relation in sentence.relations})
     accuracy = DependencyAccuracy(relations, encoder.n_layers, encoder.n_heads)
     for batch in extract(encoder, sentences, log=ExtractionLog()):
         accuracy.update(batch)
@@ -71,7 +71,7 @@ def dependency(encoder: Encoder, sentences: list[Sentence]) -> None:
 
 @torch.inference_mode()
 def naive(encoder: Encoder, sentences: list[Sentence]) -> None:
-    """One sentence and one head at a time in numpy, as the published notebooks do; no bootstrap."""
+    """Decide one sentence and one head at a time in NumPy as the published notebooks do, without a bootstrap."""
     right: Counter[tuple[str, str, int, int]] = Counter()
     for [(sentence, pieces)] in planned(encoder, sentences, batch_cells=1):
         positions = np.array(pieces.positions)
@@ -98,12 +98,14 @@ CONTESTANTS: dict[str, tuple[str, Callable[[Encoder, list[Sentence]], None]]] = 
 
 
 def encoder_with(attention: str) -> Encoder:
+    """Load the demo model with an implementation of attention."""
     encoder = load_encoder("demo")
     encoder.model.set_attn_implementation(attention)
     return encoder
 
 
 def measure_times(sentences: list[Sentence], rounds: int) -> None:
+    """Print a table of times."""
     console = Console(width=110)
     encoders = {attention: encoder_with(attention) for attention in ("eager", "sdpa")}
     contestants = {name: partial(run, encoders[attention], sentences) for name, (attention, run) in CONTESTANTS.items()}
@@ -112,16 +114,17 @@ def measure_times(sentences: list[Sentence], rounds: int) -> None:
     table = Table(title=f"{len(sentences)} sentences, {rounds} rounds, {torch.get_num_threads()} threads")
     for column in ("", "median s", "min s", "× eager forward", "words/s"):
         table.add_column(column, justify="right" if column else "left")
-    words = sum(len(s) for s in sentences)
-    for name, own in seconds.items():
-        middle = statistics.median(own)
-        table.add_row(name, f"{middle:.3f}", f"{min(own):.3f}", f"{ratio(own, base):.2f}", f"{words / middle:,.0f}")
+    words = sum(len(sentence) for sentence in sentences)
+    for name, measured in seconds.items():
+        median, fastest = statistics.median(measured), min(measured)
+        table.add_row(name, f"{median:.3f}", f"{fastest:.3f}", f"{ratio(measured, base):.2f}", f"{words / median:,.0f}")
     console.print(table)
     faster = ratio(seconds["naive numpy"], seconds["dependency analysis"])
     console.print(f"The analysis is {faster:.1f} × faster than the naive way.\n")
 
 
 def measure_memory(files: list[str]) -> None:
+    """Print a table of the peak memory of fresh processes."""
     table = Table(title="Peak memory of a fresh process (MB)")
     for column in ("", f"{SENTENCES} sentences", f"{MANY} sentences"):
         table.add_column(column, justify="right" if column else "left")
@@ -133,12 +136,12 @@ def measure_memory(files: list[str]) -> None:
             peaks[name, n] = float(json.loads(done.stdout))
         table.add_row(name, *(f"{peaks[name, n]:.0f}" for n in (SENTENCES, MANY)))
     extra = [peaks["dependency analysis", n] - peaks["forward pass, eager", n] for n in (SENTENCES, MANY)]
-    table.add_row("extra", *(f"{e:.0f}" for e in extra))
+    table.add_row("extra", *(f"{megabytes:.0f}" for megabytes in extra))
     Console(width=110).print(table)
 
 
 def measure_large_model() -> None:
-    """The real command on a model of the shape of BERT-large: what it takes besides the weights."""
+    """Print the peak memory of the command on a model of the shape of BERT-large, beside the size of its weights."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_long_sentences(folder / "long.conllu")
@@ -157,7 +160,7 @@ def measure_large_model() -> None:
 
 
 def _output(script: str, *arguments: str) -> str:
-    """The last line that a fresh process prints."""
+    """Return the last line that a fresh process prints."""
     done = subprocess.run([sys.executable, "-c", script, *arguments], capture_output=True, text=True, check=True)
     return done.stdout.splitlines()[-1]
 

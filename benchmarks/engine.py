@@ -42,21 +42,21 @@ def counted(
     options = OptionSet([SurfaceOptions(gradients="none")])
     plans = []
     for kind in kinds:
-        chosen = Setting(encoder, setting.corpus, MapChoice(kind), setting.chosen)
-        plans += [analysis.plan(options, chosen) for analysis in choose_analyses(analyses)]
+        setting_of_kind = Setting(encoder, setting.corpus, MapChoice(kind), setting.chosen)
+        plans += [analysis.plan(options, setting_of_kind) for analysis in choose_analyses(analyses)]
     counts = run_passes(plan_passes([request for plan in plans for request in plan.requests]), encoder)
     for metric in counts.metrics.values():
         metric.compute()
 
 
 def one_by_one(encoder: Encoder, sentences: list[Sentence]) -> None:
-    """The same with one pass for dependency and one for the other two."""
+    """Count the same with one pass for dependency and one pass for the other two analyses."""
     counted(encoder, sentences, ("dependency",))
     counted(encoder, sentences, ("surface", "clusters"))
 
 
 def kinds_one_by_one(encoder: Encoder, sentences: list[Sentence]) -> None:
-    """Dependency by six kinds of maps, one run after the other."""
+    """Count dependency by six kinds of maps, in one run after the other."""
     for kind in KINDS:
         counted(encoder, sentences, ("dependency",), (kind,))
 
@@ -72,7 +72,7 @@ CONTESTANTS: dict[str, Callable[[Encoder, list[Sentence]], None]] = {
 
 
 def measure_memory(files: list[str], n: int) -> None:
-    """Peak memory of each contestant in a process of its own."""
+    """Print the peak memory of each contestant in a process of its own."""
     table = Table(title=f"Peak memory of a fresh process, {n} sentences (MB)")
     table.add_column("")
     table.add_column("MB", justify="right")

@@ -1,4 +1,4 @@
-"""A model of the shape of BERT-large with random weights, and sentences as long as it takes: for measuring memory."""
+"""A model of the shape of BERT-large with random weights, and sentences of its greatest length, to measure memory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 
 
 def write_large_model(folder: Path) -> int:
-    """Write the model and its tokenizer, which has a piece for each word ``w0``, ``w1``, …; returns bytes."""
+    """Write the model and its tokenizer, with a piece for each word ``w0``, ``w1``, …; return the weights' size."""
     vocabulary = {word: i for i, word in enumerate([*_SPECIAL, *(f"w{i}" for i in range(VOCABULARY - len(_SPECIAL)))])}
     backend = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))  # noqa: S106 no password
     backend.normalizer, backend.pre_tokenizer = normalizers.BertNormalizer(), pre_tokenizers.BertPreTokenizer()
@@ -36,7 +36,7 @@ def write_large_model(folder: Path) -> int:
 
 
 def write_long_sentences(path: Path, sentences: int = 3) -> None:
-    """Write sentences of `WORDS` words, each the head of the next."""
+    """Write sentences of `WORDS` words, in which each word is the head of the next."""
     with path.open("w", encoding="utf-8") as file:
         for sentence in range(sentences):
             for word in range(1, WORDS + 1):

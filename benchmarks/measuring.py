@@ -11,9 +11,12 @@ from pathlib import Path
 
 
 def take_turns(contestants: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, list[float]]:
-    """Seconds of each contestant in each round, so that a machine that slows down slows all of them."""
+    """Return the seconds of each contestant in each round.
+
+    The contestants take turns within a round, so that a machine that slows down slows all of them.
+    """
     seconds: dict[str, list[float]] = {name: [] for name in contestants}
-    for round_ in range(rounds + 1):  # the first one warms up
+    for round_ in range(rounds + 1):  # the first round warms up and is not timed
         for name, run in contestants.items():
             start = time.perf_counter()
             run()
@@ -22,15 +25,15 @@ def take_turns(contestants: Mapping[str, Callable[[], object]], rounds: int) -> 
     return seconds
 
 
-def ratio(own: list[float], other: list[float]) -> float:
-    """Median within the rounds; of the medians if one of them ran only once."""
-    if len(own) == len(other):
-        return statistics.median(a / b for a, b in zip(own, other, strict=True))
-    return statistics.median(own) / statistics.median(other)
+def ratio(seconds: list[float], base: list[float]) -> float:
+    """Return the median of the ratios within the rounds, or the ratio of the medians if one of them ran only once."""
+    if len(seconds) == len(base):
+        return statistics.median(a / b for a, b in zip(seconds, base, strict=True))
+    return statistics.median(seconds) / statistics.median(base)
 
 
 def peak_memory() -> float:
-    """Of this process, in MB."""
+    """Return the peak memory of this process in MB."""
     status = Path("/proc/self/status")
     if status.exists():  # getrusage would report the parent's peak if that was higher when it forked
         return int(status.read_text().split("VmHWM:")[1].split()[0]) / 1024

@@ -1,18 +1,19 @@
-"""What maps made of weights cost, in time and memory, against the forward pass and against naive code, in one run.
+"""What maps of norms cost, in time and memory, against the forward pass and against naive code, in one run.
 
     python -m benchmarks.norms [--rounds 3] [--kinds attnresln atbff ...] [--shapes 768x128 ...]
 
-The model is a randomly initialised BERT whose attention is not uniform; the batch has no padding. Times are medians
-over rounds in which the contestants take turns, ratios medians of the ratios within a round; what takes longer than
-`LONG` seconds runs once. Constants made of weights alone are made before, in a round that is not timed.
+The model is a randomly initialized BERT whose attention is not uniform, and the batch has no padding. Times are medians
+over rounds in which the contestants take turns, and ratios are medians of the ratios within a round. A contestant that
+takes longer than `LONG` seconds runs once. Constants made of weights alone are computed in a first round that is not
+timed.
 
 The naive code forms the vectors of one sentence in one layer: of every head (``norm`` to ``globenc``), of all heads
 together (``alti``, ``alti-l2``), through the feed-forward block (``atbff``, ``atbffres``, ``atbffresln``), or it runs
-the layer once per key (``value-zeroing``). The maps must be the same.
+the layer once per key (``value-zeroing``). Its maps must be equal to those of the toolkit.
 
-Memory is the peak of a fresh process for each kind, above what it holds after the forward pass: what is worked with,
-constants, and the maps of all layers, whose own size is given too. Naive code keeps one map; what takes long is not
-run again for this.
+Memory is the peak of a fresh process for each kind, above what the process holds after the forward pass. It consists of
+working memory, constants, and the maps of all layers, whose size is also given separately. The naive code keeps one
+map; naive code that takes long is not run again to measure its memory.
 """
 
 from __future__ import annotations
@@ -48,15 +49,17 @@ SUMMED = ("alti-l2", "alti")
 FF = ("atbff", "atbffres", "atbffresln")
 KINDS = (*PER_HEAD, "alti-l2", "rollout", "rollout:attnresln", "alti", "value-zeroing", *FF)
 IN_PART = ("value-zeroing", *FF)
-"""Made for one layer of one sentence only; the time, linear in both, is multiplied."""
+"""Kinds that are made for one layer of one sentence only; their time is linear in both and therefore multiplied."""
 NAIVE = {"value-zeroing": 0} | dict.fromkeys(PER_HEAD, HEADS + 4) | dict.fromkeys(SUMMED, 4) | dict.fromkeys(FF, 7)
-"""About how many tensors of n × n × dim the naive code holds at a time."""
+"""The approximate number of tensors of n × n × dim that the naive code holds at a time."""
 MOST = 8 * 2**30
-"""Bytes that the naive code may take."""
+"""The bytes that the naive code may take."""
 LONG = 3.0
 
 
 class Shape(NamedTuple):
+    """The shape of a model and its batch: hidden size, pieces per sentence, layers, sentences."""
+
     dim: int
     n: int
     layers: int
@@ -64,12 +67,12 @@ class Shape(NamedTuple):
 
     @property
     def naive(self) -> list[str]:
-        """Kinds of which the naive code is run."""
+        """The kinds whose naive code is run."""
         return [kind for kind, tensors in NAIVE.items() if 4 * tensors * self.dim * self.n**2 <= MOST]
 
 
 class Memory(NamedTuple):
-    """In MB: peak of a kind, size of its maps, peak of the naive code."""
+    """The peak memory of a kind, the size of its maps, and the peak memory of the naive code, in MB."""
 
     extra: float | None = None
     maps: float | None = None
@@ -77,7 +80,7 @@ class Memory(NamedTuple):
 
 
 class Workload:
-    """A model, a batch, and all that a forward pass leaves behind."""
+    """A model, a batch, and the attentions and hidden states of a forward pass."""
 
     @torch.no_grad()
     def __init__(self, shape: Shape) -> None:
@@ -102,7 +105,7 @@ class Workload:
 
     @torch.inference_mode()
     def maps(self, name: str) -> Tensor:
-        """Of all layers, or of a part, from the finished forward pass; kept as `extractors.extract` keeps them."""
+        """Make the maps of all layers, or of a part of them, from the forward pass, and keep them as `extract` does."""
         kind = get_kind(name)
         layers, sentences = (1, 1) if name in IN_PART else (len(self.weights), len(self.mask))
         attentions, mask = [alpha[:sentences] for alpha in self.attentions[:layers]], self.mask[:sentences]
@@ -182,7 +185,7 @@ def naive_value_zeroing(layer: Any, x: Tensor) -> Tensor:
 
 
 def measure_times(shape: Shape, kinds: list[str], rounds: int) -> dict[str, list[float]]:
-    """Seconds for all layers and sentences, of each contestant."""
+    """Return the seconds of each contestant for all layers and sentences."""
     work, all_of_it = Workload(shape), shape.layers * shape.sentences
     contestants: dict[str, tuple[int, Callable[[], Any]]] = {
         "forward": (1, partial(work.forward, capture=False)),
@@ -218,9 +221,10 @@ def measure_times(shape: Shape, kinds: list[str], rounds: int) -> dict[str, list
 
 
 def measure_memory(shape: Shape, kind: str, *, naive: bool) -> Memory:
-    """In a process that did nothing before.
+    """Measure memory in a process that did nothing before.
 
-    Where the peak cannot be reset (not Linux), what is above the peak of the forward pass, and no naive code.
+    If the peak cannot be reset (on systems other than Linux), the result is the memory above the peak of the forward
+    pass, and the naive code is not measured.
     """
     work = Workload(shape)
     can_reset, before = reset_peak(), peak_memory()
@@ -235,7 +239,7 @@ def measure_memory(shape: Shape, kind: str, *, naive: bool) -> Memory:
 
 
 def reset_peak() -> bool:
-    """Count the peak of this process from what it holds now."""
+    """Reset the peak memory of this process to what it holds now, and return whether that was possible."""
     try:
         Path("/proc/self/clear_refs").write_text("5")
     except OSError:
@@ -244,28 +248,29 @@ def reset_peak() -> bool:
 
 
 def show(shape: Shape, seconds: dict[str, list[float]], memory: dict[str, Memory]) -> None:
+    """Print the table of a shape."""
     base = seconds["forward"]
     amount = f"{shape.sentences} sentences, {shape.layers} layers, {len(base)} rounds"
     title = f"D={shape.dim}, H={HEADS}, N={shape.n}; {amount}, {torch.get_num_threads()} threads"
-    table = Table(title=title, caption="* one layer of one sentence, time multiplied; so all the naive code")
+    table = Table(title=title, caption="* and all naive code: measured on one layer of one sentence, time multiplied")
     columns = ("", "ms/layer/sent.", "× forward", "naive ×", "naive/kind", "extra MB", "maps MB", "naive MB")
     for column in columns:
         table.add_column(column, justify="right" if column else "left")
     for name in ("forward", "capture", *memory):
-        own, naive = seconds[name], seconds.get(f"naive {name}")
+        measured, naive = seconds[name], seconds.get(f"naive {name}")
         label = {"forward": "forward, nothing asked", "capture": "forward, all captured"}.get(name, name)
         table.add_row(
             f"{label} *" if name in IN_PART else label,
-            f"{statistics.median(own) * 1000 / shape.layers / shape.sentences:.2f}",
-            f"{ratio(own, base):.2f}",
-            *((f"{ratio(naive, base):.1f}", f"{ratio(naive, own):.1f}") if naive else ("-", "-")),
+            f"{statistics.median(measured) * 1000 / shape.layers / shape.sentences:.2f}",
+            f"{ratio(measured, base):.2f}",
+            *((f"{ratio(naive, base):.1f}", f"{ratio(naive, measured):.1f}") if naive else ("-", "-")),
             *("-" if mb is None else f"{mb:.1f}" for mb in memory.get(name, Memory())),
         )
     console = Console(width=110)
     console.print(table)
     skipped = [kind for kind in memory if kind in NAIVE and kind not in shape.naive]
     if skipped:
-        console.print(f"Naive code left out that would hold more than {MOST / 2**30:.0f} GB: {', '.join(skipped)}.")
+        console.print(f"Naive code that would take more than {MOST / 2**30:.0f} GB was left out: {', '.join(skipped)}.")
     console.print()
 
 

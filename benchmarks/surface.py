@@ -38,7 +38,7 @@ CONSOLE = Console(width=110)
 
 
 def segments(encoder: Encoder, n: int) -> list[Sentence]:
-    """Segments of 128 pieces, over and over if there are not so many."""
+    """Return n segments of 128 pieces, which repeat if the text has fewer."""
     text = load_text(TEXT) if TEXT.exists() else PlainText(load_treebank(SAMPLE_TREEBANK).sentences)
     return list(islice(cycle(make_segments(encoder, text, n)), n))
 
@@ -49,21 +49,21 @@ def maps_only(encoder: Encoder, inputs: list[Sentence]) -> None:
         pass
 
 
-def analysed(encoder: Encoder, inputs: list[Sentence], *, distances: bool) -> None:
+def analyzed(encoder: Encoder, inputs: list[Sentence], *, distances: bool) -> None:
     """Extract, count, and make the tables."""
-    statistics_ = SurfaceStatistics(encoder.n_layers, encoder.n_heads)
-    js = HeadDistances(encoder.n_layers, encoder.n_heads)
+    surface = SurfaceStatistics(encoder.n_layers, encoder.n_heads)
+    divergences = HeadDistances(encoder.n_layers, encoder.n_heads)
     for batch in extract(encoder, inputs, level="token", log=ExtractionLog()):
-        statistics_.update(batch)
+        surface.update(batch)
         if distances:
-            js.update(batch)
-    statistics_.compute()
+            divergences.update(batch)
+    surface.compute()
     if distances:
-        js.compute()
+        divergences.compute()
 
 
 def gradients(encoder: Encoder, inputs: list[Sentence]) -> None:
-    """Gradients of the distance of final hidden states, and the table."""
+    """Compute gradients of the distance of final hidden states, and their table."""
     importance = GradientImportance(encoder.n_layers, encoder.n_heads)
     for batch in extract_gradients(encoder, inputs, "hidden", log=ExtractionLog()):
         importance.update(batch)
@@ -72,7 +72,7 @@ def gradients(encoder: Encoder, inputs: list[Sentence]) -> None:
 
 @torch.inference_mode()
 def naive_surface(encoder: Encoder, inputs: list[Sentence]) -> None:
-    """One input and one head at a time in numpy, as the published notebook does."""
+    """Count one input and one head at a time in NumPy, as the published notebook does."""
     for batch in extract(encoder, inputs, level="token", batch_cells=1, log=ExtractionLog()):
         for (_, maps), special, forms in zip(batch.unpadded(), batch.special, batch.forms, strict=True):
             n = maps.shape[-1]
@@ -91,16 +91,16 @@ def naive_surface(encoder: Encoder, inputs: list[Sentence]) -> None:
 
 CONTESTANTS: dict[str, Callable[[Encoder, list[Sentence]], None]] = {
     "forward pass, eager": forward_only,
-    "token maps, not looked at": maps_only,
-    "surface": partial(analysed, distances=False),
-    "surface and clusters": partial(analysed, distances=True),
+    "token maps, dropped": maps_only,
+    "surface": partial(analyzed, distances=False),
+    "surface and clusters": partial(analyzed, distances=True),
     "gradients": gradients,
     "naive numpy, surface": naive_surface,
 }
 
 
 def naive_by_head(maps: np.ndarray) -> np.ndarray:
-    """All heads against one at a time."""
+    """Compare all heads with one head at a time."""
     heads = maps.reshape(-1, *maps.shape[-2:])
     total = np.zeros((len(heads), len(heads)))
     for i, p in enumerate(heads):
@@ -110,7 +110,7 @@ def naive_by_head(maps: np.ndarray) -> np.ndarray:
 
 
 def naive_by_pair(maps: np.ndarray) -> np.ndarray:
-    """One head against one."""
+    """Compare one head with one head at a time."""
     heads = maps.reshape(-1, *maps.shape[-2:])
     total = np.zeros((len(heads), len(heads)))
     for i, p in enumerate(heads):
@@ -121,19 +121,19 @@ def naive_by_pair(maps: np.ndarray) -> np.ndarray:
 
 
 def compare_distances(encoder: Encoder, inputs: list[Sentence], rounds: int) -> None:
-    """The divergences alone, on maps at hand."""
+    """Print a table of the divergences alone, on maps that were made before."""
     batches = list(extract(encoder, inputs, level="token", log=ExtractionLog()))
     maps = [array for batch in batches for _, array in batch.unpadded()]
-    found: dict[str, np.ndarray] = {}
+    sums: dict[str, np.ndarray] = {}
 
     def ours() -> None:
         metric = HeadDistances(encoder.n_layers, encoder.n_heads)
         for batch in batches:
             metric.update(batch)
-        found["HeadDistances"] = metric.compute().sums.to_numpy()
+        sums["HeadDistances"] = metric.compute().sums.to_numpy()
 
-    def naive(name: str, one: Callable[[np.ndarray], np.ndarray]) -> None:
-        found[name] = sum((one(array) for array in maps), np.zeros(()))
+    def naive(name: str, compare: Callable[[np.ndarray], np.ndarray]) -> None:
+        sums[name] = sum((compare(array) for array in maps), np.zeros(()))
 
     contestants: dict[str, Callable[[], None]] = {
         "HeadDistances": ours,
@@ -142,30 +142,31 @@ def compare_distances(encoder: Encoder, inputs: list[Sentence], rounds: int) -> 
     }
     seconds = take_turns(contestants, rounds)
     rows = sum(array.shape[-1] for array in maps)
-    table = Table(title=f"Divergences of {len(found['HeadDistances'])} heads, {len(maps)} inputs, {rows:,} rows")
+    table = Table(title=f"Divergences of {len(sums['HeadDistances'])} heads, {len(maps)} inputs, {rows:,} rows")
     for column in ("", "median s", "ours is faster by", "largest difference", "largest sum"):
         table.add_column(column, justify="right" if column else "left")
-    for name, own in seconds.items():
-        off = np.abs(found[name] - found["HeadDistances"]).max()
-        faster = f"{ratio(own, seconds['HeadDistances']):.1f} ×"
-        table.add_row(name, f"{statistics.median(own):.2f}", faster, f"{off:.1e}", f"{found[name].max():,.1f}")
+    for name, measured in seconds.items():
+        difference = np.abs(sums[name] - sums["HeadDistances"]).max()
+        faster = f"{ratio(measured, seconds['HeadDistances']):.1f} ×"
+        median, largest = statistics.median(measured), sums[name].max()
+        table.add_row(name, f"{median:.2f}", faster, f"{difference:.1e}", f"{largest:,.1f}")
     CONSOLE.print(table)
 
 
-def compare_analyses(encoder: Encoder, inputs: list[Sentence], rounds: int, what: str) -> None:
-    """Whole analyses against the forward pass."""
+def compare_analyses(encoder: Encoder, inputs: list[Sentence], rounds: int, unit: str) -> None:
+    """Print a table of whole analyses against the forward pass."""
     seconds = take_turns({name: partial(run, encoder, inputs) for name, run in CONTESTANTS.items()}, rounds)
     base = seconds["forward pass, eager"]
-    table = Table(title=f"{len(inputs)} {what}, {rounds} rounds, {torch.get_num_threads()} threads")
+    table = Table(title=f"{len(inputs)} {unit}, {rounds} rounds, {torch.get_num_threads()} threads")
     for column in ("", "median s", "× eager forward"):
         table.add_column(column, justify="right" if column else "left")
-    for name, own in seconds.items():
-        table.add_row(name, f"{statistics.median(own):.2f}", f"{ratio(own, base):.2f}")
+    for name, measured in seconds.items():
+        table.add_row(name, f"{statistics.median(measured):.2f}", f"{ratio(measured, base):.2f}")
     CONSOLE.print(table)
 
 
 def compare_memory(n: int) -> None:
-    """Fresh processes, few segments and many."""
+    """Print the peak memory of fresh processes with few segments and with many."""
     table = Table(title="Peak memory of a fresh process (MB)")
     for column in ("", f"{n} segments", f"{10 * n} segments"):
         table.add_column(column, justify="right" if column else "left")
