@@ -1,4 +1,4 @@
-"""`analyze`: what the command of the same name does, from Python."""
+"""`analyze`, the Python counterpart of the command ``attentionology analyze``."""
 
 from __future__ import annotations
 
@@ -55,28 +55,34 @@ def analyze(
 
     Args:
         model: a folder, a name on the Hugging Face Hub, ``"demo"``, or an encoder.
-        corpus: one file or several, ``"sample"``, or a corpus that was loaded before.
-        analyses: names of the analyses. Default: those that the command chooses for such a corpus.
-        maps: kinds of maps, see `attentionology.list_kinds`; default: attention weights. All are made in the same pass.
+        corpus: one file or several, ``"sample"``, or a corpus that has been loaded.
+        analyses: the names of the analyses. Default: those that the command chooses for such a corpus.
+        maps: the kinds of maps, see `attentionology.list_kinds`. All are made in the same pass. Default: attention
+            weights.
         options: at most one option group of each class, for example ``DependencyOptions(coarse=True)`` or
-            ``ModelOptions(device="cuda")``. Groups that are not given have their defaults, those of the command.
-        out: where to write the report, its tables and figures; None to write nothing.
-        overwrite: replace the folder of an earlier run.
-        seed: of everything random.
+            ``ModelOptions(device="cuda")``. The defaults are those of the command.
+        out: the folder for the report, its tables and figures; None to write nothing.
+        overwrite: whether to replace the folder of an earlier run.
+        seed: the seed of everything random.
 
     Returns:
-        the results, by the names of the analyses.
+        the results, which are looked up by the names of the analyses.
 
     Raises:
         OptionError: an option cannot be used, or contradicts another one.
-        CorpusError: the corpus cannot be read, or has not what an analysis needs.
-        ModelError: the model cannot be loaded, or gives no attention.
+        CorpusError: the corpus cannot be read, or lacks what an analysis needs.
+        ModelError: the model cannot be loaded, or does not return attention.
         ExtractionError: none of the sentences could be read.
 
     Example:
-        >>> import attentionology
-        >>> run = attentionology.analyze("demo", "sample", analyses=["dependency"])  # doctest: +SKIP
-        >>> run["dependency"].best[["relation", "layer", "head", "accuracy"]].head()  # doctest: +SKIP
+        >>> from attentionology import CorpusOptions, CountOptions, analyze
+        >>> options = [CorpusOptions(limit=3), CountOptions(replicates=0)]
+        >>> run = analyze("demo", "sample", analyses="dependency", options=options)
+        >>> run
+        Run(dependency of all-MiniLM-L6-v2 on en_sample.conllu)
+        >>> best = run["dependency"].best
+        >>> best.loc[best["relation"] == "det", ["layer", "head", "correct", "total"]].to_dict("records")
+        [{'layer': 3, 'head': 9, 'correct': 5, 'total': 5}]
     """
     groups: dict[type[Any], Any] = {}
     for group in options:
@@ -88,15 +94,15 @@ def analyze(
             raise OptionError("the kinds of maps are given twice, as maps and in MapOptions")
         map_options = replace(map_options, map=(maps,) if isinstance(maps, str) else tuple(maps))
     files = groups.pop(CorpusOptions, CorpusOptions())
-    given = corpus if isinstance(corpus, Corpus) else None
-    if given is not None and files != CorpusOptions():
-        raise OptionError("CorpusOptions are for a corpus that is read from files, not for one that is loaded already")
-    if given is None and corpus != SAMPLE:
+    loaded_corpus = corpus if isinstance(corpus, Corpus) else None
+    if loaded_corpus is not None and files != CorpusOptions():
+        raise OptionError("CorpusOptions are for a corpus that is read from files, not for one that has been loaded")
+    if loaded_corpus is None and corpus != SAMPLE:
         if files.corpus or files.text:
             raise OptionError("the corpus is given twice, as corpus and in CorpusOptions")
         names = [corpus] if isinstance(corpus, str | Path) else list(corpus)
-        if wrong := next((name for name in names if not isinstance(name, str | Path)), None):
-            kind = type(wrong).__name__
+        if not_a_path := next((name for name in names if not isinstance(name, str | Path)), None):
+            kind = type(not_a_path).__name__
             raise OptionError(f"the corpus must be a list of files or the result of a loader, not a list of {kind}")
         files = replace(files, corpus=tuple(map(str, names)))
     model_options = groups.pop(ModelOptions, ModelOptions())
@@ -117,7 +123,7 @@ def analyze(
             seed=seed,
         ),
         encoder=encoder,
-        corpus=given,
+        corpus=loaded_corpus,
         out=None if out is None else Path(out),
         overwrite=overwrite,
         command="attentionology.analyze(…)",
@@ -134,16 +140,16 @@ def execute(
     command: str = "",
     shown_options: Mapping[str, Any] | None = None,
 ) -> Run:
-    """Run everything that the options ask for.
+    """Run all analyses that the options choose, and write the report.
 
     Args:
-        options: what to compute.
-        encoder: the model, if it was loaded before.
-        corpus: the corpus, if it was loaded before.
-        out: where to write the report; None to write nothing.
-        overwrite: replace the folder of an earlier run.
+        options: the options of the run.
+        encoder: the model, if it has been loaded.
+        corpus: the corpus, if it has been loaded.
+        out: the folder of the report; None to write nothing.
+        overwrite: whether to replace the folder of an earlier run.
         command: the command line or call, for the run record.
-        shown_options: further options that the run record shows.
+        shown_options: further options for the run record.
     """
     chosen = options.check(corpus)
     if out is None:
@@ -166,7 +172,7 @@ def _run(
     command: str,
     shown_options: Mapping[str, Any],
 ) -> Run:
-    stages, files, given = Stages(), options.files, corpus is not None
+    stages, files, is_from_files = Stages(), options.files, corpus is None
     resolved: dict[str, Any] = {**shown_options, "corpus": [] if files.text else files.files}
     if corpus is not None:
         resolved["corpus"] = [file.path for file in corpus.files]
@@ -187,11 +193,11 @@ def _run(
                 raise OptionError(str(error)) from None
         model = options.model
         encoder = encoder or load_encoder(model.model, revision=model.revision, device=model.device)
-    extra: dict[str, pd.DataFrame] = {}
+    corpus_tables: dict[str, pd.DataFrame] = {}
     if isinstance(corpus, PlainText) and files.segments is not None:
         with stages("cut the text"):
             limit, seed = options.limits.max_length, options.seed
-            corpus, extra["segments"] = cut_text(files, corpus, encoder, max_length=limit, seed=seed)
+            corpus, corpus_tables["segments"] = cut_text(files, corpus, encoder, max_length=limit, seed=seed)
     setting = Setting(
         encoder=encoder,
         corpus=corpus,
@@ -218,22 +224,22 @@ def _run(
         "model": describe_model(encoder),
         "corpus": describe_corpus(read_as),
         "sentences": reading,
-        "warnings": encoder.warnings + warnings_of(reading) + ([] if given else files.warnings(read_as)),
+        "warnings": encoder.warnings + warnings_of(reading) + (files.warnings(read_as) if is_from_files else []),
     }
     added = records_of(parts, options.groups)
-    if taken := next((name for name in added if name in record), None):
-        raise RegistryError(f"an analysis adds {taken!r} to the run record, which already has an entry of that name")
+    if repeated := next((name for name in added if name in record), None):
+        raise RegistryError(f"an analysis adds {repeated!r} to the run record, which already has an entry of that name")
     record |= added
     further = [warning for part in parts for warning in part.analysis.warnings(part.results)]
     record["warnings"] += dict.fromkeys(further)
     if folder is not None:
-        for name, table in extra.items():
+        for name, table in corpus_tables.items():
             write_csv(table, folder / "tables" / f"{name}.csv")
         write_report(folder, run=record, sections=sections)
     return Run(parts, titles, record, folder, tuple(sections))
 
 
 def corpus_title(corpus: Corpus) -> str:
-    """The names of the corpus files, for a title: the first two."""
+    """A title with the names of the first two corpus files."""
     names = [Path(file.path).name for file in corpus.files]
     return ", ".join(names[:2]) + (f" and {len(names) - 2} more" if len(names) > 2 else "")

@@ -1,4 +1,4 @@
-"""Which corpus ``analyze`` reads, and how."""
+"""The options that choose the corpus of ``analyze``, and how it is read."""
 
 from __future__ import annotations
 
@@ -24,7 +24,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CorpusOptions:
-    """Options of the corpus."""
+    """Options of the corpus.
+
+    Example:
+        >>> from attentionology import CorpusOptions
+        >>> options = CorpusOptions(limit=2)  # of the sample treebank
+        >>> options.check([])
+        >>> options.read([])
+        Treebank(2 sentences, 43 words, 'en_sample.conllu')
+    """
 
     corpus: Annotated[tuple[str, ...] | None, arg(metavar="FILE [FILE ...]")] = None
     """The treebank: one or more CoNLL-U or CoNLL-X files, which may be compressed (.gz). The coreference analysis reads
@@ -56,16 +64,21 @@ class CorpusOptions:
 
     @property
     def files(self) -> list[str]:
-        """Paths of the files that are read as a corpus."""
+        """The paths of the files that are read as a corpus."""
         return [corpus_path(name) for name in self.corpus or (SAMPLE,)]
 
     @property
     def has_trees(self) -> bool:
-        """Whether the corpus is of a format that has trees (CoNLL-U)."""
+        """Whether the format of the corpus has trees, as CoNLL-U has."""
         return not self.text and all(format_of(file).has_trees for file in self.files)
 
     def check_names(self) -> None:
-        """Raise `OptionError` or `CorpusError` where files are not named, named twice, or do not exist."""
+        """Check the names of the files.
+
+        Raises:
+            OptionError: no name is given, or there is both a corpus and a text.
+            CorpusError: a file does not exist.
+        """
         for name in ("corpus", "text"):
             if getattr(self, name) == ():
                 raise OptionError(f"--{name} needs at least one name")
@@ -82,7 +95,7 @@ class CorpusOptions:
             chosen: the analyses of the run.
 
         Raises:
-            OptionError: two options contradict each other, or an analysis.
+            OptionError: two options contradict each other, or one of them contradicts an analysis.
             CorpusError: a file does not exist.
         """
         if self.text and self.tokens != "syntactic":
@@ -107,7 +120,7 @@ class CorpusOptions:
         return not self.text and (any(analysis.of_mentions for analysis in chosen) or not self.has_trees)
 
     def read(self, chosen: Sequence[Analysis[Any, Any]]) -> Corpus:
-        """The text, the treebank, or the documents of a coreference corpus."""
+        """Read the text, the treebank, or the coreference corpus that the options name."""
         if self.text:
             return load_text(self.text, limit=self.limit)
         if self.read_as_documents(chosen):
@@ -116,7 +129,7 @@ class CorpusOptions:
         return load_treebank(self.files, tokens=self.tokens, limit=self.limit)
 
     def warnings(self, corpus: Corpus) -> list[str]:
-        """What was asked for and is not there."""
+        """Warnings that the corpus has less than the options request."""
         unread = [*(self.text or self.files)][len(corpus.files) :]
         if unread:
             return [f"--limit was reached before these files were read: {', '.join(unread)}."]
@@ -128,10 +141,10 @@ class CorpusOptions:
 def cut_text(
     options: CorpusOptions, text: PlainText, encoder: Encoder, *, max_length: int | None, seed: int
 ) -> tuple[Segments, pd.DataFrame]:
-    """Segments of two stretches of the text, and the table that lists them piece by piece.
+    """Cut a text into segments of two stretches, and make the table that lists their pieces.
 
     Raises:
-        OptionError: the model takes no segments of that length.
+        OptionError: the model cannot read segments of that length.
         CorpusError: the text is too short for a segment.
     """
     import pandas as pd

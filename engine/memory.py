@@ -1,4 +1,18 @@
-"""What a run needs in memory, what there is, and what to lower where it is not enough."""
+"""The memory that a run needs, the memory that is available, and the options to lower if it is not enough.
+
+The estimate is made once, after the first batch, when the shape of the maps is known and before the long part of the
+run. It adds up the three things whose size depends on the options:
+
+* The weights of the model. They are in memory already when the estimate is made.
+* The maps of one batch. The layers of a whole batch are kept in float32; a decision too close for float32 is made again
+  in float64, which takes the maps of one sentence twice that size. While a layer is computed, a few more arrays of its
+  shape exist for a moment. How many cells a batch has depends on its sentences, so the largest batch is assumed.
+* The states of the metrics, above all the bootstrap, which grows with the number of heads times replicates.
+
+An estimate that is too high refuses a run that would have fit, but one that is too low lets the operating system kill
+the process after hours. So the terms are upper bounds where a size is not known exactly. The libraries are left out,
+because their memory is already in use and not part of what is available.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +31,7 @@ if TYPE_CHECKING:
     from attentionology.extractors import Encoder
 
 _LOWER = ("batch_cells", "max_length", "max_words", "replicates", "sentences")
-"""Options that bound what is in memory at a time, as far as a command has them."""
+"""The options that bound the memory of a run, in the order in which messages name them. No command has all of them."""
 
 _TRIED = re.compile(r"(?:tried|unable) to allocate ([\d.]+ \w+)", re.IGNORECASE)
 _CGROUPS = (
@@ -27,19 +41,19 @@ _CGROUPS = (
 
 
 class MemoryShortageError(AttentionologyError):
-    """A run that would take more memory than there is."""
+    """The run would take more memory than there is."""
 
 
 @dataclass(frozen=True)
 class MemoryEstimate:
-    """The largest things that a run holds at a time, in bytes.
+    """The largest objects that a run holds in memory at the same time, in bytes.
 
-    What comes on top of them are some 400 MB of Python libraries and the corpus itself.
+    The Python libraries (about 400 MB) and the corpus itself are not included.
 
     Attributes:
-        weights: of the model.
-        maps: of the largest batch, while it is made and its close decisions are made again in float64.
-        states: what is counted: the bootstrap, before all.
+        weights: the weights of the model.
+        maps: the maps of the largest batch, while it is made and close decisions are made again in float64.
+        states: the states of the metrics, most of which belong to the bootstrap.
     """
 
     weights: int
@@ -48,38 +62,43 @@ class MemoryEstimate:
 
     @property
     def total(self) -> int:
-        """All of it."""
+        """The sum of all three."""
         return self.weights + self.maps + self.states
 
 
 def estimate_memory(
     encoder: Encoder, shape: tuple[int, int], *, longest: int, batch_cells: int, states: int
 ) -> MemoryEstimate:
-    """What counting the maps of a corpus needs.
+    """Estimate the memory that counting the maps of a corpus needs.
 
     Args:
         encoder: the model.
-        shape: numbers of layers and heads of the maps.
-        longest: pieces of the longest sentence.
-        batch_cells: see `attentionology.extractors.extract`.
-        states: bytes of what is counted, see `attentionology.analyses.shared.outcomes.state_bytes`.
+        shape: the numbers of layers and heads of the maps.
+        longest: the number of pieces of the longest sentence.
+        batch_cells: the bound on the size of a batch, see `attentionology.extractors.extract`.
+        states: the bytes of the metrics' states, see `attentionology.analyses.shared.outcomes.state_bytes`.
     """
     layers, heads = shape
     longest_cells = longest**2
     cells = max(longest_cells, min(batch_cells, 1024 * longest))
-    # All layers of the batch in float32, and of one sentence at a time in float64.
+    # All layers of the batch are in float32; those of one sentence at a time are in float64, which takes two more cells
+    # of 4 bytes for each cell.
     maps = 4 * layers * heads * (cells + 2 * longest_cells)
-    # While a layer is computed: scores, masked scores, weights and what is made of them.
+    # While a layer is computed, four arrays of its shape exist: the scores, the masked scores, the weights, and what is
+    # made of the weights. In float64 they are twice as large, but only for one sentence.
     layer = 4 * heads * max(4 * cells, 2 * 4 * longest_cells)
     weights = sum(p.numel() * p.element_size() for p in encoder.model.parameters())
     return MemoryEstimate(weights=weights, maps=maps + layer, states=states)
 
 
 def check_memory(estimate: MemoryEstimate, device: torch.device) -> None:
-    """Refuse a run that will not fit, before it takes its time. The weights are thought to be loaded.
+    """Refuse a run that does not fit into memory, before its long part starts.
+
+    The weights are not counted, because they are loaded already. On a GPU the maps are not counted either, because they
+    are in its own memory.
 
     Raises:
-        MemoryShortageError: so it is.
+        MemoryShortageError: the run does not fit.
     """
     on_cpu = device.type == "cpu"
     needed = estimate.states + (estimate.maps if on_cpu else 0)
@@ -93,10 +112,10 @@ def check_memory(estimate: MemoryEstimate, device: torch.device) -> None:
 
 
 def available_memory() -> int | None:
-    """Bytes that this process can still take; None where the system does not tell.
+    """The number of bytes that this process can still allocate; None if the system does not tell.
 
-    The least of what the machine has left, what the control group (of a container, of a cluster's job) allows, and what
-    the limit on the address space (``ulimit -v``) leaves.
+    It is the smallest of three numbers: the memory that the machine has left, the memory that the control group (of a
+    container or of a job on a cluster) has left, and what the limit on the address space (``ulimit -v``) leaves.
     """
     return min(_limits(), default=None)
 
@@ -112,9 +131,11 @@ def _limits() -> Iterator[int]:
         yield 1024 * (machine["MemAvailable:"] + machine.get("SwapFree:", 0))
     for limit, used, statistics in _CGROUPS:
         try:
-            files = _table(cgroup / statistics)["inactive_file"]  # counted as used, but given up when needed
+            files = _table(cgroup / statistics)[
+                "inactive_file"
+            ]  # files in memory count as used, but are given up when needed
             yield int((cgroup / limit).read_text()) - int((cgroup / used).read_text()) + files
-        except (OSError, ValueError, KeyError):  # there is no such group, or its limit is "max"
+        except (OSError, ValueError, KeyError):  # there is no such control group, or its limit is "max"
             continue
     address_space = resource.getrlimit(resource.RLIMIT_AS)[0]
     if address_space != resource.RLIM_INFINITY:
@@ -123,22 +144,27 @@ def _limits() -> Iterator[int]:
 
 
 def _table(path: Path) -> dict[str, int]:
-    """Lines of a name and a number."""
+    """Read a file whose lines consist of a name and a number."""
     return {name: int(number) for name, number, *_ in map(str.split, path.read_text().splitlines())}
 
 
 def shortage(reason: BaseException, command: object) -> str:
-    """One line about memory that ran out: how much was asked for, and the options of the command to lower."""
+    """A message about memory that ran out, with the amount that was requested and the options to lower.
+
+    Args:
+        reason: the exception that reports the lack of memory.
+        command: the dataclass of the command's options.
+    """
     tried = _TRIED.search(str(reason))
-    asked = f" (tried to allocate {tried[1]})" if tried else ""
-    named = [f"--{name.replace('_', '-')}" for name in _LOWER if name in set(_option_names(command))]
-    *first, last = named or ["the size of the input"]
+    requested = f" (tried to allocate {tried[1]})" if tried else ""
+    flags = [f"--{name.replace('_', '-')}" for name in _LOWER if name in set(_option_names(command))]
+    *first, last = flags or ["the size of the input"]
     options = f"{', '.join(first)} or {last}" if first else last
-    return f"out of memory{asked}, no results were written; lower {options}, or use a smaller model"
+    return f"out of memory{requested}, no results were written; lower {options}, or use a smaller model"
 
 
 def _option_names(options: Any) -> Iterator[str]:
-    """Names of all options of a command, those in groups too."""
+    """Yield the names of all options of a command, including those in groups."""
     for option in fields(options):
         value = getattr(options, option.name)
         if is_dataclass(value):
@@ -148,5 +174,5 @@ def _option_names(options: Any) -> Iterator[str]:
 
 
 def gigabytes(size: int) -> str:
-    """For people."""
+    """A number of bytes as gigabytes with one decimal."""
     return f"{size / 1e9:,.1f} GB"

@@ -1,4 +1,22 @@
-"""One pass over the inputs for all requests that share an encoder, inputs and masking."""
+"""One pass over the inputs for all requests that share a model, inputs and masking.
+
+The forward pass takes most of the time of a run. Every analysis asks for batches with requests of its own, and many
+of these need the same forward passes: two analyses may count the same maps of the same sentences, or maps of two kinds
+that are computed from the same hidden states. So requests are grouped by what the model has to read, and each group is
+one pass:
+
+* The model and each of its copies with random weights need passes of their own, since their outputs differ.
+* The inputs must be the same sentences, windows or segments in the same order. They are compared by content, because
+  two analyses may cut the same windows independently of each other.
+* The masking must be the same, because a masked text is another text.
+
+Kinds of maps, levels and metrics are no reason for another pass: they are derived from the same forward pass, in which
+the makers share what they have in common. All maps of a batch are in memory at the same time, so the size of batches
+is divided by the number of kinds (`shared_cells`), and the maps never need more memory than those of one kind.
+
+An optional request always has a pass of its own. It may fail, and a failure in a shared pass would stop the others.
+Copies are made one at a time, in order, so that at most one of them is in memory besides the model.
+"""
 
 from __future__ import annotations
 
@@ -31,14 +49,14 @@ from attentionology.reports.progress import Stages, progress_bar
 
 @dataclass(frozen=True)
 class Limits:
-    """Which inputs are read, and how many at once; the fields are arguments of `attentionology.extractors.extract`."""
+    """Which inputs are read, and how many at once. The fields are arguments of `attentionology.extractors.extract`."""
 
     batch_cells: int = DEFAULT_BATCH_CELLS
     too_long: TooLong = "skip"
     max_length: int | None = None
 
     def arguments(self) -> dict[str, Any]:
-        """As keyword arguments."""
+        """The limits as keyword arguments."""
         return {"batch_cells": self.batch_cells, "too_long": self.too_long, "max_length": self.max_length}
 
 
@@ -47,9 +65,9 @@ class PassCounts:
     """What all passes counted.
 
     Attributes:
-        metrics: by the names of requests.
-        logs: what was read, by the names of requests.
-        failures: why optional requests could not be met, by their names.
+        metrics: the metrics, by the names of their requests.
+        logs: the records of what was read, by the names of the requests.
+        failures: the errors of optional requests that failed, by their names.
     """
 
     metrics: dict[str, Metric] = field(default_factory=dict)
@@ -59,13 +77,13 @@ class PassCounts:
 
 @dataclass(frozen=True)
 class Pass:
-    """Requests that are met by reading the same inputs once.
+    """Requests that are served by reading the same inputs once.
 
     Attributes:
-        copy: None for the model, k for the k-th copy with random weights.
-        inputs: what is read.
-        masking: whether pieces are masked.
-        requests: what is counted.
+        copy: None for the model itself, k for its k-th copy with random weights.
+        inputs: the sentences, windows or segments.
+        masking: how pieces are masked; None if they are not.
+        requests: the requests, which share all of the above.
     """
 
     copy: int | None
@@ -75,15 +93,20 @@ class Pass:
 
     @property
     def label(self) -> str:
-        """What the progress bar and the stopwatch call it."""
+        """The name of the pass for the progress bar and for the times of the stages."""
         return ", ".join(dict.fromkeys(request.label for request in self.requests))
 
     def run(self, encoder: Encoder, limits: Limits, counts: PassCounts) -> None:
-        """Read the inputs and count.
+        """Read the inputs and update the metrics of all requests.
+
+        Args:
+            encoder: the model, or its copy.
+            limits: which inputs are read, and how many at once.
+            counts: receives the metrics and the record of what was read.
 
         Raises:
             ExtractionError: none of the inputs could be read.
-            ModelError: the model cannot give what a request needs.
+            ModelError: the model cannot provide what a request needs.
         """
         makers = list(dict.fromkeys(request.maker for request in self.requests))
         log = ExtractionLog()
@@ -105,31 +128,34 @@ class Pass:
         limits: Limits,
         metrics: dict[str, Metric],
     ) -> int:
-        """Count a batch; in a function of its own, because one batch of maps may fill the memory."""
-        made = dict(zip(makers, make_batches(makers, batch), strict=True))
+        """Update the metrics with one batch, and return the number of its inputs.
+
+        This is a function so that its maps are freed when it returns: one batch of maps may fill the memory.
+        """
+        batch_of = dict(zip(makers, make_batches(makers, batch), strict=True))
         if not metrics:
-            self._check_memory(made, encoder, limits)
-            metrics |= {request.name: request.metric(made[request.maker]) for request in self.requests}
+            self._check_memory(batch_of, encoder, limits)
+            metrics |= {request.name: request.metric(batch_of[request.maker]) for request in self.requests}
         for request in self.requests:
-            metrics[request.name].update(made[request.maker])
+            metrics[request.name].update(batch_of[request.maker])
         return len(batch)
 
-    def _check_memory(self, made: dict[BatchMaker[Any], Any], encoder: Encoder, limits: Limits) -> None:
-        """Refuse counts that will not fit, now that the shape of the maps is known.
+    def _check_memory(self, batch_of: dict[BatchMaker[Any], Any], encoder: Encoder, limits: Limits) -> None:
+        """Check that the states of the metrics and the maps of a batch fit into memory, given a first batch.
 
         Raises:
-            MemoryShortageError: they, or the maps of a batch, do not fit.
+            MemoryShortageError: they do not fit.
         """
-        maps = [batch.maps for batch in made.values() if isinstance(batch, MapBatch)]
+        maps = [batch.maps for batch in batch_of.values() if isinstance(batch, MapBatch)]
         if not maps:
             return
         states = 0
         for request in self.requests:
-            measure = getattr(request.metric, "state_bytes", None)
-            states += 0 if measure is None else measure(made[request.maker])
-        shape = sum(len(one[0]) for one in maps), max(one.shape[2] for one in maps)
-        longest = max(one.shape[-1] for one in maps)
-        cells = shared_cells(list(made), limits.batch_cells)
+            state_bytes = getattr(request.metric, "state_bytes", None)
+            states += 0 if state_bytes is None else state_bytes(batch_of[request.maker])
+        shape = sum(array.shape[1] for array in maps), max(array.shape[2] for array in maps)
+        longest = max(array.shape[-1] for array in maps)
+        cells = shared_cells(list(batch_of), limits.batch_cells)
         estimate = estimate_memory(encoder, shape, longest=longest, batch_cells=cells, states=states)
         check_memory(estimate, encoder.device)
 
@@ -145,9 +171,7 @@ class Pass:
 
 
 def plan_passes(requests: Sequence[Request]) -> list[Pass]:
-    """Group requests into passes, those of the model first, then copy by copy.
-
-    An optional request has a pass of its own, so that its failure stops nothing else.
+    """Group requests into passes: first those of the model, then those of each copy (see the module for the rules).
 
     Raises:
         ValueError: two different requests have the same name.
@@ -159,20 +183,22 @@ def plan_passes(requests: Sequence[Request]) -> list[Pass]:
     groups: list[list[Request]] = []
     for request in by_name.values():
         for group in groups:
-            if not request.optional and _together(group[0], request):
+            if not request.optional and _share_a_pass(group[0], request):
                 group.append(request)
                 break
         else:
             groups.append([request])
     passes = [Pass(group[0].copy, group[0].inputs, group[0].masking, tuple(group)) for group in groups]
-    return sorted(passes, key=lambda one: -1 if one.copy is None else one.copy)
+    return sorted(passes, key=lambda planned: -1 if planned.copy is None else planned.copy)
 
 
-def _together(one: Request, other: Request) -> bool:
-    """Whether two requests can be met by reading the same inputs once."""
-    if one.optional or (one.copy, one.masking) != (other.copy, other.masking):
+def _share_a_pass(first: Request, second: Request) -> bool:
+    """Whether two requests can be served by reading the same inputs once."""
+    if first.optional or (first.copy, first.masking) != (second.copy, second.masking):
         return False
-    return one.inputs is other.inputs or (len(one.inputs) == len(other.inputs) and one.inputs == other.inputs)
+    if first.inputs is second.inputs:
+        return True
+    return len(first.inputs) == len(second.inputs) and first.inputs == second.inputs
 
 
 def run_passes(
@@ -186,24 +212,24 @@ def run_passes(
     """Run all passes.
 
     Args:
-        passes: see `plan_passes`.
-        encoder: the model. The k-th copy has random weights drawn with ``seed + k``.
-        seed: of the copies.
-        limits: which inputs are read.
-        stages: the stopwatch.
+        passes: the passes in order, see `plan_passes`.
+        encoder: the model.
+        seed: the seed of the copies. The random weights of the k-th copy have the seed ``seed + k``.
+        limits: which inputs are read, and how many at once.
+        stages: receives the times of the passes.
 
     Raises:
         ExtractionError, ModelError: see `Pass.run`.
     """
     limits, stages, counts = limits or Limits(), stages or Stages(), PassCounts()
-    copy: tuple[int, Encoder] | None = None
+    latest_copy: tuple[int, Encoder] | None = None
     for current in passes:
         with stages(current.label if current.copy is None else "control"):
             reader = encoder
             if current.copy is not None:
-                if copy is None or copy[0] != current.copy:
-                    copy = current.copy, encoder.random_init(seed + current.copy)
-                reader = copy[1]
+                if latest_copy is None or latest_copy[0] != current.copy:
+                    latest_copy = current.copy, encoder.random_init(seed + current.copy)
+                reader = latest_copy[1]
             try:
                 current.run(reader, limits, counts)
             except (ModelError, ExtractionError) as error:
@@ -214,7 +240,7 @@ def run_passes(
 
 
 def reader_of(encoder: Encoder, limits: Limits) -> Reader:
-    """What follow-ups read a few more inputs with."""
+    """A function with which follow-ups read a few more inputs."""
 
     def read(inputs: Sequence[Sentence], maker: BatchMaker[Any]) -> Iterator[Any]:
         for batch in shared_batches(encoder, inputs, hidden_states=maker.reads_weights, **limits.arguments()):

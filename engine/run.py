@@ -1,4 +1,4 @@
-"""A run: plans of all chosen analyses → passes → results, and all of it written to a folder."""
+"""A run: the plans of all chosen analyses → passes → results, sections and records."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Part:
-    """The results of one analysis, for one kind of map.
+    """The results of one analysis for one kind of map.
 
     Attributes:
         analysis: the analysis.
-        kind: of the map; None for an analysis that does not analyze the chosen maps.
-        plan: what was asked for.
-        counted: what was counted.
-        results: what it found.
+        kind: the kind of map; None if the analysis does not depend on the chosen kinds.
+        plan: the plan of the analysis.
+        counted: what was counted for the plan.
+        results: the results of the analysis.
     """
 
     analysis: Analysis[Any, Any]
@@ -47,12 +47,12 @@ class Part:
 
     @property
     def name(self) -> str:
-        """The analysis, and the kind of map if it is of one."""
+        """The name of the analysis, with the kind of map if it has one."""
         return f"{self.analysis.name} ({self.kind})" if self.kind else self.analysis.name
 
     @property
     def log(self) -> ExtractionLog:
-        """What was read for it."""
+        """The record of what was read for the analysis."""
         return self.counted.logs[self.plan.requests[0].name]
 
     def section(self, titles: Titles) -> Section:
@@ -60,7 +60,7 @@ class Part:
         return self.analysis.section(self.results, titles)
 
     def show(self, width: int) -> RenderableType:
-        """What a terminal of ``width`` columns shows."""
+        """The results for a terminal with ``width`` columns."""
         return self.analysis.show(self.results, width)
 
 
@@ -68,15 +68,27 @@ class Part:
 class Run:
     """The results of all analyses of a run.
 
-    Look results up by the name of the analysis: ``run["dependency"]``. Where several kinds of maps were analyzed, name
-    the kind too: ``run["dependency", "norm"]``.
+    Look up results by the name of the analysis: ``run["dependency"]``. If several kinds of maps were analyzed, add the
+    kind: ``run["dependency", "norm"]``.
 
     Attributes:
-        parts: one for each analysis and kind of map, in the order of the report.
-        titles: what figures and headings call the model and the corpus.
-        record: the run record, ``run.json``.
-        folder: where the results were written, None if nowhere.
-        sections: of the report, one for each part; empty where nothing was written.
+        parts: the results of each analysis for each kind of map, in the order of the report.
+        titles: the names of the model and the corpus in figures and headings.
+        record: the run record, which is also written to ``run.json``.
+        folder: the folder of the report; None if nothing was written.
+        sections: the sections of the report, one for each part; empty if nothing was written.
+
+    Example:
+        >>> import attentionology
+        >>> sentence = attentionology.Sentence("s1", ("she", "sings"), heads=(2, 0), relations=("nsubj", "root"))
+        >>> from attentionology.corpora_loaders import Corpus
+        >>> run = attentionology.analyze("demo", Corpus((sentence,)), analyses="surface")
+        >>> [part.name for part in run.parts]
+        ['surface (weight)']
+        >>> run["coreference"]
+        Traceback (most recent call last):
+        ...
+        KeyError: "there are no results for 'coreference'; choose from: ('surface', 'weight')"
     """
 
     parts: tuple[Part, ...]
@@ -87,12 +99,12 @@ class Run:
 
     def __getitem__(self, key: str | tuple[str, str]) -> Any:
         name, kind = (key, None) if isinstance(key, str) else key
-        found = [part for part in self.parts if part.analysis.name == name and kind in (None, part.kind)]
-        if len(found) == 1:
-            return found[0].results
+        matching = [part for part in self.parts if part.analysis.name == name and kind in (None, part.kind)]
+        if len(matching) == 1:
+            return matching[0].results
         names = [(part.analysis.name, part.kind) if part.kind else part.analysis.name for part in self.parts]
         choices = ", ".join(map(repr, names))
-        raise KeyError(f"there are {'several' if found else 'no'} results for {key!r}; choose from: {choices}")
+        raise KeyError(f"there are {'several' if matching else 'no'} results for {key!r}; choose from: {choices}")
 
     def __repr__(self) -> str:
         names = dict.fromkeys(part.analysis.name for part in self.parts)
@@ -115,11 +127,11 @@ def run_analyses(
 
     Args:
         chosen: the analyses, each after those whose results it needs.
-        options: of the run.
-        setting: of the run; its field ``maps`` is replaced by each of ``maps`` in turn.
+        options: the options of the run.
+        setting: the setting of the run. Its field ``maps`` is replaced by each of ``maps`` in turn.
         maps: the kinds of maps.
-        limits: which inputs are read.
-        stages: the stopwatch.
+        limits: which inputs are read, and how many at once.
+        stages: receives the times of the stages.
 
     Raises:
         OptionError, CorpusError, ModelError: a plan cannot be made; see `Analysis.plan`.
@@ -150,21 +162,21 @@ def run_analyses(
 
 
 def sections_of(parts: Sequence[Part], titles: Titles) -> list[Section]:
-    """The sections of the report. The tables of an analysis of several kinds of maps are put together."""
+    """The sections of the report. An analysis of several kinds of maps has one table with all kinds."""
     sections: list[Section] = []
     for name in dict.fromkeys(part.analysis.name for part in parts):
-        same = [part for part in parts if part.analysis.name == name]
-        if len(same) == 1:
-            sections.append(same[0].section(titles))
+        of_analysis = [part for part in parts if part.analysis.name == name]
+        if len(of_analysis) == 1:
+            sections.append(of_analysis[0].section(titles))
         else:
-            sections += with_kinds([(part.kind or "", part.section(titles)) for part in same])
+            sections += with_kinds([(part.kind or "", part.section(titles)) for part in of_analysis])
     return sections
 
 
 def records_of(parts: Sequence[Part], options: OptionSet) -> dict[str, Any]:
-    """What the analyses add to the run record.
+    """The entries that the analyses add to the run record.
 
-    Where the records of several kinds of maps differ, all of them are in it, by kind.
+    If the entries of several kinds of maps differ, the record has all of them, by kind.
     """
     by_name: dict[str, dict[str, Any]] = {}
     for part in parts:

@@ -1,4 +1,4 @@
-"""Everything that decides what a run computes, and whether it makes sense."""
+"""The options that determine what a run computes, and their validation."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from attentionology.engine.corpus import CorpusOptions
 
 @dataclass(frozen=True)
 class RunOptions:
-    """Everything that decides what a run computes.
+    """All options that determine what a run computes.
 
     Attributes:
-        analyses: their names, None for the usual ones.
+        analyses: the names of the analyses; None for those that suit the corpus.
         groups: the options of the analyses.
-        model: which model.
-        files: which corpus.
+        model: the options of the model.
+        files: the options of the corpus.
         limits: which inputs are read, and how many at once.
-        seed: of everything random.
+        seed: the seed of everything random.
     """
 
     analyses: tuple[str, ...] | None = None
@@ -38,7 +38,7 @@ class RunOptions:
     seed: int = 0
 
     def chosen(self, corpus: Corpus | None = None) -> list[Analysis[Any, Any]]:
-        """The analyses, in the order of the report.
+        """The chosen analyses, in the order of the report.
 
         Args:
             corpus: the corpus, if it was loaded before.
@@ -47,21 +47,21 @@ class RunOptions:
             OptionError: a name is unknown or given twice.
         """
         if self.analyses is not None:
-            names = [name for given in self.analyses for name in given.split(",") if name]
+            names = [name for argument in self.analyses for name in argument.split(",") if name]
             if not names:
                 raise OptionError("--analyses needs at least one name")
             return choose_analyses(names)
-        known = registered_analyses().values()
+        registered = registered_analyses().values()
         if corpus is None:
             has_trees, has_text = self.files.has_trees, bool(self.files.text)
         else:
             has_trees, has_text = bool(corpus.relations), not isinstance(corpus, Documents)
         if not has_trees and not has_text:
-            return [analysis for analysis in known if analysis.of_mentions]
-        return [analysis for analysis in known if analysis.by_default and (has_trees or not analysis.of_trees)]
+            return [analysis for analysis in registered if analysis.of_mentions]
+        return [analysis for analysis in registered if analysis.by_default and (has_trees or not analysis.of_trees)]
 
     def flat(self) -> dict[str, Any]:
-        """All options by their names, as on the command line."""
+        """All options by the names that they have on the command line, for the run record."""
         kinds = dict.fromkeys(kind for analysis in registered_analyses().values() for kind in analysis.options)
         flat: dict[str, Any] = {"seed": self.seed}
         groups: list[Any] = [self.model, self.files, self.limits, *(self.groups[kind] for kind in kinds)]
@@ -70,12 +70,12 @@ class RunOptions:
         return flat
 
     def files_of_groups(self) -> list[Path]:
-        """Files that the options of analyses name."""
+        """The files that the options of analyses name."""
         values = [getattr(group, option.name) for group in self.groups for option in fields(group)]
         return [value for value in values if isinstance(value, Path)]
 
     def check(self, corpus: Corpus | None = None) -> list[Analysis[Any, Any]]:
-        """Validate the options before anything slow happens; returns the chosen analyses.
+        """Validate the options before anything slow happens, and return the chosen analyses.
 
         Args:
             corpus: the corpus, if it was loaded before.
@@ -100,13 +100,18 @@ class RunOptions:
         return chosen
 
     def _check_that_all_are_read(self, chosen: Sequence[Analysis[Any, Any]]) -> None:
-        """Refuse options that have no effect, because no chosen analysis reads them."""
+        """Check that the chosen analyses read all options that differ from their defaults.
+
+        Raises:
+            OptionError: an option has no effect.
+        """
         read = {kind for analysis in chosen for kind in analysis.options}
         for group in self.groups:
             kind = type(group)
             if kind in read or group == kind():
                 continue
-            option = next(f.name for f in fields(group) if getattr(group, f.name) != getattr(kind(), f.name))
+            default = kind()
+            option = next(f.name for f in fields(group) if getattr(group, f.name) != getattr(default, f.name))
             readers = [name for name, analysis in registered_analyses().items() if kind in analysis.options]
             names = " ".join(analysis.name for analysis in chosen)
             raise OptionError(

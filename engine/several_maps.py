@@ -1,4 +1,4 @@
-"""The sections of one analysis for several kinds of maps, put together."""
+"""Combining the sections that one analysis has for several kinds of maps."""
 
 from __future__ import annotations
 
@@ -12,10 +12,13 @@ from attentionology.reports.page import Section
 
 
 def with_kinds(sections: Sequence[tuple[str, Section]]) -> list[Section]:
-    """One section for each kind of map. The first holds the tables of all kinds, with a column ``map`` in front.
+    """Combine sections: the first one gets the tables of all kinds of maps, with a first column ``map``.
 
     Args:
-        sections: the kind of map and the section made of it.
+        sections: each kind of map with its section.
+
+    Returns:
+        one section for each kind, whose title names the kind.
     """
     tables: dict[str, pd.DataFrame] = {}
     summary: dict[str, Any] = {}
@@ -25,10 +28,10 @@ def with_kinds(sections: Sequence[tuple[str, Section]]) -> list[Section]:
             tables[name] = pd.concat([tables[name], labelled], ignore_index=True) if name in tables else labelled
         for name, rows in section.summary.items():
             summary.setdefault(name, []).extend({"map": kind, **row} for row in rows)
-    together = []
+    combined = []
     for kind, section in sections:
-        # A kind such as rollout:norm has a character that not every file system takes.
+        # Not every file system allows the colon of a kind such as rollout:norm.
         suffix, title = f"-{kind.replace(':', '-')}", f"{section.title} (map “{kind}”)"
-        together.append(replace(section, title=title, suffix=suffix, tables=tables, summary=summary))
+        combined.append(replace(section, title=title, suffix=suffix, tables=tables, summary=summary))
         tables, summary = {}, {}
-    return together
+    return combined

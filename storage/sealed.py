@@ -2,9 +2,9 @@
 
 A cache is read long after it was written. In the meantime a disk may have failed, a copy may have been interrupted, or
 a power loss may have left a file with the right size that is full of zeros. Such a file may still be readable, and then
-every result computed from it would be wrong without any sign of it. So each file has a seal near its beginning, ``sha256:``
-and 64 hexadecimal digits. They are the digest of the file's name and of its content, with zeros in place of the digits
-themselves, since a digest cannot include itself.
+every result computed from it would be wrong without any sign of it. So each file has a seal near its beginning,
+``sha256:`` and 64 hexadecimal digits. They are the digest of the file's name and of its content, with zeros in place of
+the digits themselves, since a digest cannot include itself.
 
 The name is part of the digest so that files that were exchanged for one another are noticed as well. The seal is inside
 the file, not in a second file next to it, because one file can be replaced in one indivisible step: content and digest
