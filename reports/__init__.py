@@ -1,1 +1,1 @@
-"""The kit of pages, figures, tables and run folders. It knows no analysis."""
+"""Pages, figures, tables and run folders. This package knows no analysis."""

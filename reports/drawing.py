@@ -1,4 +1,4 @@
-"""What all figures share: colours, style, axes, files. Drawn to be legible at the width of a journal column or page."""
+"""The colors, style, axes and files of all figures, which are legible at the width of a journal column or page."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 
-# Okabe & Ito's palette, distinguishable with any colour vision.
+# The palette of Okabe and Ito, whose colors are distinguishable with any color vision.
 BLUE, ORANGE, GREY, BLACK = "#0072B2", "#D55E00", "#999999", "#000000"
 GREEN, PURPLE, SKY, YELLOW = "#009E73", "#CC79A7", "#56B4E9", "#E69F00"
 
@@ -25,7 +25,7 @@ CLASSES = {
     "other": (GREY, "v"),
     "all": (BLACK, "o"),
 }
-"""Colour and marker of each class of tokens."""
+"""The color and the marker of each class of tokens."""
 
 STYLE: Any = {
     "font.size": 8,
@@ -33,15 +33,15 @@ STYLE: Any = {
     "axes.labelsize": 8,
     "axes.spines.top": False,
     "axes.spines.right": False,
-    "svg.hashsalt": "attentionology",  # same input, same file
-    "svg.fonttype": "none",  # text stays text, to be searched and edited
-    "text.parse_math": False,  # a relation may be called $
+    "svg.hashsalt": "attentionology",  # the same input gives the same file
+    "svg.fonttype": "none",  # text stays text, so that it can be searched and edited
+    "text.parse_math": False,  # relations may contain $
     "savefig.dpi": 200,
 }
 
 
 def save(figure: Figure, folder: Path, name: str) -> None:
-    """Write ``name.svg`` and ``name.png``."""
+    """Write a figure as ``name.svg`` and ``name.png``."""
     folder.mkdir(parents=True, exist_ok=True)
     with mpl.rc_context(STYLE):
         figure.savefig(folder / f"{name}.svg", metadata={"Date": None}, bbox_inches="tight")
@@ -49,21 +49,21 @@ def save(figure: Figure, folder: Path, name: str) -> None:
 
 
 def ticks(n: int) -> list[int]:
-    """0-based places of at most seven labels, the first always among them."""
+    """The 0-based positions of at most seven tick labels for ``n`` items. The first item always has one."""
     return list(range(0, n, max(1, math.ceil(n / 6))))
 
 
 def by_layer(axes: Axes, layers: Iterable[Any], label: str) -> None:
-    """Layers along the horizontal axis, what is measured along the vertical."""
-    places = ticks(max(layers))
-    axes.set_xticks([place + 1 for place in places], [str(place + 1) for place in places])
+    """Label the axes of a figure that has layers, from 1, on the horizontal axis."""
+    positions = ticks(max(layers))
+    axes.set_xticks([position + 1 for position in positions], [str(position + 1) for position in positions])
     axes.set_xlabel("layer")
     axes.set_ylabel(label)
     axes.grid(axis="y", color="#eeeeee", zorder=0)
 
 
 def finish(figure: Figure, axes: Axes, title: str) -> None:
-    """Title, and one legend below for all axes, if anything has a label."""
+    """Add the title and, if anything has a label, one legend for all axes below them."""
     handles, labels = axes.get_legend_handles_labels()
     if labels:
         figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
@@ -71,19 +71,19 @@ def finish(figure: Figure, axes: Axes, title: str) -> None:
 
 
 def name_rows(axes: Axes, left: Sequence[str], right: Sequence[str]) -> None:
-    """Rows from the top down at 0, 1, …, named on both sides."""
-    places = range(len(left))
-    axes.set_yticks(places, left)
+    """Label the rows 0, 1, … of a figure, which go from top to bottom, on both sides."""
+    rows = range(len(left))
+    axes.set_yticks(rows, left)
     axes.set_ylim(len(left) - 0.5, -0.5)
     axes.grid(axis="y", color="#eeeeee", zorder=0)
     names = axes.secondary_yaxis("right")
-    names.set_yticks(places, right)
+    names.set_yticks(rows, right)
     names.tick_params(length=0)
     names.spines["right"].set_visible(False)
 
 
 def heads_map(axes: Axes, rates: pd.DataFrame) -> AxesImage:
-    """Rates of all heads as a heatmap from 0 to 100 %; layers are rows, heads columns, both named from 1."""
+    """Draw the rates of all heads as a heatmap from 0 to 100 %. Layers are rows, heads are columns, both from 1."""
     n_layers, n_heads = rates.shape
     axes.set_xticks(ticks(n_heads), [str(i + 1) for i in ticks(n_heads)])
     axes.set_yticks(ticks(n_layers), [str(i + 1) for i in ticks(n_layers)])

@@ -1,4 +1,4 @@
-"""How results are written for people, the same in terminal, figures and page."""
+"""The form of results in the terminal, in figures and on the page."""
 
 from __future__ import annotations
 
@@ -17,33 +17,33 @@ ARROWS = {
 
 
 def head_name(layer: int, head: int) -> str:
-    """``8-10``: layer and head, 1-based as in the papers."""
+    """The name of a head, such as ``8-10``: layer and head, 1-based as in the papers."""
     return f"{layer}-{head}"
 
 
 def percent(rate: float, *, sign: bool = False) -> str:
-    """A rate as a percentage with one decimal; a dash where there is none."""
+    """A rate as a percentage with one decimal; a dash for NaN."""
     if math.isnan(rate):
         return "–"
     return f"{100 * rate:+.1f}" if sign else f"{100 * rate:.1f}"
 
 
 def number(value: float, digits: int = 3) -> str:
-    """A number with so many decimals; a dash where there is none."""
+    """A number with ``digits`` decimals; a dash for NaN."""
     return "–" if math.isnan(value) else f"{round(value, digits) + 0.0:.{digits}f}"
 
 
 def interval(low: float, high: float) -> str:
-    """``[12.3, 45.6]`` in percent; empty where there is none.
+    """An interval in percent, such as ``[12.3, 45.6]``; empty if there is none.
 
-    Where all replicates agree (all words right, or all wrong) the bootstrap cannot tell how sure the number
-    is, and an interval of no width would say that it is certain.
+    If all replicates agree (all words are right, or all are wrong), the bootstrap cannot tell how uncertain the number
+    is. An interval without width would suggest that it is certain, so there is none.
     """
     return "" if math.isnan(low) or low == high else f"[{100 * low:.1f}, {100 * high:.1f}]"
 
 
 def ranges(numbers: Sequence[int]) -> str:
-    """``1–3, 5``: ascending whole numbers."""
+    """Ascending whole numbers as ranges, such as ``1–3, 5``."""
     parts: list[list[int]] = []
     for number in numbers:
         if parts and number == parts[-1][-1] + 1:
@@ -54,30 +54,30 @@ def ranges(numbers: Sequence[int]) -> str:
 
 
 def best_head(row: dict[str, Any]) -> str:
-    """Name of the best head; a dash where no head gets anything right."""
+    """The name of the best head; a dash if no head is right even once."""
     return head_name(row["layer"], row["head"]) if row["correct"] else "–"
 
 
 def best_direction(row: dict[str, Any]) -> str:
-    """Direction of the best head; a dash where there is none."""
+    """The direction of the best head; a dash if there is no best head."""
     return ARROWS[row["direction"]] if row["correct"] else "–"
 
 
 def best_offset(row: dict[str, Any]) -> str:
-    """``(+1)``, empty where no offset gets anything right."""
+    """The best offset, such as ``(+1)``; empty if no offset is right even once."""
     return f"({row['offset']:+d})" if row["offset_correct"] else ""
 
 
 def rows_of(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """The rows of a table by the names of its columns."""
+    """The rows of a table as dictionaries, by the names of the columns."""
     return [{str(key): value for key, value in row.items()} for row in table.to_dict("records")]
 
 
 def shown_rows(best: pd.DataFrame, min_count: int) -> Iterator[tuple[dict[str, Any], bool]]:
-    """Rows in the order to show them, each with whether it has ``min_count`` words.
+    """Yield the rows in the order in which they are shown, each with whether it has at least ``min_count`` words.
 
-    Frequent relations first. ``root`` is left out: no head can point to a root, so its row is all zeros (it
-    stays in the CSV).
+    Frequent relations come first. ``root`` is left out here but not in the CSV file: a root has no head that attention
+    could point to, so its row is all zeros.
     """
     rows = [row for row in rows_of(best) if row["relation"] != "root"]
     for frequent in (True, False):

@@ -1,4 +1,4 @@
-"""Results as JSON."""
+"""Writing results as JSON."""
 
 from __future__ import annotations
 
@@ -9,11 +9,15 @@ import pandas as pd
 
 
 def records(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """Rows as dictionaries of plain numbers and strings; a rate over nothing is None."""
+    """The rows of a table as dictionaries of plain numbers and strings, with None for NaN."""
     rows: list[dict[str, Any]] = json.loads(table.to_json(orient="records", double_precision=15))
     return rows
 
 
 def to_json(value: Any) -> str:
-    """JSON as written to every file: indented, readable in any script, strict about NaN."""
+    """A value as JSON text, indented, with the characters of all scripts.
+
+    Raises:
+        ValueError: the value contains NaN or infinity.
+    """
     return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n"

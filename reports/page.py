@@ -1,4 +1,4 @@
-"""The report as one HTML page that needs no network, made of one section per analysis."""
+"""The report: one HTML page that needs no network, with one section for each analysis."""
 
 from __future__ import annotations
 
@@ -22,18 +22,33 @@ from attentionology.storage.errors import AttentionologyError
 
 @dataclass(frozen=True)
 class Section:
-    """What one analysis adds to the report.
+    """The section that one analysis adds to the report.
 
     Attributes:
-        title: its heading.
-        template: path of a Jinja template. It gets ``run``, what is in ``context``, ``suffix``, and ``svgs``: the
-            figures by name.
+        title: the heading of the section.
+        template: the path of a Jinja template. Its variables are ``run``, the values of ``context``, ``suffix``, and
+            ``svgs``, the figures by name.
         context: values for the template.
-        summary: tables for ``summary.json``, by name.
-        tables: written to ``tables/NAME.csv``.
-        figures: written to ``figures/NAME.svg`` and ``.png``.
-        suffix: appended to the names of figures and of elements of the page, where a page has several sections of one
-            analysis.
+        summary: the entries of ``summary.json``, by name.
+        tables: the tables, which are written to ``tables/NAME.csv``.
+        figures: the figures, which are written to ``figures/NAME.svg`` and ``figures/NAME.png``.
+        suffix: a suffix for the names of figures and of elements of the page. It is needed if a page has several
+            sections of one analysis.
+
+    Example:
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> import pandas as pd
+        >>> from attentionology import Section
+        >>> from attentionology.reports.page import write_section
+        >>> table = pd.DataFrame({"layer": [1, 2], "distance": [2.5, 4.0]})
+        >>> section = Section("Attention distance", "section.html.j2", tables={"distance": table})
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     figures = write_section(Path(folder), section)
+        ...     print(Path(folder, "tables", "distance.csv").read_text(), end="")
+        layer,distance
+        1,2.5
+        2,4.0
     """
 
     title: str
@@ -46,25 +61,25 @@ class Section:
 
 
 class SectionError(AttentionologyError, ValueError):
-    """Sections that cannot be part of one report."""
+    """The sections cannot be part of one report."""
 
 
 def check_names(sections: Sequence[Section]) -> None:
-    """Refuse sections that would overwrite files of each other.
+    """Check that no section overwrites files of another one.
 
     Raises:
-        SectionError: two of them have a table, a figure or a part of the summary of the same name.
+        SectionError: two sections have a table, a figure or an entry of the summary with the same name.
     """
     written: dict[tuple[str, str], str] = {}
     for section in sections:
         names = [("table", name) for name in section.tables]
         names += [("figure", name + section.suffix) for name in section.figures]
         names += [("entry of the summary", name) for name in section.summary]
-        for what, name in names:
-            if (what, name) in written:
-                first = written[what, name]
-                raise SectionError(f"“{first}” and “{section.title}” both write the {what} {name!r}")
-            written[what, name] = section.title
+        for kind, name in names:
+            if (kind, name) in written:
+                first = written[kind, name]
+                raise SectionError(f"“{first}” and “{section.title}” both write the {kind} {name!r}")
+            written[kind, name] = section.title
 
 
 def write_report(folder: Path, *, run: dict[str, Any], sections: list[Section]) -> None:
@@ -73,7 +88,7 @@ def write_report(folder: Path, *, run: dict[str, Any], sections: list[Section]) 
     Args:
         folder: an existing folder.
         run: the run record.
-        sections: in the order of the page, at least one.
+        sections: the sections in the order of the page, at least one.
 
     Raises:
         SectionError: see `check_names`.
@@ -107,19 +122,19 @@ def write_report(folder: Path, *, run: dict[str, Any], sections: list[Section]) 
     for section in sections:
         summary |= section.summary
     (folder / "summary.json").write_text(to_json(summary), encoding="utf-8")
-    record = {**run, "files": files_of_run(folder)}  # so that --overwrite never deletes any other
+    record = {**run, "files": files_of_run(folder)}  # --overwrite deletes these files only
     (folder / RUN_RECORD).write_text(to_json(record), encoding="utf-8")
 
 
 def write_section(folder: Path, section: Section) -> dict[str, str]:
-    """Write the tables and figures of a section; returns the SVG of the figures by name, to put into the page."""
+    """Write the tables and figures of a section, and return the SVG of the figures for the page, by name."""
     for name, table in section.tables.items():
         write_csv(table, folder / "tables" / f"{name}.csv")
     return save_figures(folder, section.figures, section.suffix)
 
 
 def save_figures(folder: Path, drawn: Mapping[str, Figure], suffix: str = "") -> dict[str, str]:
-    """Write figures to ``folder/figures``; returns their SVG by name, to put into the page."""
+    """Write figures to ``folder/figures``, and return their SVG for the page, by name."""
     figures = folder / "figures"
     for name, figure in drawn.items():
         save(figure, figures, name + suffix)

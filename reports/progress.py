@@ -1,4 +1,4 @@
-"""Progress for people: bars on a terminal, silence elsewhere."""
+"""Progress bars, which are shown on a terminal only, and the times of stages."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from rich.text import Text
 
 
 class Advance(Protocol):
-    """Moves a bar on."""
+    """The signature of the function that advances a progress bar."""
 
     def __call__(self, done: int, remark: str = "") -> None:
-        """So many more are done."""
+        """Advance the bar by ``done`` items, and replace its remark."""
 
 
 class _Rate(ProgressColumn):
@@ -36,9 +36,10 @@ class _Rate(ProgressColumn):
 
 @contextmanager
 def progress_bar(description: str, total: int, *, unit: str = "sentences", remarks: bool = False) -> Iterator[Advance]:
-    """A bar on standard error, with rate (or remarks) and time left; yields the function that moves it on.
+    """Show a progress bar during a block, which receives the function that advances the bar.
 
-    Nothing is shown where standard error is not a terminal.
+    The bar is written to standard error, with the remaining time and either the rate or remarks. Nothing is shown if
+    standard error is not a terminal.
     """
     columns = (
         TextColumn("{task.description}"),
@@ -54,7 +55,12 @@ def progress_bar(description: str, total: int, *, unit: str = "sentences", remar
 
 
 class Stages:
-    """Wall-clock seconds per named stage."""
+    """Measures the wall-clock time of the stages of a run.
+
+    Attributes:
+        started: when the measurement started, in UTC.
+        seconds: the seconds of each stage, by name.
+    """
 
     def __init__(self) -> None:
         self.started = datetime.now(UTC)
@@ -62,7 +68,7 @@ class Stages:
 
     @contextmanager
     def __call__(self, name: str) -> Iterator[None]:
-        """Time a block; the same name adds up."""
+        """Measure the time of a block. The times of blocks with the same name are added."""
         start = time.perf_counter()
         yield
         self.seconds[name] = round(self.seconds.get(name, 0) + time.perf_counter() - start, 3)

@@ -1,4 +1,4 @@
-"""What must be written down so that a number can be traced and computed again."""
+"""The versions that must be recorded so that a number can be traced and computed again."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ _LIBRARIES = (
 
 
 def versions() -> dict[str, str]:
-    """Versions of Python, of this toolkit and of the libraries its numbers depend on."""
-    found = {"python": platform.python_version()}
+    """The versions of Python, of this toolkit, and of the libraries on which its numbers depend."""
+    by_name = {"python": platform.python_version()}
     for name in _LIBRARIES:
         try:
-            found[name] = metadata.version(name)
+            by_name[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
-            found[name] = "not installed as a package"
-    return found
+            by_name[name] = "not installed as a package"
+    return by_name
 
 
 def git_commit() -> str | None:
-    """Commit of the checkout this code runs from, with ``+changes`` if files differ; None if installed."""
+    """The commit of the checkout that this code is in, with ``+changes`` if files differ; None outside a checkout."""
     root = Path(__file__).resolve().parent.parent
     if not (root / ".git").exists():
         return None

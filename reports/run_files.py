@@ -1,4 +1,4 @@
-"""Which files a run has written, so that only these are ever deleted."""
+"""The files that a run has written. Only these are ever deleted."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from pathlib import Path
 from typing import Any
 
 RUN_RECORD = "run.json"
-"""Every finished folder holds this file; only a folder that does may be overwritten."""
+"""The name of the run record. Every finished folder holds it, and only such a folder may be overwritten."""
 
 _EVERY_RUN = ("report.html", "summary.json", RUN_RECORD)
 _OF_OLD_RUNS = re.compile(
     r"report\.html|summary\.json|run\.json|classifier\.safetensors|tables/[^/]+\.csv|figures/[^/]+\.(svg|png)"
     r"|probes/[^/]+/probe\.(json|safetensors)|model/[^/]+\.(json|safetensors|txt|model|jinja)"
 )
-"""What runs wrote before their records named the files."""
+"""The files that runs wrote before run records named them."""
 
 _OF_FILE_MANAGERS = (".DS_Store", "Thumbs.db", "desktop.ini")
 
 
 def files_of_run(folder: Path) -> list[str]:
-    """What to name in the record of a run: all files that are there and those that every run has, relative, sorted."""
-    there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
-    return sorted(there.union(_EVERY_RUN))
+    """The files to name in a run record: those in the folder and those of every run, as sorted relative paths."""
+    present = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    return sorted(present.union(_EVERY_RUN))
 
 
 def read_record(folder: Path) -> dict[str, Any] | None:
-    """The record of a run; None if the folder has none, or one that another program wrote."""
+    """The run record in a folder; None if there is none, or if another program has written it."""
     try:
         record = json.loads((folder / RUN_RECORD).read_bytes())
     except (OSError, ValueError, RecursionError):
@@ -40,18 +40,19 @@ def read_record(folder: Path) -> dict[str, Any] | None:
 
 
 def strange_file(folder: Path, record: dict[str, Any]) -> str | None:
-    """Something in the folder of a run that the run has not written, relative to it; None if there is nothing.
+    """A file in the folder of a run that the run has not written, as a relative path; None if there is none.
 
     Args:
-        folder: of the run.
-        record: its record. Those of the first versions do not name files; then names that runs use are not strange.
+        folder: the folder of the run.
+        record: the run record. Records of early versions do not name files; for these, the names that such runs used
+            are accepted.
     """
     named = record.get("files")
     for path in sorted(folder.rglob("*")):
         if path.is_dir() and not path.is_symlink():
             continue
         name = path.relative_to(folder).as_posix()
-        known = name in named if isinstance(named, list) else _OF_OLD_RUNS.fullmatch(name)
-        if not known and path.name not in _OF_FILE_MANAGERS:
+        is_expected = name in named if isinstance(named, list) else _OF_OLD_RUNS.fullmatch(name)
+        if not is_expected and path.name not in _OF_FILE_MANAGERS:
             return name
     return None

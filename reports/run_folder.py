@@ -1,4 +1,4 @@
-"""A results folder that appears complete or not at all."""
+"""A results folder that is complete or does not exist."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ from attentionology.storage.partial import (
 
 
 class RunFolderError(OSError):
-    """The results folder cannot be made."""
+    """The results folder cannot be created."""
 
 
 class RunFolder:
-    """Collects results beside the target and moves them into place at the end.
+    """Collects results in a folder next to the target, and renames it to the target at the end.
 
-    Use as a context manager around the whole computation, so that a target that cannot be made is noticed
-    before it; inside, `path` is the folder to write to. If the block raises, the collected files are removed
-    and the target is as it was. What runs that were killed left beside the target is removed, too, but never what a
-    process that is alive may be writing (see `attentionology.storage.partial`).
+    Use it as a context manager around the whole computation, so that a target that cannot be created is noticed early.
+    Inside the block, `path` is the folder to write to. If the block raises an error, the collected files are removed
+    and the target is unchanged. Unfinished folders of runs that were killed are removed, too, but never one that a
+    living process may be writing (see `attentionology.storage.partial`).
 
     Args:
-        target: the folder to make. Of a symbolic link, what it points to.
-        overwrite: replace an existing folder, if it is the result of an earlier run and holds nothing else.
-        reads: files and folders that the run reads. They must not be in a folder that is replaced.
+        target: the folder to create. If it is a symbolic link, the folder that it points to.
+        overwrite: whether to replace an existing folder if it is the result of an earlier run and holds nothing else.
+        reads: files and folders that the run reads. They must not be in the folder that is replaced.
 
     Raises:
         RunFolderError: the target exists and may not be replaced, cannot be created, or its disk is full.
@@ -49,12 +49,12 @@ class RunFolder:
         try:
             self.target = Path(target).resolve()
             self.reads = [path for path in map(Path, reads) if path.exists()]
-            self.path = self.target  # until entered
+            self.path = self.target  # until the block is entered
             _tidy(self.target.parent)
             obstacle = self._obstacle()
             if self.target.exists() and Path.cwd().is_relative_to(self.target):
                 obstacle = "is the current folder, or holds it; choose another --out"
-        except (OSError, RuntimeError) as error:  # RuntimeError: symbolic links that go in a circle
+        except (OSError, RuntimeError) as error:  # RuntimeError: the symbolic links form a circle
             raise RunFolderError(f"{target}: {getattr(error, 'strerror', None) or error}") from error
         if obstacle:
             raise RunFolderError(f"{target} {obstacle}")
@@ -106,25 +106,25 @@ class RunFolder:
             self._finish(partial)
 
     def _give_up(self, partial: Path, error: BaseException) -> None:
-        """Remove what was collected.
+        """Remove the collected files.
 
         Raises:
-            RunFolderError: the disk is full; says how full.
+            RunFolderError: the disk is full. The message says how much space is free.
         """
         written = sum(path.stat().st_size for path in partial.rglob("*") if path.is_file())
         delete(partial)
         if not isinstance(error, OSError) or not is_full(error):
             return
         if error.filename is not None and not Path(os.fsdecode(error.filename)).is_relative_to(partial):
-            return  # another disk, which the message of the error names
+            return  # another disk is full, which the error names
         raise RunFolderError(
             f"{self.target}: {error.strerror}: {size(written)} of results had been written and were removed again; now "
             f"{size(free_space(partial.parent))} are free"
         ) from error
 
     def _finish(self, partial: Path) -> None:
-        """Put the results into place."""
-        if obstacle := self._obstacle():  # somebody made it meanwhile
+        """Rename the collected results to the target."""
+        if obstacle := self._obstacle():  # another program has created the target meanwhile
             kept = _free_name(self.target)
             partial.rename(kept)
             raise RunFolderError(f"{self.target} {obstacle}; the finished results are in {kept}")
@@ -145,7 +145,7 @@ class RunFolder:
 
 
 def _tidy(folder: Path) -> None:
-    """Remove what runs that were killed left in a folder."""
+    """Remove the unfinished folders of runs that were killed, and restore targets that were about to be replaced."""
     for path, name in abandoned(folder, REPLACED):
         target = folder / name
         if not target.exists():  # the run was killed between the two renames of a replacement

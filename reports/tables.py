@@ -1,4 +1,4 @@
-"""Tables as CSV."""
+"""Writing tables as CSV."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import pandas as pd
 
 
 def write_csv(table: pd.DataFrame, path: Path) -> None:
-    """Write a table without its index; the folder is made if need be.
+    """Write a table without its index, and create the folder if necessary.
 
-    Cells hold the data as they are, also where a spreadsheet would take them for a formula (``=1+1``): readers of CSV
-    must get back what the corpus says.
+    Cells are written unchanged, even if a spreadsheet would read them as formulas (``=1+1``), because programs that
+    read the file must get what the corpus says.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     texts = [column for _, column in table.items() if not pd.api.types.is_numeric_dtype(column)]
     returns = any(isinstance(cell, str) and "\r" in cell for column in texts for cell in column)
-    # The csv module leaves a carriage return unquoted where it does not end lines.
+    # The csv module does not quote a carriage return that does not end a line.
     quoting: Literal[0, 2] = csv.QUOTE_NONNUMERIC if returns else csv.QUOTE_MINIMAL
     table.to_csv(path, index=False, lineterminator="\n", quoting=quoting)

@@ -1,4 +1,4 @@
-"""What all tables for a terminal share."""
+"""The layout of tables for a terminal."""
 
 WIDE = 130
-"""Columns of a terminal that a table with intervals needs."""
+"""The least number of columns of a terminal that shows tables with intervals."""
