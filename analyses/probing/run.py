@@ -247,7 +247,7 @@ def _run(
     inputs = read_inputs(options, loaded, workspace)
     trained = train_probes(options, inputs, workspace)
     files = [Path(file.path).name for file in inputs.treebanks["test"].files]
-    titles, section = Titles(inputs.encoder.name, ", ".join(files)), None
+    titles, section = Titles(inputs.encoder.name, ", ".join(files) or "a treebank"), None
     with workspace.stages("tables and figures"):
         results = find(options, inputs, trained)
         if workspace.folder is not None:

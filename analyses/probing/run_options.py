@@ -15,7 +15,6 @@ from attentionology.analyses.probing.options import (
     TrainingOptions,
     TreebankOptions,
 )
-from attentionology.analyses.shared.builtin import check_revision
 from attentionology.analyses.shared.input_options import ModelOptions, check_seed
 from attentionology.analyses.shared.options import CountOptions
 from attentionology.corpora_loaders import CorpusError
@@ -63,7 +62,7 @@ class ProbingOptions:
         """
         from attentionology.corpora_loaders.lines import archive_of
 
-        check_revision(self.model.model, self.model.revision)
+        self.model.check()
         self.treebanks.check(loaded)
         self.probes.check(has_vectors=has_vectors)
         self.maps.check()

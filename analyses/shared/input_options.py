@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from tyro.conf import arg
 
 from attentionology.analyses.contract import OptionError
-from attentionology.analyses.shared.builtin import DEMO, SAMPLE
+from attentionology.analyses.shared.builtin import DEMO, SAMPLE, check_revision
 from attentionology.analyses.shared.numbers import OptionalNumber
 
 
@@ -54,6 +54,10 @@ class ModelOptions:
 
     device: Annotated[str, arg(metavar="DEVICE")] = "cpu"
     """The device on which the model runs: cpu, cuda, cuda:1, mps, …."""
+
+    def check(self) -> None:
+        """Raise `OptionError` where a value cannot be used."""
+        check_revision(self.model, self.revision)
 
 
 @dataclass(frozen=True)

@@ -121,7 +121,7 @@ def test_treebanks_and_vectors_without_files(model):
     )
     assert list(run.tables.methods["method"])[-1] == "words+distances"
     assert run.record["probes"]["splits"] == [{"train": 16, "dev": None, "test": 8}]
-    assert repr(run) == f"ProbingRun(words+distances of {model} on )"
+    assert repr(run) == f"ProbingRun(words+distances of {run.record['model']['name']} on a treebank)"
 
 
 @pytest.mark.parametrize(
