@@ -11,22 +11,17 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from attentionology.analyses.explanation.adversarial import exact, solvable
 from attentionology.analyses.explanation.batch import Column, Test
-from attentionology.analyses.explanation.comparison import (
-    Given,
-    Reading,
-    chance,
-    divergences,
-    reading,
-    seed_variance,
-    uniform_rows,
-)
-from attentionology.analyses.explanation.correlation import correlation
-from attentionology.analyses.explanation.counterfactual import permutation
-from attentionology.analyses.explanation.erasure import removal, single_weight
-from attentionology.analyses.explanation.single_token import single_token
+from attentionology.analyses.explanation.exact_adversary import solvable
+from attentionology.analyses.explanation.readings import Given, Reading, chance, divergences, reading, uniform_rows
 from attentionology.analyses.explanation.summary import OVERALL, Bootstrap, quality, summarise
+from attentionology.analyses.explanation.tests.adversarial import exact
+from attentionology.analyses.explanation.tests.correlation import correlation
+from attentionology.analyses.explanation.tests.erasure import single_weight
+from attentionology.analyses.explanation.tests.permutation import permutation
+from attentionology.analyses.explanation.tests.removal import removal
+from attentionology.analyses.explanation.tests.seeds import seed_variance
+from attentionology.analyses.explanation.tests.single_token import single_token
 from attentionology.extractors import Attend, AttentionModel, probabilities
 from attentionology.probes.classifiers import LAMBDAS, CrossEntropy, Imitation, Trainable
 from attentionology.scripts.explain_checks import REGULARIZERS

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from attentionology.analyses.explanation.adversarial import exact_attention, solvable
 from attentionology.analyses.explanation.batch import read
-from attentionology.analyses.explanation.correlation import gradient_importance
+from attentionology.analyses.explanation.exact_adversary import exact_attention, solvable
 from attentionology.analyses.explanation.measures import jsd
+from attentionology.analyses.explanation.tests.correlation import gradient_importance
 from attentionology.analyses.shared.resampling import sentence_keys
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import torch
 from safetensors import SafetensorError
 
+from attentionology.analyses.explanation.tests.states import conicity, null_space
 from attentionology.analyses.shared.builtin import DEMO, DEMO_NAME, check_demo, model_location
 from attentionology.analyses.shared.record import describe_files
 from attentionology.corpora_loaders import CorpusError, load_vectors
@@ -25,14 +25,13 @@ from attentionology.probes.classifiers import (
     AttentionClassifier,
     ClassifierRecipe,
     Vocabulary,
-    cosine_to_mean,
 )
 from attentionology.scripts.errors import UsageError
 from attentionology.scripts.labelled_data import Data, words_of
 from attentionology.storage.sealed import DamagedError
 
 if TYPE_CHECKING:
-    from attentionology.analyses.explanation.batch import Rows, Test, TextBatch
+    from attentionology.analyses.explanation.batch import Test
     from attentionology.corpora_loaders import LabelledTexts
     from attentionology.extractors import AttentionModel
     from attentionology.scripts.explain import Explain
@@ -244,22 +243,3 @@ def _changed(recipe: ClassifierRecipe, epochs: int | None, learning_rate: float 
 def states_test(model: AttentionModel) -> Test:
     """What there is to know of the states that a kind of model attends to."""
     return null_space if isinstance(model, TransformerAttention) else conicity
-
-
-def conicity(batch: TextBatch) -> Rows:
-    """Mean cosine of the attended states with their mean, by text; NaN for no words (Mohankumar et al. 2020)."""
-    cosines = cosine_to_mean(batch.state.memory["attended"], batch.mask).double().sum(1).numpy()
-    words = batch.mask.sum(1).numpy()
-    return {"conicity": np.where(words > 0, cosines / np.maximum(words, 1), np.nan)}
-
-
-def null_space(batch: TextBatch) -> Rows:
-    """Share of the heads in which other attention may give the very same output (Brunner et al. 2020).
-
-    That is, where there are more positions than the value vectors span, and one.
-    """
-    model = batch.model
-    assert isinstance(model, TransformerAttention)  # noqa: S101 the caller looked
-    positions = batch.state.memory["mask"].sum(1, keepdim=True)
-    # Other weights must have the same sum, too, which takes one more dimension.
-    return {"null_space": (model.value_rank(batch.state) + 1 < positions).double().mean(1).numpy()}

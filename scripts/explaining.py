@@ -13,17 +13,20 @@ import numpy as np
 import pandas as pd
 import torch
 
-from attentionology.analyses.explanation.adversarial import by_gradient, exact, solvable
 from attentionology.analyses.explanation.batch import Test, examine
-from attentionology.analyses.explanation.comparison import Reading, reading
-from attentionology.analyses.explanation.correlation import correlation
-from attentionology.analyses.explanation.counterfactual import permutation, uniform_attention
-from attentionology.analyses.explanation.erasure import removal, single_weight
-from attentionology.analyses.explanation.rationales import rationales
+from attentionology.analyses.explanation.exact_adversary import solvable
+from attentionology.analyses.explanation.readings import Reading, reading
 from attentionology.analyses.explanation.section import ExplainResults, write_explain
-from attentionology.analyses.explanation.single_token import single_token
 from attentionology.analyses.explanation.summary import Bootstrap, flip_table, significant, summarise
 from attentionology.analyses.explanation.terminal import explain_table
+from attentionology.analyses.explanation.tests.adversarial import by_gradient, exact
+from attentionology.analyses.explanation.tests.correlation import correlation
+from attentionology.analyses.explanation.tests.eraser import rationales
+from attentionology.analyses.explanation.tests.erasure import single_weight
+from attentionology.analyses.explanation.tests.permutation import permutation
+from attentionology.analyses.explanation.tests.removal import removal
+from attentionology.analyses.explanation.tests.single_token import single_token
+from attentionology.analyses.explanation.tests.uniform import uniform_attention
 from attentionology.analyses.explanation.verdict import verdicts
 from attentionology.corpora_loaders import AttentionologyError
 from attentionology.extractors import AttentionModel, TransformerAttention

@@ -159,3 +159,9 @@ def examine(
     with ThreadPoolExecutor(workers, initializer=torch.set_num_threads, initargs=(threads,)) as pool:
         parts = list(pool.map(part, model.batches(texts)))
     return pd.concat(parts).sort_index()
+
+
+def single_words_out(batch: TextBatch, rows: Rows) -> Rows:
+    """NaN for texts of fewer than two words: they have only one distribution of attention."""
+    short = np.array([len(text) < 2 for text in batch.texts])
+    return {name: np.where(short, np.nan, column) for name, column in rows.items()}

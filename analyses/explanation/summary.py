@@ -13,7 +13,7 @@ from numpy import ndarray
 from sklearn.metrics import f1_score, roc_auc_score
 
 from attentionology.analyses.explanation.batch import Column
-from attentionology.analyses.explanation.correlation import SIGNIFICANT
+from attentionology.analyses.explanation.tests.correlation import SIGNIFICANT
 from attentionology.analyses.shared.resampling import poisson_weights
 from attentionology.extractors.replaceable.attention_model import Words
 

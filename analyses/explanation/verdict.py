@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import pandas as pd
 
-from attentionology.analyses.explanation.adversarial import EPSILON
+from attentionology.analyses.explanation.exact_adversary import EPSILON
 from attentionology.analyses.explanation.summary import Bootstrap
 
 

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from attentionology.analyses.dependency.accuracy import DependencyAccuracy
     from attentionology.analyses.dependency.options import DependencyOptions
     from attentionology.analyses.explanation.batch import examine
-    from attentionology.analyses.explanation.correlation import correlation
-    from attentionology.analyses.explanation.counterfactual import permutation
+    from attentionology.analyses.explanation.tests.correlation import correlation
+    from attentionology.analyses.explanation.tests.permutation import permutation
     from attentionology.analyses.norms.options import NormsOptions
     from attentionology.analyses.probing.options import (
         MapStoreOptions,
@@ -103,8 +103,8 @@ _ROOMS = {
     "analyses.dependency.accuracy": ["DependencyAccuracy"],
     "analyses.dependency.options": ["DependencyOptions"],
     "analyses.explanation.batch": ["examine"],
-    "analyses.explanation.correlation": ["correlation"],
-    "analyses.explanation.counterfactual": ["permutation"],
+    "analyses.explanation.tests.correlation": ["correlation"],
+    "analyses.explanation.tests.permutation": ["permutation"],
     "analyses.norms.options": ["NormsOptions"],
     "analyses.probing.options": [
         *("MapStoreOptions", "ProbeOptions", "ProbedMapOptions", "TrainingOptions", "TreebankOptions"),

@@ -12,11 +12,14 @@ import pandas as pd
 import pytest
 import torch
 
-from attentionology.analyses.explanation import erasure
+from attentionology.analyses.explanation import interventions
 from attentionology.analyses.explanation.batch import Test, examine, read
-from attentionology.analyses.explanation.erasure import erased, orderings, ranks, removal, single_weight, without
-from attentionology.analyses.explanation.rationales import cuts, rationales
-from attentionology.analyses.explanation.single_token import single_token
+from attentionology.analyses.explanation.interventions import erased, orderings, ranks, without
+from attentionology.analyses.explanation.tests import erasure
+from attentionology.analyses.explanation.tests.eraser import cuts, rationales
+from attentionology.analyses.explanation.tests.erasure import single_weight
+from attentionology.analyses.explanation.tests.removal import removal
+from attentionology.analyses.explanation.tests.single_token import single_token
 from attentionology.extractors.replaceable.attention_model import AttentionModel
 from tests.reference import naive_erasure as naive
 from tests.reference.naive_erasure import VOCABULARY, Fake
@@ -49,7 +52,7 @@ NAIVE = {"single": naive.single, "removal": naive.removal, "rationales": naive.r
 @pytest.mark.parametrize("cells", [1, 500, 20_000_000])
 @pytest.mark.parametrize("options", MODELS)
 def test_every_column_equals_the_naive_loop(options, cells, monkeypatch):
-    monkeypatch.setattr(erasure, "CELLS", cells)
+    monkeypatch.setattr(interventions, "CELLS", cells)
     model = Fake(**options)
     assert isinstance(model, AttentionModel)
     for name, test in TESTS.items():

@@ -12,28 +12,23 @@ import pytest
 import torch
 
 from attentionology.analyses.explanation import batch as one_pass
-from attentionology.analyses.explanation import comparison
-from attentionology.analyses.explanation.adversarial import by_gradient, exact, exact_attention, exact_jsd, solvable
+from attentionology.analyses.explanation import readings as several
 from attentionology.analyses.explanation.batch import Test, examine, generator, read
-from attentionology.analyses.explanation.comparison import (
-    Given,
-    Reading,
-    divergences,
-    padded,
-    reading,
-    seed_variance,
-    uniform_rows,
-)
-from attentionology.analyses.explanation.correlation import (
+from attentionology.analyses.explanation.exact_adversary import exact_attention, exact_jsd, solvable
+from attentionology.analyses.explanation.measures import LN2, entropy, jsd, tvd, uniform
+from attentionology.analyses.explanation.readings import Given, Reading, divergences, padded, reading, uniform_rows
+from attentionology.analyses.explanation.summary import OVERALL, Bootstrap, flip_table, quality, significant, summarise
+from attentionology.analyses.explanation.tests.adversarial import by_gradient, exact
+from attentionology.analyses.explanation.tests.correlation import (
     correlation,
     gradient_importance,
     kendall,
     leave_one_out,
     to_words,
 )
-from attentionology.analyses.explanation.counterfactual import permutation, uniform_attention
-from attentionology.analyses.explanation.measures import LN2, entropy, jsd, tvd, uniform
-from attentionology.analyses.explanation.summary import OVERALL, Bootstrap, flip_table, quality, significant, summarise
+from attentionology.analyses.explanation.tests.permutation import permutation
+from attentionology.analyses.explanation.tests.seeds import seed_variance
+from attentionology.analyses.explanation.tests.uniform import uniform_attention
 from attentionology.analyses.explanation.verdict import FEWEST, RULES, Rule, verdicts
 from attentionology.analyses.shared.resampling import poisson_weights
 from attentionology.extractors.replaceable.attention_model import LinearAttentionModel, drop, probabilities
@@ -618,9 +613,9 @@ def test_readings_and_their_divergences_equal_the_naive_loop():
 def test_shuffles_in_parts_are_those_in_one_go(monkeypatch):
     """As many at once as fit into memory."""
     base, *others = [reading(Fake(rows=2, seed=seed), TEXTS) for seed in range(3)]
-    whole = comparison.chance(base, others, TEXTS, draws=9)
-    monkeypatch.setattr(comparison, "CELLS", 30)
-    np.testing.assert_allclose(comparison.chance(base, others, TEXTS, draws=9), whole, rtol=0, atol=1e-12)
+    whole = several.chance(base, others, TEXTS, draws=9)
+    monkeypatch.setattr(several, "CELLS", 30)
+    np.testing.assert_allclose(several.chance(base, others, TEXTS, draws=9), whole, rtol=0, atol=1e-12)
     assert np.isfinite(whole).sum() == sum(len(text) > 1 for text in TEXTS)
 
 

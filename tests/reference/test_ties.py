@@ -13,8 +13,8 @@ import torch
 from scipy.stats import kendalltau
 
 from attentionology.analyses.explanation.batch import examine
-from attentionology.analyses.explanation.correlation import correlation
-from attentionology.analyses.explanation.erasure import single_weight
+from attentionology.analyses.explanation.tests.correlation import correlation
+from attentionology.analyses.explanation.tests.erasure import single_weight
 from attentionology.analyses.explanation.ties import GRADIENTS, LEFT_OUT, WEIGHTS, levels
 from attentionology.extractors.replaceable.attention_model import drop, probabilities
 from attentionology.probes.classifiers import AttentionClassifier, Vocabulary

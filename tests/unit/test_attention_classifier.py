@@ -16,7 +16,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
-from attentionology.analyses.explanation.comparison import Given, reading, uniform_rows
+from attentionology.analyses.explanation.readings import Given, reading, uniform_rows
 from attentionology.corpora_loaders import WordVectors
 from attentionology.extractors.replaceable.attention_model import (
     AttentionModel,

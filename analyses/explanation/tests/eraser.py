@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from attentionology.analyses.explanation.batch import Rows, TextBatch
-from attentionology.analyses.explanation.erasure import DRAWS, orderings, ranks
+from attentionology.analyses.explanation.interventions import DRAWS, orderings, ranks
 from attentionology.extractors.replaceable.attention_model import Words, probabilities
 
 ORDERS = ("attention", "gradient", "attention_gradient", "random")

@@ -1,4 +1,4 @@
-"""Would other attention have given the same answer? Shuffled and uniform attention (Jain & Wallace 2019, §4.2.1)."""
+"""Would shuffled attention have given the same answer? (Jain & Wallace 2019, §4.2.1)"""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from attentionology.analyses.explanation.batch import Rows, TextBatch
-from attentionology.analyses.explanation.comparison import uniform_rows
-from attentionology.analyses.explanation.erasure import answers
+from attentionology.analyses.explanation.batch import Rows, TextBatch, single_words_out
+from attentionology.analyses.explanation.interventions import answers
 from attentionology.analyses.explanation.measures import jsd, tvd
 
 
@@ -45,31 +44,6 @@ def permutation(batch: TextBatch, *, draws: int = 100) -> Rows:
             "permutation_flip": (p.argmax(-1) != original.argmax(-1)).double().mean(1).numpy(),
         },
     )
-
-
-def uniform_attention(batch: TextBatch) -> Rows:
-    """The same weight for every word, put into the trained model (not trained with it: that is another test).
-
-    Returns:
-        ``uniform_tvd`` of the output, ``uniform_flip`` (1: another class), ``uniform_jsd`` of the attention. NaN for
-        texts of fewer than two words.
-    """
-    even = uniform_rows(batch.state)
-    p, original = answers(batch, 1, lambda _: even[:, None])[:, 0], batch.probabilities.double()
-    return single_words_out(
-        batch,
-        {
-            "uniform_tvd": tvd(p, original).numpy(),
-            "uniform_flip": (p.argmax(-1) != original.argmax(-1)).double().numpy(),
-            "uniform_jsd": jsd(even, batch.alpha).mean(-1).double().numpy(),
-        },
-    )
-
-
-def single_words_out(batch: TextBatch, rows: Rows) -> Rows:
-    """NaN for texts of fewer than two words: they have only one distribution of attention."""
-    short = np.array([len(text) < 2 for text in batch.texts])
-    return {name: np.where(short, np.nan, column) for name, column in rows.items()}
 
 
 def _orders(batch: TextBatch, draws: int) -> Int[Tensor, "batch draws n"]:

@@ -1,6 +1,6 @@
-"""Is what attention marks as important what the prediction hangs on? (Serrano & Smith 2019)
+"""Attention that was changed, and the orders in which words are taken out (Serrano & Smith 2019).
 
-Weights are set to zero and only what comes after the attention is computed again; the text is not read again.
+Only what comes after the attention is computed again; the text is not read again.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from torch import Tensor
 from torch.nn import functional
 
 from attentionology.analyses.explanation.batch import Rows, TextBatch
-from attentionology.analyses.explanation.measures import jsd, tvd
 from attentionology.extractors.maps.map_batch import FLOAT32_NOISE
 from attentionology.extractors.replaceable.attention_model import AttentionModel
 
@@ -109,8 +108,8 @@ def orderings(batch: TextBatch, draws: int = DRAWS) -> dict[str, Tensor]:
 def ranks(scores: Float[Tensor, "batch k n"], mask: Bool[Tensor, "batch n"]) -> Int[Tensor, "batch k n"]:
     """0 for the word with the highest score; the earlier of two equal words first; padding after all words.
 
-    Words whose scores only noise keeps apart are equal, as in `analyses.explanation.ties.levels`: otherwise another
-    batch, which changes last digits, would change which of them comes first.
+    Words whose scores only noise keeps apart are equal, as in `attentionology.analyses.explanation.ties.levels`:
+    otherwise another batch, which changes last digits, would change which of them comes first.
     """
     n = scores.shape[-1]
     ordered, order = scores.double().masked_fill(~mask[:, None], -torch.inf).sort(dim=-1, descending=True, stable=True)
@@ -124,94 +123,3 @@ def ranks(scores: Float[Tensor, "batch k n"], mask: Bool[Tensor, "batch n"]) -> 
 def columns(values: Mapping[str, Tensor], there: Bool[Tensor, " batch"]) -> Rows:
     """One value per text, NaN where it has none."""
     return {name: value.double().masked_fill(~there, torch.nan).numpy() for name, value in values.items()}
-
-
-def single_weight(batch: TextBatch) -> Rows:
-    """Take out the weight of the best word, or of another one drawn at random (Serrano & Smith 2019, §4).
-
-    The other word is drawn among all positions but the best. (The published code draws a rank and uses it as a
-    position, so that it can be the best word, and never is the first.)
-
-    Returns:
-        by measure, ``attention``, ``gradient`` or ``attention_gradient``: ``single_{measure}_top_jsd`` and
-        ``…_random_jsd`` (divergence of the classes' probabilities from the original), ``…_difference`` of the two,
-        ``…_top_flip`` and ``…_random_flip`` (1 if another class is predicted), ``…_weight_difference`` (attention to
-        the best word less that to the other). NaN for texts of less than two words.
-    """
-    scored = measures(batch)
-    place = torch.arange(batch.mask.shape[-1])
-    words = batch.mask.sum(-1)
-    top = ranks(torch.stack(list(scored.values()), dim=1), batch.mask) == 0
-    best = (top * place).sum(-1)
-    other = torch.zeros_like(best)
-    for i, n in enumerate(words.tolist()):
-        if n > 1:
-            other[i] = torch.from_numpy(batch.generator(i, "single weight").integers(n - 1, size=len(scored)))
-    other += other >= best
-    drawn = place == other[..., None]
-
-    before = batch.probabilities.double()[:, None]
-    after = without(batch, torch.cat([top, drawn], dim=1))
-    moved = jsd(before.expand_as(after), after)
-    flipped = (after.argmax(-1) != before.argmax(-1)).double()
-    weights = batch.weights.double()[:, None]
-    difference = (weights * top).sum(-1) - (weights * drawn).sum(-1)
-    values: dict[str, Tensor] = {}
-    for m, name in enumerate(scored):
-        r = m + len(scored)
-        values |= {
-            f"single_{name}_top_jsd": moved[:, m],
-            f"single_{name}_random_jsd": moved[:, r],
-            f"single_{name}_difference": moved[:, m] - moved[:, r],
-            f"single_{name}_top_flip": flipped[:, m],
-            f"single_{name}_random_flip": flipped[:, r],
-            f"single_{name}_weight_difference": difference[:, m],
-        }
-    return columns(values, words > 1)
-
-
-def until_change(batch: TextBatch, rank: Int[Tensor, "batch n"]) -> Int[Tensor, " batch"]:
-    """How many words are taken out, in the order of their ranks, until another class is predicted; 0: it never is."""
-    # also without any words there is one step, so that there is something to decode
-    steps = torch.arange(1, max(rank.shape[-1], 1) + 1)
-    after = without(batch, rank[:, None] < steps[:, None])
-    changed = after.argmax(-1) != batch.probabilities.argmax(-1, keepdim=True)
-    changed &= steps <= batch.mask.sum(-1, keepdim=True)
-    return torch.where(changed.any(-1), changed.int().argmax(-1) + 1, 0)
-
-
-def removal(batch: TextBatch, *, draws: int = DRAWS) -> Rows:
-    """Take out weights one after the other until another class is predicted (Serrano & Smith 2019, §5).
-
-    Without any weights all orders end with the same prediction. Where that is the original one, an order changes it for
-    a while or never; how often is part of the result, as the shares are of those that do.
-
-    Args:
-        batch: the texts.
-        draws: random orders per text.
-
-    Returns:
-        by order, see `orderings`: ``removal_{order}``: share of words taken out at the first change, NaN if there is
-        none; ``removal_{order}_mass``: share of all attention to words that they had; ``removal_{order}_never``: 1 if
-        there is no change. Of random orders the mean over those with a change, and the share of those without.
-        ``removal_never``: 1 if the prediction without any weights is the original one; ``all_zero_tvd``: how far its
-        probabilities are from the original ones. NaN for texts without words.
-    """
-    words = batch.mask.sum(-1)
-    before, empty = batch.probabilities.double(), without(batch, batch.mask[:, None])[:, 0]
-    weights = batch.weights.double()[:, None]
-    values = {
-        "removal_never": (empty.argmax(-1) == before.argmax(-1)).double(),
-        "all_zero_tvd": tvd(before, empty),
-    }
-    for name, scores in orderings(batch, draws).items():
-        rank = ranks(scores, batch.mask)
-        removed = torch.stack([until_change(batch, one) for one in rank.unbind(1)], dim=1)
-        never = removed == 0
-        mass = (weights * (rank < removed[..., None])).sum(-1) / weights.sum(-1)
-        values |= {
-            f"removal_{name}": (removed / words[:, None]).masked_fill(never, torch.nan).nanmean(-1),
-            f"removal_{name}_mass": mass.masked_fill(never, torch.nan).nanmean(-1),
-            f"removal_{name}_never": never.double().mean(-1),
-        }
-    return columns(values, words > 0)

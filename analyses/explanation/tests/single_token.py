@@ -11,7 +11,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from attentionology.analyses.explanation.batch import Rows, TextBatch
-from attentionology.analyses.explanation.erasure import answers, columns, ranks
+from attentionology.analyses.explanation.interventions import answers, columns, ranks
 from attentionology.extractors.replaceable.attention_model import probabilities
 
 

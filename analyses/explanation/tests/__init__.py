@@ -1,0 +1,1 @@
+"""The explanation tests, one file each."""
