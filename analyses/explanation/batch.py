@@ -21,8 +21,10 @@ from torch.nn import functional
 
 from attentionology.extractors.replaceable.attention_model import AttentionModel, TextState, Words
 
-Column = npt.NDArray[np.float64]
-Rows = dict[str, Column]
+Values = npt.NDArray[np.float64]
+"""One number per text, or per word of a text."""
+
+Rows = dict[str, Values]
 """Columns by name, one value per text of the batch; NaN where a text has none."""
 
 
@@ -74,16 +76,17 @@ class TextBatch:
         """0-based class of each text."""
         return self.probabilities.argmax(-1).numpy()
 
-    def generator(self, place: int, purpose: str) -> np.random.Generator:
+    def generator(self, index: int, purpose: str) -> np.random.Generator:
         """A source of random numbers for one text and purpose."""
-        return generator(" ".join(self.texts[place]), purpose, self.seed)
+        return generator(" ".join(self.texts[index]), purpose, self.seed)
 
     def decoded(self, alpha: Float[Tensor, "batch k rows n"]) -> Float[Tensor, "batch k classes"]:
         """Class probabilities under other attention."""
         return self.model.decode(self.state, alpha).double().softmax(-1)
 
 
-Test = Callable[[TextBatch], Rows]
+BatchTest = Callable[[TextBatch], Rows]
+"""Columns of a batch of texts; `attentionology.analyses.explanation.contract.ExplanationTest.examine` is one."""
 
 
 def generator(text: str, purpose: str, seed: int) -> np.random.Generator:
@@ -110,7 +113,7 @@ def examine(
     model: AttentionModel,
     ids: Sequence[str],
     texts: Sequence[Words],
-    tests: Mapping[str, Test],
+    tests: Mapping[str, BatchTest],
     *,
     seed: int = 0,
     workers: int = 1,

@@ -16,6 +16,15 @@ from attentionology.analyses.explanation.batch import Rows, TextBatch
 from attentionology.extractors.maps.map_batch import FLOAT32_NOISE
 from attentionology.extractors.replaceable.attention_model import AttentionModel
 
+ORDERS = {
+    "attention": "attention",
+    "gradient": "gradient",
+    "attention_gradient": "attention × gradient",
+    "random": "random order",
+    "ascending": "least attention first",
+}
+"""Orders in which words are taken out, as they are called in columns, and for a reader."""
+
 DRAWS = 5
 """Random orders per text."""
 

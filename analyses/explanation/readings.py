@@ -16,14 +16,15 @@ from jaxtyping import Float
 from numpy import ndarray
 from torch import Tensor
 
-from attentionology.analyses.explanation.batch import Column, generator
+from attentionology.analyses.explanation.batch import Values, generator
+from attentionology.analyses.explanation.contract import CurvePoint
 from attentionology.analyses.explanation.interventions import CELLS
 from attentionology.analyses.explanation.measures import jsd, tvd, uniform
 from attentionology.extractors.replaceable.attention_model import Attend, AttentionModel, TextState, Words
 
 
 @dataclass(frozen=True, eq=False)
-class Reading:
+class ModelReading:
     """What a model makes of some texts.
 
     Attributes:
@@ -46,7 +47,7 @@ def reading(
     texts: Sequence[Words],
     attend: Attend | None = None,
     advance: Callable[[int], object] = lambda _: None,
-) -> Reading:
+) -> ModelReading:
     """What a model makes of texts.
 
     Args:
@@ -65,7 +66,7 @@ def reading(
             for place, row in zip(places, alpha.numpy(), strict=True):
                 attention[place] = row[:, : len(texts[place])]
             advance(len(places))
-    return Reading(attention, probabilities)
+    return ModelReading(attention, probabilities)
 
 
 def uniform_rows(state: TextState) -> Float[Tensor, "batch rows n"]:
@@ -101,7 +102,7 @@ def padded(attention: Sequence[Float[ndarray, "_ _"]], n: int) -> Float[Tensor, 
     return rows
 
 
-def divergences(first: Reading, second: Reading) -> tuple[Column, Column]:
+def divergences(first: ModelReading, second: ModelReading) -> tuple[Values, Values]:
     """JSD of the attention (mean over rows) and TVD of the output, text by text; JSD NaN for fewer than two words.
 
     Raises:
@@ -118,13 +119,13 @@ def divergences(first: Reading, second: Reading) -> tuple[Column, Column]:
             for one, other in zip(first.attention, second.attention, strict=True)
         ]
     )
-    outputs: Column = tvd(torch.from_numpy(first.probabilities), torch.from_numpy(second.probabilities)).numpy()
+    outputs: Values = tvd(torch.from_numpy(first.probabilities), torch.from_numpy(second.probabilities)).numpy()
     return shapes, outputs
 
 
 def chance(
-    base: Reading, others: Sequence[Reading], texts: Sequence[Words], *, draws: int = 100, seed: int = 0
-) -> Column:
+    base: ModelReading, others: Sequence[ModelReading], texts: Sequence[Words], *, draws: int = 100, seed: int = 0
+) -> Values:
     """JSD that the base and the others would have if they weighed words independently, text by text: the floor.
 
     The weights of the others are shuffled among the words, in all of them and in all rows alike. (To shuffle those of
@@ -156,3 +157,10 @@ def chance(
             apart = torch.cat(parts, dim=1).numpy()
             expected[i] = np.median(apart, axis=0).mean()
     return expected
+
+
+def curve_point(kind: str, name: str, strength: float, base: ModelReading, other: ModelReading) -> CurvePoint:
+    """How far another model is from the base, in its attention and in its output."""
+    shapes, outputs = divergences(base, other)
+    jsd = float(np.nanmean(shapes)) if not np.isnan(shapes).all() else np.nan
+    return CurvePoint(kind, name, strength, jsd, float(outputs.mean()))

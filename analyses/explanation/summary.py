@@ -12,8 +12,7 @@ from jaxtyping import Float
 from numpy import ndarray
 from sklearn.metrics import f1_score, roc_auc_score
 
-from attentionology.analyses.explanation.batch import Column
-from attentionology.analyses.explanation.tests.correlation import SIGNIFICANT
+from attentionology.analyses.explanation.batch import Values
 from attentionology.analyses.shared.resampling import poisson_weights
 from attentionology.extractors.replaceable.attention_model import Words
 
@@ -23,6 +22,15 @@ OVERALL = "(all)"
 
 class Bootstrap:
     """95 % intervals of means over texts; texts with the same words are drawn together.
+
+    A bootstrap asks how much a mean would vary if the texts had been others like these: it draws the texts again, with
+    replacement, and computes the mean of each draw. Here, every text is drawn a Poisson(1) number of times instead, the
+    limit of drawing with replacement from many texts. How often a text is drawn in a replicate then depends on its own
+    words and the seed alone, and on no other text. Three things follow. All columns and all models are resampled with
+    the same weights, so differences between them are paired, and the interval of a difference is that of a column of
+    differences. The result does not depend on the order of the texts or on which others were tested. And copies of one
+    text get the same weight: they are one observation, not several, so a file that repeats its texts does not get
+    narrower intervals. What is undefined for a text (NaN) is left out of numerator and denominator of each mean.
 
     Args:
         texts: the words of each.
@@ -38,7 +46,7 @@ class Bootstrap:
         """How many different texts are among those."""
         return len(np.unique(self.texts[there]))
 
-    def __call__(self, values: Float[ndarray, "texts columns"]) -> tuple[Column, Column]:
+    def __call__(self, values: Float[ndarray, "texts columns"]) -> tuple[Values, Values]:
         """Lower and upper bound of the mean of each column over the texts that are not NaN; NaN where there is none."""
         there = ~np.isnan(values)
         if not len(self.weights):
@@ -47,8 +55,8 @@ class Bootstrap:
         with np.errstate(invalid="ignore"):
             means = (self.weights @ np.where(there, values, 0.0)) / (self.weights @ there.astype(np.float64))
         bounds = np.full((2, values.shape[1]), np.nan)
-        some = np.array([self.distinct(own) > 1 for own in there.T], dtype=bool)
-        bounds[:, some] = np.nanquantile(means[:, some], (0.025, 0.975), axis=0)
+        several = np.array([self.distinct(defined) > 1 for defined in there.T], dtype=bool)
+        bounds[:, several] = np.nanquantile(means[:, several], (0.025, 0.975), axis=0)
         return bounds[0], bounds[1]
 
 
@@ -74,10 +82,10 @@ def summarise(
         names = list(columns)
         values = texts[names].to_numpy(dtype=np.float64)
         for group, chosen in groups:
-            own = np.where(chosen[:, None], values, np.nan)
-            low, high = bootstrap(own)
+            chosen_values = np.where(chosen[:, None], values, np.nan)
+            low, high = bootstrap(chosen_values)
             for c, measure in enumerate(names):
-                there = own[~np.isnan(own[:, c]), c]
+                there = chosen_values[~np.isnan(chosen_values[:, c]), c]
                 rows.append(
                     {
                         "test": test,
@@ -93,38 +101,6 @@ def summarise(
                     }
                 )
     return pd.DataFrame(rows)
-
-
-def significant(texts: pd.DataFrame) -> dict[str, Column]:
-    """For each ``p_*``: 1 if at most 0.05, NaN where undefined; as ``significant_*``."""
-    found = {}
-    for name in texts.columns[texts.columns.str.startswith("p_")]:
-        p = texts[name].to_numpy(dtype=np.float64)
-        found[f"significant_{name.removeprefix('p_')}"] = np.where(np.isnan(p), np.nan, p <= SIGNIFICANT)
-    return found
-
-
-def flip_table(texts: pd.DataFrame, measures: Sequence[str]) -> pd.DataFrame:
-    """Whose removal changed the decision, the top word's or a random one's (Serrano & Smith 2019, Table 1).
-
-    Returns:
-        one row per measure: ``measure, n, both, only_top, only_random, neither``: counts of texts of two words or more.
-    """
-    rows = []
-    for measure in measures:
-        both = texts[[f"single_{measure}_top_flip", f"single_{measure}_random_flip"]].dropna().to_numpy() > 0
-        top, random = both[:, 0], both[:, 1]
-        rows.append(
-            {
-                "measure": measure,
-                "n": len(both),
-                "both": int((top & random).sum()),
-                "only_top": int((top & ~random).sum()),
-                "only_random": int((~top & random).sum()),
-                "neither": int((~top & ~random).sum()),
-            }
-        )
-    return pd.DataFrame(rows, columns=["measure", "n", "both", "only_top", "only_random", "neither"])
 
 
 def quality(probabilities: Float[ndarray, "texts classes"], labels: npt.NDArray[np.int64]) -> dict[str, float]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from rich import box
@@ -11,21 +10,15 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from attentionology.analyses.explanation.figures import SHARE, measure_name, with_unit
-from attentionology.analyses.explanation.section import ExplainResults, overall, verdict_rows
+from attentionology.analyses.explanation.contract import SHARE
+from attentionology.analyses.explanation.registry import column_of, in_order_of_report, with_unit
+from attentionology.analyses.explanation.results import ExplainResults
+from attentionology.analyses.explanation.section import overall, shown_bounds, verdict_rows
 from attentionology.analyses.explanation.verdict import FEWEST
 from attentionology.reports.format import interval, number, percent, rows_of
 
 _WIDE = 130
 _MARKS = {"passes": ("✓ passes", "green"), "fails": ("✗ fails", "red"), "undecided": ("? undecided", "yellow")}
-_KEY = (
-    *("uniform_retrained_correct", "tau_gradient", "tau_loo", "tau_gradient_loo", "tau_random"),
-    *("permutation_tvd", "permutation_flip", "exact_jsd", "adversarial_jsd", "ceiling_jsd", "seed_jsd"),
-    *("seed_shuffled_jsd", "seed_mean_tvd", "permutation_mean_tvd"),
-    *("imitation_jsd", "imitation_tvd", "single_attention_top_flip", "single_attention_random_flip"),
-    *("removal_attention", "removal_attention_gradient", "removal_random", "removal_attention_never"),
-    *("single_token_std", "top_token_agrees", "comprehensiveness_attention", "sufficiency_attention"),
-)
 
 
 def explain_table(results: ExplainResults, *, width: int) -> RenderableType:
@@ -68,7 +61,7 @@ def _verdicts(results: ExplainResults, *, wide: bool) -> Table:
             Text(row["test"]),
             Text(f"{row['question']} ({row['compared']})" if wide else row["question"]),
             Text(sides),
-            Text(f"{difference}{between}{_interval(row['low'], row['high'], unit)}".rstrip()),
+            Text(f"{difference}{between}{shown_bounds(row['low'], row['high'], unit)}".rstrip()),
             Text(verdict, style=style),
         )
     return table
@@ -94,11 +87,12 @@ def _numbers(results: ExplainResults) -> Table:
             Text("accuracy of the tested model (%)"),
             *(percent(row["accuracy"]), Text(interval(row["low"], row["high"])), ""),
         )
-    found = {row["measure"]: row for row in rows_of(overall(results.summary))}
-    for measure in _KEY if base else ("correct", *_KEY):
-        if measure in found and found[measure]["n"]:
-            row, unit = found[measure], measure_name(measure)[1]
-            bounds = Text(_interval(row["low"], row["high"], unit))
+    rows = {row["measure"]: row for row in rows_of(overall(results.summary))}
+    key = tuple(dict.fromkeys(name for test in in_order_of_report() for name in test.key))
+    for measure in key if base else ("correct", *key):
+        if measure in rows and rows[measure]["n"]:
+            row, unit = rows[measure], column_of(measure).unit
+            bounds = Text(shown_bounds(row["low"], row["high"], unit))
             table.add_row(Text(with_unit(measure)), _value(row["mean"], unit), bounds, f"{row['n']:,}")
     return table
 
@@ -112,9 +106,3 @@ def _value(value: float, unit: str, *, sign: bool = False) -> str:
     if unit == SHARE:
         return percent(value, sign=sign)
     return ("+" if sign and value > 0 else "") + number(value)
-
-
-def _interval(low: float, high: float, unit: str) -> str:
-    if unit == SHARE:
-        return interval(low, high)
-    return "" if math.isnan(low) or low == high else f"[{number(low)}, {number(high)}]"

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from attentionology.analyses.explanation.batch import Column
+from attentionology.analyses.explanation.batch import Values
 from attentionology.extractors.maps.map_batch import FLOAT32_NOISE
 
 
@@ -40,7 +40,7 @@ LEFT_OUT = Noise(absolute=2e-7)
 """Differences of probabilities: a tiny difference is as wrong as the two probabilities."""
 
 
-def levels(scores: Column, noise: Noise) -> Column:
+def levels(scores: Values, noise: Noise) -> Values:
     """Ranks from 0 upwards; ties share a rank.
 
     The scores are sorted and cut wherever two neighbors are farther apart than the noise. What lies between two cuts is

@@ -28,6 +28,15 @@ if TYPE_CHECKING:
     from attentionology.analyses.dependency.accuracy import DependencyAccuracy
     from attentionology.analyses.dependency.options import DependencyOptions
     from attentionology.analyses.explanation.batch import examine
+    from attentionology.analyses.explanation.contract import ExplanationTest
+    from attentionology.analyses.explanation.explain import Explanation, explain
+    from attentionology.analyses.explanation.options import (
+        ClassifierOptions,
+        ExplanationTestOptions,
+        TextOptions,
+        TrainingOptions,
+        TransformerOptions,
+    )
     from attentionology.analyses.explanation.tests.correlation import correlation
     from attentionology.analyses.explanation.tests.permutation import permutation
     from attentionology.analyses.norms.options import NormsOptions
@@ -103,6 +112,11 @@ _ROOMS = {
     "analyses.dependency.accuracy": ["DependencyAccuracy"],
     "analyses.dependency.options": ["DependencyOptions"],
     "analyses.explanation.batch": ["examine"],
+    "analyses.explanation.contract": ["ExplanationTest"],
+    "analyses.explanation.explain": ["Explanation", "explain"],
+    "analyses.explanation.options": [
+        *("ClassifierOptions", "ExplanationTestOptions", "TextOptions", "TrainingOptions", "TransformerOptions"),
+    ],
     "analyses.explanation.tests.correlation": ["correlation"],
     "analyses.explanation.tests.permutation": ["permutation"],
     "analyses.norms.options": ["NormsOptions"],
@@ -145,6 +159,7 @@ __all__ = [
     "AttentionProbe",
     "AttentionWordsProbe",
     "AttentionologyError",
+    "ClassifierOptions",
     "ClustersOptions",
     "ControlOptions",
     "CoreferenceAccuracy",
@@ -156,6 +171,9 @@ __all__ = [
     "DependencyAccuracy",
     "DependencyOptions",
     "Encoder",
+    "Explanation",
+    "ExplanationTest",
+    "ExplanationTestOptions",
     "FeedForwardOptions",
     "HeadDistances",
     "LimitOptions",
@@ -183,9 +201,11 @@ __all__ = [
     "Setting",
     "SurfaceOptions",
     "SurfaceStatistics",
+    "TextOptions",
     "Titles",
     "TrainingOptions",
     "TransformerAttention",
+    "TransformerOptions",
     "Treebank",
     "TreebankOptions",
     "WordProbe",
@@ -193,6 +213,7 @@ __all__ = [
     "analyze",
     "correlation",
     "examine",
+    "explain",
     "extract",
     "extract_many",
     "get_kind",

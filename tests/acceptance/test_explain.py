@@ -15,12 +15,12 @@ import torch
 import transformers
 
 from attentionology.analyses.explanation.batch import examine
+from attentionology.analyses.explanation.names import TESTS
 from attentionology.corpora_loaders import load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.extractors import TransformerAttention, load_classifier
 from attentionology.probes.classifiers import train
 from attentionology.scripts.cli import main
-from attentionology.scripts.explain_checks import TESTS
 from tests import tiny
 
 GOOD, BAD = ("good", "great", "fine"), ("bad", "awful", "poor")
@@ -185,7 +185,7 @@ class TestResults:
     def test_no_verdict_depends_on_the_other_tests(self, done, files, tmp_path, monkeypatch):
         """Nor on the order in which they are given."""
         # Figures take most of the time.
-        monkeypatch.setattr("attentionology.analyses.explanation.section._figures", lambda *_: ())
+        monkeypatch.setattr("attentionology.analyses.explanation.section.explain_figures", lambda *_: {})
         everywhere = table(done / "run", "verdicts")
         judged = [name for name in TESTS if name != "regularizers"]
         rng = np.random.default_rng(0)
@@ -263,8 +263,8 @@ class TestTheSameAgain:
             raise KeyboardInterrupt
 
         for name, broken in (
-            ("attentionology.scripts.trainings.train", stops),
-            ("attentionology.scripts.explaining.examine", stops_examining),
+            ("attentionology.probes.classifiers.trainings.train", stops),
+            ("attentionology.analyses.explanation.tested.examine", stops_examining),
         ):
             with monkeypatch.context() as patched:
                 patched.setattr(name, broken)

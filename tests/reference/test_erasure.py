@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from attentionology.analyses.explanation import interventions
-from attentionology.analyses.explanation.batch import Test, examine, read
+from attentionology.analyses.explanation.batch import BatchTest, examine, read
 from attentionology.analyses.explanation.interventions import erased, orderings, ranks, without
 from attentionology.analyses.explanation.tests import erasure
 from attentionology.analyses.explanation.tests.eraser import cuts, rationales
@@ -38,7 +38,7 @@ MODELS = [
     pytest.param({"classes": c, "rows": r, "special": s, "seed": seed}, id=f"{c}-{r}-{s}-{seed}")
     for c, r, s, seed in itertools.product((2, 3), (1, 2), ("keep", "renormalise"), (1, 2))
 ]
-TESTS: dict[str, Test] = {
+TESTS: dict[str, BatchTest] = {
     "single": single_weight,
     "removal": partial(removal, draws=3),
     "rationales": partial(rationales, draws=2),

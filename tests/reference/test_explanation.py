@@ -13,23 +13,26 @@ import torch
 
 from attentionology.analyses.explanation import batch as one_pass
 from attentionology.analyses.explanation import readings as several
-from attentionology.analyses.explanation.batch import Test, examine, generator, read
+from attentionology.analyses.explanation.batch import BatchTest, examine, generator, read
+from attentionology.analyses.explanation.contract import Question
 from attentionology.analyses.explanation.exact_adversary import exact_attention, exact_jsd, solvable
 from attentionology.analyses.explanation.measures import LN2, entropy, jsd, tvd, uniform
-from attentionology.analyses.explanation.readings import Given, Reading, divergences, padded, reading, uniform_rows
-from attentionology.analyses.explanation.summary import OVERALL, Bootstrap, flip_table, quality, significant, summarise
+from attentionology.analyses.explanation.readings import Given, ModelReading, divergences, padded, reading, uniform_rows
+from attentionology.analyses.explanation.summary import OVERALL, Bootstrap, quality, summarise
 from attentionology.analyses.explanation.tests.adversarial import by_gradient, exact
 from attentionology.analyses.explanation.tests.correlation import (
     correlation,
     gradient_importance,
     kendall,
     leave_one_out,
+    significant,
     to_words,
 )
+from attentionology.analyses.explanation.tests.erasure import flip_table
 from attentionology.analyses.explanation.tests.permutation import permutation
 from attentionology.analyses.explanation.tests.seeds import seed_variance
 from attentionology.analyses.explanation.tests.uniform import uniform_attention
-from attentionology.analyses.explanation.verdict import FEWEST, RULES, Rule, verdicts
+from attentionology.analyses.explanation.verdict import FEWEST, all_questions, verdicts
 from attentionology.analyses.shared.resampling import poisson_weights
 from attentionology.extractors.replaceable.attention_model import LinearAttentionModel, drop, probabilities
 from attentionology.probes.classifiers import AttentionClassifier, Vocabulary
@@ -523,7 +526,7 @@ def test_the_search_gives_a_text_the_same_in_any_company():
 
 # one pass over all texts
 
-ALL: dict[str, Test] = {
+ALL: dict[str, BatchTest] = {
     "correlation": correlation,
     "permutation": partial(permutation, draws=11),
     "uniform": uniform_attention,
@@ -646,7 +649,7 @@ def test_attention_of_several_texts_side_by_side():
 
 def given(weights):
     """A reading of texts that all get the same output."""
-    return Reading([row[None] for row in weights], np.full((len(weights), 2), 0.5))
+    return ModelReading([row[None] for row in weights], np.full((len(weights), 2), 0.5))
 
 
 def judged_alike(base, others, texts):
@@ -864,11 +867,11 @@ class Told(Bootstrap):
         return np.full(values.shape[1], self.bounds[0]), np.full(values.shape[1], self.bounds[1])
 
 
-RULE = Rule("t", "?", "this against that", "x", "z", "yes", "no", searched="w")
+QUESTION = Question("?", "this against that", "x", "z", "yes", "no", searched="w")
 
 
 def verdict(table, bootstrap, **options):
-    found = verdicts(table, bootstrap, rules=[RULE], **options)
+    found = verdicts(table, bootstrap, questions=[("t", QUESTION)], **options)
     return found.to_dict("records")[0] if len(found) else None
 
 
@@ -970,14 +973,14 @@ def test_copies_of_one_text_are_one_text():
 def test_rules_are_about_columns_that_the_tests_give():
     model = built()
     columns = set(examine(model, IDS, TEXTS, ALL | {"g": partial(by_gradient, steps=1)}).columns)
-    named = {column for rule in RULES for column in (rule.larger, rule.smaller, rule.searched or "")}
+    named = {column for _, question in all_questions() for column in question.columns} | {""}
     assert {column for column in named if column.startswith(("tau", "perm", "exact", "adv"))} <= columns
     readings = [reading(built(seed=seed), TEXTS) for seed in range(2)]
     given_by_seeds = seed_variance(readings[0], readings[1:], TEXTS, draws=2)
     assert {column for column in named if column.startswith("seed")} <= set(given_by_seeds)
-    assert len({rule.question for rule in RULES}) == len(RULES)
+    assert len({question.question for _, question in all_questions()}) == len(all_questions())
 
 
 def test_a_reading_knows_what_is_predicted():
-    found = Reading([np.ones((1, 1))] * 2, np.array([[0.2, 0.8], [0.6, 0.4]]))
+    found = ModelReading([np.ones((1, 1))] * 2, np.array([[0.2, 0.8], [0.6, 0.4]]))
     assert found.predicted.tolist() == [1, 0]

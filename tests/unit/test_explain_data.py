@@ -7,18 +7,20 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 from safetensors.torch import save
 
+from attentionology.analyses.explanation.options import TextOptions, TransformerOptions
+from attentionology.analyses.explanation.run_options import ExplainOptions
+from attentionology.analyses.explanation.sources import load_saved
+from attentionology.analyses.explanation.texts import ExplainTexts, class_numbers, read_texts
 from attentionology.corpora_loaders import CorpusError
 from attentionology.extractors import ModelError
 from attentionology.probes.classifiers import AttentionClassifier, ClassifierRecipe, CrossEntropy, Vocabulary
-from attentionology.scripts.explain import Explain
-from attentionology.scripts.explain_models import load_saved
-from attentionology.scripts.labelled_data import class_numbers, read_data
-from attentionology.scripts.trainings import Job, Trainings
+from attentionology.probes.classifiers.trainings import ClassifierTraining, Trainings
 from attentionology.storage.cache_log import CacheLog
 from attentionology.storage.durable import StorageError
 from attentionology.storage.sealed import ANYWHERE, cache_name
@@ -32,6 +34,10 @@ def write(folder: Path, name: str, lines: list[str]) -> str:
     return str(path)
 
 
+def read(seed: int = 0, model: str | None = None, **texts: Any) -> ExplainTexts:
+    return read_texts(ExplainOptions(TextOptions(**texts), transformer=TransformerOptions(model=model), seed=seed))
+
+
 def many(folder: Path) -> str:
     """1,000 texts, every one of them twice."""
     texts = [f"{i % 2} text number {i} of many" for i in range(500)]
@@ -39,7 +45,7 @@ def many(folder: Path) -> str:
 
 
 def test_held_out_texts_share_no_words_with_training(tmp_path: Path) -> None:
-    data = read_data(Explain(data=(many(tmp_path),)))
+    data = read(data=(many(tmp_path),))
     assert data.train is not None
     assert data.dev is not None
     parts = [{text.words for text in part} for part in (data.train, data.dev, data.test)]
@@ -56,14 +62,14 @@ def test_held_out_texts_share_no_words_with_training(tmp_path: Path) -> None:
 def test_held_out_texts_depend_on_their_words_and_the_seed_alone(tmp_path: Path) -> None:
     file = many(tmp_path)
     backwards = write(tmp_path, "backwards.txt", Path(file).read_text().splitlines()[::-1])
-    chosen = {text.words for text in read_data(Explain(data=(file,))).test}
-    assert {text.words for text in read_data(Explain(data=(backwards,))).test} == chosen
-    assert {text.words for text in read_data(Explain(data=(file,), seed=1)).test} != chosen
+    chosen = {text.words for text in read(data=(file,)).test}
+    assert {text.words for text in read(data=(backwards,)).test} == chosen
+    assert {text.words for text in read(data=(file,), seed=1).test} != chosen
 
 
 def test_a_test_file_leaves_all_other_texts_to_training(tmp_path: Path) -> None:
     test = write(tmp_path, "test.txt", ["0 a b", "1 c d", "0 text number 4 of many"])
-    data = read_data(Explain(data=(many(tmp_path),), test=(test,)))
+    data = read(data=(many(tmp_path),), test=(test,))
     assert [text.words for text in data.test] == [("a", "b"), ("c", "d"), ("text", "number", "4", "of", "many")]
     assert data.held_out == ("dev",)
     assert data.overlap() == 1
@@ -71,13 +77,13 @@ def test_a_test_file_leaves_all_other_texts_to_training(tmp_path: Path) -> None:
 
 def test_length_bounds_are_inclusive_and_counted(tmp_path: Path) -> None:
     file = write(tmp_path, "a.txt", ["0 a", "1 a b", "0 a b c", "1 a b c d"])
-    data = read_data(Explain(test=(file,), model="m", min_words=2, max_words=3))
+    data = read(test=(file,), model="m", min_words=2, max_words=3)
     assert [len(text) for text in data.test] == [2, 3]
     assert data.lengths == {"test": (1, 1)}
 
 
 def test_a_limit_is_a_subset_in_file_order(tmp_path: Path) -> None:
-    data = read_data(Explain(test=(many(tmp_path),), model="m", limit=10))
+    data = read(test=(many(tmp_path),), model="m", limit=10)
     lines = [text.line or 0 for text in data.test]
     assert len(lines) == 10
     assert lines == sorted(lines)
@@ -99,16 +105,16 @@ def test_a_limit_is_a_subset_in_file_order(tmp_path: Path) -> None:
 def test_labels_that_do_not_fit(tmp_path: Path, train: list[str], test: list[str], message: str) -> None:
     files = {name: (write(tmp_path, f"{name}.txt", lines),) for name, lines in (("data", train), ("test", test))}
     with pytest.raises(CorpusError, match=message):
-        read_data(Explain(**files, dev=files["data"]))  # type: ignore[arg-type]
+        read(**files, dev=files["data"])  # type: ignore[arg-type]
 
 
 def test_too_few_texts_to_hold_some_out(tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match="too few texts"):
-        read_data(Explain(data=(write(tmp_path, "a.txt", ["0 a b", "1 c d"]),)))
+        read(data=(write(tmp_path, "a.txt", ["0 a b", "1 c d"]),))
 
 
 def test_labels_by_name_or_by_number(tmp_path: Path) -> None:
-    texts = read_data(Explain(test=(write(tmp_path, "a.txt", ["1 a", "0 b", "1 c"]),), model="m")).test
+    texts = read(test=(write(tmp_path, "a.txt", ["1 a", "0 b", "1 c"]),), model="m").test
     assert class_numbers(texts, ["0", "1"]) == [1, 0, 1]
     assert class_numbers(texts, ["1", "0"]) == [0, 1, 0]
     assert class_numbers(texts, ["negative", "positive"]) == [1, 0, 1]
@@ -119,13 +125,13 @@ def test_labels_by_name_or_by_number(tmp_path: Path) -> None:
 TEXTS = [("good", "film"), ("bad", "film"), ("very", "good"), ("very", "bad")]
 
 
-def job(seed: int = 0, **identity: object) -> Job:
+def job(seed: int = 0, **identity: object) -> ClassifierTraining:
     def make() -> AttentionClassifier:
         return AttentionClassifier("average", dimensions=4, size=4, random_state=seed).build(
             Vocabulary.of(TEXTS), ["0", "1"]
         )
 
-    return Job(
+    return ClassifierTraining(
         name=f"seed {seed}",
         role="base",
         make=make,
@@ -252,7 +258,7 @@ def test_the_key_changes_with_what_training_depends_on() -> None:
         base.key(model),
         job(1).key(job(1).make()),
         job(0, attention="uniform").key(model),
-        base.changed(recipe=replace(base.recipe, epochs=3)).key(model),
+        replace(base, recipe=replace(base.recipe, epochs=3)).key(model),
     }
     assert len(keys) == 4
-    assert base.changed(name="another", role="seed").key(model) == base.key(model)
+    assert replace(base, name="another", role="seed").key(model) == base.key(model)

@@ -15,12 +15,16 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
-from attentionology.analyses.explanation.figures import MEASURES, ORDERS
+from attentionology.analyses.explanation.interventions import ORDERS
 from attentionology.analyses.explanation.plots import clipped
-from attentionology.analyses.explanation.section import ExplainResults, verdict_rows, write_explain
-from attentionology.analyses.explanation.summary import OVERALL, Bootstrap, flip_table, significant, summarise
+from attentionology.analyses.explanation.registry import column_of
+from attentionology.analyses.explanation.results import ExplainResults, Highlight, HighlightedText
+from attentionology.analyses.explanation.section import explain_section, verdict_rows
+from attentionology.analyses.explanation.summary import OVERALL, Bootstrap, summarise
 from attentionology.analyses.explanation.terminal import explain_table
-from attentionology.analyses.explanation.verdict import FEWEST, RULES, verdicts
+from attentionology.analyses.explanation.tests.correlation import significant
+from attentionology.analyses.explanation.tests.erasure import flip_table
+from attentionology.analyses.explanation.verdict import FEWEST, all_questions, verdicts
 from attentionology.reports.format import number, percent
 from attentionology.reports.page import Section, write_report
 from tests.unit.test_reports import RUN
@@ -152,9 +156,11 @@ def results(
                 for name, role in named
             ]
         ),
-        flips=flip_table(texts, BEST) if "erasure" in ran else pd.DataFrame(),
         curve=pd.DataFrame(curve if "imitation" in ran else [], columns=["kind", "name", "lambda", "jsd", "tvd"]),
-        regularizers=pd.DataFrame(regularised if "regularizers" in ran else []),
+        tables={
+            "flips": flip_table(texts, BEST) if "erasure" in ran else pd.DataFrame(),
+            "regularizers": pd.DataFrame(regularised if "regularizers" in ran else []),
+        },
         history=pd.DataFrame(
             [
                 {"model": name, "epoch": epoch, "loss": 1 / epoch, "dev_auc": 0.7 + 0.02 * epoch if dev else np.nan}
@@ -164,19 +170,19 @@ def results(
             ]
         ),
         classes=classes,
-        examples=[
-            {
-                "words": ["an", "<b>odd</b>", 'fi"lm', "$_$"],
-                "label": classes[0],
-                "predicted": classes[-1],
-                "probability": 0.91,
-                "panels": [
-                    {"name": "attention", "weights": [0.1, 0.6, 0.3, 0.0], "note": ""},
-                    {"name": "gradient × input", "weights": [-0.2, 0.1, math.nan, 0.1], "note": "τ = <0.3>"},
-                    {"name": "nothing", "weights": [0.0] * 4, "note": ""},
-                ],
-            }
-        ],
+        examples=(
+            HighlightedText(
+                words=("an", "<b>odd</b>", 'fi"lm', "$_$"),
+                label=classes[0],
+                predicted=classes[-1],
+                probability=0.91,
+                panels=(
+                    Highlight("attention", (0.1, 0.6, 0.3, 0.0)),
+                    Highlight("gradient × input", (-0.2, 0.1, math.nan, 0.1), "τ = <0.3>"),
+                    Highlight("nothing", (0.0,) * 4),
+                ),
+            ),
+        ),
         facts=(f"{n} texts", "a model [bold]of[/bold] <its> kind"),
         notes=("Mind the <gap> [red].",),
         left_out=(("eraser", "took <too> long [really]"),),
@@ -184,7 +190,7 @@ def results(
 
 
 def written(folder: Path, found: ExplainResults) -> tuple[Section, str]:
-    section = write_explain(folder, found, model="$m_1$ <b>", corpus="c")
+    section = explain_section(found, model="$m_1$ <b>", corpus="c")
     write_report(folder, run=RUN, sections=[section])
     return section, (folder / "report.html").read_text(encoding="utf-8")
 
@@ -240,8 +246,8 @@ def test_everything_is_written_that_was_found(case, tmp_path):
 
 
 def tables_of(found: ExplainResults) -> dict[str, pd.DataFrame]:
-    own = found._asdict()
-    return {name: own["history" if name == "training" else name] for name in TABLES}
+    tables = {**found._asdict(), **found.tables, "training": found.history}
+    return {name: tables[name] for name in TABLES}
 
 
 def test_text_of_others_is_escaped(tmp_path):
@@ -269,46 +275,49 @@ def test_text_of_others_is_escaped(tmp_path):
 def test_verdicts_in_the_page_are_those_found(tmp_path):
     found = results(n=200)
     dull = found.texts.drop(columns=[name for name in found.texts if not str(name).endswith("correct")])
-    _, page = written(tmp_path, found._replace(texts=dull, regularizers=pd.DataFrame(), history=pd.DataFrame()))
+    _, page = written(tmp_path, found._replace(texts=dull, tables={}, history=pd.DataFrame()))
     table = page.partition('<table class="verdicts">')[2].partition("</table>")[0]
     rows = re.findall(r"<tr><td>(.*?)</tr>", table, flags=re.DOTALL)
-    assert len(rows) == len(found.verdicts) == len(RULES)
+    assert len(rows) == len(found.verdicts) == len(all_questions())
     for row, own in zip(rows, found.verdicts.to_dict("records"), strict=True):
         assert re.findall(r'class="verdict (\w+)">. (\w+)<', row) == [(own["verdict"], own["verdict"])]
-        unit = MEASURES[own["larger"]][1]
+        unit = column_of(own["larger"]).unit
         shown = percent(own["larger_mean"]) if unit == "%" else number(own["larger_mean"])
         assert own["compared"] in row
         assert f">{shown}" in row or row.split("<td>")[1].startswith(shown)
     assert set(found.verdicts["verdict"]) == {"passes", "fails", "undecided"}
 
 
-@pytest.mark.parametrize(
-    ("larger", "smaller", "floor"),
-    [
-        ("tau_loo", "tau_gradient_loo", "tau_gradient_loo"),
-        ("tau_loo", "tau_random", "tau_random"),
-        ("permutation_tvd", "epsilon", "epsilon"),
-        ("permutation_mean_tvd", "seed_mean_tvd", "seed_mean_tvd"),
-        ("seed_shuffled_jsd", "seed_jsd", "seed_shuffled_jsd"),
-        ("permutation_jsd", "exact_jsd", "permutation_jsd"),
-        ("removal_random", "removal_attention", "removal_random"),
-        ("removal_attention_gradient", "removal_attention", "removal_attention_gradient"),
-        ("sufficiency_random", "sufficiency_attention", "sufficiency_random"),
-        ("something", "else", "else"),
-    ],
-)
+FLOORS = {
+    ("tau_loo", "tau_gradient_loo"): "tau_gradient_loo",
+    ("tau_loo", "tau_random"): "tau_random",
+    ("permutation_tvd", "epsilon"): "epsilon",
+    ("permutation_mean_tvd", "seed_mean_tvd"): "seed_mean_tvd",
+    ("seed_shuffled_jsd", "seed_jsd"): "seed_shuffled_jsd",
+    ("permutation_jsd", "exact_jsd"): "permutation_jsd",
+    ("removal_random", "removal_attention"): "removal_random",
+    ("removal_attention_gradient", "removal_attention"): "removal_attention_gradient",
+    ("sufficiency_random", "sufficiency_attention"): "sufficiency_random",
+    ("something", "else"): "else",
+}
+
+
+def asked(larger: str, smaller: str) -> tuple[str, str]:
+    """The test and the question that compare two columns."""
+    for test, question in all_questions():
+        if (question.larger, question.smaller) == (larger, smaller):
+            return test, question.question
+    return "t", "?"
+
+
+@pytest.mark.parametrize(("larger", "smaller", "floor"), [(*columns, floor) for columns, floor in FLOORS.items()])
 def test_number_and_floor_are_told_apart(larger, smaller, floor):
     means = {larger: 0.7, smaller: 0.2}
-    row: dict[str, Any] = {"larger": larger, "larger_mean": 0.7, "smaller": smaller, "smaller_mean": 0.2}
-    (found,) = verdict_rows(pd.DataFrame([row]))
+    test, question = asked(larger, smaller)
+    row: dict[str, Any] = {"test": test, "question": question, "larger": larger, "larger_mean": 0.7}
+    (found,) = verdict_rows(pd.DataFrame([{**row, "smaller": smaller, "smaller_mean": 0.2}]))
     other = ({larger, smaller} - {floor}).pop()
     assert (found["floor"]["mean"], found["number"]["mean"]) == (means[floor], means[other])
-
-
-def test_every_rule_has_names_and_a_floor():
-    for rule in RULES:
-        assert {rule.larger, rule.smaller, rule.searched or rule.smaller} <= MEASURES.keys()
-    assert all(label and unit for label, unit in MEASURES.values())
 
 
 @pytest.mark.parametrize(("verdict", "warned"), [("fails", True), ("undecided", True), ("passes", False)])
@@ -324,7 +333,7 @@ def test_flips_are_shares(tmp_path):
         [{"measure": "attention", "n": 8, "both": 1, "only_top": 2, "only_random": 0, "neither": 5},
          {"measure": "gradient", "n": 0, "both": 0, "only_top": 0, "only_random": 0, "neither": 0}]
     )  # fmt: skip
-    _, page = written(tmp_path, results(ran=("erasure",))._replace(flips=flips))
+    _, page = written(tmp_path, results(ran=("erasure",))._replace(tables={"flips": flips}))
     table = page.partition('<table class="flips">')[2].partition("</table>")[0]
     assert re.findall(r"<td>(\d+\.\d)</td>", table) == ["12.5", "25.0", "0.0", "62.5"]
     assert "gradient" not in table

@@ -15,7 +15,7 @@ from attentionology.analyses.contract import Analysis, Titles
 from attentionology.analyses.coreference.section import CoreferenceResults
 from attentionology.analyses.dependency.analysis import Dependency
 from attentionology.analyses.dependency.section import DependencyResults
-from attentionology.analyses.explanation.section import ExplainResults
+from attentionology.analyses.explanation.results import ExplainResults
 from attentionology.analyses.norms.analysis import Norms
 from attentionology.analyses.norms.section import NormResults
 from attentionology.analyses.probing.section import ProbeResults

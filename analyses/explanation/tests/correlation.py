@@ -2,21 +2,129 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
 
+import matplotlib as mpl
 import numpy as np
+import pandas as pd
 import torch
 from jaxtyping import Float
+from matplotlib.figure import Figure
 from scipy.stats import kendalltau
 from torch import Tensor
 
-from attentionology.analyses.explanation.batch import Column, Rows, TextBatch, read
+from attentionology.analyses.explanation.batch import Rows, TextBatch, Values, read
+from attentionology.analyses.explanation.contract import (
+    SHARE,
+    TAU,
+    Column,
+    ExplanationTest,
+    Findings,
+    Question,
+)
 from attentionology.analyses.explanation.measures import tvd
+from attentionology.analyses.explanation.options import ExplanationTestOptions
+from attentionology.analyses.explanation.plots import by_class, has_values, histogram, legend
+from attentionology.analyses.explanation.results import ExplainResults
 from attentionology.analyses.explanation.ties import GRADIENTS, LEFT_OUT, WEIGHTS, levels
 from attentionology.extractors.replaceable.attention_model import AttentionModel, Words, drop, probabilities
+from attentionology.reports.drawing import BLACK, GREY, STYLE
 
 SIGNIFICANT = 0.05
 """Two-sided p up to which a τ counts as significant."""
+
+
+_TAUS = {
+    "tau_gradient": "attention and gradient × input",
+    "tau_loo": "attention and leave-one-out",
+    "tau_gradient_loo": "gradient × input and leave-one-out",
+}
+
+
+class Correlation(ExplanationTest):
+    """Kendall's τ of attention with gradients and with leaving words out, against that with random scores."""
+
+    name = "correlation"
+    heading = "Does attention rank words as other measures do?"
+    columns: ClassVar[Mapping[str, Column]] = {
+        "tau_gradient": Column("τ, attention and gradient × input", TAU),
+        "p_gradient": Column("p of τ, attention and gradient × input", "p", averaged=False),
+        "tau_loo": Column("τ, attention and leave-one-out", TAU),
+        "p_loo": Column("p of τ, attention and leave-one-out", "p", averaged=False),
+        "tau_gradient_loo": Column("τ, gradient × input and leave-one-out", TAU),
+        "p_gradient_loo": Column("p of τ, gradient × input and leave-one-out", "p", averaged=False),
+        "tau_random": Column("τ, attention and random scores", TAU),
+        "p_random": Column("p of τ, attention and random scores", "p", averaged=False),
+        "significant_gradient": Column("p ≤ 0.05, attention and gradient × input", SHARE),
+        "significant_loo": Column("p ≤ 0.05, attention and leave-one-out", SHARE),
+        "significant_gradient_loo": Column("p ≤ 0.05, gradient × input and leave-one-out", SHARE),
+        "significant_random": Column("p ≤ 0.05, attention and random scores", SHARE),
+    }
+    questions = (
+        Question(
+            "Does attention rank words as leaving them out does, better than chance?",
+            "τ of attention and leave-one-out, against τ of attention and random scores",
+            "tau_loo",
+            "tau_random",
+            "Attention agrees with leaving words out more than with random scores.",
+            "Attention agrees with leaving words out less than with random scores: it tends to the reverse order.",
+        ),
+        Question(
+            "Does attention rank words as gradients do, better than chance?",
+            "τ of attention and gradient × input, against τ of attention and random scores",
+            "tau_gradient",
+            "tau_random",
+            "Attention agrees with gradients more than with random scores.",
+            "Attention agrees with gradients less than with random scores: it tends to the reverse order.",
+        ),
+        Question(
+            "Does attention agree with leaving words out better than gradients do?",
+            "τ with leave-one-out: of attention, against that of gradient × input",
+            "tau_loo",
+            "tau_gradient_loo",
+            "Attention agrees with leaving words out better than gradients do.",
+            "Gradients agree with leaving words out better than attention does.",
+        ),
+        Question(
+            "Does attention agree with gradients better than leaving words out does?",
+            "τ with gradient × input: of attention, against that of leave-one-out",
+            "tau_gradient",
+            "tau_gradient_loo",
+            "Attention agrees with gradients better than leaving words out does.",
+            "Leaving words out agrees with gradients better than attention does.",
+        ),
+    )
+    shown = ("tau_gradient", "tau_loo", "tau_gradient_loo", "tau_random")
+    key = shown
+    significance: ClassVar[Mapping[str, str]] = {
+        f"tau_{pair}": f"significant_{pair}" for pair in ("gradient", "loo", "gradient_loo", "random")
+    }
+    captions: ClassVar[Mapping[str, str]] = {
+        "explain_tau": "Kendall’s τ of each text. Dotted: attention and scores drawn at random, what no relation looks "
+        "like."
+    }
+    page = """
+<p>τ is 1 if two measures rank the words of a text alike, −1 if in reverse, and around 0 if they have nothing to do
+with each other (Jain &amp; Wallace 2019, §4.1). Gradient × input is computed with the attention held fixed;
+leave-one-out deletes each word and reads the rest again. Short texts have few possible rankings, so the spread is
+wide there; τ between gradient and leave-one-out shows how well two measures agree that are not attention. Texts of
+one word, and those where a measure is the same for all words, have no τ and are counted as undefined.</p>
+"""
+
+    def examine(self, batch: TextBatch, options: ExplanationTestOptions) -> Rows:
+        """See `correlation`."""
+        return correlation(batch)
+
+    def conclude(self, texts: pd.DataFrame, options: ExplanationTestOptions) -> Findings:
+        """Which τ are significant."""
+        return Findings(columns=significant(texts))
+
+    def figures(self, results: ExplainResults, title: str) -> Mapping[str, Figure]:
+        """Histograms of τ."""
+        if not any(has_values(results.texts, name) for name in ("tau_gradient", "tau_loo")):
+            return {}
+        return {"explain_tau": tau_figure(results.texts, results.classes, title=title)}
 
 
 def correlation(batch: TextBatch) -> Rows:
@@ -54,7 +162,7 @@ def correlation(batch: TextBatch) -> Rows:
     return rows
 
 
-def kendall(first: Sequence[Column], second: Sequence[Column]) -> tuple[Column, Column]:
+def kendall(first: Sequence[Values], second: Sequence[Values]) -> tuple[Values, Values]:
     """τ-b and its two-sided p of each pair; NaN where it is not defined. Only equal numbers are ties."""
     result = np.full((2, len(first)), np.nan)
     for i, (scores, others) in enumerate(zip(first, second, strict=True)):
@@ -102,14 +210,14 @@ def to_words(values: Float[Tensor, "batch positions"], word_of: Tensor, n: int) 
 
 def leave_one_out(
     model: AttentionModel, texts: Sequence[Words], original: Float[Tensor, "batch classes"]
-) -> list[Column]:
+) -> list[Values]:
     """TVD between what the model says of the text and of the text without each word (Jain & Wallace 2019, §3).
 
     The word is deleted, not masked, and everything is computed anew. NaN for a text of one word.
     """
     longer = [place for place, text in enumerate(texts) if len(text) > 1]  # without its only word there is no text
     shorter = [drop(texts[i], place) for i in longer for place in range(len(texts[i]))]
-    distances: list[Column] = [np.full(len(text), np.nan) for text in texts]
+    distances: list[Values] = [np.full(len(text), np.nan) for text in texts]
     if shorter:
         counts = [len(texts[i]) for i in longer]
         full = original.double()[longer].repeat_interleave(torch.tensor(counts), dim=0)
@@ -117,3 +225,45 @@ def leave_one_out(
         for i, own in zip(longer, np.split(found, np.cumsum(counts)[:-1]), strict=True):
             distances[i] = own
     return distances
+
+
+def tau_figure(texts: pd.DataFrame, classes: Sequence[str], *, title: str) -> Figure:
+    """Histograms of τ, a row of panels per predicted class, over those of random scores."""
+    columns = [name for name in _TAUS if has_values(texts, name)]
+    groups = list(by_class(texts, classes))
+    bins = np.linspace(-1, 1, 21)
+    with mpl.rc_context(STYLE):
+        size = (1.0 + 1.8 * len(columns), 0.9 + 1.25 * len(groups))
+        figure = Figure(figsize=(max(size[0], 3.6), size[1]), layout="constrained")
+        grid = figure.subplots(len(groups), len(columns), squeeze=False, sharex=True, sharey=True)
+        for row, (name, colour, own) in zip(grid, groups, strict=True):
+            for axes, column in zip(row, columns, strict=True):
+                values = own[column].dropna().to_numpy()
+                axes.grid(axis="y", color="#eeeeee", zorder=0)
+                axes.set_axisbelow(True)
+                axes.axvline(0, color=GREY, linewidth=0.6)
+                if len(values):
+                    histogram(axes, values, bins, color=colour)
+                    axes.axvline(values.mean(), color=BLACK, linewidth=1, label="mean")
+                    axes.text(0.02, 0.86, f"n = {len(values):,}", transform=axes.transAxes, color="#666666", fontsize=7)
+                if column != "tau_gradient_loo" and has_values(own, "tau_random"):
+                    random = own["tau_random"].dropna().to_numpy()
+                    histogram(
+                        axes, random, bins, histtype="step", color=BLACK, linestyle=":", label="with random scores"
+                    )
+            row[0].set_title(name, loc="left")
+            row[0].set_ylabel("texts (%)")
+        for axes, column in zip(grid[-1], columns, strict=True):
+            axes.set_xlabel(f"Kendall’s τ,\n{_TAUS[column]}")
+            axes.set_xlim(-1, 1)
+        legend(figure, grid[0][0], title)
+    return figure
+
+
+def significant(texts: pd.DataFrame) -> dict[str, Values]:
+    """For each ``p_*``: 1 if at most 0.05, NaN where undefined; as ``significant_*``."""
+    found = {}
+    for name in texts.columns[texts.columns.str.startswith("p_")]:
+        p = texts[name].to_numpy(dtype=np.float64)
+        found[f"significant_{name.removeprefix('p_')}"] = np.where(np.isnan(p), np.nan, p <= SIGNIFICANT)
+    return found

@@ -5,18 +5,80 @@ Words are deleted and what remains is read again as a text of its own.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 
 from attentionology.analyses.explanation.batch import Rows, TextBatch
-from attentionology.analyses.explanation.interventions import DRAWS, orderings, ranks
+from attentionology.analyses.explanation.contract import (
+    PROBABILITY,
+    Column,
+    ExplanationTest,
+    Question,
+)
+from attentionology.analyses.explanation.interventions import DRAWS, ORDERS, orderings, ranks
+from attentionology.analyses.explanation.options import ExplanationTestOptions
+from attentionology.extractors import TransformerAttention
 from attentionology.extractors.replaceable.attention_model import Words, probabilities
 
-ORDERS = ("attention", "gradient", "attention_gradient", "random")
+RANKINGS = ("attention", "gradient", "attention_gradient", "random")
 
 PERCENT = (0, 1, 5, 10, 20, 50)
 """Best words that are deleted, or kept, of all words; rounded up."""
+
+
+_COLUMNS = {
+    f"{kind}_{name}": Column(f"{kind}, {ORDERS[name]}", PROBABILITY)
+    for name in RANKINGS
+    for kind in ("comprehensiveness", "sufficiency")
+}
+
+
+class Eraser(ExplanationTest):
+    """Comprehensiveness and sufficiency of the most attended words, against those of random words."""
+
+    name = "eraser"
+    heading = "Are the most attended words needed, and enough?"
+    columns: ClassVar[Mapping[str, Column]] = _COLUMNS
+    questions = (
+        Question(
+            "Is the text without the most attended words a different text?",
+            "probability of the decision lost without these words, against without random words (comprehensiveness)",
+            "comprehensiveness_attention",
+            "comprehensiveness_random",
+            "Deleting them lowers the probability of the decision more than deleting random words.",
+            "Deleting them lowers the probability of the decision less than deleting random words.",
+        ),
+        Question(
+            "Are the most attended words enough of the text?",
+            "probability of the decision lost with these words alone, against with random words (sufficiency); less is "
+            "better",
+            "sufficiency_random",
+            "sufficiency_attention",
+            "They keep the probability of the decision better than random words.",
+            "Random words keep the probability of the decision better.",
+            floor_is_larger=True,
+        ),
+    )
+    shown = tuple(f"{kind}_{name}" for kind in ("comprehensiveness", "sufficiency") for name in RANKINGS)
+    key = ("comprehensiveness_attention", "sufficiency_attention")
+    page = """
+<p>The best 1, 5, 10, 20 and 50 % of the words are deleted, or kept alone, and what is left is read as a text of its
+own (DeYoung et al. 2020, §4.2). Comprehensiveness is how much probability the decision loses without them: more is
+better. Sufficiency is how much it loses with nothing but them: less is better. Texts with words missing are unlike
+those in training, so a part of the loss may be due to that; the random order shows how much.</p>
+"""
+
+    def impossible(self, model: Any, options: ExplanationTestOptions) -> str | None:
+        """The sufficiency of no words needs a model that can read a text without words."""
+        if isinstance(model, TransformerAttention) and any(model.readable([()])):
+            return "it asks what the model says of no words, which this one cannot read"
+        return None
+
+    def examine(self, batch: TextBatch, options: ExplanationTestOptions) -> Rows:
+        """See `rationales`."""
+        return rationales(batch)
 
 
 def cuts(text: Words, order: Sequence[int]) -> list[tuple[Words, Words]]:
@@ -48,7 +110,7 @@ def rationales(batch: TextBatch, *, draws: int = DRAWS) -> Rows:
         draws: random orders per text, of which the mean is taken.
 
     Returns:
-        by order, one of `ORDERS`, highest scores first: ``comprehensiveness_{order}``, x_k the text without the best
+        by order, one of `RANKINGS`, highest scores first: ``comprehensiveness_{order}``, x_k the text without the best
         words (higher: they are needed), and ``sufficiency_{order}``, x_k these alone (lower: they are enough). NaN for
         texts without words.
 
@@ -57,7 +119,7 @@ def rationales(batch: TextBatch, *, draws: int = DRAWS) -> Rows:
     """
     scores = orderings(batch, draws)
     shorter: dict[str, list[list[tuple[Words, Words]]]] = {}
-    for name in ORDERS:
+    for name in RANKINGS:
         by_text = ranks(scores[name], batch.mask).argsort(dim=-1).tolist()
         shorter[name] = [
             [pair for order in by_draw for pair in cuts(text, order[: len(text)])] if text else []

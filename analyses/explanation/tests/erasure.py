@@ -2,12 +2,116 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import matplotlib as mpl
+import pandas as pd
 import torch
+from matplotlib.figure import Figure
 from torch import Tensor
 
 from attentionology.analyses.explanation.batch import Rows, TextBatch
-from attentionology.analyses.explanation.interventions import columns, measures, ranks, without
+from attentionology.analyses.explanation.contract import (
+    NATS,
+    SHARE,
+    Column,
+    ExplanationTest,
+    Findings,
+    Question,
+)
+from attentionology.analyses.explanation.interventions import ORDERS, columns, measures, ranks, without
 from attentionology.analyses.explanation.measures import jsd
+from attentionology.analyses.explanation.options import ExplanationTestOptions
+from attentionology.analyses.explanation.plots import MANY, has_values
+from attentionology.analyses.explanation.results import ExplainResults
+from attentionology.reports.drawing import BLACK, BLUE, ORANGE, STYLE, finish
+from attentionology.reports.format import rows_of
+
+BEST = {name: ORDERS[name] for name in ("attention", "gradient", "attention_gradient")}
+"""Measures by which a word can be the best, as they are called in columns, and for a reader."""
+
+_COLUMNS = {
+    f"single_{name}_{part}": column
+    for name, label in BEST.items()
+    for part, column in {
+        "top_jsd": Column(f"JSD of the output without the best word by {label}", NATS),
+        "random_jsd": Column(f"JSD of the output without another word ({label})", NATS),
+        "difference": Column(f"best word less another, JSD of the output, by {label}", NATS),
+        "top_flip": Column(f"decisions changed without the best word by {label}", SHARE),
+        "random_flip": Column(f"decisions changed without another word ({label})", SHARE),
+        "weight_difference": Column(f"weight of the best word by {label} less another's", "weight"),
+    }.items()
+}
+
+
+class Erasure(ExplanationTest):
+    """The decision without the weight of the best word, against that without the weight of another word."""
+
+    name = "erasure"
+    heading = "Does the decision hang on the most attended word?"
+    columns: ClassVar[Mapping[str, Column]] = _COLUMNS
+    questions = (
+        Question(
+            "Does the decision hang on the most attended word?",
+            "decisions changed without the weight of this word, against without that of another word at random",
+            "single_attention_top_flip",
+            "single_attention_random_flip",
+            "Taking its weight away changes more decisions than taking another's.",
+            "Taking its weight away changes fewer decisions than taking another's.",
+        ),
+    )
+    shown = tuple(f"single_{name}_{part}" for name in BEST for part in ("difference", "top_flip", "random_flip"))
+    key = ("single_attention_top_flip", "single_attention_random_flip")
+    tables: ClassVar[Mapping[str, bool]] = {"flips": True}
+    captions: ClassVar[Mapping[str, str]] = {
+        "explain_single": "Each dot is a text. Above the line, the best word changes the output more than the other "
+        "one."
+    }
+    page = """
+{% if flips %}
+<p class="facts">Decisions changed when the weight of a word is taken away, % of texts of two words or more:</p>
+<div class="scroll"><table class="flips">
+<thead><tr><th>best word by</th><th>n</th><th class="left">if the best word goes</th>
+<th>and if another goes:<br>changed</th><th><br>not changed</th></tr></thead><tbody>
+{% for row in flips %}
+<tr><td rowspan="2">{{ row.measure }}</td><td rowspan="2">{{ "{:,}".format(row.n) }}</td><td class="left">changed</td>
+<td>{{ row.both | percent }}</td><td>{{ row.only_top | percent }}</td></tr>
+<tr><td class="left">not changed</td><td>{{ row.only_random | percent }}</td><td>{{ row.neither | percent }}</td></tr>
+{% endfor %}
+</tbody></table></div>
+{% endif %}
+<p>The weight of one word is set to zero and the others are scaled up (Serrano &amp; Smith 2019, §4); the other word
+is drawn at random. Often no single word changes the decision, so what counts is the comparison: decisions that only
+the best word changes against those that only the other changes. A word with much more attention that changes no more
+than another is where attention misleads.</p>
+"""
+
+    def examine(self, batch: TextBatch, options: ExplanationTestOptions) -> Rows:
+        """See `single_weight`."""
+        return single_weight(batch)
+
+    def conclude(self, texts: pd.DataFrame, options: ExplanationTestOptions) -> Findings:
+        """Whose removal changed the decision."""
+        return Findings(tables={"flips": flip_table(texts, tuple(BEST))})
+
+    def figures(self, results: ExplainResults, title: str) -> Mapping[str, Figure]:
+        """What the best word changes more than another one."""
+        if not any(has_values(results.texts, f"single_{name}_difference") for name in BEST):
+            return {}
+        return {"explain_single": single_figure(results.texts, BEST, title=title)}
+
+    def page_values(self, results: ExplainResults) -> Mapping[str, Any]:
+        """The flip table in shares."""
+        rows = [row for row in rows_of(results.table("flips")) if row["n"]]
+        parts = ("both", "only_top", "only_random", "neither")
+        return {
+            "flips": [
+                {"measure": BEST.get(row["measure"], row["measure"]), "n": int(row["n"])}
+                | {part: row[part] / row["n"] for part in parts}
+                for row in rows
+            ]
+        }
 
 
 def single_weight(batch: TextBatch) -> Rows:
@@ -52,3 +156,58 @@ def single_weight(batch: TextBatch) -> Rows:
             f"single_{name}_weight_difference": difference[:, m],
         }
     return columns(values, words > 1)
+
+
+def single_figure(texts: pd.DataFrame, measures: Mapping[str, str], *, title: str) -> Figure:
+    """What the best word changes more than another one, against how much more attention it has."""
+    panels = [name for name in measures if has_values(texts, f"single_{name}_difference")]
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(max(0.6 + 2.0 * len(panels), 3.4), 2.9), layout="constrained")
+        row = figure.subplots(1, len(panels), squeeze=False, sharex=True, sharey=True)[0]
+        for axes, name in zip(row, panels, strict=True):
+            x, y = texts[f"single_{name}_weight_difference"], texts[f"single_{name}_difference"]
+            flipped = texts[f"single_{name}_top_flip"] > 0
+            for chosen, colour, marker, label in (
+                (~flipped, BLUE, "o", "decision stays without the best word"),
+                (flipped, ORANGE, "^", "decision changes"),
+            ):
+                axes.scatter(
+                    *(x[chosen], y[chosen]),
+                    s=10,
+                    marker=marker,
+                    color=colour,
+                    alpha=0.5,
+                    linewidths=0,
+                    label=label,
+                    rasterized=len(texts) > MANY,
+                )
+            axes.axhline(0, color=BLACK, linewidth=0.6)
+            axes.axvline(0, color=BLACK, linewidth=0.6)
+            axes.set_title(f"best by {measures[name]}", loc="left")
+        row[0].set_ylabel("JSD of the output:\nbest word less another (nats)")
+        row[len(row) // 2].set_xlabel("attention: best word less another")
+        finish(figure, row[0], title)
+    return figure
+
+
+def flip_table(texts: pd.DataFrame, measures: Sequence[str]) -> pd.DataFrame:
+    """Whose removal changed the decision, the top word's or a random one's (Serrano & Smith 2019, Table 1).
+
+    Returns:
+        one row per measure: ``measure, n, both, only_top, only_random, neither``: counts of texts of two words or more.
+    """
+    rows = []
+    for measure in measures:
+        both = texts[[f"single_{measure}_top_flip", f"single_{measure}_random_flip"]].dropna().to_numpy() > 0
+        top, random = both[:, 0], both[:, 1]
+        rows.append(
+            {
+                "measure": measure,
+                "n": len(both),
+                "both": int((top & random).sum()),
+                "only_top": int((top & ~random).sum()),
+                "only_random": int((~top & random).sum()),
+                "neither": int((~top & ~random).sum()),
+            }
+        )
+    return pd.DataFrame(rows, columns=["measure", "n", "both", "only_top", "only_random", "neither"])

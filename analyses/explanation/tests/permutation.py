@@ -2,14 +2,76 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import ClassVar
+
 import numpy as np
 import torch
 from jaxtyping import Int
+from matplotlib.figure import Figure
 from torch import Tensor
 
 from attentionology.analyses.explanation.batch import Rows, TextBatch, single_words_out
+from attentionology.analyses.explanation.contract import (
+    NATS,
+    SHARE,
+    TVD,
+    Column,
+    ExplanationTest,
+    Question,
+)
 from attentionology.analyses.explanation.interventions import answers
 from attentionology.analyses.explanation.measures import jsd, tvd
+from attentionology.analyses.explanation.options import ExplanationTestOptions
+from attentionology.analyses.explanation.plots import has_values, max_attention_figure
+from attentionology.analyses.explanation.results import ExplainResults
+
+
+class Permutation(ExplanationTest):
+    """The output under shuffled attention, against the tolerance."""
+
+    name = "permutation"
+    heading = "Does it matter which word gets which weight?"
+    columns: ClassVar[Mapping[str, Column]] = {
+        "permutation_tvd": Column("median change of the output, weights shuffled", TVD),
+        "permutation_mean_tvd": Column("mean change of the output, weights shuffled", TVD),
+        "permutation_jsd": Column("JSD of shuffled weights", NATS),
+        "permutation_flip": Column("decisions changed, weights shuffled", SHARE),
+    }
+    questions = (
+        Question(
+            "Does it matter which word gets which weight?",
+            "median change of the output over shuffles of the weights (TVD), against the tolerance ε",
+            "permutation_tvd",
+            "epsilon",
+            "Shuffling the weights moves the output by more than the tolerance.",
+            "Shuffling the weights moves the output by less than the tolerance.",
+        ),
+    )
+    key = ("permutation_tvd", "permutation_flip")
+    uses = ("draws",)
+    captions: ClassVar[Mapping[str, str]] = {
+        "explain_permutation": "Median change of the output over random orders of the weights, by how much attention "
+        "the most attended word gets. Black lines: medians. Points instead of violins where fewer than ten texts are."
+    }
+    page = """
+<p>The weights of a text are shuffled among its words and the rest of the model stays as it is (Jain &amp; Wallace
+2019, §4.2.1). A small change although one word has most of the attention means that the output hardly depends on
+where attention is. TVD is half the summed difference of the class probabilities; of two classes, the change of
+either. A change up to ε = {{ epsilon }} counts as none.</p>
+"""
+
+    def examine(self, batch: TextBatch, options: ExplanationTestOptions) -> Rows:
+        """See `permutation`."""
+        return permutation(batch, draws=options.draws)
+
+    def figures(self, results: ExplainResults, title: str) -> Mapping[str, Figure]:
+        """The change of the output, by how much attention the most attended word gets."""
+        if not has_values(results.texts, "permutation_tvd"):
+            return {}
+        label = "median change\nof the output (TVD)"
+        drawn = max_attention_figure(results.texts, "permutation_tvd", results.classes, label=label, title=title)
+        return {"explain_permutation": drawn}
 
 
 def permutation(batch: TextBatch, *, draws: int = 100) -> Rows:

@@ -2,13 +2,103 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import ClassVar
+
+import matplotlib as mpl
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
 import torch
 from jaxtyping import Int
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from torch import Tensor
 
 from attentionology.analyses.explanation.batch import Rows, TextBatch
-from attentionology.analyses.explanation.interventions import DRAWS, columns, orderings, ranks, without
+from attentionology.analyses.explanation.contract import (
+    SHARE,
+    TVD,
+    Column,
+    ExplanationTest,
+    Question,
+)
+from attentionology.analyses.explanation.interventions import DRAWS, ORDERS, columns, orderings, ranks, without
 from attentionology.analyses.explanation.measures import tvd
+from attentionology.analyses.explanation.options import ExplanationTestOptions
+from attentionology.analyses.explanation.plots import FEW, MANY, has_values
+from attentionology.analyses.explanation.results import ExplainResults
+from attentionology.reports.drawing import BLACK, BLUE, GREEN, GREY, ORANGE, SKY, STYLE, finish, name_rows
+from attentionology.reports.format import percent
+
+_COLUMNS = {
+    "removal_never": Column("decision is the same without any weights", SHARE),
+    "all_zero_tvd": Column("change of the output without any weights", TVD),
+} | {
+    f"removal_{name}{part}": column
+    for name, label in ORDERS.items()
+    for part, column in {
+        "": Column(f"words removed until the decision changes, {label}", SHARE),
+        "_mass": Column(f"attention removed until then, {label}", SHARE),
+        "_never": Column(f"decision never changes, {label}", SHARE),
+    }.items()
+}
+
+
+class Removal(ExplanationTest):
+    """How many words have to go until the decision changes, in the order of attention and in others."""
+
+    name = "removal"
+    heading = "Are the most attended words a short reason for the decision?"
+    columns: ClassVar[Mapping[str, Column]] = _COLUMNS
+    questions = (
+        Question(
+            "Are the most attended words a short reason for the decision?",
+            "share of words removed until the decision changes: in the order of attention, against random order; less "
+            "is better",
+            "removal_random",
+            "removal_attention",
+            "Fewer words have to go than in random order.",
+            "More words have to go than in random order.",
+            floor_is_larger=True,
+        ),
+        Question(
+            "Are they a shorter reason than others?",
+            "share of words removed until the decision changes: in the order of attention, against that of attention × "
+            "gradient; less is better",
+            "removal_attention_gradient",
+            "removal_attention",
+            "Fewer words have to go than in the order of attention × gradient.",
+            "Attention × gradient finds shorter reasons.",
+            floor_is_larger=True,
+        ),
+    )
+    shown = (
+        *(f"removal_{name}{part}" for part in ("", "_never") for name in ORDERS),
+        *("removal_never", "all_zero_tvd"),
+    )
+    key = ("removal_attention", "removal_attention_gradient", "removal_random", "removal_attention_never")
+    captions: ClassVar[Mapping[str, str]] = {
+        "explain_removal": "Boxes: middle half of the texts, with the median. Further left is a shorter reason. Points "
+        "where fewer than ten texts are."
+    }
+    page = """
+<p>Weights are set to zero one after the other, in the order of a measure, until another class is predicted (Serrano
+&amp; Smith 2019, §5). If attention marks what matters, few words have to go. Texts whose decision never changes have
+no share and are missing from the boxes, not the same ones in each order; the right-hand panel holds only texts that
+every order has in common. Where the decision is the same without any weights, every order ends where it began, and
+only what is changed on the way tells orders apart.</p>
+"""
+
+    def examine(self, batch: TextBatch, options: ExplanationTestOptions) -> Rows:
+        """See `removal`."""
+        return removal(batch)
+
+    def figures(self, results: ExplainResults, title: str) -> Mapping[str, Figure]:
+        """Shares of words removed, by order."""
+        if not any(has_values(results.texts, f"removal_{name}") for name in ORDERS):
+            return {}
+        return {"explain_removal": removal_figure(results.texts, ORDERS, title=title)}
 
 
 def until_change(batch: TextBatch, rank: Int[Tensor, "batch n"]) -> Int[Tensor, " batch"]:
@@ -56,3 +146,48 @@ def removal(batch: TextBatch, *, draws: int = DRAWS) -> Rows:
             f"removal_{name}_never": never.double().mean(-1),
         }
     return columns(values, words > 0)
+
+
+def removal_figure(texts: pd.DataFrame, orders: Mapping[str, str], *, title: str) -> Figure:
+    """Share of words removed until the decision changes, by order; on own texts and on those that all orders share."""
+    names = [name for name in orders if f"removal_{name}" in texts]
+    shares = 100 * texts[[f"removal_{name}" for name in names]]
+    common = shares.dropna()
+    colours = dict(zip(orders, (BLUE, GREEN, ORANGE, GREY, SKY), strict=True))
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(6.3, 0.9 + 0.34 * len(names)), layout="constrained")
+        first, second = figure.subplots(1, 2, sharex=True)
+        for axes, table in ((first, shares), (second, common)):
+            for place, name in enumerate(names):
+                _box(axes, table[f"removal_{name}"].dropna().to_numpy(), place, colours[name])
+            axes.grid(axis="x", color="#eeeeee", zorder=0)
+            axes.set_axisbelow(True)
+            axes.set_xlim(0, 101)
+        name_rows(first, [orders[name] for name in names], [_never(texts, name) for name in names])
+        name_rows(second, [""] * len(names), [""] * len(names))
+        first.set_title("texts that change", loc="left")
+        second.set_title(f"texts that change in every order (n = {len(common):,})", loc="left")
+        if not len(common):
+            second.text(0.5, 0.5, "none", transform=second.transAxes, ha="center", color=GREY)
+        figure.supxlabel("words removed until the decision changes (% of the text)", fontsize=8)
+        finish(figure, first, title)
+    return figure
+
+
+def _box(axes: Axes, values: npt.NDArray[np.float64], place: int, colour: str) -> None:
+    """A box plot from left to right, with whiskers of at most 1.5 boxes; points where texts are few."""
+    if len(values) < FEW:
+        axes.scatter(values, [place] * len(values), s=12, color=colour, zorder=2)
+        return
+    low, middle, high = np.quantile(values, (0.25, 0.5, 0.75))
+    near = values[(values >= low - 1.5 * (high - low)) & (values <= high + 1.5 * (high - low))]
+    axes.plot([near.min(), near.max()], [place, place], color=BLACK, linewidth=0.8, zorder=1)
+    axes.barh(place, high - low, left=low, height=0.55, color=colour, edgecolor=BLACK, linewidth=0.6, zorder=2)
+    axes.plot([middle, middle], [place - 0.27, place + 0.27], color=BLACK, linewidth=1.6, zorder=3)
+    far = values[(values < near.min()) | (values > near.max())]
+    axes.scatter(far, [place] * len(far), s=3, color=BLACK, alpha=0.4, linewidths=0, rasterized=len(far) > MANY)
+
+
+def _never(texts: pd.DataFrame, order: str) -> str:
+    column = f"removal_{order}_never"
+    return f"{percent(texts[column].mean())} % never" if has_values(texts, column) else ""

@@ -6,13 +6,64 @@ state in context predicts much the same as any other's, the attention among them
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import ClassVar
+
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
 from attentionology.analyses.explanation.batch import Rows, TextBatch
+from attentionology.analyses.explanation.contract import (
+    PROBABILITY,
+    SHARE,
+    Column,
+    ExplanationTest,
+    Question,
+)
 from attentionology.analyses.explanation.interventions import answers, columns, ranks
+from attentionology.analyses.explanation.options import ExplanationTestOptions
 from attentionology.extractors.replaceable.attention_model import probabilities
+
+_COLUMNS = {
+    f"{prefix}{name}": column
+    for prefix, reading in (("", "in context"), ("alone_", "read alone"))
+    for name, column in {
+        "single_token_std": Column(f"spread over words, each {reading}", PROBABILITY),
+        "top_token_predicted": Column(f"class from the most attended word, {reading}", "class", averaged=False),
+        "top_token_agrees": Column(f"same decision from the most attended word, {reading}", SHARE),
+        "random_token_predicted": Column(f"class from a random word, {reading}", "class", averaged=False),
+        "random_token_agrees": Column(f"same decision from a random word, {reading}", SHARE),
+    }.items()
+}
+
+
+class SingleToken(ExplanationTest):
+    """The decision from the most attended word alone, against that from a random word."""
+
+    name = "single-token"
+    heading = "Is one word enough for the decision?"
+    columns: ClassVar[Mapping[str, Column]] = _COLUMNS
+    questions = (
+        Question(
+            "Is the most attended word enough for the decision?",
+            "same decision from this word alone, against from a word drawn at random",
+            "top_token_agrees",
+            "random_token_agrees",
+            "It gives the decision more often than a random word.",
+            "It gives the decision less often than a random word.",
+        ),
+    )
+    key = ("single_token_std", "top_token_agrees")
+    page = """
+<p>All attention is put on one word, whose state is that in the text, or the word is read alone (Tutek &amp; Šnajder
+2020). If the states of all words predict much the same (a small spread), each has taken up the rest of the text, and
+the attention among them explains little. Then the most attended word gives the decision, but so does any other.</p>
+"""
+
+    def examine(self, batch: TextBatch, options: ExplanationTestOptions) -> Rows:
+        """See `single_token`."""
+        return single_token(batch)
 
 
 def in_context(batch: TextBatch) -> Float[Tensor, "batch n classes"]:

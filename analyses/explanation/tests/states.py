@@ -1,12 +1,46 @@
-"""How alike are the states that attention weighs?"""
+"""How alike are the states that attention weighs? A description of the model, whatever tests are chosen."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
 
 import numpy as np
 
 from attentionology.analyses.explanation.batch import Rows, TextBatch
+from attentionology.analyses.explanation.contract import SHARE, Column, ExplanationTest
+from attentionology.analyses.explanation.options import ExplanationTestOptions
 from attentionology.extractors import TransformerAttention
 from attentionology.probes.classifiers import cosine_to_mean
+
+
+class States(ExplanationTest):
+    """Conicity of the states of a classifier; null space of the values of a transformer."""
+
+    name = "states"
+    always = True
+    heading = "How alike are the states that attention weighs?"
+    columns: ClassVar[Mapping[str, Column]] = {
+        "conicity": Column("conicity of the states", "cosine"),
+        "null_space": Column("heads whose values have fewer dimensions than there are positions", SHARE),
+    }
+    page = """
+{% if "conicity" in there %}
+<p>Conicity is the mean cosine of the states of the words with their mean (Mohankumar et al. 2020). Close to 1, all
+states of a text point the same way; then it matters little which of them gets the weight, and attention has little to
+say.</p>
+{% endif %}
+{% if "null_space" in there %}
+<p>Where the values of a head have fewer dimensions than there are positions, its attention may be changed without any
+change of what it passes on (Brunner et al. 2020). What is read off such attention is not all read by the model.</p>
+{% endif %}
+"""
+
+    def examine(self, batch: TextBatch, options: ExplanationTestOptions) -> Rows:
+        """What there is to know of the states that this kind of model attends to."""
+        if isinstance(batch.model, TransformerAttention):
+            return null_space(batch)
+        return conicity(batch) if "attended" in batch.state.memory else {}
 
 
 def conicity(batch: TextBatch) -> Rows:

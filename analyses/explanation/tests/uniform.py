@@ -2,10 +2,81 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import ClassVar
+
 from attentionology.analyses.explanation.batch import Rows, TextBatch, single_words_out
+from attentionology.analyses.explanation.contract import (
+    NATS,
+    SHARE,
+    TVD,
+    Column,
+    ExplanationTest,
+    Findings,
+    Question,
+)
 from attentionology.analyses.explanation.interventions import answers
 from attentionology.analyses.explanation.measures import jsd, tvd
+from attentionology.analyses.explanation.options import ExplanationTestOptions
 from attentionology.analyses.explanation.readings import uniform_rows
+from attentionology.analyses.explanation.tested import Tested
+from attentionology.extractors import probabilities
+
+
+class Uniform(ExplanationTest):
+    """Uniform weights put into the trained model, and a model that is trained with them."""
+
+    name = "uniform"
+    heading = "Does the task need attention?"
+    gate = True
+    columns: ClassVar[Mapping[str, Column]] = {
+        "uniform_tvd": Column("change of the output, weights made uniform", TVD),
+        "uniform_flip": Column("decisions changed, weights made uniform", SHARE),
+        "uniform_jsd": Column("JSD of uniform weights", NATS),
+        "uniform_retrained_correct": Column("accuracy, trained with uniform attention", SHARE),
+    }
+    questions = (
+        Question(
+            "Does the task need attention?",
+            "accuracy of the model, against that of one trained with uniform attention",
+            "correct",
+            "uniform_retrained_correct",
+            "The model is right more often than one with uniform attention, so it makes sense to ask what its "
+            "attention explains.",
+            "A model with uniform attention does better: what the other tests say here says little about attention.",
+        ),
+    )
+    shown = ("correct", "uniform_retrained_correct", "uniform_tvd", "uniform_jsd", "uniform_flip")
+    key = ("uniform_retrained_correct",)
+    page = """
+{% if "uniform_retrained_correct" in there %}
+<p>A second model was trained with the same weight for every word (Wiegreffe &amp; Pinter 2019, §3.2). Where it is as
+accurate, what it means that attention passes or fails another test is unclear: the model can do without. Both are
+single trainings, so a small difference may be one of the seed.</p>
+{% endif %}
+{% if "uniform_tvd" in there %}
+<p>Weights <i>made</i> uniform are another test: they are put into the trained model, which was not trained with them.
+If the output hardly changes, where this model attends matters little to it; that the output changes does not show
+that the task needs attention. TVD is half the summed difference of the class probabilities.</p>
+{% endif %}
+"""
+
+    def examine(self, batch: TextBatch, options: ExplanationTestOptions) -> Rows:
+        """See `uniform_attention`."""
+        return uniform_attention(batch)
+
+    def without_training(self) -> str | None:
+        """The model that is trained with uniform attention is left out."""
+        return "uniform, trained with it"
+
+    def compare(self, tested: Tested, earlier: Mapping[str, Findings]) -> Findings:
+        """Train a model with uniform attention."""
+        seed = tested.options.seed
+        training = tested.training("uniform", "uniform", seed, attend=uniform_rows, attended="uniform")
+        with tested.stages("train with uniform attention"):
+            model = tested.trainings([training], "train")["uniform"]
+        score, correct = tested.score("uniform", "uniform", probabilities(model, tested.words, uniform_rows).numpy())
+        return Findings({"uniform_retrained_correct": correct}, models=(score,))
 
 
 def uniform_attention(batch: TextBatch) -> Rows:

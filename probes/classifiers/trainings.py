@@ -7,13 +7,13 @@ import json
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
 
-from attentionology.probes.classifiers import ClassifierRecipe, Objective, Trainable, train
+from attentionology.probes.classifiers.training import ClassifierRecipe, Objective, Trainable, train
 from attentionology.probes.training import TrainingError
 from attentionology.reports.progress import progress_bar
 from attentionology.storage.cache_log import CacheLog
@@ -27,8 +27,8 @@ _LAYOUT = 5
 
 
 @dataclass(frozen=True, eq=False)
-class Job:
-    """One model to train.
+class ClassifierTraining:
+    """A model to train.
 
     Attributes:
         name, role: what it is called in tables.
@@ -51,10 +51,6 @@ class Job:
     dev: tuple[Sequence[Words], Sequence[int]] | None = None
     attend: Attend | None = None
 
-    def changed(self, **changes: Any) -> Job:
-        """The same but for some fields."""
-        return replace(self, **changes)
-
     def key(self, model: Trainable) -> str:
         """Changes with anything that training depends on; of a model as `make` gives it, trained or not."""
         known = [_LAYOUT, torch.__version__, self.seed, asdict(self.recipe), self.identity, self.made_of(model)]
@@ -65,7 +61,7 @@ class Trainings:
     """Trains models, as many at once as there are cores if they are small.
 
     Args:
-        cache: where they are kept.
+        cache: where they are kept; None: nowhere.
         workers: how many to train at once, with one thread each; 1: one after the other, with all threads.
 
     Attributes:
@@ -74,74 +70,77 @@ class Trainings:
         cache_log: which files were damaged and thrown away, and which may not be written.
     """
 
-    def __init__(self, cache: Path, *, workers: int) -> None:
+    def __init__(self, cache: Path | None, *, workers: int) -> None:
         self.cache, self.workers = cache, workers
         self.history: list[dict[str, Any]] = []
         self.made = self.found = 0
         self.cache_log = CacheLog()
         self._stop = threading.Event()
 
-    def __call__(self, jobs: Sequence[Job], label: str) -> dict[str, Trainable]:
+    def __call__(self, trainings: Sequence[ClassifierTraining], label: str) -> dict[str, Trainable]:
         """Train, or take from the cache; models by name.
 
         Raises:
             TrainingError: one of them cannot be trained; says which.
         """
-        total = sum(len(job.texts) * job.recipe.epochs for job in jobs)
+        total = sum(len(training.texts) * training.recipe.epochs for training in trainings)
         with (
             progress_bar(label, total, unit="texts", remarks=True) as advance,
             ThreadPoolExecutor(
                 self.workers, initializer=torch.set_num_threads, initargs=(torch.get_num_threads(),)
             ) as pool,
         ):
-            pending = [pool.submit(self._one, job, advance) for job in jobs]
+            pending = [pool.submit(self._trained, training, advance) for training in trainings]
             try:
                 wait(pending, return_when=FIRST_EXCEPTION)
-                for one in pending:
-                    if one.done():  # the one that failed, before those that still run
-                        one.result()
-                done = [one.result() for one in pending]
+                for future in pending:
+                    if future.done():  # the training that failed, before those that still run
+                        future.result()
+                done = [future.result() for future in pending]
             except BaseException:
                 self._stop.set()  # or the pool would wait until all have been trained
                 pool.shutdown(cancel_futures=True)
                 raise
-        for job, (_, history, found) in zip(jobs, done, strict=True):
-            self.history += [{"model": job.name, "role": job.role, **row} for row in history]
+        for training, (_, history, found) in zip(trainings, done, strict=True):
+            self.history += [{"model": training.name, "role": training.role, **row} for row in history]
             self.found += found
             self.made += not found
-        return {job.name: model for job, (model, _, _) in zip(jobs, done, strict=True)}
+        return {training.name: model for training, (model, _, _) in zip(trainings, done, strict=True)}
 
-    def _one(self, job: Job, advance: Callable[..., None]) -> tuple[Trainable, list[dict[str, Any]], bool]:
+    def _trained(
+        self, training: ClassifierTraining, advance: Callable[..., None]
+    ) -> tuple[Trainable, list[dict[str, Any]], bool]:
         """The model, its history, and whether it was in the cache."""
-        model = job.make()
-        path = self.cache / "classifiers" / f"{job.key(model)}.safetensors"
-        shown, whole = 0, len(job.texts) * job.recipe.epochs
+        model = training.make()
+        path = None if self.cache is None else self.cache / "classifiers" / f"{training.key(model)}.safetensors"
+        shown, whole = 0, len(training.texts) * training.recipe.epochs
 
         def report(done: int, remark: str) -> None:
             nonlocal shown
             if self._stop.is_set():
                 raise InterruptedError
             shown += done
-            advance(done, f"{job.name}: {remark}")
+            advance(done, f"{training.name}: {remark}")
 
-        history = self.cache_log.read(path, lambda path: _load(path, model))
+        history = None if path is None else self.cache_log.read(path, lambda path: _load(path, model))
         found = history is not None
         if history is None:
             try:
                 history = train(
                     model,
-                    job.texts,
-                    job.objective,
-                    job.recipe,
-                    dev=job.dev,
-                    attend=job.attend,
-                    seed=job.seed,
+                    training.texts,
+                    training.objective,
+                    training.recipe,
+                    dev=training.dev,
+                    attend=training.attend,
+                    seed=training.seed,
                     report=report,
                 )
             except TrainingError as error:
-                raise TrainingError(f"{job.name}: {error}") from None
-            self._keep(path, model, history)
-        advance(whole - shown, job.name)
+                raise TrainingError(f"{training.name}: {error}") from None
+            if path is not None:
+                self._keep(path, model, history)
+        advance(whole - shown, training.name)
         return model, history, found
 
     def _keep(self, path: Path, model: Trainable, history: list[dict[str, Any]]) -> None:

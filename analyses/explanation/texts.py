@@ -1,25 +1,35 @@
-"""Which labelled texts ``attentionology explain`` trains on, chooses by, and tests."""
+"""Labelled texts by what they are for: training, choosing the epoch, and testing."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from attentionology.analyses.explanation.options import TextOptions
+from attentionology.analyses.explanation.run_options import ExplainOptions
 from attentionology.analyses.shared.resampling import sentence_keys
 from attentionology.corpora_loaders import CorpusError, LabelledTexts, load_labelled
-
-if TYPE_CHECKING:
-    from attentionology.extractors import Words
-    from attentionology.scripts.explain import Explain
+from attentionology.extractors import AttentionModel, TransformerAttention, Words
 
 TESTED_SHARE, DEV_SHARE = 0.2, 0.1
 
 
-@dataclass
-class Data:
+@dataclass(frozen=True)
+class SkippedText:
+    """A text that the model cannot read."""
+
+    role: str
+    id: str
+    file: str | None
+    line: int | None
+    reason: str
+
+
+@dataclass(frozen=True)
+class ExplainTexts:
     """Texts by role.
 
     Attributes:
@@ -28,6 +38,7 @@ class Data:
         read: how many texts there were to test, before the limit.
         lengths: by role how many were left out as too short and too long.
         held_out: roles that were cut from the training texts.
+        skipped: texts that the model cannot read; they are left out.
     """
 
     train: LabelledTexts | None
@@ -36,11 +47,12 @@ class Data:
     read: int
     lengths: dict[str, tuple[int, int]] = field(default_factory=dict)
     held_out: tuple[str, ...] = ()
+    skipped: tuple[SkippedText, ...] = ()
 
     def roles(self) -> dict[str, LabelledTexts]:
-        """What there is."""
-        found = {"train": self.train, "dev": self.dev, "test": self.test}
-        return {role: texts for role, texts in found.items() if texts is not None}
+        """The texts of each role that has any."""
+        texts = {"train": self.train, "dev": self.dev, "test": self.test}
+        return {role: part for role, part in texts.items() if part is not None}
 
     def overlap(self, role: str = "train") -> int:
         """How many tested texts of more than three words also occur, word for word, in training (or dev)."""
@@ -54,26 +66,30 @@ def words_of(texts: LabelledTexts) -> list[Words]:
     return [text.words for text in texts]
 
 
-def read_data(options: Explain) -> Data:
+def read_texts(options: ExplainOptions) -> ExplainTexts:
     """Read, filter by length, hold out what was not given, and limit.
 
-    What is held out is chosen by a hash of the words, so that equal texts end up on the same side.
+    Which texts are held out depends on a hash of their words, so that equal texts end up on the same side.
 
     Raises:
         CorpusError: a file cannot be read, there are too few texts, or labels do not fit together.
     """
+    choice, loaded = options.texts, options.loaded
     lengths: dict[str, tuple[int, int]] = {}
     given: dict[str, LabelledTexts] = {}
-    for role, files in (("train", options.data), ("dev", options.dev), ("test", options.test)):
-        if files:
-            found = load_labelled(files, text=options.text_column, label=options.label_column)
-            given[role], *out = found.kept(options.min_words, options.max_words)
-            lengths[role] = (out[0], out[1])
-            if not given[role]:
-                raise CorpusError(
-                    "there is no text in it" if not len(found) else "no text has the length that is asked for",
-                    file=files[0],
-                )
+    for role, files, before in (
+        ("train", choice.data, loaded.data),
+        ("dev", choice.dev, loaded.dev),
+        ("test", choice.test, loaded.test),
+    ):
+        if not files and before is None:
+            continue
+        texts = before if before is not None else _load(files or (), choice)
+        given[role], short, long = texts.kept(choice.min_words, choice.max_words)
+        lengths[role] = (short, long)
+        if not given[role]:
+            why = "no text has the length that is asked for" if len(texts) else "there is no text in it"
+            raise CorpusError(why, file=(files or ("",))[0])
     held_out = []
     if "train" in given:
         _check_classes(given["train"])
@@ -83,10 +99,14 @@ def read_data(options: Explain) -> Data:
                 held_out.append(role)
                 if not given[role] or not given["train"]:
                     message = f"too few texts to hold some out as {role} texts; give others with --{role} FILE"
-                    raise CorpusError(message, file=(options.data or ("",))[0])
+                    raise CorpusError(message, file=(choice.data or ("",))[0])
         _check_labels(given, held_out)
-    test = given["test"]
-    return Data(given.get("train"), given.get("dev"), _limited(test, options), len(test), lengths, tuple(held_out))
+    test = _limited(given["test"], choice.limit, options.seed)
+    return ExplainTexts(given.get("train"), given.get("dev"), test, len(given["test"]), lengths, tuple(held_out))
+
+
+def _load(files: Sequence[str], choice: TextOptions) -> LabelledTexts:
+    return load_labelled(files, text=choice.text_column, label=choice.label_column)
 
 
 def _cut(texts: LabelledTexts, share: float, seed: int, role: str) -> tuple[LabelledTexts, LabelledTexts]:
@@ -95,11 +115,11 @@ def _cut(texts: LabelledTexts, share: float, seed: int, role: str) -> tuple[Labe
     return texts.subset(np.flatnonzero(out).tolist()), texts.subset(np.flatnonzero(~out).tolist())
 
 
-def _limited(test: LabelledTexts, options: Explain) -> LabelledTexts:
-    if options.limit is None or len(test) <= options.limit:
+def _limited(test: LabelledTexts, limit: int | None, seed: int) -> LabelledTexts:
+    if limit is None or len(test) <= limit:
         return test
-    order = np.argsort(sentence_keys([" ".join(text.words) for text in test], options.seed), kind="stable")
-    return test.subset(sorted(order[: options.limit].tolist()))
+    order = np.argsort(sentence_keys([" ".join(text.words) for text in test], seed), kind="stable")
+    return test.subset(sorted(order[:limit].tolist()))
 
 
 def _check_classes(train: LabelledTexts) -> None:
@@ -132,9 +152,9 @@ def class_numbers(texts: LabelledTexts, classes: Sequence[str]) -> list[int]:
     Raises:
         CorpusError: a label that is neither.
     """
-    numbers = {name: place for place, name in enumerate(classes)}
+    numbers = {name: index for index, name in enumerate(classes)}
     if not set(texts.labels) <= numbers.keys():
-        numbers = {str(place): place for place in range(len(classes))}
+        numbers = {str(index): index for index in range(len(classes))}
     for text, label in zip(texts, texts.labels, strict=True):
         if label not in numbers:
             raise CorpusError(
@@ -146,3 +166,33 @@ def class_numbers(texts: LabelledTexts, classes: Sequence[str]) -> list[int]:
 def listed(names: Sequence[str]) -> str:
     """At most ten names."""
     return ", ".join(names[:10]) + (f" and {len(names) - 10} more" if len(names) > 10 else "")
+
+
+def without_unreadable(texts: ExplainTexts, model: AttentionModel) -> ExplainTexts:
+    """The texts that a model can read, the others noted as skipped.
+
+    Raises:
+        CorpusError: it can read none of the texts of a role.
+    """
+    if not isinstance(model, TransformerAttention):
+        return texts
+    kept: dict[str, LabelledTexts] = {}
+    skipped: list[SkippedText] = []
+    for role, part in texts.roles().items():
+        reasons = model.readable(words_of(part))
+        if part and all(reasons):
+            message = f"the model can read none of the texts: {reasons[0]}"
+            raise CorpusError(message, file=part[0].file, line=part[0].line)
+        for text, reason in zip(part, reasons, strict=True):
+            if reason:
+                skipped.append(SkippedText(role, text.id, text.file, text.line, reason))
+        kept[role] = part.subset([index for index, reason in enumerate(reasons) if reason is None])
+    return replace(texts, train=kept.get("train"), dev=kept.get("dev"), test=kept["test"], skipped=tuple(skipped))
+
+
+def digest(texts: LabelledTexts) -> str:
+    """A hash that changes with the words or labels of any text."""
+    known = hashlib.sha256()
+    for text, label in zip(texts, texts.labels, strict=True):
+        known.update("\x1f".join((label, *text.words)).encode() + b"\n")
+    return known.hexdigest()

@@ -1,0 +1,246 @@
+"""`explain`: what the command of the same name does, from Python."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from attentionology.analyses.contract import OptionError, OptionGroup
+from attentionology.analyses.explanation.options import (
+    ClassifierOptions,
+    ExplanationTestOptions,
+    TextOptions,
+    TrainingOptions,
+    TransformerOptions,
+)
+from attentionology.analyses.explanation.record import describe
+from attentionology.analyses.explanation.results import ExplainResults
+from attentionology.analyses.explanation.run import (
+    Choice,
+    choose,
+    finished,
+    read_inputs,
+    run_tests,
+    train_model,
+)
+from attentionology.analyses.explanation.run_options import ExplainOptions, Loaded
+from attentionology.analyses.explanation.section import explain_section
+from attentionology.analyses.explanation.sources import save_model, threads_for, workers_for
+from attentionology.analyses.explanation.terminal import explain_table
+from attentionology.analyses.shared.cache_folder import cache_folder
+from attentionology.analyses.shared.input_options import paths_read
+from attentionology.corpora_loaders import LabelledTexts
+from attentionology.probes.classifiers.trainings import Trainings
+from attentionology.reports.page import Section, write_report
+from attentionology.reports.progress import Stages
+from attentionology.reports.run_folder import RunFolder
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from attentionology.extractors import AttentionModel
+
+Texts = str | Path | Iterable[str | Path] | LabelledTexts
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Explanation:
+    """Whether the attention of a model can be read as an explanation: what the tests found.
+
+    Attributes:
+        results: all tables.
+        model: the tested model, trained if it was to be.
+        record: the run record, ``run.json``.
+        section: of the report.
+        folder: where the results were written, None if nowhere.
+    """
+
+    results: ExplainResults
+    model: AttentionModel
+    record: Mapping[str, Any]
+    section: Section
+    folder: Path | None = None
+
+    @property
+    def verdicts(self) -> pd.DataFrame:
+        """One row per question: what was compared, the difference with its interval, and the verdict."""
+        return self.results.verdicts
+
+    @property
+    def summary(self) -> pd.DataFrame:
+        """Means of all measures, overall and by predicted class."""
+        return self.results.summary
+
+    @property
+    def texts(self) -> pd.DataFrame:
+        """One row per tested text."""
+        return self.results.texts
+
+    @property
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """All tables by name, as they are written to the results folder."""
+        return {name.removeprefix("explain_"): table for name, table in self.section.tables.items()}
+
+    def show(self, width: int) -> RenderableType:
+        """What a terminal of ``width`` columns shows."""
+        return explain_table(self.results, width=width)
+
+    def __repr__(self) -> str:
+        judged = list(self.verdicts["verdict"]) if len(self.verdicts) else []
+        counts = ", ".join(f"{judged.count(name)} {name}" for name in ("passes", "fails", "undecided"))
+        return f"Explanation({self.record['model']['name']}, {len(self.texts):,} texts: {counts})"
+
+    def _repr_html_(self) -> str:
+        columns = ["test", "question", "difference", "low", "high", "verdict"]
+        table = self.verdicts[columns].to_html(index=False, border=0) if len(self.verdicts) else ""
+        return f"<p>{escape(repr(self))}</p>{table}"
+
+
+def explain(
+    data: Texts | None = None,
+    *,
+    test: Texts | None = None,
+    dev: Texts | None = None,
+    model: str | Path | AttentionModel | None = None,
+    tests: str | Sequence[str] | None = None,
+    options: Sequence[OptionGroup] = (),
+    out: str | Path | None = None,
+    overwrite: bool = False,
+    cache: str | Path | None = None,
+    seed: int = 0,
+) -> Explanation:
+    """Test whether the attention of a text classifier can be read as an explanation of what it says.
+
+    The results are those of ``attentionology explain`` with the same options.
+
+    Args:
+        data: labelled texts to train on: one file or several, or what `attentionology.load_labelled` returns.
+        test: labelled texts to run the tests on. Default: a fifth of ``data``, held out.
+        dev: labelled texts that decide which epoch is taken. Default: a tenth of the rest of ``data``, held out.
+        model: a transformer by its folder or its name on the Hugging Face Hub, ``"demo"``, a classifier that was saved
+            by an earlier run, or an attention model such as an `attentionology.AttentionClassifier` that was trained
+            before. Default: a classifier is trained on ``data``.
+        tests: names of the tests. Default: all but those that take long.
+        options: at most one option group of each class, for example ``ClassifierOptions(encoder="cnn")`` or
+            ``ExplanationTestOptions(draws=20)``. Groups that are not given have their defaults, those of the command.
+        out: where to write the report, its tables and figures; None to write nothing.
+        overwrite: replace the folder of an earlier run.
+        cache: where trained models are kept. Default: the folder ``cache`` beside ``out``; without ``out`` nowhere.
+        seed: of everything random.
+
+    Raises:
+        OptionError: an option cannot be used, or contradicts another one.
+        CorpusError: the texts cannot be read, or there are too few.
+        ModelError: the model cannot be loaded, or its attention cannot be replaced.
+        TrainingError: a model cannot be trained.
+
+    Example:
+        >>> import attentionology
+        >>> explanation = attentionology.explain("texts.csv", tests=["permutation", "erasure"])  # doctest: +SKIP
+        >>> explanation.verdicts[["question", "difference", "verdict"]]  # doctest: +SKIP
+    """
+    groups: dict[type[Any], Any] = {}
+    known = (TextOptions, ExplanationTestOptions, ClassifierOptions, TransformerOptions, TrainingOptions)
+    for group in options:
+        if type(group) not in known:
+            names = ", ".join(kind.__name__ for kind in known)
+            raise OptionError(f"{type(group).__name__} is no option group of explain; choose from: {names}")
+        if groups.setdefault(type(group), group) is not group:
+            raise OptionError(f"the options have two groups of the class {type(group).__name__}")
+    texts, loaded = groups.get(TextOptions, TextOptions()), dict[str, Any]()
+    for role, given in (("data", data), ("test", test), ("dev", dev)):
+        if given is None:
+            continue
+        if getattr(texts, role) is not None:
+            raise OptionError(f"the texts are given twice, as {role} and in TextOptions")
+        if isinstance(given, LabelledTexts):
+            loaded[role] = given
+        else:
+            files = [given] if isinstance(given, str | Path) else given
+            texts = replace(texts, **{role: tuple(map(str, files))})
+    named = groups.get(ExplanationTestOptions, ExplanationTestOptions())
+    if tests is not None:
+        if named.tests is not None:
+            raise OptionError("the tests are given twice, as tests and in ExplanationTestOptions")
+        named = replace(named, tests=(tests,) if isinstance(tests, str) else tuple(tests))
+    transformer = groups.get(TransformerOptions, TransformerOptions())
+    if model is not None:
+        if transformer.model is not None:
+            raise OptionError("the model is given twice, as model and in TransformerOptions")
+        if isinstance(model, str | Path):
+            transformer = replace(transformer, model=str(model))
+        else:
+            loaded["model"] = model
+    training = groups.get(TrainingOptions, TrainingOptions())
+    if cache is not None:
+        training = replace(training, cache=Path(cache))
+    chosen = ExplainOptions(
+        texts=texts,
+        tests=named,
+        classifier=groups.get(ClassifierOptions, ClassifierOptions()),
+        transformer=transformer,
+        training=training,
+        seed=seed,
+        loaded=Loaded(**loaded),
+    )
+    return execute(
+        chosen, out=None if out is None else Path(out), overwrite=overwrite, command="attentionology.explain(…)"
+    )
+
+
+def execute(
+    options: ExplainOptions,
+    *,
+    out: Path | None = None,
+    overwrite: bool = False,
+    command: str = "",
+    shown_options: Mapping[str, Any] | None = None,
+) -> Explanation:
+    """Run everything that the options ask for.
+
+    Args:
+        options: what to compute.
+        out: where to write the report; None to write nothing.
+        overwrite: replace the folder of an earlier run.
+        command: the command line or call, for the run record.
+        shown_options: further options that the run record shows.
+    """
+    choice = choose(options)
+    cache = options.training.cache if out is None else cache_folder(options.training.cache, out)
+    if out is None:
+        return _explanation(options, choice, cache, None, command, shown_options or {})
+    texts = options.texts
+    reads = paths_read(options.transformer.model, texts.data, texts.dev, texts.test, options.classifier.vectors)
+    with RunFolder(out, overwrite=overwrite, reads=reads) as folder:
+        shown = {**(shown_options or {}), "out": str(out)}
+        explanation = _explanation(options, choice, cache, folder.path, command, shown)
+        write_report(folder.path, run=dict(explanation.record), sections=[explanation.section])
+    return replace(explanation, folder=out)
+
+
+def _explanation(
+    options: ExplainOptions,
+    choice: Choice,
+    cache: Path | None,
+    folder: Path | None,
+    command: str,
+    shown_options: Mapping[str, Any],
+) -> Explanation:
+    stages = Stages()
+    inputs = read_inputs(options, choice, stages)
+    trainings = Trainings(cache, workers=workers_for(inputs.model))
+    with threads_for(inputs.model):
+        subject = train_model(options, inputs, trainings, stages)
+        results = run_tests(subject, inputs, trainings)
+        record = describe(finished(subject, inputs, trainings, results), command, shown_options)
+        names = ", ".join(Path(file.path).name for file in subject.texts.test.files)
+        with stages("tables and figures"):
+            section = explain_section(results, model=record["model"]["name"], corpus=names)
+            if folder is not None and inputs.source is not None:
+                save_model(subject.model, folder, finetuned=options.transformer.finetune)
+    return Explanation(results, subject.model, record, section)

@@ -1,0 +1,52 @@
+"""A few texts to look at: attention, gradients, other attention with the same output."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from attentionology.analyses.explanation.batch import read
+from attentionology.analyses.explanation.exact_adversary import exact_attention, solvable
+from attentionology.analyses.explanation.measures import jsd
+from attentionology.analyses.explanation.results import Highlight, HighlightedText
+from attentionology.analyses.explanation.tests.correlation import gradient_importance
+from attentionology.analyses.shared.resampling import sentence_keys
+from attentionology.corpora_loaders import LabelledTexts
+from attentionology.extractors import AttentionModel
+
+_HOW_MANY = 4
+_SHORTEST, _LONGEST = 5, 25  # words; what can be taken in at a glance
+
+
+def highlighted_texts(
+    model: AttentionModel, texts: LabelledTexts, labels: Sequence[int], epsilon: float, seed: int
+) -> tuple[HighlightedText, ...]:
+    """Texts with the weights of their words, sampled by a hash among those of 5 to 25 words (if there are any)."""
+    fitting = [i for i, text in enumerate(texts) if _SHORTEST <= len(text) <= _LONGEST]
+    fitting = fitting or [i for i, text in enumerate(texts) if len(text) > 1]
+    keys = sentence_keys([texts[i].id for i in fitting], seed)
+    drawn = [fitting[i] for i in np.argsort(keys, kind="stable")[:_HOW_MANY].tolist()]
+    shown = []
+    for i in drawn:
+        batch = read(model, [texts[i].id], [texts[i].words], seed)
+        n, predicted = len(texts[i]), int(batch.predicted[0])
+        panels = [
+            Highlight("attention", tuple(batch.scores[0, :n].tolist())),
+            Highlight("gradient × input", tuple(gradient_importance(model, batch.texts)[0, :n].tolist())),
+        ]
+        if solvable(model):
+            other = exact_attention(batch, 0, epsilon=epsilon)
+            far = jsd(other, batch.alpha[0, 0, :n].double()).item()
+            note = f"JSD {far:.2f}; the probability changes by {epsilon:g} at most"
+            panels.append(Highlight("other attention, same output", tuple(other.tolist()), note))
+        shown.append(
+            HighlightedText(
+                words=texts[i].words,
+                label=model.classes[labels[i]],
+                predicted=model.classes[predicted],
+                probability=float(batch.probabilities[0, predicted]),
+                panels=tuple(panels),
+            )
+        )
+    return tuple(shown)

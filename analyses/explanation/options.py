@@ -1,0 +1,289 @@
+"""Options of the explanation tests, in groups that validate themselves."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from tyro.conf import arg
+
+from attentionology.analyses.contract import OptionError
+from attentionology.analyses.explanation.names import names_of_tests
+from attentionology.analyses.shared.builtin import check_revision
+from attentionology.analyses.shared.input_options import at_least_one
+from attentionology.analyses.shared.numbers import OptionalNumber, OptionalReal
+from attentionology.corpora_loaders.lines import WHOLE_NUMBER
+
+REGULARIZERS = ("concat", "residual", "tying", "mlm", "conicity")
+_STRUCTURED = {".csv", ".tsv", ".json", ".jsonl", ".zip"}
+
+
+@dataclass(frozen=True)
+class TextOptions:
+    """Options of the labelled texts."""
+
+    data: Annotated[tuple[str, ...] | None, arg(metavar="FILE [FILE ...]")] = None
+    """Labelled texts to train on."""
+
+    test: Annotated[tuple[str, ...] | None, arg(metavar="FILE [FILE ...]")] = None
+    """Labelled texts to run the tests on. By default, a fifth of the texts of --data is held out."""
+
+    dev: Annotated[tuple[str, ...] | None, arg(metavar="FILE [FILE ...]")] = None
+    """Labelled texts that decide which epoch is taken. By default, a tenth of the remaining texts of --data is held
+    out."""
+
+    text_column: Annotated[str, arg(metavar="NAME")] = "text"
+    """The column (or key) that holds the text in CSV, TSV and JSON Lines. For CSV and TSV without a header, give the
+    number of the column, counted from 1, here and in --label-column. If both numbers occur as names in the first line,
+    that line is a header."""
+
+    label_column: Annotated[str, arg(metavar="NAME")] = "label"
+    """The column that holds the label: its name, or its number."""
+
+    min_words: OptionalNumber = None
+    """Leave out texts with fewer words. (Jain & Wallace use 6.)"""
+
+    max_words: OptionalNumber = None
+    """Leave out texts with more words. The time and memory of some tests grow with the square of the length."""
+
+    limit: OptionalNumber = None
+    """Test on at most N texts, which are sampled deterministically by a hash of their words. This does not limit the
+    training texts."""
+
+    def check(self) -> None:
+        """Raise `OptionError` where a value cannot be used."""
+        for name in ("data", "test", "dev"):
+            if getattr(self, name) == ():
+                raise OptionError(f"--{name} needs at least one file")
+        at_least_one(self, "min_words", "max_words", "limit")
+        if self.min_words and self.max_words and self.min_words > self.max_words:
+            raise OptionError(f"--min-words {self.min_words} is above --max-words {self.max_words}")
+        numbers = all(map(WHOLE_NUMBER.fullmatch, (self.text_column, self.label_column)))
+        if self.text_column == self.label_column or (numbers and int(self.text_column) == int(self.label_column)):
+            raise OptionError("--text-column and --label-column cannot be the same")
+        if not any(_STRUCTURED & set(file.suffixes) for file in self.files()):
+            for name in ("text_column", "label_column"):
+                if name in changed(self):
+                    raise OptionError(f"{flag(name)} is for .csv, .tsv and .jsonl")
+
+    def files(self) -> list[Path]:
+        """All files."""
+        return [Path(name) for names in (self.data, self.test, self.dev) for name in names or ()]
+
+
+@dataclass(frozen=True)
+class ExplanationTestOptions:
+    """Options of the explanation tests."""
+
+    tests: Annotated[
+        tuple[str, ...] | None,
+        arg(
+            metavar="NAME [NAME ...]",
+            help=f"Which tests to run, separated by blanks or commas: {', '.join(names_of_tests())}; or all. By "
+            "default, all tests but imitation, which trains adversaries and takes long.",
+        ),
+    ] = None
+    """Which tests to run; None for all but ``imitation``."""
+
+    epsilon: Annotated[float, arg(metavar="X")] = 0.05
+    """Changes of the output (TVD) up to this tolerance count as no change. (Jain & Wallace write 0.01, but their
+    figures are made with 0.05.)"""
+
+    draws: Annotated[int, arg(metavar="N")] = 100
+    """Number of shuffles per text."""
+
+    steps: Annotated[int, arg(metavar="N")] = 500
+    """Number of Adam steps in the search for adversarial attention. With 0, only the exact solution is computed, where
+    there is one."""
+
+    seeds: OptionalNumber = None
+    """Number of models with other random seeds to compare with. The default is 8, for fine-tuned transformers 2."""
+
+    lambdas: Annotated[tuple[float, ...] | None, arg(metavar="X [X ...]")] = None
+    """Weights of the divergence in the loss of the trained adversaries. The weight 0 is always added. By default:
+    0.0001 0.0005 0.001 0.005 0.01."""
+
+    divergence: Literal["kl", "jsd"] = "kl"
+    """How trained adversaries measure the difference of attention: kl as published, or jsd, which is bounded."""
+
+    adversary_epochs: OptionalNumber = None
+    """Number of epochs for trained adversaries, at most. The default is 80, and training stops after 10 epochs without
+    progress; for fine-tuned transformers it is 2."""
+
+    replicates: Annotated[int, arg(metavar="N")] = 1000
+    """Number of bootstrap replicates for the intervals. With 0 there are no intervals, so nothing is decided."""
+
+    def check(self) -> None:
+        """Raise `OptionError` where a value cannot be used."""
+        if self.tests is not None:
+            self.named()
+        at_least_one(self, "draws", "seeds", "adversary_epochs")
+        if not 0 < self.epsilon < 1:
+            raise OptionError(f"--epsilon must be between 0 and 1, not {self.epsilon}")
+        if any(not 0 <= strength < math.inf for strength in self.lambdas or ()):
+            raise OptionError("--lambdas must be finite and at least 0")
+        for name in ("replicates", "steps"):
+            if getattr(self, name) < 0:
+                raise OptionError(f"{flag(name)} must not be negative, not {getattr(self, name)}")
+
+    def named(self) -> list[str] | None:
+        """The names that were given; None for the default.
+
+        Raises:
+            OptionError: a name is unknown, or there is none.
+        """
+        if self.tests is None:
+            return None
+        names = [name for part in self.tests for name in part.split(",") if name]
+        if not names:
+            raise OptionError("--tests needs at least one name")
+        known = names_of_tests()
+        if unknown := next((name for name in names if name not in (*known, "all")), None):
+            raise OptionError(f"unknown test {unknown!r}; choose from: {', '.join(known)}, all")
+        return names
+
+
+@dataclass(frozen=True)
+class ClassifierOptions:
+    """Options of the classifier, where none is given with --model."""
+
+    encoder: Literal["lstm", "cnn", "average", "none"] = "lstm"
+    """Encoder of the classifier: lstm (bidirectional), cnn, average (each word by itself, the "MLP" of the papers), or
+    none (the embeddings)."""
+
+    attention: Literal["additive", "dot"] = "additive"
+    """Attention of the classifier: additive computes v · tanh(W h + b), dot computes w · h."""
+
+    regularizer: Literal["none", "concat", "residual", "tying", "mlm", "conicity"] = "none"
+    """Regularizer of the tested classifier. The test 'regularizers' compares it with all others."""
+
+    strength: OptionalReal = None
+    """Weight of the penalty of tying, mlm and conicity."""
+
+    vectors: Annotated[Path | None, arg(metavar="FILE")] = None
+    """Word vectors that initialize the embeddings: GloVe, word2vec or fastText as text, plain, .gz or .zip. By default,
+    embeddings are initialized at random."""
+
+    dimensions: Annotated[int, arg(metavar="N")] = 100
+    """Number of dimensions of embeddings that are initialized at random. (Those of the papers are trained on other
+    texts and have 200 or 300.)"""
+
+    min_count: Annotated[int, arg(metavar="N")] = 1
+    """Words that occur less often in training are unknown words."""
+
+    def check(self) -> None:
+        """Raise `OptionError` where a value cannot be used."""
+        at_least_one(self, "dimensions", "min_count")
+        if self.strength is not None and not 0 < self.strength < math.inf:
+            raise OptionError(f"--strength must be finite and above 0, not {self.strength}")
+        if self.vectors and "dimensions" in changed(self):
+            raise OptionError("--dimensions is for random embeddings; with --vectors it is theirs")
+        if self.strength is not None and self.regularizer not in ("tying", "mlm", "conicity"):
+            raise OptionError("--strength is for --regularizer tying, mlm or conicity")
+
+
+@dataclass(frozen=True)
+class TransformerOptions:
+    """Options of the model, where no classifier is trained from scratch."""
+
+    model: Annotated[str | None, arg(metavar="MODEL")] = None
+    """Test a transformer instead: a folder, a Hugging Face Hub id, or 'demo'. Or test a classifier that was saved by an
+    earlier run (classifier.safetensors)."""
+
+    revision: Annotated[str | None, arg(metavar="REVISION")] = None
+    """Branch, tag or commit on the Hub."""
+
+    finetune: bool = False
+    """Train the transformer on --data, with a new classification head."""
+
+    layer: OptionalNumber = None
+    """The layer of the transformer whose attention is tested, counted from 1. By default, it is the last layer."""
+
+    query: Literal["cls", "all"] = "cls"
+    """Which rows of attention are tested: cls is the row of [CLS], all is every row of the layer (slow)."""
+
+    heads: Annotated[tuple[str, ...], arg(metavar="N [N ...]")] = ("all",)
+    """Heads of that layer whose attention is tested, counted from 1, or all. The attention of other heads stays as it
+    is."""
+
+    special: Literal["keep", "renormalise"] = "keep"
+    """What happens to attention to special tokens: keep moves weights among words only, renormalise scales the weights
+    of special tokens along with those of words."""
+
+    score: Annotated[str, arg(metavar="KIND")] = "weight"
+    """Where words are ranked, their importance is taken from this kind of map: weight, norm, attnresln, rollout, …; see
+    analyze --help."""
+
+    def check(self) -> None:
+        """Raise `OptionError` where a value cannot be used."""
+        at_least_one(self, "layer")
+        self.chosen_heads()
+        if self.finetune and self.model is None:
+            raise OptionError("--finetune is for a transformer: --model MODEL")
+        if self.model is not None:
+            if (Path(self.model) / "run.json").exists():
+                raise OptionError(
+                    f"{self.model} is a results folder; its model is {self.model}/classifier.safetensors or "
+                    f"{self.model}/model"
+                )
+            check_revision(self.model, self.revision)
+        if self.is_saved and self.finetune:
+            raise OptionError("--finetune is for transformers, not for a saved classifier")
+        others = [name for name in changed(self) if name not in ("model", "finetune")]
+        if others and (self.model is None or self.is_saved):
+            raise OptionError(f"--{others[0]} is for transformers: --model MODEL")
+
+    @property
+    def is_saved(self) -> bool:
+        """Whether the model is a classifier that an earlier run saved."""
+        return self.model is not None and self.model.endswith(".safetensors")
+
+    def chosen_heads(self) -> list[int] | Literal["all"]:
+        """The selected heads, 0-based.
+
+        Raises:
+            OptionError: they are not numbers from 1, or one is named twice.
+        """
+        names = [name for part in self.heads for name in part.split(",") if name]
+        if names == ["all"]:
+            return "all"
+        if not all(map(WHOLE_NUMBER.fullmatch, names)):
+            raise OptionError("--heads takes numbers from 1, or all")
+        heads = [int(name) - 1 for name in names]
+        if not heads or min(heads) < 0 or len(set(heads)) < len(heads):
+            raise OptionError("--heads takes numbers from 1, none of them twice, or all")
+        return heads
+
+
+@dataclass(frozen=True)
+class TrainingOptions:
+    """Options of training."""
+
+    epochs: OptionalNumber = None
+    """Number of training epochs. The default is 8, for fine-tuning 2. The epoch that is best on the dev texts is
+    taken."""
+
+    learning_rate: OptionalReal = None
+    """Learning rate. The default is 0.001, for fine-tuning 0.00003."""
+
+    cache: Annotated[Path | None, arg(metavar="FOLDER")] = None
+    """Where trained models are kept, for this run and later ones. By default, it is the folder 'cache' beside the
+    results folder. It may be deleted at any time."""
+
+    def check(self) -> None:
+        """Raise `OptionError` where a value cannot be used."""
+        at_least_one(self, "epochs")
+        if self.learning_rate is not None and not 0 < self.learning_rate < math.inf:
+            raise OptionError(f"--learning-rate must be finite and above 0, not {self.learning_rate}")
+
+
+def changed(options: Any) -> list[str]:
+    """Names of the options of a group that do not have their defaults."""
+    return [option.name for option in fields(options) if getattr(options, option.name) != option.default]
+
+
+def flag(name: str) -> str:
+    """An option as on the command line."""
+    return f"--{name.replace('_', '-')}"

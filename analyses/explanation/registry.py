@@ -1,0 +1,175 @@
+"""The explanation tests by name: those of the toolkit, and those that other packages add as entry points."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
+from importlib import import_module
+from importlib.metadata import EntryPoint
+
+from attentionology.analyses.contract import OptionError
+from attentionology.analyses.explanation.contract import SHARE, TVD, Column, ExplanationTest
+from attentionology.analyses.explanation.names import TESTS, added_tests
+from attentionology.analyses.explanation.options import ExplanationTestOptions
+from attentionology.analyses.registry import RegistryError
+
+_DESCRIPTIONS = {"states": "states:States"}
+"""They run whatever tests are chosen."""
+
+BASIC_COLUMNS: Mapping[str, Column] = {
+    "id": Column("text", "", averaged=False),
+    "words": Column("words", "words", averaged=False),
+    "predicted": Column("predicted class", "class", averaged=False),
+    "probability": Column("probability of the predicted class", "probability", averaged=False),
+    "max_attention": Column("attention to the most attended word", "weight", averaged=False),
+    "label": Column("label", "class", averaged=False),
+    "correct": Column("accuracy", SHARE, averaged=False),
+    "accuracy": Column("accuracy", SHARE, averaged=False),
+    "epsilon": Column("tolerance ε", TVD, averaged=False),
+}
+"""Columns that belong to no test; ``accuracy`` is the mean of ``correct`` and ``epsilon`` is the option."""
+
+
+@functools.cache
+def registered_tests() -> dict[str, ExplanationTest]:
+    """All tests by name: first those that ``--tests`` takes in the order of
+    `attentionology.analyses.explanation.names.names_of_tests`, then the descriptions.
+
+    Raises:
+        RegistryError: an entry point gives no test, or the tests do not fit together, see `check_tests`.
+    """
+    room = "attentionology.analyses.explanation.tests"
+    tests = [_builtin(f"{room}.{value}") for value in TESTS.values()]
+    tests += [_load(point) for point in added_tests()]
+    tests += [_builtin(f"{room}.{value}") for value in _DESCRIPTIONS.values()]
+    check_tests(tests)
+    return {test.name: test for test in tests}
+
+
+def check_tests(tests: Iterable[ExplanationTest]) -> None:
+    """Refuse tests that cannot be part of one toolkit.
+
+    Raises:
+        RegistryError: a column has no label or no unit, two tests have the same name or give the same column, table or
+            figure, a question or a table of the page names a column that no test gives, a test reads an option that
+            does not exist, or a test comes after one that does not exist.
+    """
+    tests = list(tests)
+    owners: dict[tuple[str, str], str] = {("column", name): "every table" for name in BASIC_COLUMNS}
+    for test in tests:
+        named = [("test", test.name), *(("column", name) for name in test.columns)]
+        named += [("table", name) for name in test.tables] + [("figure", name) for name in test.captions]
+        for what, name in named:
+            if (what, name) in owners:
+                raise RegistryError(
+                    f"the explanation test {test.name!r} defines the {what} {name!r}, which {owners[what, name]!r} has "
+                    "already"
+                )
+            owners[what, name] = test.name
+        for name, column in test.columns.items():
+            if not column.label or not column.unit:
+                raise RegistryError(
+                    f"the column {name!r} of the explanation test {test.name!r} needs a label and a unit"
+                )
+    known = {option.name for option in fields(ExplanationTestOptions)}
+    for test in tests:
+        asked = {name for question in test.questions for name in question.columns}
+        for name in (*asked, *test.on_page(), *test.key, *test.reads):
+            if ("column", name) not in owners:
+                raise RegistryError(
+                    f"the explanation test {test.name!r} names the column {name!r}, which no explanation test gives"
+                )
+        if unknown := next((name for name in test.uses if name not in known), None):
+            raise RegistryError(f"the explanation test {test.name!r} uses an option {unknown!r}, which does not exist")
+        if unknown := next((name for name in test.after if ("test", name) not in owners), None):
+            raise RegistryError(f"the explanation test {test.name!r} comes after {unknown!r}, which does not exist")
+
+
+def in_order_of_report() -> list[ExplanationTest]:
+    """The tests in the order of page and verdicts: first those whose verdict decides how the others are read."""
+    return sorted(registered_tests().values(), key=lambda test: not test.gate)
+
+
+@functools.cache
+def owner_of() -> dict[str, str]:
+    """The name of the test that gives a column, by column."""
+    return {column: name for name, test in registered_tests().items() for column in test.columns}
+
+
+def borrowed_by(name: str) -> dict[str, tuple[str, ...]]:
+    """Columns of other tests that the questions of a test are about, by the names of those tests."""
+    test, borrowed = registered_tests()[name], dict[str, tuple[str, ...]]()
+    asked = [column for question in test.questions for column in question.columns]
+    for column in dict.fromkeys(asked):
+        owner = owner_of().get(column, name)
+        if owner != name:
+            borrowed[owner] = (*borrowed.get(owner, ()), column)
+    return borrowed
+
+
+def all_borrowed() -> set[str]:
+    """Columns that the questions of other tests are about: they are no sign that their own test was chosen."""
+    names = registered_tests()
+    return {column for name in names for columns in borrowed_by(name).values() for column in columns}
+
+
+def column_of(name: str) -> Column:
+    """Label and unit of a column; of an unknown one its name."""
+    owner = owner_of().get(name)
+    given = BASIC_COLUMNS if owner is None else registered_tests()[owner].columns
+    return given.get(name) or Column(name.replace("_", " "), "")
+
+
+def with_unit(name: str) -> str:
+    """Label of a column with its unit in brackets."""
+    column = column_of(name)
+    short = column.unit.partition(",")[0]
+    return column.label if column.label.startswith(short) else f"{column.label} ({short})"
+
+
+def choose_tests(names: Iterable[str] | None) -> list[ExplanationTest]:
+    """The tests of these names, in the order of `registered_tests`.
+
+    Args:
+        names: of tests; ``all`` for every one. None: those that run by default.
+
+    Raises:
+        OptionError: a name is unknown, or there is none.
+    """
+    tests = [test for test in registered_tests().values() if not test.always]
+    if names is None:
+        return [test for test in tests if test.by_default]
+    named = list(names)
+    if not named:
+        raise OptionError("--tests needs at least one name")
+    known = [test.name for test in tests]
+    if unknown := next((name for name in named if name not in (*known, "all")), None):
+        raise OptionError(f"unknown test {unknown!r}; choose from: {', '.join(known)}, all")
+    return [test for test in tests if test.name in named or "all" in named]
+
+
+def _builtin(value: str) -> ExplanationTest:
+    module, _, name = value.partition(":")
+    test: ExplanationTest = getattr(import_module(module), name)()
+    return test
+
+
+def _load(point: EntryPoint) -> ExplanationTest:
+    """The test that an entry point names.
+
+    Raises:
+        RegistryError: it cannot be loaded, or is no test of this name.
+    """
+    try:
+        kind = point.load()
+        test = kind() if isinstance(kind, type) else kind
+    except Exception as error:  # anything may go wrong in a package that is not ours
+        raise RegistryError(
+            f"the explanation test {point.name!r} of {point.value} cannot be loaded: {type(error).__name__}: {error}"
+        ) from error
+    if not isinstance(test, ExplanationTest):
+        raise RegistryError(f"{point.value} is not a subclass of ExplanationTest")
+    if test.name != point.name:
+        raise RegistryError(f"the entry point {point.name!r} gives an explanation test of another name, {test.name!r}")
+    return test

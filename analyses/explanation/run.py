@@ -1,0 +1,277 @@
+"""The run: inputs → the trained model → findings of the tests → results, each step a function of the one before."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from attentionology.analyses.contract import OptionError
+from attentionology.analyses.explanation.contract import ExplanationTest, Findings
+from attentionology.analyses.explanation.highlights import highlighted_texts
+from attentionology.analyses.explanation.options import changed, flag
+from attentionology.analyses.explanation.readings import reading
+from attentionology.analyses.explanation.record import Finished, facts, notes
+from attentionology.analyses.explanation.registry import borrowed_by, choose_tests, owner_of, registered_tests
+from attentionology.analyses.explanation.results import ExplainResults
+from attentionology.analyses.explanation.run_options import ExplainOptions
+from attentionology.analyses.explanation.sources import Classifiers, ModelSource, Transformers, load_saved
+from attentionology.analyses.explanation.summary import Bootstrap, summarise
+from attentionology.analyses.explanation.tested import Subject, Tested, training_on_labels
+from attentionology.analyses.explanation.texts import (
+    ExplainTexts,
+    class_numbers,
+    read_texts,
+    without_unreadable,
+    words_of,
+)
+from attentionology.analyses.explanation.verdict import verdicts
+from attentionology.corpora_loaders import AttentionologyError
+from attentionology.extractors import AttentionModel
+from attentionology.probes.classifiers.trainings import Trainings
+from attentionology.reports.progress import Stages
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The tests of a run.
+
+    Attributes:
+        tests: those that run.
+        left_out: those that do not, and why.
+    """
+
+    tests: tuple[ExplanationTest, ...]
+    left_out: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the tests that run."""
+        return tuple(test.name for test in self.tests)
+
+
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """What is known before anything is trained.
+
+    Attributes:
+        texts: by role; the model can read all of them.
+        source: how models are made; None where the model was saved or loaded before.
+        model: the tested model, not trained yet if it will be.
+        choice: the tests.
+    """
+
+    texts: ExplainTexts
+    source: ModelSource | None
+    model: AttentionModel
+    choice: Choice
+
+
+def choose(options: ExplainOptions) -> Choice:
+    """Validate the options and choose the tests, before anything slow happens.
+
+    Raises:
+        OptionError, CorpusError: an option cannot be used, has no effect, or asks for a test that cannot be run.
+    """
+    options.check()
+    named = options.tests.named()
+    tests, left_out = choose_tests(named), []
+    given = options.transformer.model is not None or options.loaded.model is not None
+    for test in tests:
+        if test.trains and not options.trains:
+            left_out.append((test.name, "it trains models, and nothing is trained in this run"))
+        elif test.small_only and given:
+            left_out.append((test.name, "it is for the classifiers that are trained here (--encoder)"))
+    if left_out and named is not None and "all" not in named:
+        raise OptionError(f"--tests {left_out[0][0]}: {left_out[0][1]}")
+    chosen = tuple(test for test in tests if test.name not in dict(left_out))
+    if not chosen:
+        raise OptionError("none of the tests can be run here")
+    _check_that_all_are_read(options, chosen)
+    options.check_files()
+    return Choice(chosen, tuple(left_out))
+
+
+def _check_that_all_are_read(options: ExplainOptions, chosen: Sequence[ExplanationTest]) -> None:
+    """Refuse options that have no effect, because no chosen test reads them."""
+    given = changed(options.tests)
+    for option in fields(options.tests):
+        readers = [test.name for test in registered_tests().values() if option.name in test.uses]
+        if option.name in given and readers and not {test.name for test in chosen} & {*readers}:
+            raise OptionError(f"{flag(option.name)} is for --tests {' or '.join(readers)}")
+
+
+def read_inputs(options: ExplainOptions, choice: Choice, stages: Stages) -> Inputs:
+    """Read the texts and make the model; texts that it cannot read and tests that it cannot be put to are left out.
+
+    Raises:
+        OptionError: the model has no such layer or head, or none of the tests can be run with it.
+        CorpusError: the texts cannot be read, or do not fit together.
+        ModelError: the model cannot be loaded.
+    """
+    with stages("read the texts"):
+        texts = read_texts(options)
+        source = _source(options, texts)
+    with stages("load the model"):
+        model = _model(options, source)
+    reasons = [(test.name, test.impossible(model, options.tests)) for test in choice.tests]
+    impossible = {name: reason for name, reason in reasons if reason is not None}
+    tests = tuple(test for test in choice.tests if test.name not in impossible)
+    left_out = (*choice.left_out, *impossible.items())
+    if not tests:
+        raise OptionError("; ".join(f"--tests {name}: {why}" for name, why in left_out))
+    if not options.trains:
+        parts = [part for test in tests if (part := test.without_training())]
+        left_out += tuple((part, "nothing is trained in this run") for part in parts)
+    return Inputs(without_unreadable(texts, model), source, model, Choice(tests, left_out))
+
+
+def _source(options: ExplainOptions, texts: ExplainTexts) -> ModelSource | None:
+    if options.loaded.model is not None or options.transformer.is_saved:
+        return None
+    return Classifiers(options, texts) if options.transformer.model is None else Transformers(options, texts)
+
+
+def _model(options: ExplainOptions, source: ModelSource | None) -> AttentionModel:
+    if options.loaded.model is not None:
+        return options.loaded.model
+    if source is None:
+        return load_saved(options.transformer.model or "")
+    try:
+        return source.make(options.seed)
+    except ValueError as error:
+        if isinstance(error, AttentionologyError):
+            raise
+        raise OptionError(str(error)) from error
+
+
+def train_model(options: ExplainOptions, inputs: Inputs, trainings: Trainings, stages: Stages) -> Subject:
+    """The tested model, trained if it is to be, on its texts."""
+    model, texts = inputs.model, inputs.texts
+    if inputs.source is not None and options.trains:
+        training = training_on_labels(texts, inputs.source, "base", "base", options.seed)
+        with stages("train"):
+            trained: Any = trainings([training], "train")["base"]
+        model = trained
+    words = words_of(texts.test)
+    return Subject(
+        options=options,
+        texts=texts,
+        model=model,
+        labels=np.asarray(class_numbers(texts.test, model.classes)),
+        bootstrap=Bootstrap(words, options.tests.replicates, options.seed),
+        stages=stages,
+        workers=trainings.workers,
+    )
+
+
+def run_tests(subject: Subject, inputs: Inputs, trainings: Trainings) -> ExplainResults:
+    """Examine the model, compare it with others, and put everything that was found together."""
+    options, chosen = subject.options, inputs.choice.tests
+    table = _examined(subject, chosen)
+    concluded = {test.name: test.conclude(table, options.tests) for test in chosen}
+    for findings in concluded.values():
+        table = table.assign(**findings.columns)
+    base = reading(subject.model, subject.words)
+    score, _ = subject.score("base", "base", base.probabilities)
+    compared: dict[str, Findings] = {}
+    if inputs.source is not None and options.trains:
+        for test in _in_order(chosen):
+            known = {field.name: getattr(subject, field.name) for field in fields(subject)}
+            tested = Tested(
+                **known,
+                base=base,
+                table=table,
+                chosen=inputs.choice.names,
+                source=inputs.source,
+                trainings=trainings,
+            )
+            compared[test.name] = test.compare(
+                tested, {name: compared[name] for name in test.after if name in compared}
+            )
+            table = table.assign(**compared[test.name].columns)
+    return _results(
+        subject, inputs, trainings, table, [Findings(models=(score,)), *compared.values(), *concluded.values()]
+    )
+
+
+def _examined(subject: Subject, chosen: Sequence[ExplanationTest]) -> pd.DataFrame:
+    """The per-text table of the tested model, with the columns of other tests that questions are about."""
+    names = [test.name for test in chosen]
+    floors: dict[str, tuple[str, ...]] = {}
+    for name in names:
+        for owner, columns in borrowed_by(name).items():
+            if owner not in names:
+                floors[owner] = tuple(dict.fromkeys((*floors.get(owner, ()), *columns)))
+    tests = [test for name, test in registered_tests().items() if name in names or name in floors]
+    return subject.examined(subject.model, tests, subject.options.tests, "examine", floors)
+
+
+def _in_order(chosen: Sequence[ExplanationTest]) -> list[ExplanationTest]:
+    """Every test after those whose findings it uses, otherwise in the order given.
+
+    Raises:
+        OptionError: tests that wait for each other.
+    """
+    names, order, waiting = {test.name for test in chosen}, list[ExplanationTest](), list(chosen)
+    while waiting:
+        done = {test.name for test in order}
+        ready = next((test for test in waiting if names & {*test.after} <= done), None)
+        if ready is None:
+            raise OptionError(f"these tests wait for each other: {', '.join(test.name for test in waiting)}")
+        order.append(ready)
+        waiting.remove(ready)
+    return order
+
+
+def _results(
+    subject: Subject, inputs: Inputs, trainings: Trainings, table: pd.DataFrame, findings: Sequence[Findings]
+) -> ExplainResults:
+    options, model, texts = subject.options, subject.model, subject.texts
+    with subject.stages("results"):
+        left_out = (*inputs.choice.left_out, *(entry for found in findings for entry in found.left_out))
+        labels = subject.labels.tolist()
+        results = ExplainResults(
+            texts=table,
+            summary=summarise(table, measures_of(table), model.classes, subject.bootstrap),
+            verdicts=verdicts(table, subject.bootstrap, epsilon=options.tests.epsilon),
+            models=pd.DataFrame([asdict(score) for found in findings for score in found.models]),
+            curve=pd.DataFrame([point.row() for found in findings for point in found.points]),
+            tables={name: made for found in findings for name, made in found.tables.items()},
+            history=pd.DataFrame(trainings.history),
+            classes=model.classes,
+            examples=highlighted_texts(model, texts.test, labels, options.tests.epsilon, options.seed),
+            epsilon=options.tests.epsilon,
+            left_out=left_out,
+        )
+    remarks = tuple(note for found in findings for note in found.notes)
+    run = finished(subject, inputs, trainings, results, remarks)
+    return results._replace(facts=tuple(facts(run)), notes=tuple(notes(run)))
+
+
+def finished(
+    subject: Subject, inputs: Inputs, trainings: Trainings, results: ExplainResults, remarks: tuple[str, ...] = ()
+) -> Finished:
+    """What the run record is about."""
+    return Finished(
+        subject=subject,
+        chosen=inputs.choice.names,
+        left_out=results.left_out,
+        table=results.texts,
+        source=inputs.source,
+        trainings=trainings,
+        notes=remarks,
+    )
+
+
+def measures_of(table: pd.DataFrame) -> dict[str, list[str]]:
+    """Columns of each test whose mean says something, in the order in which they are in the per-text table."""
+    measures: dict[str, list[str]] = {}
+    for name in map(str, table.columns):
+        owner = owner_of().get(name)
+        if owner is not None and registered_tests()[owner].columns[name].averaged:
+            measures.setdefault(owner, []).append(name)
+    return measures

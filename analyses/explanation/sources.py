@@ -1,0 +1,207 @@
+"""How classifiers are made: small ones that are trained from scratch, or transformers."""
+
+from __future__ import annotations
+
+import hashlib
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+
+from attentionology.analyses.contract import OptionError
+from attentionology.analyses.explanation.run_options import ExplainOptions
+from attentionology.analyses.explanation.texts import ExplainTexts, words_of
+from attentionology.analyses.shared.builtin import DEMO, DEMO_NAME, check_demo, model_location
+from attentionology.corpora_loaders import CorpusError, load_vectors
+from attentionology.extractors import AttentionModel, ModelError, TransformerAttention, load_classifier
+from attentionology.extractors.model.loading import LoadedFiles, find_model, load_tokenizer
+from attentionology.probes.classifiers import (
+    FINE_TUNING,
+    IMITATION,
+    PUBLISHED,
+    AttentionClassifier,
+    ClassifierRecipe,
+    Vocabulary,
+)
+from attentionology.probes.training import one_thread
+from attentionology.storage.sealed import DamagedError
+
+
+class Classifiers:
+    """The classifiers of the papers.
+
+    Args:
+        options: of the run.
+        texts: what they are trained on and tested with; their words decide which vectors are read.
+
+    Attributes:
+        recipe, imitation: how they and their imitators are trained.
+        small: whether one is best trained by one thread.
+        seeds: how many of other seeds to compare with, if nobody says.
+    """
+
+    small = True
+    seeds = 8
+
+    def __init__(self, options: ExplainOptions, texts: ExplainTexts) -> None:
+        training, self.options = options.training, options.classifier
+        self.recipe = _changed(PUBLISHED, training.epochs, training.learning_rate)
+        self.imitation = _changed(IMITATION, options.tests.adversary_epochs, training.learning_rate)
+        assert texts.train is not None  # noqa: S101 the options are checked
+        self.classes = texts.train.classes
+        words = (word for part in texts.roles().values() for text in part for word in text.words)
+        self.vectors = None if self.options.vectors is None else load_vectors(self.options.vectors, words)
+        if self.vectors is not None and not len(self.vectors.array):
+            raise CorpusError("not one word of the texts has a vector in it", file=self.options.vectors)
+        self.vocabulary = Vocabulary.of(words_of(texts.train), min_count=self.options.min_count, vectors=self.vectors)
+
+    def make(self, seed: int, *, encoder: str | None = None, regularizer: str | None = "base") -> AttentionClassifier:
+        """An untrained classifier; with another encoder or regulariser, if given.
+
+        Raises:
+            ValueError: states of the size that it needs are not possible.
+        """
+        options = self.options
+        chosen = None if options.regularizer == "none" else options.regularizer
+        classifier = AttentionClassifier(
+            encoder or options.encoder,  # type: ignore[arg-type]
+            options.attention,
+            chosen if regularizer == "base" else regularizer,  # type: ignore[arg-type]
+            dimensions=options.dimensions,
+            strength=options.strength if regularizer == "base" else None,
+            random_state=seed,
+        )
+        return classifier.build(self.vocabulary, self.classes, self.vectors)
+
+    def identity(self, model: AttentionClassifier) -> dict[str, Any]:
+        """What the untrained model is made of."""
+        return {
+            "config": model.config,
+            "words": hashlib.sha256("\n".join(self.vocabulary.words).encode()).hexdigest(),
+            "vectors": self.vectors and self.vectors.sha256,
+        }
+
+
+class Transformers:
+    """A transformer with a new classification head, to be fine-tuned, or one that classifies already.
+
+    Args:
+        options: of the run.
+        texts: of which the classes are taken, if it is trained.
+    """
+
+    small = False
+    seeds = 2
+    vectors = None
+
+    def __init__(self, options: ExplainOptions, texts: ExplainTexts) -> None:
+        training, self.options = options.training, options.transformer
+        self.recipe = _changed(FINE_TUNING, training.epochs, training.learning_rate)
+        self.imitation = _changed(FINE_TUNING, options.tests.adversary_epochs, training.learning_rate)
+        self.classes = None if texts.train is None else texts.train.classes
+
+    @cached_property
+    def files(self) -> LoadedFiles:
+        """Where the model comes from, found once for all that are trained."""
+        files = find_model(model_location(self.options.model or ""), self.options.revision)
+        if self.options.model == DEMO:
+            check_demo(files)
+        return files
+
+    def make(self, seed: int) -> TransformerAttention:
+        """The model, its head drawn with the seed if it is new."""
+        options = self.options
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            model, files = load_classifier(self.files, labels=self.classes)
+            if options.finetune:  # also where the checkpoint has a head of this size
+                for child in model.children():
+                    if child is not model.base_model:
+                        child.apply(model._init_weights)
+        name = self._name()
+        heads = options.chosen_heads()
+        n_layers, n_heads = (getattr(model.config, f"num_{what}", 0) for what in ("hidden_layers", "attention_heads"))
+        if options.layer is not None and options.layer > n_layers > 0:
+            raise OptionError(f"{name} has the layers 1 to {n_layers}, not {options.layer}")
+        if heads != "all" and max(heads) >= n_heads > 0:
+            raise OptionError(f"{name} has the heads 1 to {n_heads}, not {max(heads) + 1}")
+        try:
+            return TransformerAttention(
+                model,
+                load_tokenizer(files),
+                layer=-1 if options.layer is None else options.layer - 1,
+                query=options.query,
+                heads=heads,
+                special=options.special,
+                score=options.score,
+                name=name,
+                files=files,
+            )
+        except ModelError as error:
+            raise ModelError(str(error).replace("query='all'", "--query all")) from error
+        except ValueError as error:
+            raise OptionError(str(error)) from error
+
+    def _name(self) -> str:
+        if self.options.model == DEMO:
+            return DEMO_NAME
+        name = self.files.name
+        return name if self.files.endpoint else Path(name).name or name
+
+    def identity(self, model: TransformerAttention) -> dict[str, Any]:
+        """What the untrained model is made of."""
+        scope = {name: value for name, value in model.describe().items() if name not in ("score", "fast")}
+        return {"files": model.files.sha256, "revision": model.files.revision, **scope}
+
+
+def load_saved(path: str) -> AttentionClassifier:
+    """A classifier that an earlier run saved.
+
+    Raises:
+        ModelError: the file is another, or damaged.
+    """
+    try:
+        return AttentionClassifier.load(Path(path))
+    except DamagedError as error:
+        raise ModelError(f"{path} is damaged: {error}") from error
+    except (OSError, SafetensorError, KeyError, ValueError, TypeError, RuntimeError) as error:
+        raise ModelError(f"{path} is not a classifier saved by attentionology explain") from error
+
+
+def _changed(recipe: ClassifierRecipe, epochs: int | None, learning_rate: float | None) -> ClassifierRecipe:
+    return replace(
+        recipe,
+        epochs=recipe.epochs if epochs is None else epochs,
+        learning_rate=recipe.learning_rate if learning_rate is None else learning_rate,
+    )
+
+
+ModelSource = Classifiers | Transformers
+"""How the models of a run are made."""
+
+
+def is_small(model: AttentionModel) -> bool:
+    """Whether a model is best trained and examined by one thread, several of them side by side."""
+    return isinstance(model, AttentionClassifier)
+
+
+def threads_for(model: AttentionModel) -> AbstractContextManager[Any]:
+    """Small models compute with one thread, so that results do not depend on the number of cores."""
+    return one_thread() if is_small(model) else nullcontext()
+
+
+def workers_for(model: AttentionModel) -> int:
+    """How many models to train, and batches to examine, at once. Ask before `threads_for`."""
+    return torch.get_num_threads() if is_small(model) else 1
+
+
+def save_model(model: Any, folder: Path, *, finetuned: bool) -> None:
+    """Write a trained model beside its results."""
+    if isinstance(model, AttentionClassifier):
+        model.save(folder / "classifier.safetensors")
+    elif finetuned:
+        model.save(folder / "model")

@@ -1,0 +1,191 @@
+"""The tested model on its texts, and how other models are trained beside it and compared with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from attentionology.analyses.explanation.batch import Rows, TextBatch, Values, examine
+from attentionology.analyses.explanation.contract import ExplanationTest, ModelScore
+from attentionology.analyses.explanation.options import ExplanationTestOptions
+from attentionology.analyses.explanation.readings import ModelReading
+from attentionology.analyses.explanation.registry import registered_tests
+from attentionology.analyses.explanation.run_options import ExplainOptions
+from attentionology.analyses.explanation.sources import ModelSource
+from attentionology.analyses.explanation.summary import Bootstrap, quality
+from attentionology.analyses.explanation.texts import ExplainTexts, class_numbers, digest, words_of
+from attentionology.analyses.registry import RegistryError
+from attentionology.extractors import Attend, AttentionModel, Words
+from attentionology.probes.classifiers import CrossEntropy, Trainable
+from attentionology.probes.classifiers.trainings import ClassifierTraining, Trainings
+from attentionology.reports.progress import Stages, progress_bar
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """A model and the texts that it is tested on.
+
+    Attributes:
+        options: of the run.
+        texts: by role; the model can read all of them.
+        model: whose attention is tested.
+        labels: 0-based class of each tested text.
+        bootstrap: of the tested texts.
+        stages: the stopwatch.
+        workers: batches to examine at once.
+    """
+
+    options: ExplainOptions
+    texts: ExplainTexts
+    model: AttentionModel
+    labels: npt.NDArray[np.int64]
+    bootstrap: Bootstrap
+    stages: Stages
+    workers: int
+
+    @property
+    def words(self) -> list[Words]:
+        """The words of the tested texts."""
+        return words_of(self.texts.test)
+
+    def examined(
+        self,
+        model: AttentionModel,
+        tests: Sequence[ExplanationTest],
+        options: ExplanationTestOptions,
+        label: str,
+        only: Mapping[str, Sequence[str]] | None = None,
+    ) -> pd.DataFrame:
+        """The per-text table of one model.
+
+        Args:
+            model: the model.
+            tests: what is computed, and with it all descriptions of the model.
+            options: of the tests.
+            label: what the progress bar calls it.
+            only: columns to keep of some tests, by their names; all of the others are kept.
+        """
+        described = [test for test in registered_tests().values() if test.always]
+        every = list(dict.fromkeys((*tests, *described)))
+        functions = {test.name: partial(_rows, test, options, (only or {}).get(test.name)) for test in every}
+        ids = [text.id for text in self.texts.test]
+        with self.stages(label), progress_bar(label, len(ids), unit="texts") as advance:
+            table = examine(
+                model,
+                ids,
+                self.words,
+                functions,
+                seed=self.options.seed,
+                workers=self.workers,
+                advance=advance,
+            )
+        names = [self.model.classes[label] for label in self.labels]
+        return table.assign(label=names, correct=(table["predicted"].to_numpy() == self.labels).astype(float))
+
+    def score(self, name: str, role: str, given: Values) -> tuple[ModelScore, Values]:
+        """How good a model is by its class probabilities, and 1 for every text that it is right about, else 0."""
+        correct: Values = (given.argmax(1) == self.labels).astype(np.float64)
+        (low,), (high,) = self.bootstrap(correct[:, None])
+        return ModelScore(name, role, low=low, high=high, **quality(given, self.labels)), correct
+
+
+@dataclass(frozen=True, eq=False)
+class Tested(Subject):
+    """The tested model after it was examined, for tests that compare it with other models.
+
+    Attributes:
+        base: what the model makes of the tested texts.
+        table: the per-text table.
+        chosen: names of the tests of the run.
+        source: how other models are made.
+        trainings: trains them, or takes them from the cache.
+    """
+
+    base: ModelReading
+    table: pd.DataFrame
+    chosen: tuple[str, ...]
+    source: ModelSource
+    trainings: Trainings
+
+    def training(
+        self,
+        name: str,
+        role: str,
+        seed: int,
+        *,
+        make: Callable[[int], Trainable] | None = None,
+        attend: Attend | None = None,
+        attended: str = "own",
+    ) -> ClassifierTraining:
+        """A model to train on the labels; ``attended`` names its attention for the cache."""
+        return training_on_labels(
+            self.texts, self.source, name, role, seed, make=make, attend=attend, attended=attended
+        )
+
+    def base_key(self) -> str:
+        """What the cache calls the tested model."""
+        return self.training("base", "base", self.options.seed).key(_trainable(self.model))
+
+
+def training_on_labels(
+    texts: ExplainTexts,
+    source: ModelSource,
+    name: str,
+    role: str,
+    seed: int,
+    *,
+    make: Callable[[int], Trainable] | None = None,
+    attend: Attend | None = None,
+    attended: str = "own",
+) -> ClassifierTraining:
+    """A model to train on the labels of the training texts.
+
+    Args:
+        texts: by role.
+        source: how models are made.
+        name, role: what the model is called in tables, and what it is for.
+        seed: of its initial weights and of training.
+        make: makes the untrained model. Default: as the source does.
+        attend: attention that takes the place of its own.
+        attended: names this attention for the cache.
+    """
+    assert texts.train is not None  # noqa: S101 there is training
+    classes, roles = source.classes or (), texts.roles()
+    makes: Callable[[int], Any] = make or source.make
+    return ClassifierTraining(
+        name=name,
+        role=role,
+        make=partial(makes, seed),
+        texts=words_of(texts.train),
+        objective=CrossEntropy(class_numbers(texts.train, classes), len(classes)),
+        recipe=source.recipe,
+        seed=seed,
+        identity={"what": "labels", "attention": attended}
+        | {role: digest(roles[role]) for role in ("train", "dev") if role in roles},
+        dev=None if texts.dev is None else (words_of(texts.dev), class_numbers(texts.dev, classes)),
+        attend=attend,
+        made_of=source.identity,
+    )
+
+
+def _trainable(model: Any) -> Trainable:
+    trainable: Trainable = model
+    return trainable
+
+
+def _rows(test: ExplanationTest, options: ExplanationTestOptions, only: Sequence[str] | None, batch: TextBatch) -> Rows:
+    """The columns of a test for a batch.
+
+    Raises:
+        RegistryError: it gives a column that it does not declare.
+    """
+    rows = test.examine(batch, options)
+    if unknown := next((name for name in rows if name not in test.columns), None):
+        raise RegistryError(f"the explanation test {test.name!r} gives a column {unknown!r} that it does not declare")
+    return rows if only is None else {name: rows[name] for name in only if name in rows}

@@ -1,0 +1,75 @@
+"""Is the attention of use to another model? (Wiegreffe & Pinter 2019, §3.4)"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import ClassVar
+
+from attentionology.analyses.explanation.contract import SHARE, Column, ExplanationTest, Findings, Question
+from attentionology.analyses.explanation.readings import Given, reading, uniform_rows
+from attentionology.analyses.explanation.sources import Classifiers
+from attentionology.analyses.explanation.tested import Tested
+from attentionology.analyses.explanation.tests.imitation import AdversaryFindings
+from attentionology.extractors import Attend, probabilities
+
+
+class Guided(ExplanationTest):
+    """A classifier without context that is given attention, against one that is given uniform weights."""
+
+    name = "guided"
+    heading = "Is the attention of use to another model?"
+    trains = True
+    small_only = True
+    after = ("imitation",)
+    columns: ClassVar[Mapping[str, Column]] = {
+        "guided_uniform_correct": Column("accuracy without context, uniform weights", SHARE),
+        "guided_own_correct": Column("accuracy without context, with weights of its own", SHARE),
+        "guided_base_correct": Column("accuracy without context, guided by this attention", SHARE),
+        "guided_adversary_correct": Column("accuracy without context, guided by an adversary", SHARE),
+    }
+    questions = (
+        Question(
+            "Is the attention of use to another model?",
+            "accuracy of a model without context: guided by this attention, against guided by uniform weights",
+            "guided_base_correct",
+            "guided_uniform_correct",
+            "It tells a model that sees no context something about the words.",
+            "A model that sees no context does better with uniform weights.",
+        ),
+    )
+    shown = ("guided_base_correct", "guided_own_correct", "guided_adversary_correct", "guided_uniform_correct")
+    page = """
+<p>A model that sees every word without its context is given attention instead of learning it (Wiegreffe &amp; Pinter
+2019, §3.4). If it does better with the attention of the tested model than with uniform weights, that attention
+carries something about the words that the task needs. It need not be the reason why the tested model itself decides
+as it does.</p>
+"""
+
+    def compare(self, tested: Tested, earlier: Mapping[str, Findings]) -> Findings:
+        """Train classifiers that see word by word, with the attention of others."""
+        source = tested.source
+        assert isinstance(source, Classifiers)  # noqa: S101 the test is left out otherwise
+        texts = list(dict.fromkeys(text.words for part in tested.texts.roles().values() for text in part))
+        guides: dict[str, tuple[Attend | None, str]] = {
+            "uniform": (uniform_rows, "uniform"),
+            "own": (None, "own"),
+            "base": (Given(texts, reading(tested.model, texts).attention), tested.base_key()),
+        }
+        imitated = earlier.get("imitation")
+        if isinstance(imitated, AdversaryFindings):
+            name = f"{tested.base_key()} {imitated.name} {tested.options.tests.divergence} {source.imitation}"
+            guides["adversary"] = Given(texts, reading(imitated.adversary, texts).attention), name
+        make, seed = partial(source.make, encoder="average", regularizer=None), tested.options.seed
+        trainings = [
+            tested.training(f"guided by {name}", "guided", seed, make=make, attend=attend, attended=f"{name} {key}")
+            for name, (attend, key) in guides.items()
+        ]
+        with tested.stages("train guided classifiers"):
+            models = tested.trainings(trainings, "train guided classifiers")
+        columns, scores = {}, []
+        for name, (attend, _) in guides.items():
+            given = probabilities(models[f"guided by {name}"], tested.words, attend).numpy()
+            score, columns[f"guided_{name}_correct"] = tested.score(f"guided by {name}", "guided", given)
+            scores.append(score)
+        return Findings(columns, models=tuple(scores))

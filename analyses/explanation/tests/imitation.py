@@ -1,0 +1,204 @@
+"""Can a model be trained that says the same and attends elsewhere? (Wiegreffe & Pinter 2019, §4)"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from attentionology.analyses.explanation.batch import Values
+from attentionology.analyses.explanation.contract import (
+    NATS,
+    TVD,
+    Column,
+    ExplanationTest,
+    Findings,
+    Question,
+)
+from attentionology.analyses.explanation.plots import legend
+from attentionology.analyses.explanation.readings import chance, curve_point, divergences, reading
+from attentionology.analyses.explanation.results import ExplainResults
+from attentionology.analyses.explanation.tested import Tested
+from attentionology.analyses.explanation.texts import words_of
+from attentionology.probes.classifiers import LAMBDAS, Imitation, Trainable
+from attentionology.reports.drawing import BLUE, GREEN, GREY, ORANGE, STYLE
+
+_APART = (0.085, 0.1)  # of the axes: dots closer than this share a label
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AdversaryFindings(Findings):
+    """What trained adversaries found, and the adversary that counts.
+
+    Attributes:
+        name: of the adversary.
+        adversary: the model that attends most differently and still says the same of the training texts.
+    """
+
+    name: str
+    adversary: Trainable
+
+
+class TrainedAdversaries(ExplanationTest):
+    """Models that are trained to give the same output with other attention, against their weights shuffled."""
+
+    name = "imitation"
+    heading = "Can a model be trained that says the same and attends elsewhere?"
+    trains = True
+    by_default = False
+    columns: ClassVar[Mapping[str, Column]] = {
+        "imitation_jsd": Column("JSD of the trained adversary", NATS),
+        "imitation_tvd": Column("change of the output, trained adversary", TVD),
+        "imitation_same_jsd": Column("JSD of the trained adversary where it says the same", NATS),
+        "imitation_same_shuffled_jsd": Column("JSD of the trained adversary there, its weights shuffled", NATS),
+    }
+    questions = (
+        Question(
+            "Does a model trained to say the same and attend elsewhere still attend more alike than chance?",
+            "JSD to this adversary where it says the same, against the same with its weights shuffled; less is better",
+            "imitation_same_shuffled_jsd",
+            "imitation_same_jsd",
+            "Where a trained adversary says the same, it attends more alike than chance would have it.",
+            "A trained model says the same of these texts and attends elsewhere, less alike than chance would have it.",
+            floor_is_larger=True,
+        ),
+    )
+    shown = ("imitation_jsd", "imitation_tvd", "imitation_same_jsd", "imitation_same_shuffled_jsd")
+    key = ("imitation_jsd", "imitation_tvd")
+    uses = ("draws", "lambdas", "divergence", "adversary_epochs")
+    captions: ClassVar[Mapping[str, str]] = {
+        "explain_curve": "Means over the texts. Numbers at the dots: λ. A point to the lower right says the same and "
+        "attends elsewhere. For the exact one the change of the output is its bound ε. Every value is in "
+        "<code>tables/explain_curve.csv</code>."
+    }
+    page = """
+<p>New models are trained to give the output of the tested one while their attention moves away, the more the larger λ
+(Wiegreffe &amp; Pinter 2019, §4). With λ = 0 they only imitate: how far their output is off even so is the floor of
+every other point. A curve that rises soon means that attention cannot move without a price; one that stays flat to
+the right, that it can. It depends on how long and how well they were trained.</p>
+"""
+
+    def compare(self, tested: Tested, earlier: Mapping[str, Findings]) -> Findings:
+        """Train the adversaries, and take the one that attends most differently and still says the same.
+
+        Which one that is, is decided on the training texts: the farthest attention among those whose output is, on
+        average, no more than ε farther from the base than that of plain imitation (λ = 0), which is one of them.
+        """
+        options, seed = tested.options.tests, tested.options.seed
+        assert tested.texts.train is not None  # noqa: S101 there is training
+        trained_on = words_of(tested.texts.train)
+        with tested.stages("read the training texts"):
+            base = reading(tested.model, trained_on)
+        strengths = sorted({0.0, *(LAMBDAS if options.lambdas is None else options.lambdas)})
+        trainings = []
+        for strength in strengths:
+            name = f"λ = {repr(strength).removesuffix('.0')}"
+            training = tested.training(name, "adversary", seed + 1)  # not the initial weights of the base
+            objective = Imitation(base.probabilities, base.attention, strength, options.divergence)
+            purpose = {"what": f"imitation {strength!r} {options.divergence}", "of": tested.base_key()}
+            identity, recipe = {**training.identity, **purpose}, tested.source.imitation
+            trainings.append(replace(training, objective=objective, identity=identity, recipe=recipe, dev=None))
+        with tested.stages("train adversaries"):
+            models = tested.trainings(trainings, "train adversaries")
+        best, floor = (-1.0, trainings[0].name), float("nan")
+        columns: dict[str, Values] = {}
+        scores, points = [], []
+        for strength, (name, model) in zip(strengths, models.items(), strict=True):
+            shapes, outputs = divergences(base, reading(model, trained_on))
+            floor = float(outputs.mean()) if strength == 0 else floor
+            far = float(np.nan_to_num(shapes).mean())
+            if outputs.mean() <= floor + options.epsilon and far > best[0]:
+                best = far, name
+            on_test = reading(model, tested.words)
+            scores.append(tested.score(name, "adversary", on_test.probabilities)[0])
+            points.append(curve_point("adversary", name, strength, tested.base, on_test))
+            if name == best[1]:
+                shapes, outputs = divergences(tested.base, on_test)
+                columns = {"imitation_jsd": shapes, "imitation_tvd": outputs}
+                shuffled = chance(tested.base, [on_test], tested.words, draws=options.draws, seed=seed)
+                for column, values in (("imitation_same_jsd", shapes), ("imitation_same_shuffled_jsd", shuffled)):
+                    columns[column] = np.where(outputs <= options.epsilon, values, np.nan)
+        return AdversaryFindings(
+            columns=columns,
+            models=tuple(scores),
+            points=tuple(points),
+            notes=(f"The trained adversary in the verdicts is that with {best[1]}, chosen on the training texts.",),
+            name=best[1],
+            adversary=models[best[1]],
+        )
+
+    def figures(self, results: ExplainResults, title: str) -> Mapping[str, Figure]:
+        """Change of the output against difference of the attention."""
+        curve = results.curve
+        if not len(curve) or not (curve["kind"] == "adversary").any():
+            return {}
+        if not curve.loc[curve["kind"] == "adversary", ["jsd", "tvd"]].notna().all(axis=1).any():
+            return {}
+        return {"explain_curve": curve_figure(curve, epsilon=results.epsilon, title=title)}
+
+
+def curve_figure(curve: pd.DataFrame, *, epsilon: float, title: str) -> Figure:
+    """Change of the output against difference of the attention: trained adversaries over λ, seeds, single texts."""
+    own = curve.dropna(subset=["jsd", "tvd"])
+    adversaries = own[own["kind"] == "adversary"].sort_values("lambda")
+    top = 1.15 * max(float(own["tvd"].max()), epsilon)
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(6.3, 3.4), layout="constrained")
+        axes = figure.subplots()
+        axes.axhline(epsilon, color=GREY, linewidth=0.8, linestyle=":", label=f"ε = {epsilon:g}")
+        axes.plot(
+            *(adversaries["jsd"], adversaries["tvd"]),
+            color=ORANGE,
+            marker="o",
+            markersize=4,
+            label="trained adversaries, by λ",
+        )
+        floor, alone = adversaries[adversaries["lambda"] == 0], own[own["kind"] == "per text"]
+        exact = alone["name"] == "exact"
+        groups: tuple[tuple[str, str, pd.DataFrame, dict[str, Any]], ...] = (
+            ("floor", "λ = 0: imitation alone", floor, {"marker": "o", "facecolor": "white", "edgecolor": ORANGE}),
+            ("seed", "other seeds", own[own["kind"] == "seed"], {"marker": "^", "color": BLUE, "alpha": 0.8}),
+            ("per text", "text by text, exact", alone[exact], {"marker": "D", "color": GREEN}),
+            ("per text", "text by text", alone[~exact], {"marker": "s", "facecolor": "white", "edgecolor": GREEN}),
+        )
+        for kind, label, rows, style in groups:
+            if len(rows):
+                axes.scatter(
+                    rows["jsd"],
+                    rows["tvd"],
+                    s=36 if kind == "floor" else 24,
+                    zorder=3,
+                    label=label,
+                    clip_on=False,
+                    **style,
+                )
+        axes.set_xlim(0, 0.72)
+        axes.set_ylim(0, top)
+        for label, x, y in _lambda_labels(adversaries, 0.72, top):
+            side = "left" if x < 0.06 else "center"  # not across the axis
+            axes.annotate(label, (x, y), (0, 7), textcoords="offset points", ha=side, fontsize=7, color="#a04000")
+        axes.set_xlabel("difference of the attention (mean JSD, nats)")
+        axes.set_ylabel("change of the output\n(mean TVD)")
+        axes.grid(color="#eeeeee", zorder=0)
+        axes.set_axisbelow(True)
+        legend(figure, axes, title)
+    return figure
+
+
+def _lambda_labels(rows: pd.DataFrame, width: float, height: float) -> list[tuple[str, float, float]]:
+    """One label for each dot, or for a run of dots that lie close together."""
+    runs: list[list[tuple[float, float, float]]] = []
+    for value, x, y in rows[["lambda", "jsd", "tvd"]].to_numpy(dtype=np.float64).tolist():
+        near = runs and abs(x - runs[-1][0][1]) < _APART[0] * width and abs(y - runs[-1][0][2]) < _APART[1] * height
+        if near:
+            runs[-1].append((value, x, y))
+        else:
+            runs.append([(value, x, y)])
+    labels = [" to ".join(dict.fromkeys(f"{run[k][0]:g}" for k in (0, -1))) for run in runs]
+    places = [((run[0][1] + run[-1][1]) / 2, max(y for *_, y in run)) for run in runs]
+    return [(label, *place) for label, place in zip(labels, places, strict=True)]

@@ -1,0 +1,161 @@
+"""Does regularization tie attention to the words? (Tutek & Šnajder 2020)"""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any, ClassVar
+
+import matplotlib as mpl
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from attentionology.analyses.explanation.contract import ExplanationTest, Findings
+from attentionology.analyses.explanation.options import REGULARIZERS
+from attentionology.analyses.explanation.plots import clipped, has_values
+from attentionology.analyses.explanation.registry import column_of, owner_of, registered_tests, with_unit
+from attentionology.analyses.explanation.results import ExplainResults
+from attentionology.analyses.explanation.sources import Classifiers
+from attentionology.analyses.explanation.summary import OVERALL, summarise
+from attentionology.analyses.explanation.tested import Tested
+from attentionology.extractors import AttentionModel, probabilities
+from attentionology.reports.drawing import BLACK, BLUE, STYLE, name_rows
+from attentionology.reports.format import rows_of
+
+_PANELS = ("accuracy", "permutation_tvd", "exact_jsd", "single_token_std", "tau_loo", "conicity")
+
+
+class Regularizers(ExplanationTest):
+    """Every regularizer under the tests that need no other model."""
+
+    name = "regularizers"
+    heading = "Does regularisation tie attention to the words?"
+    trains = True
+    small_only = True
+    reads = (
+        "conicity", "tau_gradient", "tau_loo", "permutation_tvd", "permutation_flip", "exact_jsd",
+        "single_attention_top_flip", "removal_attention", "single_token_std", "top_token_agrees",
+    )  # fmt: skip
+    tables: ClassVar[Mapping[str, bool]] = {"regularizers": False}
+    uses = ("draws",)
+    captions: ClassVar[Mapping[str, str]] = {
+        "explain_regularizers": "Means with 95 % intervals over texts. Black: without regularisation."
+    }
+    page = """
+<div class="scroll"><table class="stacked">
+<thead><tr><th>measure</th><th class="left">unit</th>
+{% for name in names %}<th>{{ name }}</th>{% endfor %}</tr></thead><tbody>
+{% for row in rows %}
+<tr><td>{{ row.label }}</td><td class="left">{{ row.unit }}</td>
+{% for cell in row.cells %}<td>{% if cell %}{{ cell.mean | value(row.unit) }}<br>
+<span class="range">{{ cell.low | bounds(cell.high, row.unit) }}</span>{% else %}–{% endif %}</td>{% endfor %}</tr>
+{% endfor %}
+</tbody></table></div>
+<p>The same model, trained so that the state of a word stays closer to the word itself (Tutek &amp; Šnajder 2020). If
+that ties attention to the words, shuffled weights change the output more, other attention with the same output lies
+nearer, and single words differ more in what they say; accuracy should not suffer. Each is a single training, and the
+intervals do not cover that.</p>
+"""
+
+    def compare(self, tested: Tested, earlier: Mapping[str, Findings]) -> Findings:
+        """Train a model with every other regularizer and examine all of them."""
+        source, seed = tested.source, tested.options.seed
+        assert isinstance(source, Classifiers)  # noqa: S101 the test is left out otherwise
+        chosen: str = tested.options.classifier.regularizer
+        trainings, left_out = [], []
+        for name in (None, *REGULARIZERS):
+            if (name or "none") != chosen:
+                make = partial(source.make, regularizer=name)
+                try:
+                    make(seed)
+                except ValueError as error:
+                    left_out.append((f"regularizer {name}", str(error)))
+                    continue
+                trainings.append(tested.training(name or "none", "regularizer", seed, make=make))
+        with tested.stages("train regularizers"):
+            models = tested.trainings(trainings, "train regularizers")
+        tables, scores = {chosen: self._measured(tested, tested.model)}, []
+        for name, model in models.items():
+            tables[name] = self._measured(tested, model)
+            score, _ = tested.score(name, "regularizer", probabilities(model, tested.words).numpy())
+            scores.append(score)
+        parts = []
+        for name in ("none", *REGULARIZERS):
+            if name in tables:
+                columns = [column for column in ("correct", *self.reads) if column in tables[name]]
+                rows = summarise(tables[name], {self.name: columns}, tested.model.classes, tested.bootstrap)
+                overall = rows.loc[rows["predicted"] == OVERALL, ["measure", "n", "mean", "low", "high"]]
+                parts.append(overall.replace({"measure": {"correct": "accuracy"}}).assign(regularizer=name))
+        table = pd.concat(parts)[["regularizer", "measure", "n", "mean", "low", "high"]].reset_index(drop=True)
+        return Findings(models=tuple(scores), tables={"regularizers": table}, left_out=tuple(left_out))
+
+    def _measured(self, tested: Tested, model: AttentionModel) -> pd.DataFrame:
+        """The columns that are compared; those that were computed before are not computed again."""
+        owners = {owner_of()[column] for column in self.reads}
+        options = replace(tested.options.tests, steps=0)  # the search by gradient is no part of the comparison
+        tests = [test for name, test in registered_tests().items() if name in owners and not test.always]
+        needed = [test for test in tests if test.impossible(model, options) is None]
+        if model is tested.model and {test.name for test in needed} <= {*tested.chosen}:
+            return tested.table
+        return tested.examined(model, needed, options, "examine regularizers")
+
+    def figures(self, results: ExplainResults, title: str) -> Mapping[str, Figure]:
+        """The measures that say most, by regularizer."""
+        table = results.table("regularizers")
+        if not has_values(table, "mean"):
+            return {}
+        return {"explain_regularizers": regularizers_figure(table, title=title)}
+
+    def page_values(self, results: ExplainResults) -> Mapping[str, Any]:
+        """Rows of measures, a cell for each regularizer."""
+        table = results.table("regularizers")
+        cells = {(row["measure"], row["regularizer"]): row for row in rows_of(table)}
+        names = list(dict.fromkeys(table["regularizer"]))
+        rows = []
+        for measure in dict.fromkeys(table["measure"]):
+            column = column_of(measure)
+            row = {"label": column.label, "unit": column.unit}
+            rows.append({**row, "cells": [cells.get((measure, name)) for name in names]})
+        return {"names": names, "rows": rows}
+
+
+def regularizers_figure(table: pd.DataFrame, *, title: str) -> Figure:
+    """A panel for each of the measures that say most, a dot with its interval for each regularizer."""
+    there = list(dict.fromkeys(table.loc[table["mean"].notna(), "measure"]))
+    measures = [name for name in _PANELS if name in there] or there[: len(_PANELS)]
+    names = list(dict.fromkeys(table["regularizer"]))
+    columns = min(3, len(measures))
+    lines = math.ceil(len(measures) / columns)
+    with mpl.rc_context(STYLE):
+        size = (max(1.2 + 1.7 * columns, 3.6), 0.4 + lines * (0.75 + 0.2 * len(names)))
+        figure = Figure(figsize=size, layout="constrained")
+        grid = figure.subplots(lines, columns, squeeze=False)
+        for place, axes in enumerate(grid.flat):
+            if place >= len(measures):
+                axes.axis("off")
+                continue
+            unit = column_of(measures[place]).unit
+            own = table[table["measure"] == measures[place]].set_index("regularizer")
+            for row, name in enumerate(names):
+                if name in own.index:
+                    _dot(axes, own.loc[name], row, 100.0 if unit == "%" else 1.0, BLACK if name == "none" else BLUE)
+            first = place % columns == 0
+            name_rows(axes, [clipped(name) if first else "" for name in names], [""] * len(names))
+            axes.grid(axis="x", color="#eeeeee", zorder=0)
+            axes.set_axisbelow(True)
+            axes.margins(x=0.12)
+            axes.set_xlabel(textwrap.fill(with_unit(measures[place]), 30))
+        figure.suptitle(title, fontsize=8, x=0.01, ha="left")
+    return figure
+
+
+def _dot(axes: Axes, row: pd.Series[Any], place: int, factor: float, colour: str) -> None:
+    """A mean with its interval, if there is one."""
+    mean, low, high = (factor * float(row[name]) for name in ("mean", "low", "high"))
+    if not math.isnan(low):
+        axes.plot([low, high], [place, place], color=colour, linewidth=1.2, zorder=2)
+    axes.scatter([mean], [place], s=20, color=colour, zorder=3)

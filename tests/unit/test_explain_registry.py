@@ -1,0 +1,238 @@
+"""Explanation tests by name: that they fit together, and that another package can add one in one file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import fields
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.figure import Figure
+
+import attentionology
+from attentionology.analyses.explanation import names, registry
+from attentionology.analyses.explanation.batch import Rows, TextBatch
+from attentionology.analyses.explanation.contract import SHARE, Column, ExplanationTest, Question
+from attentionology.analyses.explanation.options import ExplanationTestOptions
+from attentionology.analyses.explanation.registry import check_tests, registered_tests
+from attentionology.analyses.explanation.results import ExplainResults
+from attentionology.analyses.registry import RegistryError
+from attentionology.scripts.cli import main
+
+
+class FirstWord(ExplanationTest):
+    """Whether the first word gets the most attention; longer texts have the floor of one in n words."""
+
+    name = "first-word"
+    heading = "Does attention go to the first word?"
+    columns: ClassVar[Mapping[str, Column]] = {
+        "first_word_top": Column("the first word is the most attended one", SHARE),
+        "first_word_chance": Column("the first of n words at random", SHARE),
+    }
+    questions = (
+        Question(
+            "Is the first word special?", "share, against chance", "first_word_top", "first_word_chance", "Yes.", "No."
+        ),
+    )
+    key = ("first_word_top",)
+    captions: ClassVar[Mapping[str, str]] = {"explain_first_word": "Drawn elsewhere."}
+    page = "<p>There are {{ there | length }} columns.</p>"
+    uses = ("draws",)
+
+    def examine(self, batch: TextBatch, options: ExplanationTestOptions) -> Rows:
+        top = batch.scores.argmax(-1).numpy() == 0
+        return {
+            "first_word_top": top.astype(float),
+            "first_word_chance": np.array([1 / len(text) for text in batch.texts]),
+        }
+
+    def figures(self, results: ExplainResults, title: str) -> Mapping[str, Figure]:
+        return {"explain_first_word": Figure()} if "first_word_top" in results.texts else {}
+
+
+class NoTest:
+    name = "first-word"
+
+
+def forget() -> None:
+    registry.registered_tests.cache_clear()
+    registry.owner_of.cache_clear()
+
+
+@pytest.fixture
+def added(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    point = EntryPoint("first-word", f"{__name__}:FirstWord", names.ENTRY_POINTS)
+    monkeypatch.setattr(names, "entry_points", lambda group: [point] if group == names.ENTRY_POINTS else [])
+    forget()
+    yield
+    forget()
+
+
+@pytest.fixture
+def texts(tmp_path: Path) -> Path:
+    rng = np.random.default_rng(0)
+    lines = []
+    for i in range(120):
+        words = [*rng.choice(["film", "plot", "long", "the"], size=rng.integers(1, 6)), ("bad", "good")[i % 2]]
+        lines.append(f"{i % 2} {' '.join(words)}")
+    path = tmp_path / "texts.txt"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+SMALL = ("--encoder", "average", "--dimensions", "4", "--epochs", "1", "--replicates", "10")
+
+
+@pytest.mark.usefixtures("added")
+def test_a_test_of_another_package_is_one_file(texts: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "run"
+    assert (
+        main(["explain", "--data", str(texts), *SMALL, "--tests", "first-word", "--draws", "3", "--out", str(out)]) == 0
+    )
+    table = pd.read_csv(out / "tables" / "explain_texts.csv")
+    assert ((table["first_word_chance"] * table["words"]).round(6) == 1).all()
+    summary = pd.read_csv(out / "tables" / "explain_summary.csv")
+    assert {"first_word_top", "first_word_chance"} <= set(summary["measure"])
+    (verdict,) = pd.read_csv(out / "tables" / "explain_verdicts.csv").to_dict("records")
+    assert (verdict["test"], verdict["question"]) == ("first-word", "Is the first word special?")
+    expected = (table["first_word_top"] - table["first_word_chance"]).mean()
+    assert verdict["difference"] == pytest.approx(expected, abs=1e-12)
+    page = (out / "report.html").read_text()
+    for shown in (
+        FirstWord.heading,
+        "There are 2 columns.",
+        "Drawn elsewhere.",
+        "the first word is the most attended one",
+    ):
+        assert shown in page
+    assert (out / "figures" / "explain_first_word.svg").exists()
+    assert "the first word is the most attended one" in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.usefixtures("added")
+def test_the_command_names_tests_of_other_packages(capsys: pytest.CaptureFixture[str]) -> None:
+    assert names.names_of_tests() == (*names.TESTS, "first-word")
+    assert main(["explain", "--data", "x", "--tests", "colour"]) == 2
+    assert "regularizers, first-word, all" in " ".join(capsys.readouterr().err.split())
+    assert main(["explain", "--data", "x", "--tests", "first-word", "--steps", "4"]) == 2
+    assert "--steps is for --tests adversarial" in capsys.readouterr().err
+
+
+def test_the_tests_of_the_toolkit_fit_together() -> None:
+    tests = registered_tests()
+    check_tests(tests.values())
+    assert [name for name, test in tests.items() if not test.always] == [*names.TESTS]
+    assert [name for name, test in tests.items() if test.questions] == [*names.TESTS][:-1]
+    known = {option.name for option in fields(ExplanationTestOptions)}
+    assert all(set(test.uses) <= known for test in tests.values())
+
+
+def other(**changes: Any) -> ExplanationTest:
+    """A test that is like `FirstWord`, but for some attributes."""
+    return type("Other", (FirstWord,), changes)()
+
+
+@pytest.mark.parametrize(
+    ("tests", "message"),
+    [
+        ([FirstWord(), other(name="other")], "the column 'first_word_top', which 'first-word' has already"),
+        ([FirstWord(), FirstWord()], "the test 'first-word'"),
+        ([other(columns={"words": Column("words", SHARE)}, questions=())], "'words', which 'every table' has already"),
+        (
+            [other(columns={**FirstWord.columns, "x": Column("", SHARE)})],
+            "'x' of the explanation test 'first-word'",
+        ),
+        ([other(columns={})], "names the column 'first_word_"),
+        ([other(shown=("nowhere",))], "names the column 'nowhere', which no explanation test gives"),
+        ([other(key=("nowhere",))], "names the column 'nowhere'"),
+        ([other(reads=("nowhere",))], "names the column 'nowhere'"),
+        ([other(uses=("colour",))], "an option 'colour', which does not exist"),
+        ([other(after=("nowhere",))], "comes after 'nowhere', which does not exist"),
+    ],
+)
+def test_tests_that_do_not_fit_together(tests: list[ExplanationTest], message: str) -> None:
+    with pytest.raises(RegistryError, match=message):
+        check_tests(tests)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("first-word", "NoTest", "is not a subclass of ExplanationTest"),
+        ("other-name", "FirstWord", "'other-name' gives an explanation test of another name, 'first-word'"),
+        ("first-word", "Nowhere", "cannot be loaded: AttributeError"),
+    ],
+)
+def test_entry_points_that_give_no_test(name: str, value: str, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    point = EntryPoint(name, f"{__name__}:{value}", names.ENTRY_POINTS)
+    monkeypatch.setattr(names, "entry_points", lambda group: [point])
+    forget()
+    with pytest.raises(RegistryError, match=message):
+        registered_tests()
+    forget()
+
+
+class Undeclared(FirstWord):
+    columns: ClassVar[Mapping[str, Column]] = {"first_word_top": FirstWord.columns["first_word_top"]}
+    questions = ()
+
+
+def test_columns_that_are_not_declared_are_refused(texts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    point = EntryPoint("first-word", f"{__name__}:Undeclared", names.ENTRY_POINTS)
+    monkeypatch.setattr(names, "entry_points", lambda group: [point])
+    forget()
+    options = [
+        attentionology.ClassifierOptions(encoder="average", dimensions=4),
+        attentionology.TrainingOptions(epochs=1),
+    ]
+    with pytest.raises(RegistryError, match="gives a column 'first_word_chance' that it does not declare"):
+        attentionology.explain(texts, tests="first-word", options=options)
+    forget()
+
+
+def test_python_gives_what_the_command_gives(texts: Path, tmp_path: Path) -> None:
+    out, tests = tmp_path / "run", "correlation,uniform,removal"
+    assert main(["explain", "--data", str(texts), *SMALL, "--tests", tests, "--out", str(out)]) == 0
+    options = [
+        attentionology.ClassifierOptions(encoder="average", dimensions=4),
+        attentionology.TrainingOptions(epochs=1),
+        attentionology.ExplanationTestOptions(replicates=10),
+    ]
+    loaded = attentionology.load_labelled(texts)
+    explanation = attentionology.explain(loaded, tests=tests.split(","), options=options, out=tmp_path / "again")
+    for table in (out / "tables").iterdir():
+        assert (tmp_path / "again" / "tables" / table.name).read_bytes() == table.read_bytes()
+    assert explanation.folder == tmp_path / "again"
+    assert set(explanation.tables) == {path.stem.removeprefix("explain_") for path in (out / "tables").iterdir()}
+    assert repr(explanation).startswith("Explanation(average classifier, ")
+    assert "\n" not in repr(explanation)
+    assert "Does the task need attention?" in explanation._repr_html_()
+
+    saved, test = out / "classifier.safetensors", texts
+    by_name = attentionology.explain(test=test, model=saved, tests="removal", options=options[2:])
+    by_model = attentionology.explain(test=test, model=explanation.model, tests="removal", options=options[2:])
+    pd.testing.assert_frame_equal(by_name.texts, by_model.texts)
+    assert by_model.folder is None
+    assert list(by_model.verdicts["test"]) == ["removal"] * 2
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({}, "--data FILE is missing"),
+        (
+            {"data": "x", "options": [attentionology.TextOptions(data=("y",))]},
+            "given twice, as data and in",
+        ),
+        ({"data": "x", "options": [attentionology.ModelOptions()]}, "ModelOptions is no option group of explain"),
+        ({"data": "x", "tests": "colour"}, "unknown test 'colour'"),
+        ({"data": "x", "tests": "seeds", "model": "demo"}, "--data and --dev are for training|--test FILE is missing"),
+    ],
+)
+def test_calls_that_cannot_be(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(attentionology.OptionError, match=message):
+        attentionology.explain(**given)
