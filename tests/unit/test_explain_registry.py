@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -14,6 +14,7 @@ import pytest
 from matplotlib.figure import Figure
 
 import attentionology
+from attentionology.analyses.contract import OptionGroup
 from attentionology.analyses.explanation import names, registry
 from attentionology.analyses.explanation.batch import Rows, TextBatch
 from attentionology.analyses.explanation.contract import SHARE, Column, ExplanationTest, Question
@@ -33,7 +34,7 @@ class FirstWord(ExplanationTest):
         "first_word_top": Column("the first word is the most attended one", SHARE),
         "first_word_chance": Column("the first of n words at random", SHARE),
     }
-    questions = (
+    questions: ClassVar[Sequence[Question]] = (
         Question(
             "Is the first word special?", "share, against chance", "first_word_top", "first_word_chance", "Yes.", "No."
         ),
@@ -133,7 +134,8 @@ def test_the_tests_of_the_toolkit_fit_together() -> None:
 
 def other(**changes: Any) -> ExplanationTest:
     """A test that is like `FirstWord`, but for some attributes."""
-    return type("Other", (FirstWord,), changes)()
+    test: ExplanationTest = type("Other", (FirstWord,), changes)()
+    return test
 
 
 @pytest.mark.parametrize(
@@ -185,7 +187,7 @@ def test_columns_that_are_not_declared_are_refused(texts: Path, monkeypatch: pyt
     point = EntryPoint("first-word", f"{__name__}:Undeclared", names.ENTRY_POINTS)
     monkeypatch.setattr(names, "entry_points", lambda group: [point])
     forget()
-    options = [
+    options: list[OptionGroup] = [
         attentionology.ClassifierOptions(encoder="average", dimensions=4),
         attentionology.TrainingOptions(epochs=1),
     ]
@@ -197,7 +199,7 @@ def test_columns_that_are_not_declared_are_refused(texts: Path, monkeypatch: pyt
 def test_python_gives_what_the_command_gives(texts: Path, tmp_path: Path) -> None:
     out, tests = tmp_path / "run", "correlation,uniform,removal"
     assert main(["explain", "--data", str(texts), *SMALL, "--tests", tests, "--out", str(out)]) == 0
-    options = [
+    options: list[OptionGroup] = [
         attentionology.ClassifierOptions(encoder="average", dimensions=4),
         attentionology.TrainingOptions(epochs=1),
         attentionology.ExplanationTestOptions(replicates=10),
