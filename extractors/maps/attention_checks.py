@@ -1,4 +1,9 @@
-"""What every map must pass: rows that are distributions over their sentence."""
+"""The checks that every map must pass: its rows are distributions over their sentence.
+
+They are made in every batch, because attention can be wrong in ways that no shape shows. An attention function that was
+registered with transformers without a mask function of the same name is given no mask, and every piece then attends to
+padding; the rows still sum to 1 over the padded length, but not over the sentence.
+"""
 
 from __future__ import annotations
 
@@ -17,41 +22,41 @@ ROW_SUM_TOLERANCE = 1e-4
 
 
 def check_attention(forward: Forward, encoder: Encoder) -> None:
-    """What every piece pays to the pieces of its sentence must sum to 1, in every layer and head.
+    """Check that the attention of every piece to its sentence sums to 1, in every layer and head.
 
     Raises:
         ModelError: it does not.
     """
     inside = forward.mask.to(forward.attentions[0].dtype)[:, None, :, None]
-    off = [(torch.matmul(alpha, inside).squeeze(-1) - 1).abs().amax(1) for alpha in forward.attentions]
-    off_by_row = torch.stack(off).amax(0)
-    check_row_sums(off_by_row[forward.mask].max(), "attention", encoder, lambda: mass_on_padding(forward))
+    errors = [(torch.matmul(alpha, inside).squeeze(-1) - 1).abs().amax(1) for alpha in forward.attentions]
+    error_by_row = torch.stack(errors).amax(0)
+    check_row_sums(error_by_row[forward.mask].max(), "attention", encoder, lambda: mass_on_padding(forward))
 
 
 def mass_on_padding(forward: Forward) -> float:
-    """The most attention that a piece pays to padding, in any layer and head."""
+    """Compute the largest attention of a piece to padding, over all layers and heads."""
     onto_padding = forward.mask[:, None, :, None] & ~forward.mask[:, None, None, :]
     return max(float((alpha * onto_padding).sum(-1).max()) for alpha in forward.attentions)
 
 
-def check_row_sums(off: Float[Tensor, ""], what: str, encoder: Encoder, mass: Callable[[], float]) -> None:
-    """Every row inside a sentence is a distribution over that sentence, or nothing computed from it counts.
+def check_row_sums(error: Float[Tensor, ""], rows_of: str, encoder: Encoder, mass: Callable[[], float]) -> None:
+    """Check that every row inside a sentence is a distribution over that sentence.
 
     Args:
-        off: how far from 1 the sum of a row is at most.
-        what: whose rows, for the message.
+        error: the largest difference of the sum of a row from 1.
+        rows_of: whose rows they are, for the message.
         encoder: the model.
-        mass: gives the most attention on padding; called only where something is wrong.
+        mass: computes the largest attention to padding; it is called only if the check fails.
 
     Raises:
-        ModelError: a row is no distribution.
+        ModelError: a row is not a distribution.
     """
-    if float(off) <= ROW_SUM_TOLERANCE:
+    if float(error) <= ROW_SUM_TOLERANCE:
         return
     on_padding = mass()
-    why = (
+    reason = (
         f"up to {on_padding:.2g} of a row's attention falls on padding, so the attention mask is not respected"
         if on_padding > ROW_SUM_TOLERANCE
-        else f"rows of {what} sum to 1 only within {float(off):.2g}"
+        else f"rows of {rows_of} sum to 1 only within {float(error):.2g}"
     )
-    raise ModelError(f"{encoder.name or encoder.family}: {why}; maps of this model cannot be trusted")
+    raise ModelError(f"{encoder.name or encoder.family}: {reason}; maps of this model cannot be trusted")

@@ -1,4 +1,4 @@
-"""How batches are shown in a Python session: one line that says what they hold, and no tensor."""
+"""The line that shows a batch in a Python session: what it holds, without any tensor."""
 
 from __future__ import annotations
 
@@ -11,6 +11,6 @@ from attentionology.corpora_loaders.describing import amount
 
 
 def batch_line(batch: object, facts: Sequence[str], sentences: Sequence[Sentence], array: Tensor) -> str:
-    """Class, facts, number of sentences, and the shape of the array that the batch is about."""
-    counted = [*facts, amount(len(sentences), "sentences"), f"shape {tuple(array.shape)}"]
-    return f"{type(batch).__name__}({', '.join(counted)})"
+    """Name the class of a batch, some facts, its number of sentences, and the shape of its main array."""
+    parts = [*facts, amount(len(sentences), "sentences"), f"shape {tuple(array.shape)}"]
+    return f"{type(batch).__name__}({', '.join(parts)})"

@@ -16,7 +16,7 @@ from attentionology.extractors.tokens.pieces import Pieces, Unalignable
 TooLong = Literal["skip", "error"]
 
 DEFAULT_BATCH_CELLS = 2**16
-"""Sentences × pieces × pieces of one batch: 4 sentences of 128 pieces, or 40 of 40."""
+"""The default bound on sentences × pieces × pieces of one batch: 4 sentences of 128 pieces, or 40 of 40."""
 
 WINDOW = 1024
 """How many sentences are sorted by length at a time."""
@@ -27,7 +27,17 @@ _BATCH_PIECES = 16384
 
 @dataclass(frozen=True)
 class Skipped:
-    """A sentence that gave no map, and why."""
+    """A sentence that gave no map, and the reason.
+
+    Example:
+        >>> from attentionology import Sentence, extract, load_encoder
+        >>> from attentionology.extractors import ExtractionLog
+        >>> sentences = [Sentence("short", ("Hi",)), Sentence("long", ("a", "b", "c", "d"))]
+        >>> log = ExtractionLog()
+        >>> batches = list(extract(load_encoder("demo"), sentences, max_length=4, log=log))
+        >>> log.skipped[0].reason
+        'too long: 6 pieces, the limit is 4'
+    """
 
     sentence: Sentence
     reason: str
@@ -35,14 +45,22 @@ class Skipped:
 
 @dataclass
 class ExtractionLog:
-    """What happened to the sentences on the way; filled while batches are drawn.
+    """What happened to the sentences of a corpus. The log is filled while batches are drawn.
 
     Attributes:
-        read: sentences that gave a map.
-        words: how many words they have.
-        unknown_words: words of which the tokenizer does not know some piece.
-        substituted_words: words read as the unknown token because they tokenise to nothing.
-        skipped: sentences without a map.
+        read: how many sentences gave a map.
+        words: how many words these have.
+        unknown_words: how many of their words have a piece that the tokenizer does not know.
+        substituted_words: how many words were read as the unknown token because the tokenizer gives no piece for them.
+        skipped: the sentences without a map.
+
+    Example:
+        >>> from attentionology import Sentence, extract, load_encoder
+        >>> from attentionology.extractors import ExtractionLog
+        >>> log = ExtractionLog()
+        >>> batches = list(extract(load_encoder("demo"), [Sentence.from_text("Cats sleep.")], log=log))
+        >>> log
+        ExtractionLog(read=1, words=3, unknown_words=0, substituted_words=0, skipped=[])
     """
 
     read: int = 0
@@ -52,8 +70,8 @@ class ExtractionLog:
     skipped: list[Skipped] = field(default_factory=list)
 
     def reasons(self) -> str:
-        """Why the first few sentences were skipped, for a message."""
-        first = "; ".join(f"{one.sentence.id}: {one.reason}" for one in self.skipped[:3])
+        """Say why the first few sentences were skipped, for a message."""
+        first = "; ".join(f"{skipped.sentence.id}: {skipped.reason}" for skipped in self.skipped[:3])
         return first + ("; …" if len(self.skipped) > 3 else "")
 
 
@@ -68,8 +86,8 @@ def plan(
     too_long: TooLong,
     log: ExtractionLog,
 ) -> Iterator[Batch]:
-    """The batches of `extract` before the model has read them, and the log filled; arguments as there."""
-    limit = min((one for one in (encoder.max_length, max_length) if one is not None), default=None)
+    """Yield the batches of `extract` before the model has read them, and fill the log. Arguments are those there."""
+    limit = min((length for length in (encoder.max_length, max_length) if length is not None), default=None)
     stream = iter(sentences)
     while window := list(islice(stream, WINDOW)):
         readable = []
@@ -92,7 +110,7 @@ def plan(
 
 
 def obstacle(pieces: Pieces | Unalignable, limit: int | None) -> str | None:
-    """Why a sentence cannot be read with at most ``limit`` pieces; None if it can."""
+    """Say why a sentence cannot be read with at most ``limit`` pieces; None if it can be read."""
     if isinstance(pieces, Unalignable):
         return str(pieces)
     if limit is not None and len(pieces) > limit:
@@ -101,7 +119,7 @@ def obstacle(pieces: Pieces | Unalignable, limit: int | None) -> str | None:
 
 
 def _cut(sentences: Batch, batch_cells: int, encoder: Encoder) -> Iterator[Batch]:
-    """Cut sentences, longest first, into batches within ``batch_cells`` and what device and model do well with."""
+    """Cut sentences, longest first, into batches within ``batch_cells`` and what suits the device and the model."""
     batch_pieces = _BATCH_PIECES_CPU if encoder.device.type == "cpu" else _BATCH_PIECES
     start = 0
     while start < len(sentences):

@@ -30,47 +30,56 @@ def extract(
     max_length: int | None = None,
     log: ExtractionLog | None = None,
 ) -> Iterator[MapBatch]:
-    """Yield maps of all sentences, longest first within a window of `WINDOW` sentences.
+    """Yield maps of all sentences, longest first within a window of 1,024 sentences.
 
     Args:
         encoder: the model.
         sentences: read lazily, one window at a time.
         kind: a registered map kind, see `attentionology.extractors.kinds`.
-        level: ``"word"`` merges pieces (sum over those attended to, mean over those attended from; Clark et
-            al. 2019, §4.1), ``"token"`` keeps them.
-        merge: how norms of pieces become those of words: ``"norm"``: like attention weights, as the authors of
-            norm-based analysis do; ``"vector"``: the vectors are merged (sum over pieces attended to, mean over
-            those attended from) and their norm is taken.
+        level: ``"word"`` merges the pieces of each word (sum over those attended to, mean over those attended from;
+            Clark et al. 2019, §4.1); ``"token"`` keeps them apart.
+        merge: how norms of pieces become norms of words. With ``"norm"``, they are merged like attention weights, as
+            the authors of norm-based analysis do. With ``"vector"``, the vectors are merged (sum over the pieces
+            attended to, mean over those attended from) before their norm is taken.
         normalize: ``"row"`` divides each row of the map by its sum.
         ff_bias: for the kinds that pass the feed-forward block, see
             `attentionology.extractors.layers.activations.activation_slopes`.
-        batch_cells: bound on sentences × pieces² of a batch; a longer sentence is a batch of its own. The
+        batch_cells: the bound on sentences × pieces² of a batch; a longer sentence is a batch of its own. The
             maps of a batch take about ``8 · layers · heads · batch_cells`` bytes.
-        too_long: what to do with a sentence of more pieces than the model, or ``max_length``, allows:
+        too_long: what to do with a sentence that has more pieces than the model or ``max_length`` allows:
             ``"skip"`` it and note it in the log, or raise an ``"error"``.
-        max_length: a lower limit on the number of pieces, special tokens included.
-        log: filled with what was skipped; without one, a warning at the end tells how many.
+        max_length: a limit on the number of pieces, special tokens included, below that of the model.
+        log: is filled with what was skipped. Without a log, a warning at the end says how many sentences were skipped.
 
     Raises:
-        ValueError: an unknown kind or value of an option, ``batch_cells`` or ``max_length`` below 1, or vectors to
-            merge where a kind has none.
+        ValueError: the kind or the value of an option is unknown, ``batch_cells`` or ``max_length`` is below 1, or
+            vectors are to be merged and the kind has none.
         ExtractionError: a sentence cannot be read and ``too_long`` is ``"error"``.
-        ModelError: the maps are not what the kind promises (rows that do not sum to 1, mass on padding), or the kind
-            needs to know the architecture better than is known here.
+        ModelError: the maps are not what the kind promises (rows do not sum to 1, or there is mass on padding), or the
+            kind reads weights and the architecture of the model has no row of names.
+
+    Example:
+        >>> from attentionology import Sentence, extract, load_encoder
+        >>> sentences = [Sentence.from_text("Cats sleep."), Sentence.from_text("The old dog barks.")]
+        >>> for batch in extract(load_encoder("demo"), sentences):
+        ...     for sentence, array in batch.unpadded():
+        ...         print(sentence.words, array.shape)
+        ('The', 'old', 'dog', 'barks', '.') (6, 12, 7, 7)
+        ('Cats', 'sleep', '.') (6, 12, 5, 5)
     """
-    make = MapMaker(get_kind(kind), level, merge, normalize, ff_bias)
+    maker = MapMaker(get_kind(kind), level, merge, normalize, ff_bias)
     if too_long not in ("skip", "error"):
         raise ValueError(f"too_long must be 'skip' or 'error', not {too_long!r}")
     if batch_cells < 1 or (max_length is not None and max_length < 1):
         raise ValueError("batch_cells and max_length must be at least 1")
-    own_log = ExtractionLog() if log is None else log
+    filled = ExtractionLog() if log is None else log
 
     def batches() -> Iterator[MapBatch]:
-        options = {"batch_cells": batch_cells, "too_long": too_long, "max_length": max_length, "log": own_log}
-        for (batch,) in extract_many(encoder, sentences, [make], **options):
+        options = {"batch_cells": batch_cells, "too_long": too_long, "max_length": max_length, "log": filled}
+        for (batch,) in extract_many(encoder, sentences, [maker], **options):
             yield batch
-        if log is None and own_log.skipped:
-            warnings.warn(f"sentences without a map: {len(own_log.skipped)} ({own_log.reasons()})", stacklevel=2)
+        if log is None and filled.skipped:
+            warnings.warn(f"sentences without a map: {len(filled.skipped)} ({filled.reasons()})", stacklevel=2)
 
     return batches()
 
@@ -78,23 +87,25 @@ def extract(
 def extract_many(
     encoder: Encoder, sentences: Iterable[Sentence], makers: Sequence[BatchMaker[Any]], **options: Any
 ) -> Iterator[tuple[Any, ...]]:
-    """What several makers make of the same forward passes, one tuple per batch.
+    """Yield what several makers make of the same forward passes, one tuple per batch.
 
     Args:
         encoder: the model.
         sentences: read lazily.
-        makers: for example `attentionology.extractors.MapMaker` s of several kinds.
-        options: see `attentionology.extractors.shared_batches`. The bound on ``batch_cells`` holds for all kinds of
+        makers: for example a `MapMaker` of each of several kinds.
+        options: see `attentionology.extractors.shared_batches`. The bound ``batch_cells`` holds for all kinds of
             maps together.
 
     Raises:
-        ModelError: as for `extract`.
+        ModelError: for the same reasons as `extract`.
 
     Example:
-        >>> from attentionology.extractors import MapMaker, get_kind
+        >>> from attentionology import MapMaker, Sentence, extract_many, get_kind, load_encoder
         >>> makers = [MapMaker(get_kind(kind)) for kind in ("weight", "norm")]
-        >>> for weights, norms in extract_many(encoder, treebank, makers):  # doctest: +SKIP
-        ...     print(weights.maps.shape, norms.maps.shape)
+        >>> sentences = [Sentence.from_text("Cats sleep.")]
+        >>> for weights, norms in extract_many(load_encoder("demo"), sentences, makers):
+        ...     print(weights.kind, norms.kind)
+        weight norm
     """
     options["batch_cells"] = shared_cells(makers, options.get("batch_cells", DEFAULT_BATCH_CELLS))
     hidden_states = any(maker.reads_weights for maker in makers)
@@ -103,18 +114,32 @@ def extract_many(
 
 
 def make_batches(makers: Sequence[BatchMaker[Any]], batch: SharedBatch) -> tuple[Any, ...]:
-    """What each maker makes of a batch.
+    """Return what each maker makes of a batch.
 
-    Those of maps come last, because they give up the attention of the forward pass layer by layer.
+    The makers of maps work last, because they release the attention of the forward pass layer by layer.
+
+    Example:
+        >>> from attentionology import MapMaker, Sentence, get_kind, load_encoder
+        >>> from attentionology.extractors import make_batches, shared_batches
+        >>> [batch] = shared_batches(load_encoder("demo"), [Sentence.from_text("Cats sleep.")])
+        >>> make_batches([MapMaker(get_kind("weight"), "token")], batch)
+        (MapBatch('weight', token level, 1 sentence, shape (1, 6, 12, 5, 5)),)
     """
-    makers_of_maps = [maker for maker in makers if isinstance(maker, MapMaker)]
-    made = {id(maker): maker.of(batch) for maker in makers if not isinstance(maker, MapMaker)}
-    if makers_of_maps:
-        made |= zip(map(id, makers_of_maps), map_batches(makers_of_maps, batch), strict=True)
-    return tuple(made[id(maker)] for maker in makers)
+    map_makers = [maker for maker in makers if isinstance(maker, MapMaker)]
+    batches = {id(maker): maker.of(batch) for maker in makers if not isinstance(maker, MapMaker)}
+    if map_makers:
+        batches |= zip(map(id, map_makers), map_batches(map_makers, batch), strict=True)
+    return tuple(batches[id(maker)] for maker in makers)
 
 
 def shared_cells(makers: Sequence[BatchMaker[Any]], batch_cells: int) -> int:
-    """The bound on the cells of a batch where the maps of several kinds are held together."""
+    """Divide the bound on the cells of a batch by the number of kinds whose maps are held together.
+
+    Example:
+        >>> from attentionology import MapMaker, get_kind
+        >>> from attentionology.extractors import shared_cells
+        >>> shared_cells([MapMaker(get_kind("weight")), MapMaker(get_kind("norm"))], 2**16)
+        32768
+    """
     kinds = {maker.kind.name for maker in makers if isinstance(maker, MapMaker)}
     return max(1, batch_cells // max(1, len(kinds)))

@@ -1,8 +1,8 @@
 """How much a loss depends on each attention weight: |∂L/∂α| (Clark et al. 2019, §3.2, Figure 3).
 
-The paper's code for this was not published. What it leaves open is chosen here: 15 % of the pieces are masked, each
-sentence's loss is the mean over its masked pieces, and the gradient is taken with respect to each weight with all
-others held as they are.
+The paper's code for this was not published. Three choices that it leaves open are made here: 15 % of the pieces are
+masked, the loss of a sentence is the mean over its masked pieces, and the gradient with respect to each weight is taken
+with all other weights held fixed.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from attentionology.extractors.tokens.pieces import Pieces
 GradientLoss = Literal["mlm", "hidden"]
 
 MASK_RATE = 0.15
-"""Share of pieces that are masked, as in the pre-training of BERT."""
+"""The share of pieces that are masked, as in the pre-training of BERT."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -44,6 +44,15 @@ class GradientBatch:
         classes: index into `extractors.TOKEN_CLASSES`, −1 on padding; shape (batch, n). Masked pieces are [MASK].
         losses: L of each sentence.
         sentences: the sentences.
+
+    Example:
+        >>> from attentionology import Sentence, load_encoder
+        >>> from attentionology.extractors import extract_gradients
+        >>> [batch] = extract_gradients(load_encoder("demo"), [Sentence.from_text("Cats sleep.")], "hidden")
+        >>> batch
+        GradientBatch(token level, 1 sentence, shape (1, 6, 12, 5, 5))
+        >>> batch.gradients.shape == batch.alpha.shape
+        True
     """
 
     gradients: Float[Tensor, "batch layers heads n n"]
@@ -69,26 +78,34 @@ def extract_gradients(
     max_length: int | None = None,
     log: ExtractionLog | None = None,
 ) -> Iterator[GradientBatch]:
-    """Gradients of all sentences; costs about three forward passes.
+    """Yield the gradients of all sentences, at the cost of about three forward passes.
 
-    Losses, each the mean over the masked pieces of a sentence:
+    There are two losses, each the mean over the masked pieces of a sentence:
 
-    * ``"mlm"``: cross-entropy of the piece that stood there, the loss that BERT was trained with;
-    * ``"hidden"``: squared distance of the final hidden states to those of the same sentence without masks, mean over
-      components. It asks the same, what the model makes of a gap, of a model without a masked-LM head.
+    * ``"mlm"`` is the cross-entropy of the piece that was masked, the loss that BERT was trained with. * ``"hidden"``
+    is the squared distance of the final hidden states to those of the same sentence without masks, the mean over
+    components. It asks what a model without a masked-LM head makes of a gap.
 
     Args:
-        encoder, sentences, batch_cells, too_long, max_length, log: as for `attentionology.extractors.extract`.
-        loss: one of these, to be chosen knowingly.
-        masked_lm: the same model with its head, see `attentionology.extractors.load_masked_lm`; for ``"mlm"`` only. It
-            is switched to eager attention where it gives no weights otherwise.
-        mask_rate: probability of a piece to be masked; one per sentence is at least.
-        seed: of the masks; they depend on the sentence's id and the seed alone.
+        encoder, sentences, batch_cells, too_long, max_length, log: see `attentionology.extractors.extract`.
+        loss: the name of the loss.
+        masked_lm: the same model with its head, see `attentionology.extractors.load_masked_lm`; only for ``"mlm"``. It
+            is switched to eager attention if it gives no weights otherwise.
+        mask_rate: the probability that a piece is masked. At least one piece of every sentence is.
+        seed: the seed of the masks, which depend on it and on the sentence's id alone.
 
     Raises:
-        ValueError: a bad option, or no head for ``"mlm"``.
-        ModelError: no mask token, an output that does not depend on the attention weights the model gives, or a loss or
-            gradient that is NaN or infinite.
+        ValueError: an option has a value that cannot be used, or there is no head for ``"mlm"``.
+        ModelError: there is no mask token, the output does not depend on the attention weights that the model gives, or
+            a loss or gradient is NaN or infinite.
+
+    Example:
+        >>> from attentionology import Sentence, load_encoder
+        >>> from attentionology.extractors import extract_gradients
+        >>> sentences = [Sentence.from_text("Cats sleep all day.")]
+        >>> for batch in extract_gradients(load_encoder("demo"), sentences, "hidden", seed=1):
+        ...     print(batch.losses.shape, bool((batch.gradients >= 0).all()))
+        torch.Size([1]) True
     """
     maker = GradientMaker(loss, masked_lm, mask_rate, seed)
     check_masking(encoder, mask_rate)
@@ -100,10 +117,15 @@ def extract_gradients(
 class GradientMaker:
     """Makes a `GradientBatch`; the fields are the arguments of `extract_gradients`.
 
-    It reads the model itself, because the pass of the other makers keeps no graph.
+    It runs the model itself, because the pass that other makers share keeps no computational graph.
 
     Raises:
-        ValueError: a bad option, or no head for ``"mlm"``.
+        ValueError: an option has a value that cannot be used, or there is no head for ``"mlm"``.
+
+    Example:
+        >>> from attentionology.extractors import GradientMaker
+        >>> GradientMaker("hidden", mask_rate=0.2).reads_weights
+        False
     """
 
     loss: GradientLoss
@@ -121,11 +143,11 @@ class GradientMaker:
 
     @property
     def reads_weights(self) -> bool:
-        """It does not: the gradient is that of the attention weights."""
+        """False: the gradient is taken with respect to attention weights, and no other weights are read."""
         return False
 
     def of(self, batch: SharedBatch) -> GradientBatch:
-        """The gradients of a batch.
+        """Compute the gradients of a batch.
 
         Raises:
             ModelError: the output does not depend on the attention weights that the model gives, or a loss or gradient
@@ -143,23 +165,23 @@ def _gradient_batch(
     drawn = [mask_pieces(encoder, p, rate, f"{seed} {s.id}", one_at_least=True) for s, p in batch]
     masked = [pieces for pieces, _ in drawn]
     targets, mask = encoder.pad(clean)
-    hit = torch.zeros_like(mask)
-    for row, (_, places) in enumerate(drawn):
-        hit[row, places] = True
+    is_masked = torch.zeros_like(mask)
+    for row, (_, indices) in enumerate(drawn):
+        is_masked[row, indices] = True
     with torch.enable_grad():
         output = _read(encoder, model, masked)
         if not output.attentions and switch_to_eager(model):
             output = _read(encoder, model, masked)
-        check_full_attention(model, output.attentions or (), tuple(hit.shape), encoder.name or encoder.family)
+        check_full_attention(model, output.attentions or (), tuple(is_masked.shape), encoder.name or encoder.family)
         if loss == "mlm":
             logits = output.logits
-            errors = functional.cross_entropy(logits[hit], targets[hit], reduction="none")
+            errors = functional.cross_entropy(logits[is_masked], targets[is_masked], reduction="none")
         else:
             with torch.no_grad():
-                aim = _read(encoder, model, clean)[0]
-            errors = (output[0] - aim)[hit].square().mean(-1)
-        by_piece = errors.new_zeros(hit.shape).masked_scatter(hit, errors)
-        losses = by_piece.sum(1) / hit.sum(1).clamp(min=1)
+                unmasked = _read(encoder, model, clean)[0]
+            errors = (output[0] - unmasked)[is_masked].square().mean(-1)
+        by_piece = errors.new_zeros(is_masked.shape).masked_scatter(is_masked, errors)
+        losses = by_piece.sum(1) / is_masked.sum(1).clamp(min=1)
         attentions = tuple(output.attentions)
         try:
             gradients = torch.autograd.grad(losses.sum(), attentions)
@@ -175,9 +197,9 @@ def _gradient_batch(
     finite = losses.isfinite() & by_weight.flatten(1).isfinite().all(1)
     if not finite.all():
         sentence = batch[int(finite.logical_not().nonzero()[0])][0]
-        what = "gradients are" if losses.isfinite().all() else "loss is"
+        subject = "gradients are" if losses.isfinite().all() else "loss is"
         raise ModelError(
-            f"{encoder.name or encoder.family}: the {loss!r} {what} NaN or infinite, first for the sentence "
+            f"{encoder.name or encoder.family}: the {loss!r} {subject} NaN or infinite, first for the sentence "
             f"{sentence.id!r}; what the model computes after its attention cannot be used"
         )
     return GradientBatch(
@@ -191,11 +213,11 @@ def _gradient_batch(
 
 def _read(encoder: Encoder, model: Any, pieces: Sequence[Pieces]) -> Any:
     inputs = model_inputs(*encoder.pad(pieces), encoder.segment_ids(pieces))
-    # With all parameters frozen nothing would be recorded; a graph can always begin at the embedded words.
-    start = model.get_input_embeddings().register_forward_hook(
+    # If all parameters are frozen, no graph is recorded. It can always begin at the embedded words.
+    hook = model.get_input_embeddings().register_forward_hook(
         lambda _module, _inputs, embedded: embedded if embedded.requires_grad else embedded.requires_grad_()
     )
     try:
         return model(**inputs)
     finally:
-        start.remove()
+        hook.remove()

@@ -1,4 +1,10 @@
-"""One padded batch of pieces → its maps: kind, merging of pieces, normalization, and the checks they must pass."""
+"""One padded batch of pieces → its maps: kind, merging of pieces, normalization, and the checks they must pass.
+
+Several makers may read one forward pass. Attention weights and hidden states are all that a pass leaves behind; what a
+kind needs besides is recomputed from the layer's input and weights (`attentionology.extractors.layers.layer`), and that
+costs about as much as the pass itself. So the layers are gone through once, and every maker takes its map of a layer
+before the layer is dropped: the recomputation is shared, and only one layer's intermediate results are in memory.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +39,15 @@ class MapMaker:
     """Makes maps of one kind; the fields are the arguments of `attentionology.extractors.extract`.
 
     Raises:
-        ValueError: an unknown value, or vectors to merge where the kind has none.
+        ValueError: an option has an unknown value, or vectors are to be merged and the kind has none.
+
+    Example:
+        >>> from attentionology import MapMaker, Sentence, get_kind, load_encoder
+        >>> encoder = load_encoder("demo")
+        >>> maker = MapMaker(get_kind("norm"), "token", normalize="row")
+        >>> maps, lengths = maker(encoder, encoder.align([Sentence.from_text("Cats sleep.")]))
+        >>> maps.shape, lengths
+        (torch.Size([1, 6, 12, 5, 5]), [5])
     """
 
     kind: MapKind
@@ -63,33 +77,33 @@ class MapMaker:
         return self.kind.rows_sum_to_one and not self.kind.reads_weights
 
     def __call__(self, encoder: Encoder, pieces: Sequence[Pieces]) -> tuple[Maps, list[int]]:
-        """Maps of one padded batch with zeros outside the sentences, and the number of positions of each.
+        """Make the maps of one padded batch, with zeros outside the sentences, and count the positions of each.
 
         Raises:
-            ModelError: attention that is no distribution over the sentence, a map that breaks its kind's promise.
+            ModelError: attention is not a distribution over the sentence, or a map is not what its kind promises.
         """
         forward = encoder.forward(pieces, hidden_states=self.reads_weights)
         return make_maps([self], forward, encoder, pieces)[0]
 
     def of(self, batch: SharedBatch) -> MapBatch:
-        """The maps of a batch, with everything that an analysis needs to read them.
+        """Make the maps of a batch, with everything that an analysis needs to read them.
 
         Raises:
-            ModelError: as calling the maker.
+            ModelError: for the same reasons as calling the maker.
         """
         return map_batches([self], batch)[0]
 
 
 def map_batches(makers: Sequence[MapMaker], batch: SharedBatch) -> list[MapBatch]:
-    """What several makers make of one forward pass. The attention of the pass is given up on the way.
+    """Return what several makers make of one forward pass. The attention of the pass is released on the way.
 
     Raises:
-        ModelError: as calling a maker.
+        ModelError: for the same reasons as calling a maker.
     """
-    made = make_maps(makers, batch.forward, batch.encoder, batch.pieces)
+    results = make_maps(makers, batch.forward, batch.encoder, batch.pieces)
     return [
         _map_batch(maker, maps, lengths, batch.encoder, batch.sentences, batch.pieces)
-        for maker, (maps, lengths) in zip(makers, made, strict=True)
+        for maker, (maps, lengths) in zip(makers, results, strict=True)
     ]
 
 
@@ -97,11 +111,11 @@ def map_batches(makers: Sequence[MapMaker], batch: SharedBatch) -> list[MapBatch
 def make_maps(
     makers: Sequence[MapMaker], forward: Forward, encoder: Encoder, pieces: Sequence[Pieces]
 ) -> list[tuple[Maps, list[int]]]:
-    """The maps of several makers, each with the number of positions of every sentence.
+    """Make the maps of several makers, each with the number of positions of every sentence.
 
     Makers that read the layers in the same way share their recomputation: the layers are gone through once, and each
-    is dropped before the next, because of one long sentence every copy of the maps that is alive at a time can take
-    gigabytes.
+    is dropped before the next is made. Every copy of the maps of one long sentence can take gigabytes, so no more of
+    them may be alive than necessary.
     """
     if not all(maker.attention_is_map for maker in makers):
         check_attention(forward, encoder)
@@ -119,7 +133,7 @@ def make_maps(
         for index, layer in enumerate(layers):
             for stack in members:
                 stack.put(index, layer)
-            del layer  # or it would live on while the next is made
+            del layer  # otherwise it would be kept while the next layer is made
     return [stack.finished(encoder, pieces) for stack in stacks]
 
 
@@ -132,14 +146,14 @@ class _Stack:
         self.lengths = [len(p.special) for p in pieces] if words else [len(p) for p in pieces]
         self.by_layer = torch.empty(0)
         self._n_layers, self._n = len(forward.attentions), forward.mask.shape[1]
-        # The generator holds this list and not the stack: a circle of references would keep maps of gigabytes alive.
-        self._given: list[Layer] = []
-        maps: Iterator[Tensor] = map(maker.kind.layer_map, _taken_from(self._given))
+        # The generator holds this list and not the stack, because a circle of references would keep gigabytes alive.
+        self._pending: list[Layer] = []
+        maps: Iterator[Tensor] = map(maker.kind.layer_map, _taken_from(self._pending))
         self._maps = roll_out(maps, forward.mask, residual=maker.kind.residual) if maker.kind.rollout else maps
 
     def put(self, index: int, layer: Layer) -> None:
         """Add the map of a layer."""
-        self._given.append(layer)
+        self._pending.append(layer)
         layer_map = next(self._maps)
         if index == 0:
             k = self.words.k if self.words else self._n
@@ -150,7 +164,7 @@ class _Stack:
             self.by_layer[index] = layer_map
 
     def finished(self, encoder: Encoder, pieces: Sequence[Pieces]) -> tuple[Maps, list[int]]:
-        """The maps with zeros outside the sentences, checked and normalized."""
+        """Check and normalize the maps, and set them to zero outside the sentences."""
         maker, by_layer = self.maker, self.by_layer
         inside = torch.arange(by_layer.shape[-1]) < torch.tensor(self.lengths)[:, None]
         if (not self.words or self.groups) and not inside.all():
@@ -158,9 +172,9 @@ class _Stack:
             by_layer.masked_fill_(outside.to(by_layer.device), 0)
         maps = by_layer.transpose(0, 1)
         if maker.kind.rows_sum_to_one:
-            off_by_row = (maps.sum(-1) - 1).abs().amax((1, 2)).cpu()
-            what = "attention" if maker.attention_is_map else "the map"
-            check_row_sums(off_by_row[inside].max(), what, encoder, lambda: mass_on_padding(encoder.forward(pieces)))
+            errors = (maps.sum(-1) - 1).abs().amax((1, 2)).cpu()
+            rows_of = "attention" if maker.attention_is_map else "the map"
+            check_row_sums(errors[inside].max(), rows_of, encoder, lambda: mass_on_padding(encoder.forward(pieces)))
         if maker.normalize == "row":
             for layer_map in by_layer:
                 layer_map.copy_(row_normalized(layer_map, inside.to(layer_map.device)))
@@ -168,7 +182,7 @@ class _Stack:
 
 
 def _taken_from(layers: list[Layer]) -> Iterator[Layer]:
-    """The layers that are put into a list, each given up when it is taken."""
+    """Yield the layers that are put into a list, and release each when it is taken."""
     while True:
         yield layers.pop()
 
@@ -182,9 +196,10 @@ def _map_batch(
     pieces: Sequence[Pieces],
 ) -> MapBatch:
     def recompute(indices: Sequence[int]) -> list[Float[Tensor, "layers heads n n"]]:
-        # One by one: nothing is padded, and some architectures turn padding into NaN in float64.
-        twin = encoder.double
-        return [maker(twin, [pieces[i]])[0][0].cpu() for i in indices]
+        # The sentences are read one by one. Without padding, a result cannot depend on the other sentences, and some
+        # architectures (ModernBERT in transformers 5) turn padding into NaN in float64.
+        double = encoder.double
+        return [maker(double, [pieces[i]])[0][0].cpu() for i in indices]
 
     special_mask = torch.zeros(maps.shape[0], maps.shape[-1], dtype=torch.bool)
     labels, forms = [], []

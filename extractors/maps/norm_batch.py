@@ -1,4 +1,4 @@
-"""What the analyses of norms need to know about a batch beside maps: tokens, value norms, mixing ratios."""
+"""What the analysis of norms needs to know of a batch besides maps: tokens, value norms, mixing ratios."""
 
 from __future__ import annotations
 
@@ -26,16 +26,23 @@ from attentionology.extractors.model.encoder import Encoder
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NormBatch:
-    """Token-level quantities of a padded batch; padding holds garbage where nothing else is said.
+    """Token-level quantities of a padded batch. Values at padding are meaningless unless stated otherwise.
 
     Attributes:
         alpha: attention weights, shape (batch, layers, heads, n, n).
         value_norms: ‖f(x)‖, shape (batch, layers, heads, n).
         ratios: mixing ratios, shape (batch, variants, layers, n), variants as in `MIXING_VARIANTS`.
-        lengths: pieces of each sentence.
+        lengths: the number of pieces of each sentence.
         ids: vocabulary ids; shape (batch, n).
         classes: index into `TOKEN_CLASSES`, −1 on padding; shape (batch, n).
         sentences: the sentences.
+
+    Example:
+        >>> from attentionology import Sentence, load_encoder
+        >>> from attentionology.extractors import extract_norms
+        >>> [batch] = extract_norms(load_encoder("demo"), [Sentence.from_text("Cats sleep.")])
+        >>> batch.value_norms.shape, batch.ratios.shape
+        (torch.Size([1, 6, 12, 5]), torch.Size([1, 8, 6, 5]))
     """
 
     alpha: Float[Tensor, "batch layers heads n n"]
@@ -56,12 +63,12 @@ class NormBatch:
 
     @functools.cached_property
     def rows(self) -> Float[Tensor, "batch n"]:
-        """What each query counts in a mean over the queries of its sentence: 1/n, 0 on padding."""
+        """The weight of each query in a mean over the queries of its sentence: 1/n, and 0 on padding."""
         return self.mask.to(self.alpha) / self.lengths.to(self.alpha.device)[:, None]
 
     @functools.cached_property
     def received(self) -> Float[Tensor, "batch layers heads n"]:
-        """The attention weight that each piece gets, mean over queries."""
+        """The attention weight that each piece receives, averaged over queries."""
         return torch.einsum("blhij,bi->blhj", self.alpha, self.rows)
 
 
@@ -71,11 +78,18 @@ class StageBatch:
 
     Attributes:
         maps: shape (batch, layers, stages, n, n), 0 outside the sentence.
-        components: what lies between one stage and the next, FF, RES and LN in the architecture's order.
-        lengths: pieces of each sentence.
+        components: what lies between one stage and the next: FF, RES and LN in the architecture's order.
+        lengths: the number of pieces of each sentence.
         classes: as in `NormBatch`.
-        labels: for each sentence its pieces.
+        labels: the pieces of each sentence.
         sentences: the sentences.
+
+    Example:
+        >>> from attentionology import Sentence, load_encoder
+        >>> from attentionology.extractors import extract_stages
+        >>> [batch] = extract_stages(load_encoder("demo"), [Sentence.from_text("Cats sleep.")])
+        >>> batch
+        StageBatch(token level, FF→RES→LN, 1 sentence, shape (1, 6, 4, 5, 5))
     """
 
     maps: Float[Tensor, "batch layers stages n n"]
@@ -101,17 +115,25 @@ def extract_norms(
     max_length: int | None = None,
     log: ExtractionLog | None = None,
 ) -> Iterator[NormBatch]:
-    """Value norms and mixing ratios of all sentences.
+    """Yield value norms and mixing ratios of all sentences.
 
     Args:
-        encoder, sentences, ff_bias, batch_cells, too_long, max_length, log: as for `attentionology.extractors.extract`.
-        mask_rate: share of the pieces of words that are replaced by the mask token, each by its own draw from a
-            generator that the sentence's id and the seed determine (Kobayashi et al. 2021 mask 12 %).
-        seed: of the masking.
+        encoder, sentences, ff_bias, batch_cells, too_long, max_length, log: see `attentionology.extractors.extract`.
+        mask_rate: the probability that a piece of a word is replaced by the mask token (Kobayashi et al. 2021 mask 12
+            %). The generator depends on the sentence's id and the seed alone.
+        seed: the seed of the masking.
 
     Raises:
-        ValueError: a rate outside 0 … 1.
-        ModelError: nothing to mask with; or as for `attentionology.extractors.extract`.
+        ValueError: the rate is not from 0 to 1.
+        ModelError: the tokenizer has no mask token; or for the same reasons as `attentionology.extractors.extract`.
+
+    Example:
+        >>> from attentionology import Sentence, load_encoder
+        >>> from attentionology.extractors import MIXING_VARIANTS, extract_norms
+        >>> [batch] = extract_norms(load_encoder("demo"), [Sentence.from_text("Cats sleep.")])
+        >>> mean = batch.ratios[0, MIXING_VARIANTS.index("attnresln-n")].mean(-1)  # one number per layer
+        >>> bool((mean < 0.5).all())  # a token's new vector comes mostly from the token itself
+        True
     """
     masking: dict[str, Any] = {"mask_rate": mask_rate, "seed": seed}
     options: dict[str, Any] = {"batch_cells": batch_cells, "too_long": too_long, "max_length": max_length, "log": log}
@@ -121,18 +143,26 @@ def extract_norms(
 
 @dataclass(frozen=True)
 class NormMaker:
-    """Makes a `NormBatch` of a forward pass; the field is the argument of `extract_norms`."""
+    """Makes a `NormBatch` of a forward pass; the field is the argument of `extract_norms`.
+
+    Example:
+        >>> from attentionology import Sentence, extract_many, load_encoder
+        >>> from attentionology.extractors import NormMaker
+        >>> sentences = [Sentence.from_text("Cats sleep.")]
+        >>> next(extract_many(load_encoder("demo"), sentences, [NormMaker()]))
+        (NormBatch(token level, 1 sentence, shape (1, 6, 12, 5, 5)),)
+    """
 
     ff_bias: FFBias = "input"
 
     @property
     def reads_weights(self) -> bool:
-        """It does: values and mixing ratios are recomputed from the weights."""
+        """True: values and mixing ratios are recomputed from the weights."""
         return True
 
     @torch.inference_mode()
     def of(self, batch: SharedBatch) -> NormBatch:
-        """Value norms and mixing ratios of a batch."""
+        """Compute value norms and mixing ratios of a batch."""
         forward, encoder, pieces = batch.forward, batch.encoder, batch.pieces
         check_attention(forward, encoder)
         norms, ratios = [], []
@@ -161,9 +191,17 @@ def extract_stages(
     max_length: int | None = None,
     log: ExtractionLog | None = None,
 ) -> Iterator[StageBatch]:
-    """Maps around the feed-forward block of all sentences; tens of times the cost of the forward pass.
+    """Yield the maps around the feed-forward block of all sentences.
 
-    Arguments and errors as for `attentionology.extractors.extract`.
+    This costs tens of times as much as the forward pass. For arguments and errors see
+    `attentionology.extractors.extract`.
+
+    Example:
+        >>> from attentionology import Sentence, load_encoder
+        >>> from attentionology.extractors import extract_stages
+        >>> [batch] = extract_stages(load_encoder("demo"), [Sentence.from_text("Cats sleep.")])
+        >>> batch.components
+        ('FF', 'RES', 'LN')
     """
     options: dict[str, Any] = {"batch_cells": batch_cells, "too_long": too_long, "max_length": max_length, "log": log}
     for (batch,) in extract_many(encoder, sentences, [StageMaker(ff_bias)], **options):
@@ -172,18 +210,26 @@ def extract_stages(
 
 @dataclass(frozen=True)
 class StageMaker:
-    """Makes a `StageBatch` of a forward pass; the field is the argument of `extract_stages`."""
+    """Makes a `StageBatch` of a forward pass; the field is the argument of `extract_stages`.
+
+    Example:
+        >>> from attentionology import Sentence, extract_many, load_encoder
+        >>> from attentionology.extractors import StageMaker
+        >>> sentences = [Sentence.from_text("Cats sleep.")]
+        >>> next(extract_many(load_encoder("demo"), sentences, [StageMaker("fixed")]))
+        (StageBatch(token level, FF→RES→LN, 1 sentence, shape (1, 6, 4, 5, 5)),)
+    """
 
     ff_bias: FFBias = "input"
 
     @property
     def reads_weights(self) -> bool:
-        """It does: the feed-forward block is followed from the weights."""
+        """True: the feed-forward block is recomputed from the weights."""
         return True
 
     @torch.inference_mode()
     def of(self, batch: SharedBatch) -> StageBatch:
-        """Maps around the feed-forward block of a batch."""
+        """Compute the maps around the feed-forward block of a batch."""
         forward, encoder, pieces = batch.forward, batch.encoder, batch.pieces
         check_attention(forward, encoder)
         by_layer, pre_norm = [], False

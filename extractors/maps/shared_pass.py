@@ -1,4 +1,9 @@
-"""One forward pass per batch, from which any number of makers take what they need."""
+"""One forward pass per batch, from which any number of makers take what they need.
+
+The pass is the expensive part of most analyses, so requests with the same inputs share it. The batch does not run the
+model when it is made but when its ``forward`` is first read: a maker that runs the model itself, for gradients,
+costs no second pass. Hidden states are kept only if some maker needs them.
+"""
 
 from __future__ import annotations
 
@@ -24,9 +29,16 @@ class SharedBatch:
 
     Attributes:
         encoder: the model.
-        sentences: in batch order.
-        pieces: of each sentence, perhaps with some of them masked.
+        sentences: the sentences, in batch order.
+        pieces: the pieces of each sentence, some of which may be masked.
         hidden_states: whether the forward pass keeps hidden states, because some maker needs them.
+
+    Example:
+        >>> from attentionology import Sentence, load_encoder
+        >>> from attentionology.extractors import shared_batches
+        >>> [batch] = shared_batches(load_encoder("demo"), [Sentence.from_text("Cats sleep.")])
+        >>> batch.forward
+        Forward(1 input, 5 pieces, 6 layers)
     """
 
     encoder: Encoder
@@ -42,21 +54,34 @@ class SharedBatch:
 
     @functools.cached_property
     def forward(self) -> Forward:
-        """The forward pass, made when it is first needed and then kept."""
+        """The forward pass, which is made when it is first read and then kept."""
         return self.encoder.forward(self.pieces, hidden_states=self.hidden_states)
 
 
 @runtime_checkable
 class BatchMaker(Protocol[Made]):
-    """Makes one kind of batch of a forward pass, for example an `attentionology.extractors.MapMaker`."""
+    """Makes one kind of batch of a forward pass, for example a `attentionology.extractors.MapMaker`.
+
+    Example:
+        >>> from attentionology import Sentence, extract_many, load_encoder
+        >>> class Peaks:
+        ...     reads_weights = False
+        ...
+        ...     def of(self, batch):
+        ...         return [float(alpha.max()) for alpha in batch.forward.attentions]
+        >>> sentences = [Sentence.from_text("Cats sleep.")]
+        >>> [(peaks,)] = extract_many(load_encoder("demo"), sentences, [Peaks()])
+        >>> len(peaks)  # the largest weight of each layer
+        6
+    """
 
     @property
     def reads_weights(self) -> bool:
-        """Whether it needs hidden states and the layers' weights."""
+        """Whether the maker needs hidden states and the layers' weights."""
         ...
 
     def of(self, batch: SharedBatch) -> Made:
-        """What it makes of a batch."""
+        """Make its result of a batch."""
         ...
 
 
@@ -78,15 +103,23 @@ def shared_batches(
         encoder: the model.
         sentences: read lazily, one window at a time.
         hidden_states: whether forward passes keep hidden states.
-        mask_rate: share of the pieces of words that are replaced by the mask token, each by a draw of its own from a
-            generator that the sentence's id and the seed determine.
-        seed: of the masking.
+        mask_rate: the probability that a piece of a word is replaced by the mask token. The generator depends on the
+            sentence's id and the seed alone.
+        seed: the seed of the masking.
         batch_cells, too_long, max_length, log: see `attentionology.extractors.extract`.
 
     Raises:
-        ValueError: an option with a value that cannot be used.
+        ValueError: an option has a value that cannot be used.
         ExtractionError: a sentence cannot be read and ``too_long`` is ``"error"``.
-        ModelError: there is nothing to mask with.
+        ModelError: the tokenizer has no mask token.
+
+    Example:
+        >>> from attentionology import Sentence, load_encoder
+        >>> from attentionology.extractors import shared_batches
+        >>> sentences = [Sentence.from_text("Cats sleep."), Sentence.from_text("The old dog barks.")]
+        >>> for batch in shared_batches(load_encoder("demo"), sentences, mask_rate=1.0):
+        ...     print(batch.pieces[1].tokens)
+        ['[CLS]', '[MASK]', '[MASK]', '[MASK]', '[SEP]']
     """
     check_masking(encoder, mask_rate)
     for batch in plan(encoder, sentences, batch_cells, max_length, too_long, ExtractionLog() if log is None else log):

@@ -1,7 +1,7 @@
 """Reading word maps from disk.
 
-`extractors.map_store` has checked every shard when the maps are handed out. Should a shard have changed between then
-and the moment it is opened, it is checked again.
+`attentionology.extractors.maps.store_writer` has checked every shard when it hands out the maps. A shard that has
+changed between then and the moment it is opened is checked again.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from attentionology.storage.sealed import cache_name, check
 
 
 class Fingerprint(NamedTuple):
-    """A shard as it was when it was checked: its digest, its size in bytes, and what changes when it is replaced."""
+    """A shard when it was checked: its digest, its size in bytes, and two numbers that change with the file."""
 
     digest: str
     size: int
@@ -35,10 +35,10 @@ class Fingerprint(NamedTuple):
 
 
 def fingerprint(path: Path, digest: str) -> Fingerprint:
-    """The fingerprint of a file.
+    """Take the fingerprint of a file.
 
     Raises:
-        FileNotFoundError: it is not there.
+        FileNotFoundError: there is no such file.
     """
     status = path.stat()
     return Fingerprint(digest, status.st_size, status.st_ino, status.st_mtime_ns)
@@ -46,17 +46,29 @@ def fingerprint(path: Path, digest: str) -> Fingerprint:
 
 @dataclass(frozen=True, repr=False)
 class StoredMaps(Sequence[MapBatch]):
-    """Word maps of a corpus, one sentence per batch, in the order of the corpus; sentences without a map left out.
+    """Word maps of a corpus, one sentence per batch, in the order of the corpus, without the sentences that have no
+    map.
 
-    Reading in order, or shuffled within stretches, keeps the maps of one part of the store (1,024 sentences) in memory.
+    Reading in order, or shuffled within stretches, opens the files of one part of the store (1,024 sentences) at a
+    time.
 
     Attributes:
-        folder: where they lie.
-        sentences: what they are maps of.
-        kind, shape: of the maps; shape is (layers, heads).
-        bytes: size on disk of the whole store.
-        made: how many sentences the model had to read for it now; the others were there.
-        log: what was read and what was not, of the whole store.
+        folder: the folder of the store.
+        sentences: the sentences that have maps.
+        kind: the name of the map kind.
+        shape: the numbers of layers and heads of the maps.
+        bytes: the size of the whole store on disk.
+        made: how many sentences the model had to read this time; the maps of the others were in the store already.
+        log: what was read and what was skipped, for the whole store.
+
+    Example:
+        >>> from attentionology import Sentence, load_encoder, store_maps
+        >>> sentences = [Sentence.from_text("Cats sleep."), Sentence.from_text("The old dog barks.")]
+        >>> stored = store_maps(load_encoder("demo"), sentences, "cache")
+        >>> stored[1]
+        MapBatch('weight', word level, 1 sentence, shape (1, 6, 12, 7, 7))
+        >>> [batch.sentences[0].words[0] for batch in stored[:1]]
+        ['Cats']
     """
 
     folder: Path
@@ -106,7 +118,7 @@ class StoredMaps(Sequence[MapBatch]):
         return (self[i] for i in range(len(self)))
 
     def subset(self, indices: Sequence[int]) -> StoredMaps:
-        """Some of the sentences."""
+        """The maps of some of the sentences, given by their 0-based indices."""
         return replace(
             self,
             sentences=tuple(self.sentences[i] for i in indices),
@@ -114,7 +126,10 @@ class StoredMaps(Sequence[MapBatch]):
         )
 
     def relabelled(self, sentences: Sequence[Sentence]) -> StoredMaps:
-        """The same maps with other annotation: of sentences with the same words, in the same order.
+        """The same maps with other annotation.
+
+        Args:
+            sentences: sentences with the same words, in the same order.
 
         Raises:
             ValueError: their words differ.
@@ -146,5 +161,5 @@ class StoredMaps(Sequence[MapBatch]):
 
 
 def shard_name(part: int, shard: int | str) -> str:
-    """File name of a shard of a part; with ``"*"`` a pattern for all of them."""
+    """Name the file of a shard of a part; ``"*"`` gives a pattern for all shards of it."""
     return f"{part:04d}-{shard if isinstance(shard, str) else f'{shard:03d}'}.safetensors"

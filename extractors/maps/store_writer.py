@@ -1,11 +1,11 @@
-"""Word maps on disk, so that what is trained on them reads them again and again and the model runs once.
+"""Word maps on disk, so that a probe can read them in every epoch and the model runs once.
 
-A store is a folder named after all that its maps depend on: the model's weights, configuration and tokenizer, the words
-it read, the kind of map and its options. Sentences come in parts of `WINDOW`; a part exists when its ``.json`` does,
-which is written last, so an interrupted run loses the part it was in and nothing else.
+A store is a folder whose name is a digest of everything that its maps depend on: the model's weights, configuration and
+tokenizer, the words that it read, the kind of map and its options. Sentences are stored in parts of `WINDOW`. A part
+exists if its ``.json`` file does, which is written last, so an interrupted run loses only the part that it was writing.
 
-Every file is sealed with its digest (`storage.sealed`). All parts are checked before the store is used; what does not
-agree is thrown away, noted, and made again. Processes that share a store make each part once: they lock its folder.
+Every file is sealed with its digest (`storage.sealed`). All parts are checked before the store is used; a damaged part
+is thrown away, noted, and made again. Processes that share a store make each part once, because they lock its folder.
 """
 
 from __future__ import annotations
@@ -59,21 +59,30 @@ def store_maps(
     advance: Callable[[int], object] = lambda _: None,
     cache_log: CacheLog | None = None,
 ) -> StoredMaps:
-    """Word maps of sentences in a folder, made where they are not there yet.
+    """Store the word maps of sentences in a folder, and make those that are not in it yet.
 
     Args:
-        encoder, sentences, kind, merge, normalize, ff_bias, batch_cells, max_length: as for `extract`.
-        folder: of all stores; each gets a folder of its own in it.
-        dtype: ``"float16"`` takes half the space and has three digits.
-        advance: told how many sentences are done.
+        encoder, sentences, kind, merge, normalize, ff_bias, batch_cells, max_length: see `extract`.
+        folder: the folder of all stores, each of which gets a folder of its own in it.
+        dtype: ``"float16"`` takes half the space and keeps three digits.
+        advance: is called with the number of sentences that were done since the last call.
         cache_log: notes which files were damaged, or written without a digest by an older version. They are thrown
             away and made again.
 
     Raises:
-        ValueError: as `extract`, or an unknown ``dtype``.
+        ValueError: for the same reasons as `extract`, or ``dtype`` is unknown.
         ExtractionError: the disk is too small, a value is too large for float16, or no sentence could be read.
         StorageError: the folder or a file in it cannot be written, read or deleted.
-        ModelError: as `extract`.
+        ModelError: for the same reasons as `extract`.
+
+    Example:
+        >>> from attentionology import Sentence, load_encoder, store_maps
+        >>> sentences = [Sentence.from_text("Cats sleep."), Sentence.from_text("The old dog barks.")]
+        >>> stored = store_maps(load_encoder("demo"), sentences, "maps")
+        >>> stored
+        StoredMaps('weight', 2 sentences, 6 layers × 12 heads, 'maps/all-MiniLM-L6-v2-weight-...')
+        >>> store_maps(load_encoder("demo"), sentences, "maps").made  # the model does not run again
+        0
     """
     if dtype not in _TYPES:
         raise ValueError(f"dtype must be {' or '.join(map(repr, _TYPES))}, not {dtype!r}")
@@ -85,23 +94,23 @@ def store_maps(
         "max_length": max_length,
     }
     name, made_of = _key(encoder, sentences, {**options, "dtype": dtype})
-    own = Path(folder) / name
+    store = Path(folder) / name
     try:
-        own.mkdir(parents=True, exist_ok=True)
+        store.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise StorageError(f"{own}: the folder cannot be made: {error.strerror or error}") from error
-    sweep(own)
-    _explain(own / "made_of.json", made_of)
+        raise StorageError(f"{store}: the folder cannot be made: {error.strerror or error}") from error
+    sweep(store)
+    _explain(store / "made_of.json", made_of)
     cache_log = CacheLog() if cache_log is None else cache_log
-    maker = _Maker(encoder, sentences, own, {**options, "batch_cells": batch_cells}, dtype, advance, cache_log)
+    maker = _Maker(encoder, sentences, store, {**options, "batch_cells": batch_cells}, dtype, advance, cache_log)
     parts = [maker.part(number) for number in range(-(-len(sentences) // WINDOW))]
     log, places, shape = ExtractionLog(), [], (0, 0)
     for number, part in enumerate(parts):
         log.read += len(part["maps"])
         for count in ("words", "unknown_words", "substituted_words"):
             setattr(log, count, getattr(log, count) + part[count])
-        log.skipped += [Skipped(sentences[at], reason) for at, reason in part["skipped"]]
-        places += [(number, shard, at, tuple(special)) for at, shard, special in part["maps"]]
+        log.skipped += [Skipped(sentences[index], reason) for index, reason in part["skipped"]]
+        places += [(number, shard, index, tuple(special)) for index, shard, special in part["maps"]]
         shape = tuple(part["shape"]) if part["maps"] else shape
     if not places:
         raise ExtractionError(f"none of the {len(sentences)} sentences could be read: {log.reasons()}")
@@ -111,8 +120,8 @@ def store_maps(
         return next(extract(encoder.double, [sentence], **options, log=ExtractionLog())).maps[0].cpu()
 
     return StoredMaps(
-        folder=own,
-        sentences=tuple(sentences[at] for _, _, at, _ in places),
+        folder=store,
+        sentences=tuple(sentences[index] for _, _, index, _ in places),
         kind=kind,
         shape=shape,
         bytes=sum(shard.size for shard in maker.shards.values()),
@@ -126,7 +135,7 @@ def store_maps(
 
 @dataclass
 class _Maker:
-    """Makes the parts of a store that are not there."""
+    """Makes the parts that a store does not have yet."""
 
     encoder: Encoder
     sentences: Sequence[Sentence]
@@ -140,39 +149,39 @@ class _Maker:
     checked: dict[int, dict[str, Any]] = field(default_factory=dict)
 
     def part(self, number: int) -> dict[str, Any]:
-        """What is in a part, after making it if need be."""
+        """Return the record of a part, after making the part if necessary."""
         first = number * WINDOW
-        there = self._there(number)
-        if there is None:
-            # Another process may be making this part, and then it is there when the lock is free.
+        record = self._intact(number)
+        if record is None:
+            # Another process may be making this part, which is then complete when the lock is free.
             with locked(self.folder, wait=True):
-                there = self._there(number, discard=True)
-                if there is None:
+                record = self._intact(number, discard=True)
+                if record is None:
                     return self._make(number, first)
         self.advance(len(self.sentences[first : first + WINDOW]))
-        return there
+        return record
 
     def _make(self, number: int, first: int) -> dict[str, Any]:
-        own = self.sentences[first : first + WINDOW]
+        sentences = self.sentences[first : first + WINDOW]
         log = ExtractionLog()
-        numbers: dict[int, list[int]] = {}  # a sentence may be there twice
-        for at, sentence in enumerate(own, start=first):
-            numbers.setdefault(id(sentence), []).append(at)
+        numbers: dict[int, list[int]] = {}  # the same sentence may occur twice
+        for index, sentence in enumerate(sentences, start=first):
+            numbers.setdefault(id(sentence), []).append(index)
         shards: list[str] = []
         waiting: dict[str, Tensor] = {}
         maps: list[tuple[int, int, list[int]]] = []
         shape: tuple[int, ...] = ()
-        for batch in extract(self.encoder, own, log=log, **self.options):
+        for batch in extract(self.encoder, sentences, log=log, **self.options):
             if not shape:
                 shape = tuple(batch.maps.shape[1:3])
                 self._check_space(number, shape)
             for row, (sentence, length) in enumerate(zip(batch.sentences, batch.lengths.tolist(), strict=True)):
-                at = numbers[id(sentence)].pop()
+                index = numbers[id(sentence)].pop()
                 cut = batch.maps[row, ..., :length, :length].to("cpu", _TYPES[self.dtype], copy=True)
                 if self.dtype == "float16" and not cut.isfinite().all():
                     raise ExtractionError(f"sentence {sentence.id!r}: a map is too large for float16; use float32")
-                waiting[str(at)] = cut.contiguous()
-                maps.append((at, len(shards), batch.special[row].nonzero().flatten().tolist()))
+                waiting[str(index)] = cut.contiguous()
+                maps.append((index, len(shards), batch.special[row].nonzero().flatten().tolist()))
             if sum(cut.nbytes for cut in waiting.values()) > _SHARD_BYTES:
                 shards.append(self._write(number, len(shards), waiting))
                 waiting = {}
@@ -180,52 +189,52 @@ class _Maker:
         if waiting:
             shards.append(self._write(number, len(shards), waiting))
         self.advance(len(log.skipped))
-        self.made += len(own)
-        found = {
+        self.made += len(sentences)
+        record = {
             "maps": maps,
             "shape": shape,
             "words": log.words,
             "unknown_words": log.unknown_words,
             "substituted_words": log.substituted_words,
-            "skipped": [(numbers[id(one.sentence)].pop(), one.reason) for one in log.skipped],
+            "skipped": [(numbers[id(skipped.sentence)].pop(), skipped.reason) for skipped in log.skipped],
             "shards": shards,
         }
-        path = self._record(number)
-        write_json(path, found, cache_name(path))
-        return found
+        path = self._record_path(number)
+        write_json(path, record, cache_name(path))
+        return record
 
-    def _record(self, number: int) -> Path:
+    def _record_path(self, number: int) -> Path:
         return self.folder / f"{number:04d}.json"
 
-    def _there(self, number: int, *, discard: bool = False) -> dict[str, Any] | None:
-        """What is in a part whose files are all as they were written; None if it has to be made.
+    def _intact(self, number: int, *, discard: bool = False) -> dict[str, Any] | None:
+        """Read the record of a part whose files are all intact; None if the part has to be made.
 
         Args:
-            number: of the part.
-            discard: throw away what is not as it was written.
+            number: the number of the part.
+            discard: whether to throw away the files of a part that is not intact.
         """
         if number in self.checked:
             return self.checked[number]
-        path, facts = self._record(number), None
+        path, record = self._record_path(number), None
         shards: dict[tuple[int, int], Fingerprint] = {}
         try:
-            facts = read_json(path, cache_name(path))
-            for shard, digest in enumerate(facts["shards"]):
+            record = read_json(path, cache_name(path))
+            for shard, digest in enumerate(record["shards"]):
                 path = self.folder / shard_name(number, shard)
-                seen = fingerprint(path, digest)
+                before_check = fingerprint(path, digest)
                 if check(path, cache_name(path)) != digest:
                     raise DamagedError("it does not belong to the other files of its part")
-                shards[number, shard] = seen
+                shards[number, shard] = before_check
         except (FileNotFoundError, DamagedError) as error:
             if discard:
-                if isinstance(error, DamagedError) or facts is not None:
+                if isinstance(error, DamagedError) or record is not None:
                     self.cache_log.discard(path, str(error) if isinstance(error, DamagedError) else "it is missing")
-                for rest in (self._record(number), *self.folder.glob(shard_name(number, "*"))):
-                    delete(rest)
+                for file in (self._record_path(number), *self.folder.glob(shard_name(number, "*"))):
+                    delete(file)
             return None
-        self.checked[number] = facts
+        self.checked[number] = record
         self.shards |= shards
-        return facts
+        return record
 
     def _write(self, part: int, shard: int, maps: dict[str, Tensor]) -> str:
         path = self.folder / shard_name(part, shard)
@@ -234,11 +243,15 @@ class _Maker:
         return digest
 
     def _check_space(self, number: int, shape: Sequence[int]) -> None:
-        """What is still to come from a part on must fit on the disk."""
+        """Check that the maps that are still to be made, from a part on, fit on the disk.
+
+        Raises:
+            ExtractionError: they do not.
+        """
         limits = [limit for limit in (self.encoder.max_length, self.options["max_length"]) if limit is not None]
         cells = 0
         for first in range(number * WINDOW, len(self.sentences), WINDOW):
-            if first == number * WINDOW or self._there(first // WINDOW) is None:
+            if first == number * WINDOW or self._intact(first // WINDOW) is None:
                 lengths = map(len, self.sentences[first : first + WINDOW])
                 cells += sum((n + 2) ** 2 for n in lengths if all(n <= limit for limit in limits))
         needed = cells * shape[0] * shape[1] * torch.finfo(_TYPES[self.dtype]).bits // 8
@@ -251,16 +264,16 @@ class _Maker:
 
 
 def _explain(path: Path, made_of: dict[str, Any]) -> None:
-    """Write down, for people, what a store was made of. No program reads it."""
+    """Write a file that shows people what a store was made of. No program reads it."""
     text = (json.dumps(made_of, indent=2, ensure_ascii=False) + "\n").encode()
-    if not path.is_file() or path.read_bytes() != text:  # a store that is complete is only read
+    if not path.is_file() or path.read_bytes() != text:  # a complete store is not written to
         if path.is_dir():
             delete(path)
         write_durably(path, text)
 
 
 def _key(encoder: Encoder, sentences: Sequence[Sentence], options: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """The name of a store, and all that it was made of."""
+    """Compute the name of a store, and a description of all that it is made of."""
     words = hashlib.sha256()
     for sentence in sentences:
         words.update(json.dumps(sentence.words, ensure_ascii=False).encode())
@@ -268,7 +281,7 @@ def _key(encoder: Encoder, sentences: Sequence[Sentence], options: dict[str, Any
             words.update(json.dumps([sentence.pieces.ids, sentence.pieces.segment_ids]).encode())
     config = encoder.model.config.to_dict()
     tokenizer = json.loads(encoder.tokenizer.backend_tokenizer.to_str())
-    tokenizer |= {"padding": None, "truncation": None}  # as the last call left them; sentences are read without
+    tokenizer |= {"padding": None, "truncation": None}  # left over from the last call, and not used for sentences
     made_of = {
         "format": _FORMAT,
         "window": WINDOW,

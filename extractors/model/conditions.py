@@ -1,7 +1,10 @@
-"""Under which conditions a model's attention to a sentence is that of the sentence alone: beside what, and how long.
+"""The conditions under which a model's attention to a sentence does not depend on anything else.
 
 Sentences are read in batches, padded to the longest. A few architectures do not respect the attention mask everywhere
-(convolutions of ConvBERT, the landmarks of Nyströmformer), so that what stands beside a sentence would change its map.
+(the convolutions of ConvBERT, the landmarks of Nyströmformer), so that padding changes the map of a sentence, a little
+and without an error. No list of such architectures would stay complete, so every model is tried when it is loaded: a
+long and a short input are read alone and together, and if the attention differs, the model reads only inputs of equal
+lengths together, or only single ones.
 """
 
 from __future__ import annotations
@@ -26,15 +29,15 @@ Batching = Literal["padded", "equal lengths", "one by one"]
 """Which sentences a model may read together: any, only those of the same number of pieces, or none."""
 
 SAME = 1e-5
-"""Largest difference of attention that counts as rounding."""
+"""The largest difference of attention that counts as rounding."""
 
 _LONG, _SHORT = tuple("abcdefghijkl"), ("m",)
 
 
 def find_batching(encoder: Encoder) -> Batching:
-    """Try which inputs can be read together without changing each other's attention.
+    """Find out which inputs can be read together without changing each other's attention.
 
-    Costs four forward passes over two short inputs, and two more where padding matters.
+    This costs four forward passes over two short inputs, and two more if padding matters.
 
     Raises:
         ModelError: attention is not finite, or the same input gives other attention each time.
@@ -60,12 +63,12 @@ def find_batching(encoder: Encoder) -> Batching:
 
 
 def fitting(batching: Batching, candidates: list[T], length: Callable[[T], int]) -> list[T]:
-    """The first of the candidates, and those after it that may be read together with it.
+    """Return the first of the candidates and those that may be read together with it.
 
     Args:
-        batching: what the model can do.
-        candidates: sorted by length.
-        length: how many pieces a candidate has.
+        batching: which inputs the model may read together.
+        candidates: the candidates, sorted by length.
+        length: returns the number of pieces of a candidate.
     """
     if batching == "one by one":
         return candidates[:1]
@@ -75,10 +78,10 @@ def fitting(batching: Batching, candidates: list[T], length: Callable[[T], int])
 
 
 def check_vocabulary(model: Any, tokenizer: Any, name: str) -> None:
-    """The model must have an embedding for every piece of the tokenizer.
+    """Check that the model has an embedding for every piece of the tokenizer.
 
     Raises:
-        ModelError: it has not, or it has no table of embeddings at all.
+        ModelError: it does not, or it has no table of embeddings at all.
     """
     try:
         table = model.get_input_embeddings()
@@ -94,24 +97,24 @@ def check_vocabulary(model: Any, tokenizer: Any, name: str) -> None:
 
 
 def longest_input(model: Any) -> int | None:
-    """The most pieces of which a model shows the attention that it was trained with; None if there is no limit."""
+    """Return the length up to which a model shows the attention that it was trained with; None if there is no limit."""
     limits = (max_length(model), _full_attention_limit(model))
     return min((limit for limit in limits if limit is not None), default=None)
 
 
 def attend_fully(model: Any) -> None:
-    """Let a model that attends in blocks to long inputs do at once what it would do at the first short one."""
+    """Switch a model that attends to long inputs in blocks to full attention, as its first short input would do."""
     if _full_attention_limit(model) is not None and hasattr(model, "set_attention_type"):
         model.set_attention_type("original_full")
 
 
 def switch_to_eager(model: Any) -> bool:
-    """Let a model with another attention implementation form its attention weights.
+    """Switch a model to eager attention, so that it forms its attention weights.
 
-    Whether it then gives them is for the caller to check.
+    The caller must check that the model then gives them.
 
     Returns:
-        whether the implementation was another one and now is eager attention.
+        whether the model had another implementation and has eager attention now.
     """
     if getattr(model.config, "_attn_implementation", "eager") == "eager":
         return False
@@ -124,34 +127,34 @@ def switch_to_eager(model: Any) -> bool:
 
 
 def conditions_of(model: Any, batching: Batching) -> list[str]:
-    """What a user should be told of how a model is read, a sentence or two each."""
-    told = []
+    """Say what a user should know about how a model is read, a sentence or two each."""
+    conditions = []
     if (limit := _full_attention_limit(model)) is not None:
-        told.append(
+        conditions.append(
             f"This model attends fully to inputs of at most {limit} pieces, and in blocks to longer ones "
             '(attention_type: block_sparse). Those are not read; with "attention_type": "original_full" in its '
             "config.json the model attends fully to all."
         )
     if batching != "padded":
         together = {"equal lengths": "only inputs of the same number of pieces", "one by one": "no two inputs"}
-        told.append(
+        conditions.append(
             f"The attention of this model changes with the padding beside an input, so {together[batching]} are read "
             "together. This is slower, and the results do not depend on it."
         )
-    return told
+    return conditions
 
 
 def check_full_attention(model: Any, attentions: Sequence[Tensor | None], shape: tuple[int, ...], name: str) -> None:
-    """Every layer must have given one square matrix per head.
+    """Check that every layer gave one square matrix per head.
 
     Args:
         model: the model.
-        attentions: of all layers.
-        shape: inputs × pieces of the batch.
-        name: what to call the model.
+        attentions: the attention of all layers.
+        shape: the numbers of inputs and pieces of the batch.
+        name: the name of the model, for the message.
 
     Raises:
-        ModelError: it has not.
+        ModelError: a layer did not.
     """
     family, layers = model.config.model_type, model.config.num_hidden_layers
     if len(attentions) != layers or not layers:
@@ -163,18 +166,18 @@ def check_full_attention(model: Any, attentions: Sequence[Tensor | None], shape:
     heads = {None if alpha is None else alpha.shape[1] for alpha in attentions}
     for layer, alpha in enumerate(attentions, start=1):
         if alpha is None or len(heads) > 1 or tuple(alpha.shape) != (inputs, *heads, n, n):
-            found = None if alpha is None else tuple(alpha.shape)
+            actual = None if alpha is None else tuple(alpha.shape)
             raise ModelError(
-                f"{name}: layer {layer} gave attention of shape {found} for {inputs} inputs of {n} pieces; only full "
-                "attention matrices with the same number of heads in every layer can be analysed"
+                f"{name}: layer {layer} gave attention of shape {actual} for {inputs} inputs of {n} pieces; only full "
+                "attention matrices with the same number of heads in every layer can be analyzed"
             )
 
 
 def _full_attention_limit(model: Any) -> int | None:
-    """Up to how many pieces a model that attends in blocks to long inputs attends fully; None if it always does.
+    """Return the length up to which a model attends fully that attends to longer inputs in blocks; None for others.
 
-    BigBird and BigBird-Pegasus switch from ``block_sparse`` to full attention at the first input of at most so many
-    pieces, and then keep it: what they would show of longer inputs is not the attention that they were trained with.
+    BigBird and BigBird-Pegasus switch from ``block_sparse`` to full attention at the first input of at most that length
+    and then keep it, so what they show of longer inputs is not the attention that they were trained with.
     """
     config = model.config
     if getattr(config, "attention_type", None) != "block_sparse":
@@ -183,15 +186,15 @@ def _full_attention_limit(model: Any) -> int | None:
 
 
 def _attention(encoder: Encoder, *batch: Pieces) -> list[list[Tensor]]:
-    """Attention to each input of a padded batch, layer by layer, without the padding."""
+    """Return the attention of each input of a padded batch, layer by layer, without the padding."""
     attentions = encoder.forward(batch).attentions
     return [[alpha[row, :, : len(p), : len(p)] for alpha in attentions] for row, p in enumerate(batch)]
 
 
-def _same(one: Sequence[Sequence[Tensor]], other: Sequence[Sequence[Tensor]]) -> bool:
-    """Whether inputs have the same attention in two passes; NaN never is."""
+def _same(first: Sequence[Sequence[Tensor]], second: Sequence[Sequence[Tensor]]) -> bool:
+    """Whether inputs have the same attention in two passes, up to rounding and without NaN."""
     return all(
         bool(((alpha - beta).abs() <= SAME).all())
-        for alphas, betas in zip(one, other, strict=True)
+        for alphas, betas in zip(first, second, strict=True)
         for alpha, beta in zip(alphas, betas, strict=True)
     )

@@ -1,4 +1,4 @@
-"""Does this model give maps that can be trusted? A list of checks, each with what was found."""
+"""Checks of whether the maps of a model can be trusted, each with its result."""
 
 from __future__ import annotations
 
@@ -23,7 +23,13 @@ from attentionology.extractors.tokens.pieces import Pieces
 
 @dataclass(frozen=True)
 class Check:
-    """One line of the checklist; ``passed`` is None where there is nothing to pass."""
+    """One line of the checklist.
+
+    Attributes:
+        name: what was checked.
+        passed: whether the model passed; None for lines that only inform.
+        found: the result in words.
+    """
 
     name: str
     passed: bool | None
@@ -31,9 +37,9 @@ class Check:
 
 
 def examine(encoder: Encoder, sentences: Sequence[Sentence]) -> Iterator[Check]:
-    """Run the checks on a few sentences of different lengths, yielding each as it is done.
+    """Run the checks on a few sentences of different lengths, and yield each when it is done.
 
-    A check that raises has failed, and its message is what was found.
+    A check that raises an error has failed, and the message of the error is its result.
     """
     aligned = encoder.align(sentences)
     readable = [s for s, p in zip(sentences, aligned, strict=True) if obstacle(p, encoder.max_length) is None]
@@ -89,7 +95,7 @@ def _checkpoint(encoder: Encoder) -> str:
 
 
 def _passes(encoder: Encoder, sentences: Sequence[Sentence]) -> list[Forward]:
-    """Forward passes over all sentences: together if the model can read padded batches, otherwise one by one."""
+    """Run forward passes over all sentences: together if the model can read padded batches, otherwise one by one."""
     pieces = _pieces(encoder, sentences)
     batches = [pieces] if encoder.batching == "padded" else [[alone] for alone in pieces]
     return [encoder.forward(batch) for batch in batches]
@@ -135,8 +141,8 @@ def _maps(encoder: Encoder, sentences: Sequence[Sentence], batch_cells: int) -> 
     return {sentence.id: array for batch in batches for sentence, array in batch.unpadded()}
 
 
-def _difference(one: dict[str, np.ndarray], other: dict[str, np.ndarray]) -> float:
-    return max(float(np.abs(one[key] - other[key]).max()) for key in one)
+def _difference(first: dict[str, np.ndarray], second: dict[str, np.ndarray]) -> float:
+    return max(float(np.abs(first[key] - second[key]).max()) for key in first)
 
 
 def _batch_equals_single(encoder: Encoder, sentences: Sequence[Sentence]) -> tuple[bool, str]:
@@ -153,7 +159,7 @@ def _repeatable(encoder: Encoder, sentences: Sequence[Sentence]) -> tuple[bool, 
 
 
 def _precision(encoder: Encoder, sentences: Sequence[Sentence], kind: str = "weight") -> tuple[bool, str]:
-    """Relative error of what decisions compare: among the other words, values half as large as the largest."""
+    """Measure the relative error of values that decisions compare: those at least half as large as the largest."""
     off = [0.0]
     for batch in extract(encoder, sentences, kind=kind, log=ExtractionLog()):
         doubled = batch.exact(range(len(batch)))
@@ -169,7 +175,7 @@ def _precision(encoder: Encoder, sentences: Sequence[Sentence], kind: str = "wei
 
 
 def _sink(encoder: Encoder, sentences: Sequence[Sentence]) -> tuple[None, str]:
-    """Share of attention on each special position, by place from the start or the end."""
+    """Measure the share of attention on the first and the last special token."""
     first = last = rows = 0.0
     for batch in extract(encoder, sentences, log=ExtractionLog()):
         for row, (_, array) in enumerate(batch.unpadded()):

@@ -35,29 +35,36 @@ from attentionology.extractors.tokens.token_classes import PieceForms, token_cla
 class Encoder:
     """A model and its tokenizer, ready to give attention for sentences.
 
-    The model is put into evaluation mode. Attention comes from the eager implementation with
-    ``output_attentions``, because the default kernels never form the weights; a short probe pass at
-    construction checks that every layer delivers a full matrix.
-
-    The model is used as it is and not copied. Where its attention implementation gives no weights, as the default of
-    ``from_pretrained`` (``"sdpa"``), it is switched to eager attention, and stays so. What the model computes is then
-    the same up to rounding.
+    The model is put into evaluation mode. It is used as it is and not copied. Attention comes from the eager
+    implementation with ``output_attentions``, because other kernels never form the weights: with the default of
+    transformers 5 (``"sdpa"``), a model returns an empty tuple for its attentions, without an error. Such a model is
+    switched to eager attention and stays so; what it computes is the same up to rounding. A short probe pass at
+    construction checks that every layer then delivers a full matrix.
 
     Args:
-        model: an encoder that takes ``input_ids`` and ``attention_mask`` and returns ``attentions``; of an
-            encoder-decoder the encoder is taken.
+        model: an encoder that takes ``input_ids`` and ``attention_mask`` and returns ``attentions``. Of an
+            encoder-decoder, the encoder is used.
         tokenizer: its fast tokenizer.
-        name: what to call it in results.
+        name: the name of the model in results.
         files: where it was loaded from, if it was.
 
     Attributes:
-        n_layers, n_heads: shape of its attention.
-        max_length: the most pieces it takes, special tokens included; None if it sets no limit.
+        n_layers, n_heads: the shape of its attention.
+        max_length: the largest number of pieces it takes, special tokens included; None if it sets no limit.
         forms: the text of each piece by its vocabulary id.
         batching: which sentences it may read together, see `attentionology.extractors.model.conditions.find_batching`.
 
     Raises:
-        ModelError: no attention, not one square matrix per layer, or a tokenizer that does not fit.
+        ModelError: the model gives no attention or not one square matrix per layer, or the tokenizer does not fit.
+
+    Example:
+        >>> from attentionology import Encoder, Sentence, load_encoder
+        >>> folder = load_encoder("demo").files.folder  # a folder with config.json, weights and a tokenizer
+        >>> encoder = Encoder.from_pretrained(folder)
+        >>> encoder.n_layers, encoder.n_heads, encoder.max_length
+        (6, 12, 512)
+        >>> encoder.align([Sentence.from_text("Unalignable words?")])
+        [Pieces('[CLS] una ##li ##gna ##ble words ? [SEP]', 8 pieces, 5 positions)]
     """
 
     def __init__(self, model: Any, tokenizer: Any, name: str = "", files: LoadedFiles | None = None) -> None:
@@ -89,16 +96,16 @@ class Encoder:
         """Load a model from a folder or from the Hugging Face Hub.
 
         Args:
-            name_or_path: folder with ``config.json`` and ``*.safetensors``, or a Hub id. A model of the Hub is read at
-                one commit, which ``files`` records; see `attentionology.extractors.model.hub.hub_model`.
-            revision: branch, tag or commit on the Hub.
-            device: where to compute.
-            dtype: of weights and maps, float32 or float64. Lower precision would blur the comparisons that
+            name_or_path: a folder with ``config.json`` and ``*.safetensors``, or a Hub id. A model of the Hub is read
+                at one commit, which ``files`` records; see `attentionology.extractors.model.hub.hub_model`.
+            revision: a branch, tag or commit on the Hub.
+            device: the device to compute on.
+            dtype: the type of weights and maps, float32 or float64. Lower precision would blur the comparisons that
                 every count is made of.
 
         Raises:
-            ValueError: another dtype.
-            ModelError: it cannot be found or loaded, holds no safetensors, or gives no attention.
+            ValueError: ``dtype`` is another type.
+            ModelError: the model cannot be found or loaded, has no safetensors, or gives no attention.
         """
         if dtype not in (torch.float32, torch.float64):
             raise ValueError(f"dtype must be torch.float32 or torch.float64, not {dtype}")
@@ -110,9 +117,9 @@ class Encoder:
                 raise RuntimeError("it computes shapes and no numbers")
             model = model.to(device)
         except (RuntimeError, AssertionError, NotImplementedError) as error:
-            first = str(error).split(". ", 1)[0].split("\n", 1)[0][:120]
-            known = "usual are cpu, cuda, cuda:1, mps"
-            raise ModelError(f"cannot use device {str(device)!r} ({known}): {first}") from error
+            reason = str(error).split(". ", 1)[0].split("\n", 1)[0][:120]
+            usual = "usual are cpu, cuda, cuda:1, mps"
+            raise ModelError(f"cannot use device {str(device)!r} ({usual}): {reason}") from error
         name = Path(name_or_path).resolve().name if files.endpoint is None else files.name
         return cls(model, tokenizer, name, files)
 
@@ -121,38 +128,39 @@ class Encoder:
 
     @property
     def family(self) -> str:
-        """The architecture, as Hugging Face names it (``model_type``)."""
+        """The architecture, by its name in transformers (``model_type``)."""
         return str(self.model.config.model_type)
 
     @property
     def device(self) -> torch.device:
-        """Where the model computes."""
+        """The device that the model computes on."""
         return torch.device(next(self.model.parameters()).device)
 
     @property
     def dtype(self) -> torch.dtype:
-        """What the model computes in (the input embeddings may be stored in another type)."""
+        """The type that the model computes in. The input embeddings may be stored in another one."""
         parameters: list[Tensor] = list(self.model.parameters())
         return next(p.dtype for p in reversed(parameters) if p.is_floating_point())
 
     @property
     def warnings(self) -> list[str]:
-        """What a user should be told before the numbers, a sentence each."""
+        """What a user should know before reading the numbers, one sentence each."""
         return [*self.files.warnings, *conditions_of(self.model, self.batching)]
 
     def align(self, sentences: Sequence[Sentence]) -> list[Pieces | Unalignable]:
-        """Tokenise sentences and match words with pieces, see `attentionology.extractors.tokens.pieces.align`."""
+        """Tokenize sentences and match words with pieces, see `attentionology.extractors.tokens.pieces.align`."""
         return align(self.tokenizer, sentences)
 
     def forward(self, batch: Sequence[Pieces], *, hidden_states: bool = False) -> Forward:
-        """One forward pass over sentences padded to the longest, segment ids all zero if the pieces have no others.
+        """Run one forward pass over sentences padded to the longest. Segment ids are zero unless the pieces have
+        others.
 
         Args:
-            batch: what to read.
-            hidden_states: keep them too, and read the layers' weights.
+            batch: the pieces of each sentence.
+            hidden_states: whether to keep hidden states, too, and read the layers' weights.
 
         Raises:
-            ModelError: a layer gives no attention matrix; with ``hidden_states``, as `layers`.
+            ModelError: a layer gives no attention matrix; with ``hidden_states``, for the same reasons as `layers`.
         """
         ids, mask = self.pad(batch)
         layers = self.layers if hidden_states else None
@@ -163,10 +171,10 @@ class Encoder:
     def layers(self) -> ModelLayers:
         """The layers' weights in one form for all architectures, verified on a padded batch of two short inputs.
 
-        Read again after the parameters have changed.
+        They are read again after the parameters have changed.
 
         Raises:
-            ModelError: the architecture is not known, or what is recomputed is not what the model computes.
+            ModelError: the architecture has no row of names, or what is recomputed is not what the model computes.
         """
         key = self._parameters_key()
         if self._layers is None or self._layers[0] != key:
@@ -174,7 +182,7 @@ class Encoder:
         return self._layers[1]
 
     def pad(self, batch: Sequence[Pieces]) -> tuple[Int[Tensor, "batch n"], Bool[Tensor, "batch n"]]:
-        """Ids padded on the right to the longest sentence, and the mask that is True on pieces."""
+        """Return the ids padded on the right to the longest sentence, and the mask that is True on pieces."""
         n = max(len(pieces) for pieces in batch)
         pad = self.tokenizer.pad_token_id
         ids = torch.full((len(batch), n), 0 if pad is None else pad)
@@ -185,22 +193,23 @@ class Encoder:
         return ids.to(self.device), mask.to(self.device)
 
     def segment_ids(self, batch: Sequence[Pieces]) -> Int[Tensor, "batch n"] | None:
-        """Padded as by `pad`; None if they are all zero, which is what models take for granted."""
+        """Return the segment ids, padded as by `pad`; None if they are all zero, which is the default of models."""
         if all(pieces.segment_ids is None for pieces in batch):
             return None
         n = max(len(pieces) for pieces in batch)
-        given = [pieces.segment_ids or [0] * len(pieces) for pieces in batch]
-        return torch.tensor([row + [0] * (n - len(row)) for row in given], device=self.device)
+        rows = [pieces.segment_ids or [0] * len(pieces) for pieces in batch]
+        return torch.tensor([row + [0] * (n - len(row)) for row in rows], device=self.device)
 
     def classes(self, batch: Sequence[Pieces]) -> Int[Tensor, "batch n"]:
-        """Index into `attentionology.extractors.TOKEN_CLASSES` of every piece, −1 on padding."""
+        """Return the index into `attentionology.extractors.TOKEN_CLASSES` of every piece, −1 on padding."""
         return token_classes(self.forms, self.tokenizer.mask_token_id, batch)
 
     @property
     def double(self) -> Encoder:
-        """The same model in float64, made when first needed and again after parameters have been replaced.
+        """The same model in float64, which is made when it is first read and again after parameters have been replaced.
 
-        It shares the parameters of this one and converts each when it is used, see `extractors.twin.float64_twin`.
+        It shares the parameters of this one and converts each when it is used, see
+        `attentionology.extractors.model.float64_copy`.
         """
         if self.dtype == torch.float64:
             return self
@@ -210,26 +219,26 @@ class Encoder:
         return self._double[1]
 
     def random_init(self, seed: int) -> Encoder:
-        """A copy of the same architecture with random weights that keeps the embedding tables.
+        """Make a copy with random weights that keeps the embedding tables.
 
-        The control of Clark et al. (2019, §5): pre-trained word and position embeddings, every other weight
-        drawn anew as the architecture initialises it. "Embedding tables" are all `torch.nn.Embedding`
+        This is the control of Clark et al. (2019, §5): pre-trained word and position embeddings, and every other weight
+        drawn as the architecture initializes it. The embedding tables are all `torch.nn.Embedding`
         modules (words, positions, segments); the layer norm after them is reset like the rest.
         """
         with torch.random.fork_rng(devices=[]), torch.device("cpu"):
             torch.manual_seed(seed)
-            twin = type(self.model)._from_config(self.model.config, dtype=self.dtype)
+            random = type(self.model)._from_config(self.model.config, dtype=self.dtype)
         trained = dict(self.model.named_modules())
-        for module_name, module in twin.named_modules():
+        for module_name, module in random.named_modules():
             if isinstance(module, nn.Embedding):
                 module.weight.data.copy_(trained[module_name].weight.data)
-        twin.set_attn_implementation("eager")
-        control = Encoder(twin.to(self.device), self.tokenizer, f"{self.name} random-init seed {seed}")
+        random.set_attn_implementation("eager")
+        control = Encoder(random.to(self.device), self.tokenizer, f"{self.name} random-init seed {seed}")
         control.batching = self.batching
         return control
 
     def weights_sha256(self) -> str:
-        """SHA-256 over names, shapes, types and bytes of all weights, independent of how they were stored.
+        """Compute a SHA-256 of names, shapes, types and bytes of all weights, independent of how they were stored.
 
         Weights that the files lack, such as a pooler's, are random numbers in every run and are left out.
         """
@@ -242,9 +251,9 @@ class Encoder:
         return digest.hexdigest()
 
     def _probe(self) -> tuple[Tensor, ...]:
-        """Attention of a short input; the model is switched to eager attention if it gives none otherwise."""
+        """Return the attention of a short input, after switching the model to eager attention if it gives none."""
         try:
-            with quiet():  # transformers advises what is done here
+            with quiet():  # transformers logs the advice to do what is done below
                 return self._run(*self._probe_input())[0]
         except ModelError:
             if not switch_to_eager(self.model):
@@ -261,8 +270,7 @@ class Encoder:
         except ModelError:
             raise
         except Exception as error:
-            what = f"{self.family!r}: what is known of this architecture does not fit"
-            raise ModelError(f"{what}: {cause(error)}") from error
+            raise ModelError(f"{self.family!r}: the row of this architecture does not fit: {cause(error)}") from error
 
     @torch.inference_mode()
     def _verified_layers(self) -> ModelLayers:
@@ -275,12 +283,12 @@ class Encoder:
         with LayerRecorder(self.model) as recorded:
             attentions, hidden = self._run(ids, mask, hidden_states=True)
         unchecked = ModelLayers(weights, [False] * self.n_layers, self.family)
-        found = list(Forward(list(attentions), mask, hidden, unchecked).layers())
-        comparable = verify_model(found, recorded, hidden or (), self.family)
+        layers = list(Forward(list(attentions), mask, hidden, unchecked).layers())
+        comparable = verify_model(layers, recorded, hidden or (), self.family)
         return ModelLayers(weights, comparable, self.family)
 
     def _parameters_key(self) -> tuple[Any, ...]:
-        """Changes when a parameter is replaced, moved or written to, other than through ``.data``."""
+        """A key that changes when a parameter is replaced, moved or written to, other than through ``.data``."""
         return tuple(
             (id(p), p.data_ptr(), p.dtype, p.device, None if p.is_inference() else p._version)
             for p in self.model.parameters()
@@ -295,35 +303,35 @@ class Encoder:
         *,
         hidden_states: bool = False,
     ) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...] | None]:
-        """Attention of all layers, and all hidden states if asked for."""
+        """Return the attention of all layers, and all hidden states if ``hidden_states`` is true."""
         try:
             output = self.model(**model_inputs(ids, mask, segment_ids), output_hidden_states=hidden_states)
         except (torch.OutOfMemoryError, MemoryError):
             raise
-        except Exception as error:  # whatever a model raises, this is the one that cannot be used
-            what = f"an input of {ids.shape[1]} pieces in {str(self.dtype).removeprefix('torch.')}"
-            raise ModelError(f"{self.name or self.family}: the model cannot read {what} ({cause(error)})") from error
+        except Exception as error:  # whatever a model raises, it is the model that cannot be used
+            text = f"an input of {ids.shape[1]} pieces in {str(self.dtype).removeprefix('torch.')}"
+            raise ModelError(f"{self.name or self.family}: the model cannot read {text} ({cause(error)})") from error
         attentions = tuple(getattr(output, "attentions", None) or ())
         check_full_attention(self.model, attentions, tuple(ids.shape), self.name or self.family)
         return attentions, tuple(output.hidden_states) if hidden_states else None
 
 
 class _Float64Encoder(Encoder):
-    """An encoder around a float64 twin, whose parameters are stored in another type than it computes in."""
+    """An encoder around a float64 copy, whose parameters are stored in another type than it computes in."""
 
     @property
     def device(self) -> torch.device:
-        """Where the twin computes, which is not where its parameters are if that device has no float64."""
+        """The device that the copy computes on, which is not that of its parameters if that has no float64."""
         return in_float64(torch.zeros(0, device=super().device)).device
 
     @property
     def dtype(self) -> torch.dtype:
-        """What the twin computes in."""
+        """The type that the copy computes in."""
         return torch.float64
 
     @torch.inference_mode()
     def _parameters_key(self) -> tuple[Any, ...]:
-        """Changes with any value: what is read of the layers are copies here, which must not go stale."""
+        """A key that changes with any value, because the weights read here are copies, which must not go stale."""
         flat = [parameter.flatten() for parameter in self.model.parameters()]
         return tuple(float(p.sum()) + float(torch.dot(p[1:], p[:-1])) for p in flat)
 
@@ -331,6 +339,6 @@ class _Float64Encoder(Encoder):
 def model_inputs(
     ids: Int[Tensor, "batch n"], mask: Bool[Tensor, "batch n"], segment_ids: Int[Tensor, "batch n"] | None
 ) -> dict[str, Any]:
-    """What any model here is called with to give its attention."""
+    """Return the arguments with which every model is called to give its attention."""
     inputs = {"input_ids": ids, "attention_mask": mask.long(), "output_attentions": True, "return_dict": True}
     return inputs if segment_ids is None else {**inputs, "token_type_ids": segment_ids}

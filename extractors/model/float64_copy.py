@@ -1,10 +1,15 @@
 """A float64 view of a float32 model, which converts one parameter at a time.
 
-A copy of BERT-large in float64 takes 2.7 GB beside the 1.3 GB of the model, and is needed for the few sentences of
-which some decision is too close for float32. The twin made here has the modules of the model but no weights of its
-own: its parameters *are* those of the model, and whoever reads ``module.weight``, the module itself or another one,
-gets a float64 copy that lives as long as it is used. The conversion is exact, so the twin computes the same bits as a
-converted copy, and it never goes stale when the model's parameters are written to.
+A copy of BERT-large in float64 takes 2.7 GB beside the 1.3 GB of the model, and it is needed only for the few sentences
+in which some decision is too close for float32 (see `attentionology.extractors.maps.map_batch`). The twin made here has
+the modules of the model but no weights: its parameters *are* those of the model, and a parametrization of each converts
+it whenever ``module.weight`` is read, by the module itself or by another one, to a float64 tensor that lives as long as
+it is used. Every float32 number is a float64 number, so the conversion is exact, and the twin computes the same bits as
+a converted copy would. It also never goes stale when the model's parameters are written to.
+
+The table of word embeddings is treated apart. It is the largest parameter, and converting all of it to look up a few
+rows would cost more than the rest of the pass, so rows are looked up in float32 and then converted, which gives the
+same.
 """
 
 from __future__ import annotations
@@ -17,11 +22,7 @@ from torch.nn.utils import parametrize
 
 
 def float64_twin(model: Any) -> Any:
-    """The same model in float64, on the CPU if the device of the model has no float64.
-
-    Of the parameters only those in use are held in float64. The table of word embeddings, which is large and of which
-    few rows are needed, is cast after the look-up.
-    """
+    """Make a view of the model in float64, on the CPU if the device of the model has no float64."""
     words = model.get_input_embeddings()
     shared = {id(parameter): parameter for parameter in model.parameters()}
     twin = copy.deepcopy(model, {id(words): _CastAfterLookUp(words), **shared})
@@ -36,20 +37,20 @@ def float64_twin(model: Any) -> Any:
 
 
 def in_float64(stored: Tensor) -> Tensor:
-    """The tensor as the twin sees it; integers stay integers."""
+    """Convert a tensor to float64 on a device that has it; integers stay integers."""
     available = stored.cpu() if stored.device.type == "mps" else stored
     return available.double() if available.is_floating_point() else available
 
 
 class _InFloat64(nn.Module):
-    """What is done to a parameter of the model whenever the twin reads it."""
+    """The parametrization that converts a parameter of the model whenever the twin reads it."""
 
     def forward(self, stored: Tensor) -> Tensor:
         return in_float64(stored)
 
 
 class _CastAfterLookUp(nn.Module):
-    """Looks up in a float32 table and gives float64, without owning (and so converting) the table."""
+    """Looks up rows in a float32 table and converts them. The table is not a submodule, so it is not converted."""
 
     def __init__(self, table: nn.Module) -> None:
         super().__init__()

@@ -16,12 +16,12 @@ from attentionology.extractors.tokens.word_merging import WordMerger
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ModelLayers:
-    """All layers' weights, found to be right.
+    """The verified weights of all layers.
 
     Attributes:
-        weights: of each layer.
-        comparable: for each layer, whether the next hidden state is its output as it stands.
-        family: for messages.
+        weights: the weights of each layer.
+        comparable: for each layer, whether the next hidden state is the layer's output itself.
+        family: the architecture, for messages.
     """
 
     weights: list[LayerWeights]
@@ -34,14 +34,23 @@ class ModelLayers:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Forward:
-    """One forward pass.
+    """The results of one forward pass.
 
     Attributes:
-        attentions: per layer the attention weights α, shape (batch, heads, n, n); empty where it was released.
+        attentions: the attention weights α of each layer, shape (batch, heads, n, n); empty where they were released.
         mask: True where there is a piece, False on padding; shape (batch, n).
-        hidden_states: input of each layer and what comes after the last, shape (batch, n, dim); None if only attention
-            was asked for.
-        model_layers: the weights that go with them.
+        hidden_states: the input of each layer and what follows the last, shape (batch, n, dim); None if the pass kept
+            only attention.
+        model_layers: the weights of the layers; None if the pass kept only attention.
+
+    Example:
+        >>> from attentionology import Sentence, load_encoder
+        >>> encoder = load_encoder("demo")
+        >>> forward = encoder.forward(encoder.align([Sentence.from_text("Cats sleep.")]))
+        >>> forward
+        Forward(1 input, 5 pieces, 6 layers)
+        >>> forward.attentions[0].shape
+        torch.Size([1, 12, 5, 5])
     """
 
     attentions: list[Tensor]
@@ -58,13 +67,13 @@ class Forward:
     def layers(
         self, groups: WordMerger | None = None, ff_bias: FFBias = "input", *, release: bool = False
     ) -> Iterator[Layer]:
-        """The layers one after the other, each to be dropped before the next.
+        """Yield the layers one after the other. Drop each before you take the next, to save memory.
 
         Args:
-            groups: pieces to merge as vectors.
+            groups: the pieces to merge as vectors.
             ff_bias: see `attentionology.extractors.layers.activations.activation_slopes`.
-            release: give up the attention of each layer to whoever takes the layer, so that its memory is free as soon
-                as the layer is dropped. The attention of all layers is the largest thing that a pass leaves behind.
+            release: whether the pass releases the attention of each layer that is taken, so that its memory is free as
+                soon as the layer is dropped. The attention of all layers is the largest result of a pass.
 
         Raises:
             ModelError: what is recomputed is not what the model computed.

@@ -1,4 +1,4 @@
-"""What of a checkpoint went into a model: nothing of the model may be missing, and what is left over is reported."""
+"""The comparison of a model with its checkpoint: no weight may be missing, and what is left over is reported."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from attentionology.extractors.errors import ModelError
 _SHOWN = 5
 _NUMBER = re.compile(r"(?<=\.)\d+(?=\.)")
 _BUFFERS = ("position_ids", "token_type_ids", "inv_freq", "masked_bias", "attn.bias")
-"""Ends of names of constants that older versions of transformers stored, and that models now compute."""
+"""The ends of names of constants that older versions of transformers stored and that models compute today."""
 
 
 @dataclass(frozen=True)
@@ -25,15 +25,15 @@ class UnusedWeights:
     """Tensors of a checkpoint that the model has no place for.
 
     Attributes:
-        heads: those of a head on top of the model, which attention does not need (a pooler is one of them).
-        others: the rest.
+        heads: the tensors of a head on top of the model, which attention does not need, such as a pooler.
+        others: all other tensors.
     """
 
     heads: tuple[str, ...] = ()
     others: tuple[str, ...] = ()
 
     def warnings(self) -> list[str]:
-        """What a user should be told; nothing of heads, which are left over from most checkpoints."""
+        """Say what a user should know. Heads are not mentioned, because most checkpoints have one."""
         if not self.others:
             return []
         return [
@@ -49,13 +49,13 @@ def check_loaded(name: str, model: Any, info: dict[str, Any]) -> UnusedWeights:
     an encoder-decoder those of the encoder.
 
     Args:
-        name: what to call the model in errors.
+        name: the name of the model, for messages.
         model: the bare model, or one with a head.
         info: the loading info of transformers.
 
     Raises:
-        ModelError: weights are missing or of another shape, the checkpoint has layers that the model has not, or a
-            weight is NaN or infinite.
+        ModelError: weights are missing or have another shape, the checkpoint has layers that the model does not have,
+            or a weight is NaN or infinite.
     """
     needed = _needed(model)
     shapes = {key: (list(stored), list(here)) for key, stored, here in info["mismatched_keys"] if key in needed}
@@ -80,11 +80,11 @@ def check_loaded(name: str, model: Any, info: dict[str, Any]) -> UnusedWeights:
 
 
 def shape_conflict(model: Any, folder: Path) -> str:
-    """Which weights in a folder have other shapes than in a model, as a message.
+    """Write a message about the weights in a folder that have other shapes than in a model.
 
     Args:
-        model: made from the folder's ``config.json``, without values (on the device ``meta``).
-        folder: with safetensors files, of which only the headers are read.
+        model: the model that the folder's ``config.json`` describes, on the device ``meta``.
+        folder: the folder of the safetensors files, of which only the headers are read.
     """
     here = {key.removeprefix(_prefix(model)): list(tensor.shape) for key, tensor in model.state_dict().items()}
     stored = {}
@@ -96,7 +96,7 @@ def shape_conflict(model: Any, folder: Path) -> str:
 
 
 def _conflict(shapes: Mapping[str, tuple[list[int], list[int]]]) -> str:
-    """How stored shapes differ from those by config.json, of which the first is shown."""
+    """Describe how stored shapes differ from those that config.json describes, with the first of them."""
     message = f"the shapes of {len(shapes) or 'some'} weights are not those that config.json describes"
     if not shapes:
         return message
@@ -105,12 +105,12 @@ def _conflict(shapes: Mapping[str, tuple[list[int], list[int]]]) -> str:
 
 
 def _prefix(model: Any) -> str:
-    """What the names of the base model's weights begin with: nothing if the model is bare."""
+    """Return the prefix of the names of the base model's weights, which is empty if the model is bare."""
     return "" if model.base_model is model else f"{model.base_model_prefix}."
 
 
 def _needed(model: Any) -> set[str]:
-    """Names, in the model, of the weights that its attention depends on."""
+    """Return the names of the weights that the attention of a model depends on."""
     body = model.base_model
     if body.config.is_encoder_decoder:
         body = body.get_encoder()
@@ -120,7 +120,7 @@ def _needed(model: Any) -> set[str]:
 
 
 def _unused(model: Any, needed: Collection[str], unexpected: Iterable[str]) -> UnusedWeights:
-    """Sort by whether a tensor belongs to the base model, by its prefix or by the name of a part of it."""
+    """Sort tensors by whether they belong to the base model, by their prefix or by the name of a part of it."""
     prefix = f"{model.base_model_prefix}."
     parts = {key.removeprefix(_prefix(model)).split(".")[0] for key in needed}
     heads, others = [], []
@@ -141,13 +141,13 @@ def _check_finite(name: str, model: Any) -> None:
     for key, parameter in model.named_parameters():
         if not parameter.numel() or not parameter.is_floating_point():
             continue
-        # Both are NaN where one value is, and no copy is made.
+        # The smallest and the largest value are NaN if any value is, and finding them makes no copy.
         low, high = parameter.aminmax()
         if not bool(low.isfinite() & high.isfinite()):
             bad = int((~parameter.isfinite()).sum())
             raise ModelError(
                 f"{name!r}: {key} has {bad} of {parameter.numel():,} values that are NaN or infinite as "
-                f"{str(parameter.dtype).removeprefix('torch.')}; nothing computed with it means anything"
+                f"{str(parameter.dtype).removeprefix('torch.')}; nothing computed with it has a meaning"
             )
 
 

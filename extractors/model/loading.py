@@ -25,15 +25,15 @@ class LoadedFiles:
 
     Attributes:
         revision: the commit on the Hub, None for a local folder.
-        sha256: SHA-256 of each safetensors file by its name.
-        requested: the branch, tag or commit that was asked for, if one was.
+        sha256: the SHA-256 of each safetensors file by its name.
+        requested: the branch, tag or commit that the user asked for, if any.
         endpoint: the address of the Hub, None for a local folder.
         offline: whether the Hub was not asked or did not answer; None for a local folder.
-        folder: where the files lie; None for a model that was not loaded from any.
-        name: the model's name on the Hub, or its folder as it was given.
+        folder: the folder of the files; None for a model that was not loaded from files.
+        name: the model's name on the Hub, or its folder as the user gave it.
         unused: tensors of the files that the model has no place for.
-        untrained: weights of the model that the files lack and no map depends on, such as a pooler's: random numbers.
-        warnings: what a user should be told before the numbers, a sentence each.
+        untrained: weights that the files lack and no map depends on, such as a pooler's. They are random numbers.
+        warnings: what a user should know before reading the numbers, one sentence each.
     """
 
     revision: str | None = None
@@ -53,9 +53,9 @@ Location = str | Path | LoadedFiles
 
 
 def find_model(location: Location, revision: str | None = None) -> LoadedFiles:
-    """The files of a model: those of a folder, or one commit of a model on the Hub, fetched and checked.
+    """Find the files of a model in a folder, or fetch and check one commit of a model on the Hub.
 
-    What this returns may be given to all functions that load, which then read the same files.
+    All functions that load take the result in place of a name, and then read the same files.
 
     Raises:
         ModelError: there is no such folder, or see `attentionology.extractors.model.hub.hub_model`.
@@ -82,10 +82,19 @@ def find_model(location: Location, revision: str | None = None) -> LoadedFiles:
 
 
 def load_tokenizer(name_or_path: Location, revision: str | None = None) -> Any:
-    """The fast tokenizer of a model.
+    """Load the fast tokenizer of a model.
+
+    Args:
+        name_or_path: a model folder, a name on the Hub, or the files that another loader returned.
+        revision: a branch, tag or commit on the Hub.
 
     Raises:
-        ModelError: it cannot be loaded, or it has hardly any vocabulary (its files are missing).
+        ModelError: it cannot be loaded, or it has hardly any vocabulary because its files are missing.
+
+    Example:
+        >>> from attentionology import load_encoder, load_tokenizer
+        >>> load_tokenizer(load_encoder("demo").files).tokenize("Unalignable words?")
+        ['una', '##li', '##gna', '##ble', 'words', '?']
     """
     files = find_model(name_or_path, revision)
     with quiet():
@@ -107,7 +116,7 @@ def load_tokenizer(name_or_path: Location, revision: str | None = None) -> Any:
 def load_model(
     name_or_path: Location, revision: str | None = None, dtype: torch.dtype = torch.float32
 ) -> tuple[Any, LoadedFiles]:
-    """The bare model with eager attention, and a record of its files.
+    """Load the bare model with eager attention, and return it with a record of its files.
 
     Raises:
         ModelError: it cannot be found or loaded, or its weights are not stored as safetensors.
@@ -123,16 +132,24 @@ def load_classifier(
     dtype: torch.dtype = torch.float32,
     labels: Sequence[str] | None = None,
 ) -> tuple[Any, LoadedFiles]:
-    """The model with a classification head and eager attention, and a record of its files.
+    """Load the model with a classification head and eager attention, and return it with a record of its files.
 
     Args:
-        name_or_path, revision, dtype: as for `load_model`.
-        labels: names of the classes of a head to be trained. What the checkpoint lacks of the head is random numbers
-            then, from the seed that is set. Without them the checkpoint must have a head.
+        name_or_path: a model folder, a name on the Hub, or the files that another loader returned.
+        revision: a branch, tag or commit on the Hub.
+        dtype: the type of the weights.
+        labels: the names of the classes of a head that is to be trained. What the checkpoint lacks of the head is then
+            initialized with random numbers from torch's generator. Without labels, the checkpoint must have a head.
 
     Raises:
-        ModelError: as `load_model`, or there is no trained classification head.
-        ValueError: fewer than two labels, or one twice.
+        ModelError: the model cannot be found or loaded, or there is no trained classification head.
+        ValueError: there are fewer than two labels, or one occurs twice.
+
+    Example:
+        >>> from attentionology import load_classifier, load_encoder
+        >>> model, files = load_classifier(load_encoder("demo").files, labels=["dull", "fine"])
+        >>> model.config.id2label
+        {0: 'dull', 1: 'fine'}
     """
     head: dict[str, Any] = {}
     if labels is not None:
@@ -152,10 +169,21 @@ def load_classifier(
 def load_masked_lm(
     name_or_path: Location, revision: str | None = None, dtype: torch.dtype = torch.float32
 ) -> Any | None:
-    """The model with its masked-LM head and eager attention; None if the checkpoint has no such head.
+    """Load the model with its masked-LM head and eager attention; None if the checkpoint has no such head.
+
+    Args:
+        name_or_path: a model folder, a name on the Hub, or the files that another loader returned.
+        revision: a branch, tag or commit on the Hub.
+        dtype: the type of the weights.
 
     Raises:
         ModelError: it cannot be found or loaded.
+
+    Example:
+        >>> from attentionology import load_encoder
+        >>> from attentionology.extractors import load_masked_lm
+        >>> load_masked_lm(load_encoder("demo").files) is None  # a model of sentences, without a masked-LM head
+        True
     """
     files = find_model(name_or_path, revision)
     with quiet():
@@ -175,7 +203,7 @@ def load_masked_lm(
 
 
 def save_model(model: Any, tokenizer: Any, folder: str | Path) -> None:
-    """Write a model, as safetensors, and its tokenizer so that they can be loaded from the folder."""
+    """Write a model, as safetensors, and its tokenizer to a folder from which they can be loaded."""
     with quiet():
         model.save_pretrained(folder)
         tokenizer.save_pretrained(folder)
@@ -184,7 +212,11 @@ def save_model(model: Any, tokenizer: Any, folder: str | Path) -> None:
 def _from_pretrained(
     auto_class: Any, files: LoadedFiles, dtype: torch.dtype, **options: Any
 ) -> tuple[Any, dict[str, Any]]:
-    """A model with eager attention from safetensors, and what was missing from them and left over of them."""
+    """Load a model with eager attention from safetensors, and return it with transformers' loading info.
+
+    The folder is local and only safetensors are read. Given the name of a model on the Hub that has no safetensors,
+    transformers 5 would load those of a pull request by a conversion bot, even if nobody has merged it.
+    """
     with quiet():
         try:
             model, info = auto_class.from_pretrained(
@@ -206,7 +238,7 @@ def _from_pretrained(
 
 
 def _shape_conflict(auto_class: Any, files: LoadedFiles) -> str:
-    """What to say of weights that do not fit config.json; transformers writes their names into its log only."""
+    """Describe the weights that do not fit config.json, which transformers names in its log only."""
     folder = files.folder or Path()
     config = transformers.AutoConfig.from_pretrained(str(folder), local_files_only=True, trust_remote_code=False)
     with torch.device("meta"):
@@ -215,10 +247,10 @@ def _shape_conflict(auto_class: Any, files: LoadedFiles) -> str:
 
 
 def _with_unused(files: LoadedFiles, model: Any, info: dict[str, Any]) -> LoadedFiles:
-    """The record of the files with what the model has no place for.
+    """Add to the record of the files what the model has no place for.
 
     Raises:
-        ModelError: the files lack weights of the model, or have those of further layers.
+        ModelError: the files lack weights of the model, or have weights of further layers.
     """
     unused = check_loaded(files.name, model, info)
     missing = frozenset(info["missing_keys"])
@@ -226,9 +258,9 @@ def _with_unused(files: LoadedFiles, model: Any, info: dict[str, Any]) -> Loaded
 
 
 def max_length(model: Any) -> int | None:
-    """Length limit set by the position embeddings.
+    """Return the limit that the position embeddings set to the length of inputs.
 
-    RoBERTa-like models start counting positions after the padding index, so they take fewer pieces than
+    RoBERTa-like models begin to count positions after the padding index, so they take fewer pieces than
     their table has rows.
     """
     limit = getattr(model.config, "max_position_embeddings", None)
@@ -241,7 +273,7 @@ def max_length(model: Any) -> int | None:
 
 
 def _check_folder(name_or_path: str | Path) -> None:
-    """A path that is none should be told as such, not as a malformed Hub id."""
+    """Raise an error that speaks of a folder, not of a malformed Hub id, if a name looks like a path."""
     name = str(name_or_path)
     looks_like_path = isinstance(name_or_path, Path) or name.startswith((".", "/", "~")) or name.endswith("/")
     if not Path(name).is_dir() and (looks_like_path or name.count("/") > 1):
@@ -253,9 +285,9 @@ def _check_folder(name_or_path: str | Path) -> None:
 
 
 class quiet:  # noqa: N801
-    """Silences the loading bars and notes of transformers, and restores its settings.
+    """A context manager that silences the progress bars and logs of transformers, and then restores its settings.
 
-    It also keeps transformers from asking a service on the Hub to convert a checkpoint, which is done in public.
+    It also keeps transformers from asking a service on the Hub to convert a checkpoint, which would be done in public.
     """
 
     def __enter__(self) -> None:

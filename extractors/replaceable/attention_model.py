@@ -1,8 +1,8 @@
-"""A text classifier whose attention can be looked at, taken out, and put back changed: one protocol for all of them.
+"""The protocol of text classifiers whose attention can be read and replaced.
 
-What the tests of attention as an explanation need of a model (Jain & Wallace 2019; Wiegreffe & Pinter 2019; Serrano &
-Smith 2019), whether it is a small network with one attention layer or a transformer. The texts that such a model reads
-are sequences of words.
+It has what the tests of attention as an explanation need of a model (Jain & Wallace 2019; Wiegreffe & Pinter 2019;
+Serrano & Smith 2019), whether that is a small network with one attention layer or a transformer. The texts that such a
+model reads are sequences of words.
 """
 
 from __future__ import annotations
@@ -18,22 +18,32 @@ from torch import Tensor
 Words = tuple[str, ...]
 
 Special = Literal["keep", "renormalise"]
-"""What becomes of the attention to special tokens when that to words is changed: ``keep``: it stays as it was, and
-weights are only moved among words; ``renormalise``: all weights, also these, are scaled so that they sum to 1."""
+"""What happens to the attention to special tokens when the attention to words is changed. With ``keep``, it stays as it
+was, and weights are only moved among words. With ``renormalise``, all weights, those of special tokens included, are
+divided by their sum."""
 
 
 @dataclass(frozen=True, eq=False)
 class TextState:
-    """A batch of texts as a model has read them, up to and without the attention in question.
+    """A batch of texts as a model has read them, up to the attention in question.
 
     Attributes:
-        texts: the words of each; a text may have none.
-        alpha: the attention: per text one or more rows (heads, or heads × queries), each a distribution over the words,
+        texts: the words of each text; a text may have none.
+        alpha: the attention: one or more rows per text (heads, or heads × queries), each a distribution over the words,
             0 outside the text. A text without words has rows of zeros.
         mask: True at words.
-        embeddings: what the model takes in at each input position: a word, a piece or a special token.
-        word_of: 0-based word that each input position belongs to, −1 at special tokens and padding.
-        memory: what else the model needs to go on from here.
+        embeddings: the embedding at each input position, which is a word, a piece or a special token.
+        word_of: the 0-based word that each input position belongs to, −1 at special tokens and padding.
+        memory: whatever else the model needs to continue from here.
+
+    Example:
+        >>> from attentionology import TransformerAttention, load_classifier, load_encoder, load_tokenizer
+        >>> files = load_encoder("demo").files
+        >>> model, files = load_classifier(files, labels=["dull", "fine"])
+        >>> classifier = TransformerAttention(model, load_tokenizer(files))
+        >>> state = classifier.encode([("a", "fine", "film"), ("boring",)])
+        >>> state.alpha.shape, state.mask.tolist()  # 2 texts, 12 heads, up to 3 words
+        (torch.Size([2, 12, 3]), [[True, True, True], [True, False, False]])
     """
 
     texts: tuple[Words, ...]
@@ -53,14 +63,21 @@ class AttentionModel(Protocol):
 
     Attributes:
         classes: names of the classes, in the order of the logits.
-        special: what becomes of special tokens; ``keep`` where there are none.
+        special: what happens to special tokens; ``keep`` if there are none.
+
+    Example:
+        >>> from attentionology import TransformerAttention, load_classifier, load_encoder, load_tokenizer
+        >>> from attentionology.extractors import AttentionModel
+        >>> model, files = load_classifier(load_encoder("demo").files, labels=["dull", "fine"])
+        >>> isinstance(TransformerAttention(model, load_tokenizer(files)), AttentionModel)
+        True
     """
 
     classes: tuple[str, ...]
     special: Special
 
     def batches(self, texts: Sequence[Words]) -> Iterator[list[int]]:
-        """Places of the texts to encode together, texts of similar length, every place once."""
+        """Yield the indices of texts to encode together. They have similar lengths, and every index occurs once."""
         ...
 
     def encode(self, texts: Sequence[Words], *, gradient: bool = False) -> TextState:
@@ -68,71 +85,98 @@ class AttentionModel(Protocol):
 
         Args:
             texts: at least one.
-            gradient: begin the computational graph at the embeddings (they require grad and have no history), to take
-                gradients with respect to them. Otherwise the graph begins at the parameters, if they require grad.
+            gradient: whether the computational graph begins at the embeddings, which then require grad and have no
+                history, to take gradients with respect to them. Otherwise it begins at the parameters, if these
+                require grad.
 
         Raises:
-            ExtractionError: a text that the model cannot read (too long, or no pieces for a word).
+            ExtractionError: the model cannot read a text, because it is too long or has a word without pieces.
         """
         ...
 
     def attention(self, state: TextState) -> tuple[Float[Tensor, "batch rows n"], Bool[Tensor, "batch n"]]:
-        """The attention, differentiable as the rest of the state, and the mask of words."""
+        """Return the attention, which is differentiable like the rest of the state, and the mask of words."""
         ...
 
     def decode(self, state: TextState, alpha: Float[Tensor, "batch k rows n"]) -> Float[Tensor, "batch k classes"]:
-        """Logits under k other attentions per text; everything before the attention stays as it was read.
+        """Compute the logits under k other attentions per text; everything before the attention stays as it was read.
 
-        The weights are taken as they are: a row that sums to 1 gives words what they had together in the original, a
-        row of zeros gives them nothing. With ``special="renormalise"`` all weights of a row, those of special tokens
-        included, are then divided by their sum. ``decode(state, attention(state)[0][:, None])`` is what the model
-        says. Differentiable in ``alpha`` and in the state.
+        The weights are taken as they are: a row that sums to 1 gives the words together what they had in the original,
+        and a row of zeros gives them nothing. With ``special="renormalise"``, all weights of a row, those of special
+        tokens included, are then divided by their sum. ``decode(state, attention(state)[0][:, None])`` gives the
+        model's own logits. The result is differentiable in ``alpha`` and in the state.
         """
         ...
 
     def embeddings(self, state: TextState) -> Float[Tensor, "batch positions dim"]:
-        """The input embeddings; with ``encode(…, gradient=True)`` gradients can be taken with respect to them."""
+        """Return the input embeddings, to take gradients with respect to them after ``encode(…, gradient=True)``."""
         ...
 
     def scores(self, state: TextState) -> Float[Tensor, "batch n"]:
-        """What a reader is shown as the importance of each word: the mean of the rows, or another map; 0 outside."""
+        """Return what a reader is shown as the importance of each word: the mean of the rows, or another map."""
         ...
 
 
 @runtime_checkable
 class LinearAttentionModel(AttentionModel, Protocol):
-    """An attention model whose logits are linear in its one row of attention: bias + Σ_t α_t · evidence_t."""
+    """An attention model whose logits are linear in its one row of attention: bias + Σ_t α_t · evidence_t.
+
+    Example:
+        >>> from attentionology import TransformerAttention, load_classifier, load_encoder, load_tokenizer
+        >>> from attentionology.extractors import LinearAttentionModel
+        >>> model, files = load_classifier(load_encoder("demo").files, labels=["dull", "fine"])
+        >>> isinstance(TransformerAttention(model, load_tokenizer(files)), LinearAttentionModel)
+        False
+    """
 
     def evidence(self, state: TextState) -> tuple[Float[Tensor, "batch n classes"], Float[Tensor, " classes"]]:
-        """What full attention to each word adds to the logits, and the bias: logits without any attention."""
+        """Return what full attention to each word adds to the logits, and the bias: the logits without attention."""
         ...
 
 
 Attend = Callable[[TextState], Float[Tensor, "batch rows n"]]
-"""Attention given from outside instead of the model's own."""
+"""A function that gives attention in place of the model's own."""
 
 
 def probabilities(
     model: AttentionModel, texts: Sequence[Words], attend: Attend | None = None
 ) -> Float[Tensor, "texts classes"]:
-    """Class probabilities of texts, in float64.
+    """Compute the class probabilities of texts, in float64.
 
     Args:
         model: the classifier.
-        texts: what to classify; what occurs twice is read once.
-        attend: attention that takes the place of the model's own.
+        texts: what to classify; a text that occurs twice is read once.
+        attend: gives attention in place of the model's own.
+
+    Example:
+        >>> from attentionology import TransformerAttention, load_classifier, load_encoder, load_tokenizer
+        >>> from attentionology.extractors import probabilities
+        >>> model, files = load_classifier(load_encoder("demo").files, labels=["dull", "fine"])
+        >>> classifier = TransformerAttention(model, load_tokenizer(files))
+        >>> probabilities(classifier, [("a", "fine", "film"), ("boring",)]).sum(-1)
+        tensor([1.0000, 1.0000], dtype=torch.float64)
     """
-    place_of = {text: place for place, text in enumerate(dict.fromkeys(texts))}
-    distinct = list(place_of)
-    found = torch.zeros(len(distinct), len(model.classes), dtype=torch.float64)
+    index_of = {text: index for index, text in enumerate(dict.fromkeys(texts))}
+    distinct = list(index_of)
+    result = torch.zeros(len(distinct), len(model.classes), dtype=torch.float64)
     with torch.no_grad():
-        for places in model.batches(distinct):
-            state = model.encode([distinct[i] for i in places])
+        for batch in model.batches(distinct):
+            state = model.encode([distinct[i] for i in batch])
             alpha = model.attention(state)[0] if attend is None else attend(state)
-            found[places] = model.decode(state, alpha[:, None])[:, 0].double().softmax(-1)
-    return found[[place_of[text] for text in texts]]
+            result[batch] = model.decode(state, alpha[:, None])[:, 0].double().softmax(-1)
+    return result[[index_of[text] for text in texts]]
 
 
 def drop(words: Words, place: int) -> Words:
-    """The text without one word (0-based): deleted, not masked."""
+    """Return the text without one word, which is deleted and not masked.
+
+    Args:
+        words: the text.
+        place: the word, 0-based.
+
+    Example:
+        >>> from attentionology.extractors import drop
+        >>> drop(("not", "a", "dull", "film"), 0)
+        ('a', 'dull', 'film')
+    """
     return words[:place] + words[place + 1 :]

@@ -1,7 +1,15 @@
-"""Attention of a Hugging Face model, looked at and replaced while the model runs, whatever its architecture.
+"""Attention of a Hugging Face model, read and replaced while the model runs, whatever its architecture.
 
-The library calls one function per layer for softmax(QKᵀ)·V and lets users register their own. The one here does what
-the architecture's own eager function does, by calling it, unless an `AttentionPatch` is active.
+Transformers 5 computes softmax(QKᵀ)·V in one function per layer, which it looks up by the name in
+``config._attn_implementation``, and users may register functions of their own. The function registered here calls the
+architecture's own eager function, and while an `AttentionPatch` is active, the patch sees the result and may change it.
+Nothing of the architecture has to be written again, so scaling, biases and masks stay what the model was trained with.
+
+Three things in transformers 5 have to be watched. A function that is registered without a mask function of the same
+name gets no mask at all, so that padding is attended to, without an error. Some architectures (DeBERTa, MPNet, XLNet,
+RoFormer and others) accept the name and go on with their own code, so the calls are counted and compared with the
+number of layers (`check_calls`). And some hand no arguments through to the function, which is why it finds the active
+patch in a context variable.
 """
 
 from __future__ import annotations
@@ -21,27 +29,28 @@ from torch import Tensor, nn
 from attentionology.extractors.errors import ModelError
 
 TOLERANCE = 1e-5
-"""How far logits under the model's own attention, put back, may be from its own; see `difference`."""
+"""How far the logits may be from the model's own when its own attention is put back; see `difference`."""
 
 _active: ContextVar[AttentionPatch | None] = ContextVar("active attention patch", default=None)
 
 
 class AttentionPatch:
-    """Within ``with``: sees the attention of one layer in each forward pass, and may put other weights in its place.
+    """A context manager that sees the attention of one layer in a forward pass, and may put other weights in its place.
 
-    Not all architectures hand arguments through to the attention function, and some share modules among layers, so
-    the function finds the active patch by itself and layers are told apart by counting calls.
+    Not all architectures hand arguments through to the attention function, and some share modules among layers. The
+    function therefore finds the active patch by itself, and layers are told apart by counting calls.
 
     Args:
-        call: which call of the attention function, counted from 0.
-        rows: other weights for the first q queries of some heads.
+        call: the call of the attention function to look at, counted from 0.
+        rows: the new weights of the first q queries of some heads.
         heads: these heads, 0-based.
-        context: of all heads, what is to be handed on for a text of one position, instead of weights times values.
+        context: the weighted sums of values of all heads to return for an input of one position, instead of computing
+            them.
 
     Attributes:
         calls: how many calls there were.
-        weights: of that call as the model has them, shape (batch, heads, n, n).
-        values: V, shape (batch, heads, n, d).
+        weights: the model's own weights in that call, shape (batch, heads, n, n).
+        values: V in that call, shape (batch, heads, n, d).
     """
 
     def __init__(
@@ -65,14 +74,19 @@ class AttentionPatch:
         if self._token is not None:
             _active.reset(self._token)
 
-    def attend(self, own: Callable[[], tuple[Tensor, Tensor]], value: Tensor) -> tuple[Tensor, Tensor | None]:
-        """One call: ``own`` gives what is handed on, (batch, n, heads, d), and the weights."""
+    def attend(self, eager: Callable[[], tuple[Tensor, Tensor]], value: Tensor) -> tuple[Tensor, Tensor | None]:
+        """Handle one call of the attention function.
+
+        Args:
+            eager: computes the model's own weighted sums, shape (batch, n, heads, d), and weights.
+            value: the value vectors, shape (batch, heads that have their own, n, d).
+        """
         number, self.calls = self.calls, self.calls + 1
         if number != self._call:
-            return own()
+            return eager()
         if self._context is not None:
             return self._context, None
-        context, self.weights = own()
+        context, self.weights = eager()
         # In some architectures several heads share their keys and values.
         self.values = value.repeat_interleave(self.weights.shape[1] // value.shape[1], dim=1)
         if self._rows is None:
@@ -85,59 +99,59 @@ class AttentionPatch:
 def replaceable_attention(
     module: nn.Module, query: Tensor, key: Tensor, value: Tensor, *args: Any, **kwargs: Any
 ) -> tuple[Tensor, Tensor | None]:
-    """The architecture's eager attention, through the active patch if there is one.
+    """Compute the architecture's eager attention, through the active patch if there is one.
 
     Raises:
         ModelError: the architecture has no eager attention function.
     """
 
-    def own() -> tuple[Tensor, Tensor]:
+    def eager() -> tuple[Tensor, Tensor]:
         context, weights = _eager(type(module))(module, query, key, value, *args, **kwargs)
         return context, weights
 
     patch = _active.get()
-    return own() if patch is None else patch.attend(own, value)
+    return eager() if patch is None else patch.attend(eager, value)
 
 
 def _eager(attention: type) -> Callable[..., tuple[Tensor, Tensor]]:
     for base in attention.__mro__:
-        found: Any = getattr(sys.modules[base.__module__], "eager_attention_forward", None)
-        if found is not None:
-            return found  # type: ignore[no-any-return]
+        function: Any = getattr(sys.modules[base.__module__], "eager_attention_forward", None)
+        if function is not None:
+            return function  # type: ignore[no-any-return]
     raise ModelError(f"{attention.__name__} has no eager attention function, so its attention cannot be replaced")
 
 
 @functools.cache
 def implementation() -> str:
-    """The name for ``model.set_attn_implementation``, registered with the library when first asked for."""
+    """Return the name for ``model.set_attn_implementation``, and register it with transformers at the first call."""
     from transformers import AttentionInterface  # takes seconds
     from transformers.masking_utils import AttentionMaskInterface, eager_mask
 
     name = "attentionology_eager"
     AttentionInterface.register(name, replaceable_attention)
-    # Without a mask function of the same name the attention function is handed no mask, and padding is attended.
+    # Without a mask function of the same name, the attention function is given no mask, and padding is attended to.
     AttentionMaskInterface.register(name, eager_mask)
     return name
 
 
 @contextmanager
 def resumed(modules: Sequence[nn.Module], layer: int, hidden: Float[Tensor, "batch n dim"]) -> Iterator[None]:
-    """Forward passes begin at a layer: those below hand on what they get, and it takes ``hidden`` as its input.
+    """Let forward passes begin at a layer: the layers below return their input, and the layer takes ``hidden``.
 
     Args:
-        modules: the model's distinct layer modules, as they are called or shared.
-        layer: 0-based.
-        hidden: its input.
+        modules: the model's distinct layer modules, of which some may be called for several layers.
+        layer: the first layer to compute, 0-based.
+        hidden: the input of that layer.
     """
     calls = 0
 
-    def resume(own: Callable[..., Any]) -> Callable[..., Any]:
+    def resume(original: Callable[..., Any]) -> Callable[..., Any]:
         def forward(hidden_states: Tensor, *args: Any, **kwargs: Any) -> Any:
             nonlocal calls
             number, calls = calls, calls + 1
             if number < layer:
                 return hidden_states
-            return own(hidden if number == layer else hidden_states, *args, **kwargs)
+            return original(hidden if number == layer else hidden_states, *args, **kwargs)
 
         return forward
 
@@ -151,18 +165,23 @@ def resumed(modules: Sequence[nn.Module], layer: int, hidden: Float[Tensor, "bat
 
 
 class InputEmbeddings:
-    """Within ``with``: what the table of input embeddings gives is kept, and may be replaced.
+    """A context manager that keeps what the table of input embeddings gives, and may replace it.
 
     Args:
         model: a Hugging Face model.
-        given: embeddings to take instead of those looked up.
-        leaf: cut the embeddings off from the table and let them require grad.
+        replacement: embeddings to use instead of those looked up.
+        leaf: whether to cut the embeddings off from the table and let them require grad.
+
+    Attributes:
+        embedded: the embeddings of the last forward pass.
     """
 
-    def __init__(self, model: Any, given: Float[Tensor, "batch n dim"] | None = None, *, leaf: bool = False) -> None:
+    def __init__(
+        self, model: Any, replacement: Float[Tensor, "batch n dim"] | None = None, *, leaf: bool = False
+    ) -> None:
         self._table: nn.Module = model.get_input_embeddings()
-        self._given, self._leaf = given, leaf
-        self.found: Tensor = torch.empty(0)
+        self._replacement, self._leaf = replacement, leaf
+        self.embedded: Tensor = torch.empty(0)
 
     def __enter__(self) -> InputEmbeddings:
         self._handle = self._table.register_forward_hook(self._hook)
@@ -172,20 +191,25 @@ class InputEmbeddings:
         self._handle.remove()
 
     def _hook(self, _module: nn.Module, _inputs: Any, looked_up: Tensor) -> Tensor:
-        found = looked_up if self._given is None else self._given
-        self.found = found.detach().clone().requires_grad_() if self._leaf else found
-        return self.found
+        embedded = looked_up if self._replacement is None else self._replacement
+        self.embedded = embedded.detach().clone().requires_grad_() if self._leaf else embedded
+        return self.embedded
 
 
 @dataclass(frozen=True, eq=False)
 class WordRows:
-    """Rows of attention to pieces, taken apart: what words get is one distribution, the rest is kept here.
+    """Rows of attention to pieces, taken apart into a distribution over words and everything else, which is kept here.
+
+    The tests of explanations move attention among words, but the model attends to pieces and special tokens. A row is
+    therefore split into three factors: how much all words get together, how that is distributed over words, and how the
+    weight of each word is distributed over its pieces. Only the second one is exchanged. With the original
+    distribution, `join` gives back the original row.
 
     Attributes:
-        total: m, what all words get together.
-        share: what part of its word's weight each piece has, 0 at special tokens and padding.
-        rest: weights of special tokens, 0 elsewhere.
-        word_of: 0-based word of each piece, −1 at special tokens and padding.
+        total: m, the weight of all words together.
+        share: each piece's share of the weight of its word, 0 at special tokens and padding.
+        rest: the weights of special tokens, 0 elsewhere.
+        word_of: the 0-based word of each piece, −1 at special tokens and padding.
     """
 
     total: Float[Tensor, "batch rows"]
@@ -197,7 +221,7 @@ class WordRows:
     def split(
         cls, rows: Float[Tensor, "batch rows pieces"], word_of: Int[Tensor, "batch pieces"], n: int
     ) -> tuple[WordRows, Float[Tensor, "batch rows n"]]:
-        """The parts, and the distribution over n words: zeros if words get nothing or there are none."""
+        """Return the parts, and the distribution over n words, which is zero if words get nothing or there are none."""
         belongs = (word_of[:, :, None] == torch.arange(n, device=word_of.device)).to(rows.dtype)
         words = rows @ belongs
         total = words.sum(-1)
@@ -209,30 +233,30 @@ class WordRows:
         return cls(total, share * inside, rows * ~inside, word_of), alpha
 
     def join(self, alpha: Float[Tensor, "batch k rows n"], renormalise: bool) -> Float[Tensor, "batch k rows pieces"]:
-        """Weights of pieces from weights of words: m · word · share, and the special tokens as they were.
+        """Compute the weights of pieces, m · word · share, from the weights of words. Special tokens keep theirs.
 
         Args:
-            alpha: of the words.
-            renormalise: divide each row by its sum, where it has one.
+            alpha: the weights of words.
+            renormalise: whether to divide each row by its sum, unless that is 0.
         """
-        at = self.word_of.clamp(min=0)[:, None, None].expand(*alpha.shape[:3], -1)
+        word = self.word_of.clamp(min=0)[:, None, None].expand(*alpha.shape[:3], -1)
         scaled = self.total[:, None, :, None] * alpha
-        rows = scaled.gather(-1, at) * self.share[:, None] + self.rest[:, None]
+        rows = scaled.gather(-1, word) * self.share[:, None] + self.rest[:, None]
         if not renormalise:
             return rows
         total = rows.sum(-1, keepdim=True)
         return rows / total.where(total > 0, 1)
 
     def detached(self) -> WordRows:
-        """The same as constants."""
+        """A copy without history, so that no gradient goes through it."""
         return WordRows(self.total.detach(), self.share.detach(), self.rest.detach(), self.word_of)
 
 
 def check_calls(seen: AttentionPatch, n_layers: int, label: str) -> None:
-    """The attention function must have been called once per layer.
+    """Check that the attention function was called once per layer.
 
     Raises:
-        ModelError: it was not.
+        ModelError: it was not, so the architecture computes attention somewhere else.
     """
     if seen.calls != n_layers:
         raise ModelError(
@@ -241,14 +265,14 @@ def check_calls(seen: AttentionPatch, n_layers: int, label: str) -> None:
         )
 
 
-def check_first_position(run: Callable[[], Tensor], own: Tensor, seen: AttentionPatch, label: str) -> None:
-    """The logits must depend on the first row of the last layer's attention, and on no other row of it.
+def check_first_position(run: Callable[[], Tensor], logits: Tensor, seen: AttentionPatch, label: str) -> None:
+    """Check that the logits depend on the first row of the last layer's attention, and on no other row of it.
 
     Args:
         run: a forward pass that gives the logits.
-        own: what it gives when nothing is replaced.
-        seen: attention of the last layer.
-        label: for the message.
+        logits: what it gives when nothing is replaced.
+        seen: the attention of the last layer.
+        label: the name of the model, for the message.
 
     Raises:
         ModelError: they do not.
@@ -257,14 +281,14 @@ def check_first_position(run: Callable[[], Tensor], own: Tensor, seen: Attention
         rows = seen.weights.clone()
         rows[:, :, changed] = 0
         with AttentionPatch(seen.calls - 1, rows, range(rows.shape[1])):
-            off = difference(run(), own)
-        if not off > 0 if is_read else off > TOLERANCE:
+            change = difference(run(), logits)
+        if not change > 0 if is_read else change > TOLERANCE:
             raise ModelError(
                 f"{label}: this classifier does not read the first position and that alone (it takes the last token, "
                 "or the mean of all), so its attention is not one row; use query='all'"
             )
 
 
-def difference(one: Tensor, other: Tensor) -> float:
-    """The largest, relative to the largest value where that is above 1."""
-    return float((one - other).abs().max() / other.abs().max().clamp(min=1))
+def difference(actual: Tensor, expected: Tensor) -> float:
+    """Compute the largest difference, relative to the largest expected value if that is above 1."""
+    return float((actual - expected).abs().max() / expected.abs().max().clamp(min=1))

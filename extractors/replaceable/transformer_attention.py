@@ -1,8 +1,13 @@
-"""A Hugging Face classifier whose own attention can be replaced: in one layer, for [CLS] or all queries, some heads.
+"""A Hugging Face classifier whose attention can be replaced in one layer, for [CLS] or all queries, and for some heads.
 
-Only where nothing but that row carries the words to the classifier does replacing it say what the words matter: in the
-last layer, for the position that is classified. Elsewhere residual connections and other rows carry them too. Jain &
-Wallace (2019) replace the one row of an LSTM; for BERT see Pruthi et al. (2020).
+Replacing a row shows how much the words matter only if nothing else carries them to the classifier. That is so in the
+last layer, for the position that is classified. In other places, residual connections and other rows carry them, too.
+Jain & Wallace (2019) replace the one row of an LSTM; for BERT see Pruthi et al. (2020).
+
+A replaced attention can be run in three ways (`Way`), which give the same logits at very different cost. Whether a way
+works for a model is not known from its architecture alone, so when the model is wrapped every way is tried on two short
+texts: the model's own attention is put back, and every word is given a weight of 1. The logits must be the model's own
+in the first case, and those of the slowest way, which takes nothing for granted, in the second.
 """
 
 from __future__ import annotations
@@ -41,8 +46,8 @@ from attentionology.extractors.tokens.text_reader import TextLevel, TextReader
 
 Query = Literal["cls", "all"]
 Way = Literal["first position", "from the layer", "whole model"]
-"""What is computed again under other attention. All give the same logits; the first needs the last layer and a
-classifier that reads the first position alone, the second an architecture that is known here."""
+"""How much is computed again under other attention. All ways give the same logits. The first needs the last layer and a
+classifier that reads the first position alone; the second needs an architecture that has a row of names."""
 
 _PROBE: tuple[Words, ...] = (("a", "b", "c", "d", "e", "f"), ("g", "h"))
 
@@ -50,26 +55,37 @@ _PROBE: tuple[Words, ...] = (("a", "b", "c", "d", "e", "f"), ("g", "h"))
 class TransformerAttention(nn.Module):
     """A sequence classifier as an `AttentionModel`.
 
-    The model passed in is put into evaluation mode and from then on computes attention by the function in
-    `attentionology.extractors.replaceable.attention_patch`, which is its own eager one.
+    The model passed in is put into evaluation mode. From then on it computes attention by the function in
+    `attentionology.extractors.replaceable.attention_patch`, which calls the model's own eager function.
 
     Args:
-        model: of ``AutoModelForSequenceClassification``.
+        model: an ``AutoModelForSequenceClassification``.
         tokenizer: its fast tokenizer.
-        layer: 0-based, negative from the end.
-        query: ``"cls"``: the row of the first position; ``"all"``: all rows of the layer.
-        heads: ``"all"`` or 0-based heads; the others keep their attention.
+        layer: the layer, 0-based; negative numbers count from the end.
+        query: ``"cls"`` for the row of the first position, ``"all"`` for all rows of the layer.
+        heads: ``"all"`` or the 0-based heads; the others keep their attention.
         special: see `attentionology.extractors.replaceable.attention_model.Special`.
-        level: ``"word"``, or ``"piece"``: every piece counts as a word.
+        level: ``"word"``, or ``"piece"`` to treat every piece as a word.
         score: the map kind of `scores`.
-        name: what to call the model.
+        name: the name of the model in results.
         files: where it was loaded from, if it was.
-        batch_cells: bound on texts × pieces² of what is computed at once.
+        batch_cells: the bound on texts × pieces² of what is computed at once.
 
     Raises:
-        ValueError: an unknown value of an option.
-        ModelError: no such layer or head, an architecture whose attention cannot be replaced, a classifier that reads
-            other positions than the first with ``query="cls"``, or own attention put back that changes the logits.
+        ValueError: an option has an unknown value.
+        ModelError: there is no such layer or head, the attention of the architecture cannot be replaced, the classifier
+            reads other positions than the first and ``query`` is ``"cls"``, or the logits change when the model's own
+            attention is put back.
+
+    Example:
+        >>> from attentionology import TransformerAttention, load_classifier, load_encoder, load_tokenizer
+        >>> model, files = load_classifier(load_encoder("demo").files, labels=["dull", "fine"])
+        >>> classifier = TransformerAttention(model, load_tokenizer(files), heads=[0, 3])
+        >>> state = classifier.encode([("not", "a", "dull", "film")])
+        >>> alpha, mask = classifier.attention(state)
+        >>> uniform = (mask / mask.sum(1, keepdim=True))[:, None].expand_as(alpha)
+        >>> classifier.decode(state, uniform[:, None]).shape  # texts, attentions per text, classes
+        torch.Size([1, 1, 2])
     """
 
     def __init__(
@@ -88,8 +104,8 @@ class TransformerAttention(nn.Module):
         batch_cells: int = DEFAULT_BATCH_CELLS,
     ) -> None:
         super().__init__()
-        given = {"query": (query, Query), "special": (special, Special), "level": (level, TextLevel)}
-        for option, (value, allowed) in given.items():
+        choices = {"query": (query, Query), "special": (special, Special), "level": (level, TextLevel)}
+        for option, (value, allowed) in choices.items():
             if value not in get_args(allowed):
                 raise ValueError(f"{option} must be {' or '.join(map(repr, get_args(allowed)))}, not {value!r}")
         if isinstance(heads, str) and heads != "all":
@@ -101,7 +117,7 @@ class TransformerAttention(nn.Module):
         self.special: Special = cast(Special, special)
         self.name, self.files, self._label = name, files or LoadedFiles(), name or str(model.config.model_type)
         if model.config.is_encoder_decoder or model.config.num_labels < 2:
-            raise ModelError(f"{self._label} is no encoder with a classification head of two or more classes")
+            raise ModelError(f"{self._label} is not an encoder with a classification head of two or more classes")
         self.classes = tuple(str(model.config.id2label[i]) for i in range(model.config.num_labels))
         self.model: Any = model.eval()
         self.tokenizer: Any = tokenizer
@@ -115,7 +131,7 @@ class TransformerAttention(nn.Module):
         self._verify()
 
     def describe(self) -> dict[str, Any]:
-        """What is replaced and how, for people: layer and heads are counted from 1."""
+        """Describe what is replaced, for people: layer and heads are counted from 1."""
         return {
             "layer": self.layer + 1,
             "heads": "all" if len(self.heads) == self._encoder.n_heads else [head + 1 for head in self.heads],
@@ -127,26 +143,26 @@ class TransformerAttention(nn.Module):
         }
 
     def save(self, folder: str | Path) -> None:
-        """Write the model as safetensors and its tokenizer."""
+        """Write the model, as safetensors, and its tokenizer to a folder."""
         save_model(self.model, self.tokenizer, folder)
 
     def readable(self, texts: Sequence[Words]) -> list[str | None]:
-        """Why a text cannot be read; None if it can."""
+        """Say of each text why it cannot be read; None if it can be."""
         return self._reader.reasons(texts)
 
     def unknown_words(self, texts: Sequence[Words]) -> int:
-        """How many words have a piece that the tokenizer does not know.
+        """Count the words that have a piece that the tokenizer does not know.
 
         Raises:
-            ExtractionError: as `encode`.
+            ExtractionError: for the same reasons as `encode`.
         """
         return sum(pieces.unknown for pieces in self._reader.pieces(texts))
 
     def batches(self, texts: Sequence[Words]) -> Iterator[list[int]]:
-        """See `AttentionModel.batches`; for all queries, texts of the same number of pieces.
+        """See `AttentionModel.batches`. With ``query="all"``, texts encoded together have the same number of pieces.
 
         Raises:
-            ExtractionError: as `encode`.
+            ExtractionError: for the same reasons as `encode`.
         """
         return self._reader.batches(texts, unpadded=self.query == "all")
 
@@ -155,7 +171,7 @@ class TransformerAttention(nn.Module):
 
         Raises:
             ExtractionError: a text has too many pieces, or none, or they cannot be matched with words.
-            ValueError: all queries of texts of different numbers of pieces.
+            ValueError: ``query`` is ``"all"`` and the texts have different numbers of pieces.
         """
         pieces = self._reader.pieces(texts)
         if self.query == "all" and len({len(p) for p in pieces}) > 1:
@@ -184,22 +200,23 @@ class TransformerAttention(nn.Module):
             "leaf": gradient,
         }
         words = torch.arange(n, device=ids.device) < n_words
-        return TextState(tuple(texts), alpha, words, embedded.found, word_of, memory)
+        return TextState(tuple(texts), alpha, words, embedded.embedded, word_of, memory)
 
     def attention(self, state: TextState) -> tuple[Float[Tensor, "batch rows n"], Bool[Tensor, "batch n"]]:
-        """See `AttentionModel.attention`; rows are heads, or heads × queries (those of a head next to each other)."""
+        """See `AttentionModel.attention`. Rows are heads, or heads × queries with those of a head in sequence."""
         return state.alpha, state.mask
 
     def embeddings(self, state: TextState) -> Float[Tensor, "batch positions dim"]:
-        """The embeddings of the pieces, before positions are added."""
+        """Return the embeddings of the pieces, before positions are added."""
         return state.embeddings
 
     def decode(self, state: TextState, alpha: Float[Tensor, "batch k rows n"]) -> Float[Tensor, "batch k classes"]:
         """See `AttentionModel.decode`.
 
-        What all words get together and what each piece gets of its word's weight come from the attention that was
-        replaced, and gradients go through them as well. Only of a state made with ``encode(…, gradient=True)``, if
-        ``alpha`` has no gradient, they are constants: attention is disconnected as a whole.
+        What all words get together, and each piece's share of its word's weight, come from the attention that was
+        replaced, and gradients go through them as well. There is one exception: if the state was made with ``encode(…,
+        gradient=True)`` and ``alpha`` has no gradient, they are constants, so that attention is disconnected as a
+        whole.
         """
         rows: WordRows = state.memory["rows"]
         if state.memory["leaf"] and not alpha.requires_grad:
@@ -210,10 +227,11 @@ class TransformerAttention(nn.Module):
 
     @torch.no_grad()
     def scores(self, state: TextState) -> Float[Tensor, "batch n"]:
-        """See `AttentionModel.scores`: mean over the heads; of a kind that is not attention, its map of the same layer.
+        """See `AttentionModel.scores`: the mean over the heads of the attention, or of another kind of map of the
+        layer.
 
         Raises:
-            ModelError: the map kind needs to know the architecture better than is known here.
+            ModelError: the map kind reads weights and the architecture has no row of names.
         """
         if self._maps.kind.name == "weight":
             rows: WordRows = state.memory["rows"]
@@ -230,9 +248,9 @@ class TransformerAttention(nn.Module):
 
     @torch.no_grad()
     def value_rank(self, state: TextState) -> Int[Tensor, "batch heads"]:
-        """Rank of the value vectors of a text in each head of the scope.
+        """Compute the rank of the value vectors of each text in each of the heads.
 
-        With more positions than that, other attention gives the very same output (Brunner et al. 2020).
+        If a text has more positions than that, other attention gives the same output (Brunner et al. 2020).
         """
         inside = state.memory["mask"][:, None, :, None]
         rank: Tensor = torch.linalg.matrix_rank(state.memory["values"][:, self.heads] * inside)
@@ -274,28 +292,28 @@ class TransformerAttention(nn.Module):
 
     @torch.no_grad()
     def _verify(self) -> None:
-        """Check all that is promised, and choose the fastest way that keeps it."""
+        """Check that attention can be replaced without side effects, and choose the fastest way that gives the same."""
         ids, mask = self._encoder.pad(self._reader.pieces(_PROBE))
-        own = self._logits(ids, mask)
+        original = self._logits(ids, mask)
         self.model.set_attn_implementation(implementation())
         with AttentionPatch(self._encoder.n_layers - 1) as seen:
             self._logits(ids, mask)
         check_calls(seen, self._encoder.n_layers, self._label)
         if self.query == "cls":
-            check_first_position(lambda: self._logits(ids, mask), own, seen, self._label)
+            check_first_position(lambda: self._logits(ids, mask), original, seen, self._label)
         batches = list(self.batches(_PROBE))
         states = [self.encode([_PROBE[i] for i in batch]) for batch in batches]
-        tried = [torch.stack([s.alpha, s.mask[:, None].expand_as(s.alpha).to(s.alpha)], 1) for s in states]
+        trials = [torch.stack([s.alpha, s.mask[:, None].expand_as(s.alpha).to(s.alpha)], 1) for s in states]
 
         def logits(way: Way) -> Tensor:
             self.way = way
-            return torch.cat([self.decode(state, alpha) for state, alpha in zip(states, tried, strict=True)])
+            return torch.cat([self.decode(state, alpha) for state, alpha in zip(states, trials, strict=True)])
 
         expected = logits("whole model")
-        off = difference(expected[:, 0], own[[i for batch in batches for i in batch]])
-        if not off <= TOLERANCE:
+        change = difference(expected[:, 0], original[[i for batch in batches for i in batch]])
+        if not change <= TOLERANCE:
             raise ModelError(
-                f"{self._label}: with its own attention put back, its logits change by {off:.2g}; this model does "
+                f"{self._label}: with its own attention put back, its logits change by {change:.2g}; this model does "
                 "something else with its attention, which cannot be replaced"
             )
         ways: list[Way] = ["from the layer", "whole model"] if self._layers else ["whole model"]

@@ -1,4 +1,4 @@
-"""Pieces with the mask token in place of some of them, drawn per sentence so that batches do not matter."""
+"""Masking of pieces. The draws depend on the sentence alone, so they do not change with the batch."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from attentionology.extractors.tokens.pieces import Pieces
 
 
 def check_masking(encoder: Encoder, rate: float) -> None:
-    """Refuse what cannot be done.
+    """Check that pieces can be masked at a rate.
 
     Raises:
-        ValueError: a rate outside 0 … 1.
-        ModelError: nothing to mask with.
+        ValueError: the rate is not from 0 to 1.
+        ModelError: the tokenizer has no mask token.
     """
     if not 0 <= rate <= 1:
         raise ValueError(f"mask_rate must be from 0 to 1, not {rate}")
@@ -31,22 +31,22 @@ def mask_pieces(
     """Replace pieces of words by the mask token, each with probability ``rate``.
 
     Args:
-        encoder: whose mask token.
-        pieces: what to mask; special tokens stay.
-        rate: probability.
-        key: what the draws depend on.
-        one_at_least: where none is hit, the one with the smallest draw is.
+        encoder: the model whose tokenizer has the mask token.
+        pieces: the pieces to mask, of which special tokens stay.
+        rate: the probability of each piece.
+        key: seeds the generator.
+        one_at_least: whether to mask the piece with the smallest draw if no other is masked.
 
     Returns:
-        the new pieces, and which were replaced.
+        the new pieces, and the indices of those that were replaced.
     """
     seed = int.from_bytes(hashlib.sha256(key.encode()).digest()[:8], "big")
     draws = np.random.default_rng(seed).random(len(pieces))
     maskable = [i for i, position in enumerate(pieces.positions) if not pieces.special[position]]
-    hit = [i for i in maskable if draws[i] < rate]
-    if one_at_least and maskable and not hit:
-        hit = [min(maskable, key=lambda i: float(draws[i]))]
+    masked = [i for i in maskable if draws[i] < rate]
+    if one_at_least and maskable and not masked:
+        masked = [min(maskable, key=lambda i: float(draws[i]))]
     ids, tokens = list(pieces.ids), list(pieces.tokens)
-    for i in hit:
+    for i in masked:
         ids[i], tokens[i] = encoder.tokenizer.mask_token_id, encoder.tokenizer.mask_token
-    return replace(pieces, ids=ids, tokens=tokens), hit
+    return replace(pieces, ids=ids, tokens=tokens), masked

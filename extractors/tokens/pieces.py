@@ -21,12 +21,12 @@ class Pieces:
     A *position* is a special token (``[CLS]``, ``[SEP]``) or a word; every piece belongs to one position.
 
     Attributes:
-        ids: vocabulary id of each piece, special tokens included.
+        ids: the vocabulary id of each piece, special tokens included.
         tokens: the pieces as strings.
-        positions: for each piece the position it belongs to, counted from 0, never decreasing.
+        positions: for each piece the 0-based position that it belongs to, never decreasing.
         special: for each position, whether it is a special token.
-        substituted: how many words the tokenizer made nothing of (a lone control or zero-width character);
-            the model reads its unknown token in their place, so that every word keeps its row.
+        substituted: how many words the tokenizer gives no piece for, such as a lone control or zero-width character.
+            The model reads its unknown token in their place, so that every word keeps its row.
         unknown: how many words have a piece that is the unknown token, those substituted included.
         segment_ids: which of two texts each piece belongs to (``token_type_ids``); None: all zero.
     """
@@ -53,6 +53,14 @@ class Segment(Sentence):
 
     Attributes:
         pieces: what the model reads.
+
+    Example:
+        >>> from attentionology import load_encoder, load_text, make_segments
+        >>> from pathlib import Path
+        >>> _ = Path("text.txt").write_text("Cats sleep all day. Dogs do not.")
+        >>> segment = make_segments(load_encoder("demo"), load_text("text.txt")).sentences[0]
+        >>> segment.pieces.tokens
+        ['[CLS]', 'cats', 'sleep', 'all', 'day', '[SEP]', '.', 'dogs', 'do', 'not', '.', '[SEP]']
     """
 
     pieces: Pieces
@@ -63,20 +71,20 @@ class Unalignable(ValueError):  # noqa: N818
 
 
 def align(tokenizer: Any, sentences: Sequence[Sentence]) -> list[Pieces | Unalignable]:
-    """Tokenise sentences word by word and keep track of the words.
+    """Tokenize sentences word by word and record which pieces belong to which word.
 
-    Each word is tokenised as a word of its own (``is_split_into_words``), so punctuation or a space inside a
-    form does not start a new word. Byte-level tokenizers tell a word at the start of the text from the same
-    word after a space; with words given one by one each gets the space, or the model would read one long
-    string. A literal ``[SEP]`` in the text is text; where the tokenizer insists on the special token, the
-    unknown token takes its place. Nothing is truncated.
+    Each word is tokenized by itself (``is_split_into_words``), so punctuation or a space within it does not start
+    a new word. Byte-level tokenizers distinguish a word at the start of the text from the same word after a space. Each
+    of the words given one by one therefore gets a space, because the model would read one long string otherwise. A
+    literal ``[SEP]`` in the text is text; if the tokenizer insists on the special token, the unknown token takes its
+    place. Nothing is truncated.
 
     Args:
         tokenizer: a fast Hugging Face tokenizer, see `prepare_tokenizer`.
-        sentences: at least one. A `Segment` has its pieces already.
+        sentences: at least one sentence. A `Segment` has its pieces already.
 
     Returns:
-        one `Pieces` per sentence, or an `Unalignable` that tells why there is none.
+        one `Pieces` per sentence, or an `Unalignable` that says why there is none.
     """
     if any(isinstance(sentence, Segment) for sentence in sentences):
         return [s.pieces if isinstance(s, Segment) else align(tokenizer, [s])[0] for s in sentences]
@@ -98,17 +106,17 @@ def align(tokenizer: Any, sentences: Sequence[Sentence]) -> list[Pieces | Unalig
 
 
 def read_texts(tokenizer: Any, texts: Sequence[str]) -> Iterator[list[tuple[int, str]]]:
-    """Pieces, each an id and a token, of texts without special tokens.
+    """Yield the pieces of texts, each an id and a token, without special tokens around them.
 
     As in `align`, special tokens in the text are text, or the unknown token.
 
     Raises:
-        ModelError: a text is read as a special token and there is no unknown token to put there.
+        ModelError: a text is read as a special token, and there is no unknown token to take its place.
     """
     reserved, unk = _reserved(tokenizer), (tokenizer.unk_token_id, tokenizer.unk_token)
     space = " " if _needs_space(tokenizer) else ""
-    given = [space + text.strip() for text in texts]
-    for encoding in tokenizer(given, add_special_tokens=False, split_special_tokens=True, verbose=False).encodings:
+    spaced = [space + text.strip() for text in texts]
+    for encoding in tokenizer(spaced, add_special_tokens=False, split_special_tokens=True, verbose=False).encodings:
         pieces = list(zip(encoding.ids, encoding.tokens, strict=True))
         if unk[0] is None and (mistaken := next((token for piece, token in pieces if piece in reserved), None)):
             raise ModelError(f"the tokenizer reads {mistaken!r} in the text as a special token")
@@ -116,7 +124,7 @@ def read_texts(tokenizer: Any, texts: Sequence[str]) -> Iterator[list[tuple[int,
 
 
 def _reserved(tokenizer: Any) -> set[int]:
-    """Ids that stand for more than text, the unknown token aside."""
+    """Return the ids that stand for something other than text, except for the unknown token."""
     added = tokenizer.added_tokens_decoder.items()
     return {*tokenizer.all_special_ids, *(i for i, token in added if token.special)} - {tokenizer.unk_token_id}
 
@@ -130,7 +138,7 @@ def _align(tokenizer: Any, reserved: set[int], n_words: int, encoding: Any) -> P
     next_word = 0  # the first word that has no piece yet
     unk = tokenizer.unk_token_id
 
-    def place(piece: int, token: str, *, opens: bool, is_special: bool) -> None:
+    def append(piece: int, token: str, *, opens: bool, is_special: bool) -> None:
         if opens:
             special.append(is_special)
         ids.append(piece)
@@ -141,8 +149,8 @@ def _align(tokenizer: Any, reserved: set[int], n_words: int, encoding: Any) -> P
         nonlocal next_word, substituted
         while next_word < word:
             if unk is None:
-                raise Unalignable(f"word {next_word + 1} tokenises to nothing and there is no unknown token")
-            place(unk, tokenizer.unk_token, opens=True, is_special=False)
+                raise Unalignable(f"the tokenizer has no piece for word {next_word + 1} and no unknown token")
+            append(unk, tokenizer.unk_token, opens=True, is_special=False)
             next_word += 1
             substituted += 1
 
@@ -156,30 +164,30 @@ def _align(tokenizer: Any, reserved: set[int], n_words: int, encoding: Any) -> P
                 raise Unalignable(f"word {word + 1} is read as the special token {token!r}")
             piece, token = unk, tokenizer.unk_token
         if word is None:
-            place(piece, token, opens=True, is_special=True)
+            append(piece, token, opens=True, is_special=True)
         elif word == next_word - 1:
-            place(piece, token, opens=False, is_special=False)
+            append(piece, token, opens=False, is_special=False)
         elif word >= next_word:
             fill_up_to(word)
-            place(piece, token, opens=True, is_special=False)
+            append(piece, token, opens=True, is_special=False)
             next_word = word + 1
         else:
             raise Unalignable(f"piece {index + 1} ({token!r}) goes back to word {word + 1}")
         if index == last_piece:
             fill_up_to(n_words)
     fill_up_to(n_words)
-    unknown = {at for piece, at in zip(ids, positions, strict=True) if piece == unk and not special[at]}
+    unknown = {index for piece, index in zip(ids, positions, strict=True) if piece == unk and not special[index]}
     return Pieces(ids, tokens, positions, special, substituted, len(unknown))
 
 
 def prepare_tokenizer(tokenizer: Any) -> Any:
     """Check that words can be aligned, and let a byte-level tokenizer put the space before words by itself.
 
-    Only if bytes are all its pre-tokenizer deals with (RoBERTa, GPT-2): after a step that splits words, the
-    setting would put a space before every part, so there the words get it in `align`.
+    This is done only if the pre-tokenizer has no other step (RoBERTa, GPT-2). After a step that splits words, the
+    setting would put a space before every part of a word, so words get the space in `align` instead.
 
     Raises:
-        ModelError: not a fast tokenizer, so there is no record of which piece came from which word.
+        ModelError: it is not a fast tokenizer, so it does not record which piece comes from which word.
     """
     if not getattr(tokenizer, "is_fast", False):
         raise ModelError(

@@ -16,18 +16,27 @@ from attentionology.extractors.tokens.pieces import Pieces, Segment, read_texts
 SegmentIds = Literal["zeros", "pair"]
 
 SEGMENT_LENGTH = 128
-"""Pieces of a segment in the paper, special tokens included."""
+"""The number of pieces of a segment in the paper, special tokens included."""
 
 
 @dataclass(frozen=True, repr=False)
 class Segments(Corpus):
-    """Pairs of neighbouring stretches of text, each a `Segment`, with an account of what became of the text.
+    """Pairs of neighboring stretches of text, each a `Segment`, with an account of how the text was used.
 
     Attributes:
-        made: how many segments the text holds; if more than were asked for, these are a random sample.
-        halved: how many of those lie inside one paragraph and are cut in its middle.
-        text_documents, text_pieces: documents and pieces of the whole text.
-        left_over: pieces at the end of a document that are too few for a segment.
+        made: how many segments the text holds. If that is more than were asked for, these are a random sample.
+        halved: how many of those lie within one paragraph and are cut in its middle.
+        text_documents: the number of documents of the whole text.
+        text_pieces: the number of pieces of the whole text.
+        left_over: how many pieces at the ends of documents are too few for a segment.
+
+    Example:
+        >>> from attentionology import load_encoder, load_text, make_segments
+        >>> from pathlib import Path
+        >>> _ = Path("text.txt").write_text("Cats sleep all day. Dogs do not.")
+        >>> segments = make_segments(load_encoder("demo"), load_text("text.txt"), max_length=8)
+        >>> segments.made, segments.text_pieces
+        (2, 9)
     """
 
     unit: ClassVar[str] = "segments"
@@ -41,7 +50,7 @@ class Segments(Corpus):
     left_over: int = 0
 
     def counts(self) -> dict[str, int]:
-        """How much there is of everything."""
+        """Count the segments and what the text held."""
         return {
             **super().counts(),
             "segments_made": self.made,
@@ -52,7 +61,7 @@ class Segments(Corpus):
         }
 
     def remarks(self) -> list[str]:
-        """How the text was cut."""
+        """Say how the text was cut."""
         chosen = f", of which {len(self):,} were drawn at random" if len(self) < self.made else ""
         return [
             f"{self.text_pieces:,} pieces of {self.text_documents:,} documents give {self.made:,} segments{chosen}.",
@@ -73,18 +82,26 @@ def make_segments(
     """Cut a text into segments of two consecutive stretches, see `attentionology.corpora_loaders.pair_paragraphs`.
 
     Args:
-        encoder: whose tokenizer cuts words into pieces.
+        encoder: the model whose tokenizer cuts words into pieces.
         text: paragraphs and documents.
-        count: draw so many segments at random (the paper: 1,000; its released data: 992); None takes all.
-        max_length: most pieces of a segment, special tokens included.
-        seed: of cuts and the draw. What happens inside a document depends on its id and the seed alone.
-        segment_ids: ``"zeros"``, as the paper's maps were made; ``"pair"`` gives what the tokenizer says of pairs,
-            1 for the second paragraph of BERT.
+        count: how many segments to draw at random (1,000 in the paper, 992 in its released data); None takes all.
+        max_length: the largest number of pieces of a segment, special tokens included.
+        seed: the seed of the cuts and of the draw. How a document is cut depends on its id and the seed alone.
+        segment_ids: ``"zeros"``, as for the paper's maps, or ``"pair"`` for the ids that the tokenizer gives to pairs,
+            which for BERT are 1 in the second paragraph.
 
     Raises:
-        ValueError: a bad option.
-        ModelError: a length that the model does not take, or no segment embeddings to tell a pair.
+        ValueError: an option has a value that cannot be used.
+        ModelError: the model does not take inputs of that length, or has no segment embeddings for pairs.
         CorpusError: no document has two pieces.
+
+    Example:
+        >>> from attentionology import load_encoder, load_text, make_segments
+        >>> from pathlib import Path
+        >>> _ = Path("text.txt").write_text("Cats sleep all day. Dogs do not.")
+        >>> segments = make_segments(load_encoder("demo"), load_text("text.txt"), max_length=8)
+        >>> segments.sentences[0].words
+        ('cats', 'sleep', 'all', 'day', '.')
     """
     if segment_ids not in get_args(SegmentIds):
         raise ValueError(f"segment_ids must be 'zeros' or 'pair', not {segment_ids!r}")
@@ -110,8 +127,8 @@ def make_segments(
             halved += pair.halved
             if count is None or len(chosen) < count:
                 chosen.append((made, frame.segment(pair, flat)))
-            elif (place := draw.randrange(made + 1)) < count:  # every segment with the same chance, in one pass
-                chosen[place] = made, frame.segment(pair, flat)
+            elif (index := draw.randrange(made + 1)) < count:  # reservoir sampling: equal chances in one pass
+                chosen[index] = made, frame.segment(pair, flat)
             made += 1
         text_pieces += len(flat)
         left_over += len(flat) - stop
@@ -129,7 +146,8 @@ _Framed = tuple[int, str, int]  # vocabulary id, token, segment id
 class _Frame:
     """The special tokens around a pair, as the tokenizer puts them around two short texts.
 
-    A tokenizer that was only told how to frame a single text gets what it puts after it between the two as well.
+    Some tokenizers define special tokens for single texts only. What they put after a text is then put between the two
+    texts of a pair as well.
     """
 
     def __init__(self, encoder: Encoder, *, typed: bool) -> None:
@@ -143,8 +161,8 @@ class _Frame:
             self.after = [(piece, token, self.types[1]) for piece, token, _ in self.between]
         self.size = len(self.before) + len(self.between) + len(self.after)
         if typed:
-            known = "token_type_ids" in inspect.signature(encoder.model.forward).parameters
-            rows = getattr(encoder.model.config, "type_vocab_size", 0) if known else 0
+            takes_ids = "token_type_ids" in inspect.signature(encoder.model.forward).parameters
+            rows = getattr(encoder.model.config, "type_vocab_size", 0) if takes_ids else 0
             if self.types[0] == self.types[1] or rows <= max(self.types):
                 raise ModelError(
                     f"{encoder.name or encoder.family}: {encoder.family!r} models do not tell the texts of a pair by "
@@ -152,14 +170,15 @@ class _Frame:
                 )
 
     def _read(self, *texts: str) -> tuple[list[_Framed], tuple[list[int], list[int]]]:
-        """Pieces of one or two texts with their frame, and where each text stands."""
+        """Read one or two texts with their frame: all pieces, and the indices of those of each text."""
         encoding = self.encoder.tokenizer(*texts).encodings[0]
         sides = encoding.sequence_ids
-        places = [[i for i, side in enumerate(sides) if side == k] for k in (0, 1)]
-        return list(zip(encoding.ids, encoding.tokens, encoding.type_ids, strict=True)), (places[0], places[1])
+        first, second = ([i for i, side in enumerate(sides) if side == text] for text in (0, 1))
+        return list(zip(encoding.ids, encoding.tokens, encoding.type_ids, strict=True)), (first, second)
 
     def segment(self, pair: Pair, document: Sequence[tuple[Sentence, int, str]]) -> Segment:
-        own = document[pair.start : pair.stop]
+        """Make a segment of a pair of stretches of a document, given as the paragraph, id and token of each piece."""
+        content = document[pair.start : pair.stop]
         a, b = document[pair.start : pair.cut], document[pair.cut : pair.stop]
         framed: list[_Framed] = [
             *self.before,
@@ -169,21 +188,21 @@ class _Frame:
             *self.after,
         ]
         special = [True] * len(framed)
-        for at, side in ((len(self.before), a), (len(self.before) + len(a) + len(self.between), b)):
-            special[at : at + len(side)] = [False] * len(side)
+        for start, side in ((len(self.before), a), (len(self.before) + len(a) + len(self.between), b)):
+            special[start : start + len(side)] = [False] * len(side)
         pieces = Pieces(
             ids=[piece for piece, _, _ in framed],
             tokens=[token for _, token, _ in framed],
             positions=list(range(len(framed))),
             special=special,
             substituted=0,
-            unknown=sum(piece == self.encoder.tokenizer.unk_token_id for _, piece, _ in own),
+            unknown=sum(piece == self.encoder.tokenizer.unk_token_id for _, piece, _ in content),
             segment_ids=[segment for _, _, segment in framed] if self.typed else None,
         )
-        first = own[0][0]
+        first = content[0][0]
         return Segment(
             id=f"{first.document}+{pair.start}",
-            words=tuple(self.encoder.forms[piece] for _, piece, _ in own),
+            words=tuple(self.encoder.forms[piece] for _, piece, _ in content),
             document=first.document,
             file=first.file,
             line=first.line,

@@ -1,4 +1,4 @@
-"""Texts as sequences of words → what a transformer reads, and which piece belongs to which word."""
+"""Texts as sequences of words → the pieces that a transformer reads, and the word that each piece belongs to."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class TextReader:
 
     Attributes:
         encoder: the model and its tokenizer.
-        level: ``"word"``, or ``"piece"``: every piece that is no special token counts as a word.
-        batch_cells: bound on texts × pieces² of what is computed at once.
+        level: ``"word"``, or ``"piece"`` to treat every piece that is not a special token as a word.
+        batch_cells: the bound on texts × pieces² of what is computed at once.
     """
 
     encoder: Encoder
@@ -38,14 +38,14 @@ class TextReader:
     batch_cells: int
 
     def reasons(self, texts: Sequence[Words]) -> list[str | None]:
-        """Why a text cannot be read; None if it can."""
+        """Say of each text why it cannot be read; None if it can be."""
         return [reason for _, reason in self._align(texts)]
 
     def pieces(self, texts: Sequence[Words]) -> list[Pieces]:
         """The pieces of each text.
 
         Raises:
-            ExtractionError: a text has too many, or none, or they cannot be matched with words.
+            ExtractionError: a text has too many pieces, or none, or they cannot be matched with words.
         """
         read = []
         for text, (pieces, reason) in zip(texts, self._align(texts), strict=True):
@@ -56,10 +56,14 @@ class TextReader:
         return read
 
     def batches(self, texts: Sequence[Words], *, unpadded: bool) -> Iterator[list[int]]:
-        """Places of texts to read together, longest first; ``unpadded``: only texts of the same number of pieces.
+        """Yield the indices of texts to read together, longest first.
+
+        Args:
+            texts: the texts.
+            unpadded: whether only texts with the same number of pieces are read together.
 
         Raises:
-            ExtractionError: as `pieces`.
+            ExtractionError: for the same reasons as `pieces`.
         """
         lengths = [len(pieces) for pieces in self.pieces(texts)]
         order = sorted(range(len(texts)), key=lambda i: -lengths[i])
@@ -73,17 +77,17 @@ class TextReader:
             del order[: len(batch)]
 
     def fitting(self, length: int) -> int:
-        """How many sequences of so many pieces to compute at once; at least one."""
+        """Return how many sequences of ``length`` pieces to compute at once; at least one."""
         together = _TOGETHER_CPU if self.encoder.device.type == "cpu" else _TOGETHER
         return max(1, min(self.batch_cells // length**2, together // length))
 
     def words(self, pieces: Pieces) -> Int[Tensor, " words"]:
-        """The words of a text as 0-based positions of its map: `Pieces.positions`, or the pieces themselves."""
+        """Return the 0-based positions of the words of a text in its map: word positions, or the pieces themselves."""
         special = torch.tensor(pieces.special)
         return torch.nonzero(~(special if self.level == "word" else special[pieces.positions])).flatten()
 
     def word_of(self, batch: Sequence[Pieces]) -> Int[Tensor, "batch n"]:
-        """0-based word of each piece, −1 at special tokens and padding."""
+        """Return the 0-based word of each piece, −1 at special tokens and padding."""
         n = max(map(len, batch))
         word_of = torch.full((len(batch), n), -1)
         for row, pieces in enumerate(batch):

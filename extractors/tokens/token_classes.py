@@ -1,4 +1,4 @@
-"""What kind of token a piece is, whatever the model calls it and however its tokenizer marks it."""
+"""Classes of tokens that do not depend on what the model calls them or how its tokenizer marks them."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from torch import Tensor
 from attentionology.extractors.tokens.pieces import Pieces
 
 TOKEN_CLASSES = ("[CLS]", "[SEP]", "[MASK]", "punctuation", "other")
-"""Special tokens before the first word count as [CLS], all others as [SEP], whatever the model calls them. Punctuation
-is a piece all of whose characters Unicode calls punctuation."""
+"""The classes of tokens. Special tokens before the first word count as [CLS] and all others as [SEP], whatever the
+model calls them. A piece is punctuation if all its characters are punctuation in Unicode."""
 
 
 class PieceForms:
-    """The text of a piece as it stands in a sentence: ``ing`` for ``##ing``, ``.`` for ``Ġ.``; looked up once each.
+    """The text of each piece without the tokenizer's marks: ``ing`` for ``##ing``, ``.`` for ``Ġ.``.
 
     Args:
         tokenizer: a fast tokenizer.
@@ -41,25 +41,31 @@ class PieceForms:
 
 
 def token_classes(forms: PieceForms, mask_id: int | None, batch: Sequence[Pieces]) -> Int[Tensor, "batch n"]:
-    """Index into `TOKEN_CLASSES` of every piece, −1 on padding."""
+    """Return the index into `TOKEN_CLASSES` of every piece, −1 on padding."""
     cls, sep, mask, punctuation, other = range(len(TOKEN_CLASSES))
     classes = torch.full((len(batch), max(len(p) for p in batch)), -1)
     for row, p in enumerate(batch):
         first_word = p.special.index(False) if False in p.special else math.inf
-        found = [
+        row_classes = [
             mask
             if piece == mask_id
-            else (cls if at < first_word else sep)
-            if p.special[at]
+            else (cls if position < first_word else sep)
+            if p.special[position]
             else punctuation
             if is_punctuation(forms[piece])
             else other
-            for piece, at in zip(p.ids, p.positions, strict=True)
+            for piece, position in zip(p.ids, p.positions, strict=True)
         ]
-        classes[row, : len(found)] = torch.tensor(found)
+        classes[row, : len(row_classes)] = torch.tensor(row_classes)
     return classes
 
 
 def is_punctuation(form: str) -> bool:
-    """Whether there are characters and all are punctuation by their Unicode category."""
+    """Whether a form has characters and all of them are punctuation by their Unicode category.
+
+    Example:
+        >>> from attentionology.extractors import is_punctuation
+        >>> is_punctuation("..."), is_punctuation("e.g.")
+        (True, False)
+    """
     return bool(form) and all(unicodedata.category(character).startswith("P") for character in form)

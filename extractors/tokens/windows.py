@@ -1,4 +1,4 @@
-"""Documents as the model reads them: their beginnings, or windows over the whole of them."""
+"""Windows of documents that a model can read: their beginnings, or windows that cover them."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from attentionology.extractors.model.encoder import Encoder
 from attentionology.extractors.tokens.pieces import Pieces
 
 DOCUMENT_LENGTH = 128
-"""Pieces of a document that are read, special tokens included (Clark et al. 2019, §4.3)."""
+"""How many pieces of a document are read, special tokens included (Clark et al. 2019, §4.3)."""
 
 LONG_WINDOW = 512
-"""Pieces of a window where nothing else is said and the model takes as many; maps grow with the square."""
+"""The default number of pieces of windows that cover documents, if the model takes as many."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -26,8 +26,16 @@ class Window(Sentence):
 
     Attributes:
         source: the document.
-        start: its first word, counted from 0 through the document.
-        seen: one past the last word of the window before it; what lies before that has been read.
+        start: the 0-based number of its first word in the document.
+        seen: one past the last word of the window before it. Words before that have been read already.
+
+    Example:
+        >>> from attentionology import Sentence
+        >>> from attentionology.corpora_loaders.coreference import Document
+        >>> from attentionology.extractors import Window
+        >>> document = Document("d1", (Sentence("s1", ("Cats", "sleep", ".", "They", "dream", ".")),), ())
+        >>> Window(id="d1@4", words=document.words[3:], source=document, start=3, seen=4).stop
+        6
     """
 
     source: Document
@@ -46,9 +54,17 @@ class Windows(Corpus):
 
     Attributes:
         corpus: the documents.
-        how: how they were cut, in words.
-        cut: documents of which not everything is in a window.
-        words_left_out: words in no window.
+        how: a sentence that says how they were cut.
+        cut: how many documents have words that are in no window.
+        words_left_out: how many words are in no window.
+
+    Example:
+        >>> from attentionology import Sentence, load_encoder, make_windows
+        >>> from attentionology.corpora_loaders.coreference import Document, Documents
+        >>> document = Document("d1", (Sentence("s1", ("Cats", "sleep", ".", "They", "dream", ".")),), ())
+        >>> windows = make_windows(load_encoder("demo"), Documents((document,)), length=5)
+        >>> windows.cut, windows.words_left_out
+        (1, 3)
     """
 
     unit: ClassVar[str] = "windows"
@@ -62,7 +78,7 @@ class Windows(Corpus):
     words_left_out: int = 0
 
     def counts(self) -> dict[str, int]:
-        """Of the documents, and how much of them is in windows."""
+        """Count what the documents hold, and how much of them is in windows."""
         counts = self.corpus.counts()
         return {
             **counts,
@@ -73,7 +89,7 @@ class Windows(Corpus):
         }
 
     def remarks(self) -> list[str]:
-        """How documents were cut, and the remarks on them."""
+        """Say how the documents were cut, and pass on the remarks on them."""
         left_out = ""
         if self.cut:
             left_out = f" {self.cut:,} documents are longer; {self.words_left_out:,} of their words were not read."
@@ -86,26 +102,34 @@ def make_windows(
     """Cut documents into windows of whole words.
 
     Args:
-        encoder: whose pieces count.
+        encoder: the model whose pieces are counted.
         corpus: the documents.
-        length: pieces of a window, special tokens included. Default: `DOCUMENT_LENGTH`; with a stride, and for
-            documents that come with questions, as many as the model takes, at most `LONG_WINDOW`.
-        stride: windows start so many pieces after one another; None: only the first window of each document is read.
+        length: the number of pieces of a window, special tokens included. The default is `DOCUMENT_LENGTH`. With a
+            stride, and for documents that come with questions, it is what the model takes, at most `LONG_WINDOW`.
+        stride: how many pieces after one another windows start; None reads only the first window of each document.
 
     Raises:
-        ValueError: a length that is more than the model takes or holds no word, or a stride that is not from 1 to what
-            a window holds.
+        ValueError: the length is more than the model takes or too short for a word, or the stride is not from 1 to the
+            number of pieces of words in a window.
         CorpusError: there is no document.
+
+    Example:
+        >>> from attentionology import Sentence, load_encoder, make_windows
+        >>> from attentionology.corpora_loaders.coreference import Document, Documents
+        >>> document = Document("d1", (Sentence("s1", ("Cats", "sleep", ".", "They", "dream", ".")),), ())
+        >>> windows = make_windows(load_encoder("demo"), Documents((document,)), length=6, stride=2)
+        >>> [window.words for window in windows]
+        [('Cats', 'sleep', '.', 'They'), ('.', 'They', 'dream', '.')]
     """
-    most = encoder.max_length
+    limit = encoder.max_length
     frame = sum(_aligned(encoder, [Sentence("", ("a",))])[0].special)
-    most_told = "" if most is None else f", at most {most}"
-    if length is not None and (length <= frame or (most is not None and length > most)):
-        raise ValueError(f"windows must have {frame + 1} pieces or more{most_told}, not {length}")
+    if length is not None and (length <= frame or (limit is not None and length > limit)):
+        at_most = "" if limit is None else f", at most {limit}"
+        raise ValueError(f"windows must have {frame + 1} pieces or more{at_most}, not {length}")
 
     def length_of(document: Document) -> int:
-        usual = DOCUMENT_LENGTH if stride is None and document.questions is None else LONG_WINDOW
-        return length or min(usual, most or usual)
+        default = DOCUMENT_LENGTH if stride is None and document.questions is None else LONG_WINDOW
+        return length or min(default, limit or default)
 
     if not corpus.documents:
         raise CorpusError("there is no document")
@@ -117,9 +141,9 @@ def make_windows(
     windows: list[Window] = []
     cut = left_out = 0
     for document in corpus.documents:
-        own = list(_windows(encoder, document, length_of(document) - frame, stride))
-        windows += own
-        missing = len(document.words) - (own[-1].stop if own else 0)
+        of_document = list(_windows(encoder, document, length_of(document) - frame, stride))
+        windows += of_document
+        missing = len(document.words) - (of_document[-1].stop if of_document else 0)
         cut += missing > 0
         left_out += missing
     size = " or ".join(map(str, lengths))
@@ -135,14 +159,14 @@ def make_windows(
 
 
 def _windows(encoder: Encoder, document: Document, room: int, stride: int | None) -> Iterator[Window]:
-    """Windows of at most ``room`` pieces; a single word that has more is left to the extraction to refuse."""
-    ends = [0, *accumulate(_word_lengths(encoder, document))]  # pieces before each word, and in all
+    """Yield windows of at most ``room`` pieces. A single word that has more is a window that extraction will skip."""
+    ends = [0, *accumulate(_word_lengths(encoder, document))]  # the number of pieces before each word, and of all
     words = document.words
     start = seen = 0
     while start < len(words):
         stop = max(start + 1, _last_at_most(ends, ends[start] + room))
         name = f"{document.id}@{start + 1}" if stride else document.id
-        if stop > seen:  # or the window before has all of it
+        if stop > seen:  # otherwise the window before has all of it
             yield Window(
                 id=name,
                 words=words[start:stop],
@@ -160,7 +184,7 @@ def _windows(encoder: Encoder, document: Document, room: int, stride: int | None
 
 
 def _last_at_most(ends: Sequence[int], pieces: int) -> int:
-    """The largest number of words that have no more than so many pieces."""
+    """Return the largest number of words that have at most ``pieces`` pieces together."""
     return bisect_right(ends, pieces) - 1
 
 
@@ -169,8 +193,8 @@ def _word_lengths(encoder: Encoder, document: Document) -> list[int]:
     for sentence, pieces in zip(document.sentences, _aligned(encoder, document.sentences), strict=True):
         words = [0] * len(sentence)
         if isinstance(pieces, Pieces):
-            at = [position for position, special in enumerate(pieces.special) if not special]
-            word_at = {position: word for word, position in enumerate(at)}
+            word_positions = [position for position, special in enumerate(pieces.special) if not special]
+            word_at = {position: word for word, position in enumerate(word_positions)}
             for position in pieces.positions:
                 if position in word_at:
                     words[word_at[position]] += 1
@@ -179,5 +203,6 @@ def _word_lengths(encoder: Encoder, document: Document) -> list[int]:
 
 
 def _aligned(encoder: Encoder, sentences: Sequence[Sentence]) -> list[Pieces]:
-    """Pieces of each sentence; of one that cannot be aligned, none: the extraction will say why."""
-    return [one if isinstance(one, Pieces) else Pieces([], [], [], [], 0, 0) for one in encoder.align(sentences)]
+    """Return the pieces of each sentence; none for a sentence that cannot be aligned, which extraction will report."""
+    nothing = Pieces([], [], [], [], 0, 0)
+    return [pieces if isinstance(pieces, Pieces) else nothing for pieces in encoder.align(sentences)]

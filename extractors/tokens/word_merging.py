@@ -14,18 +14,18 @@ from torch import Tensor
 from attentionology.extractors.tokens.pieces import Pieces
 
 _DENSE = 48
-"""Up to so many pieces a matrix product with zeros and ones is faster on a CPU than gathering; both give the same bits
-unless a word has many pieces."""
+"""Up to this number of pieces, a matrix product with zeros and ones is faster on a CPU than gathering. Both give the
+same bits unless a word has many pieces."""
 
 
 class PiecePairs(NamedTuple):
-    """The pairs of pieces within a position, each once; padded with pairs of weight 0.
+    """The pairs of pieces within a position, each pair once, padded with pairs of weight 0.
 
-    A squared norm of a sum over pieces is a sum over these pairs.
+    The squared norm of a sum over pieces is a sum over these pairs.
 
     Attributes:
         left, right: the pieces.
-        column: the position both belong to.
+        column: the position that both belong to.
         weight: 1 for a piece with itself, 2 for two different pieces.
     """
 
@@ -35,7 +35,7 @@ class PiecePairs(NamedTuple):
     weight: Float[Tensor, "batch pairs"]
 
     def parts(self, size: int) -> Iterator[PiecePairs]:
-        """So many at a time: very long words have very many."""
+        """Yield at most ``size`` pairs at a time, because very long words have very many."""
         for start in range(0, self.left.shape[1], size):
             yield PiecePairs(*(field[:, start : start + size] for field in self))
 
@@ -43,14 +43,14 @@ class PiecePairs(NamedTuple):
 class WordMerger:
     """Merges the pieces of each word in the maps of one padded batch (Clark et al. 2019, §4.1).
 
-    ``W[a, b] = 1/|T(a)| · Σ_{i ∈ T(a)} Σ_{j ∈ T(b)} α[i, j]`` with T(w) the pieces of word w, that is
-    ``W = diag(1/|T|) Pᵀ α P`` with P the 0/1 matrix of which piece belongs to which position. Rows that sum
+    ``W[a, b] = 1/|T(a)| · Σ_{i ∈ T(a)} Σ_{j ∈ T(b)} α[i, j]``, where T(w) are the pieces of word w, or
+    ``W = diag(1/|T|) Pᵀ α P``, where P is the 0/1 matrix of which piece belongs to which position. Rows that sum
     to 1 still do. Padding belongs to no position and disappears.
 
     Args:
-        batch: what the model reads, one per sentence.
-        n: padded number of pieces.
-        dtype, device: of the maps to come.
+        batch: the pieces of each sentence.
+        n: the padded number of pieces.
+        dtype, device: the type and the device of the maps.
     """
 
     def __init__(self, batch: Sequence[Pieces], n: int, *, dtype: torch.dtype, device: torch.device) -> None:
@@ -65,7 +65,7 @@ class WordMerger:
         self._batch = batch
 
     def __call__(self, maps: Float[Tensor, "batch heads n n"], out: Float[Tensor, "batch heads k k"]) -> None:
-        """Merge one layer into ``out``."""
+        """Merge the maps of one layer into ``out``."""
         batch, heads, n, _ = maps.shape
         if n > _DENSE and maps.device.type == "cpu":
             for row, (opens, goes_on, position, sizes) in enumerate(self._gathers):
@@ -83,15 +83,15 @@ class WordMerger:
 
     @functools.cached_property
     def _gathers(self) -> list[tuple[Tensor, Tensor, Tensor, Tensor]]:
-        """Of each sentence: the pieces that open a position, those that go on, the positions of these, all sizes."""
-        found = []
+        """For each sentence: pieces that open a position, pieces that continue one, the latter's positions, sizes."""
+        gathers = []
         for pieces in self._batch:
             position = torch.tensor(pieces.positions)
             opens = torch.ones(len(pieces), dtype=torch.bool)
             opens[1:] = position[1:] != position[:-1]
             sizes = torch.bincount(position).to(self.to.dtype)[:, None]
-            found.append((torch.nonzero(opens).flatten(), torch.nonzero(~opens).flatten(), position[~opens], sizes))
-        return found
+            gathers.append((torch.nonzero(opens).flatten(), torch.nonzero(~opens).flatten(), position[~opens], sizes))
+        return gathers
 
     @functools.cached_property
     def sentences(self) -> list[WordMerger]:
@@ -101,15 +101,15 @@ class WordMerger:
 
     @functools.cached_property
     def pairs(self) -> PiecePairs:
-        """Which pieces share a position."""
-        found = []
+        """The pairs of pieces that share a position."""
+        by_sentence = []
         for pieces in self._batch:
             pairs: list[tuple[int, int, int, int]] = []
             for position, group in itertools.groupby(range(len(pieces)), key=pieces.positions.__getitem__):
                 inside = itertools.combinations_with_replacement(list(group), 2)
                 pairs += [(i, j, position, 1 if i == j else 2) for i, j in inside]
-            found.append(pairs)
-        most = max(map(len, found))
-        padded = torch.tensor([[*pairs, *[(0, 0, 0, 0)] * (most - len(pairs))] for pairs in found])
+            by_sentence.append(pairs)
+        most = max(map(len, by_sentence))
+        padded = torch.tensor([[*pairs, *[(0, 0, 0, 0)] * (most - len(pairs))] for pairs in by_sentence])
         left, right, column, weight = padded.to(self.to.device).unbind(-1)
         return PiecePairs(left, right, column, weight.to(self.to.dtype))

@@ -14,6 +14,7 @@ import pytest
 import torch
 
 import attentionology
+from attentionology import extractors
 from attentionology.analyses.shared import builtin
 from attentionology.extractors.kinds import registry
 from attentionology.extractors.layers.architectures import ARCHITECTURES
@@ -22,7 +23,7 @@ FRONT = Path(attentionology.__file__).parent
 ROOMS = sorted(path.name for path in FRONT.iterdir() if (path / "__init__.py").is_file())
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
-INCOMPLETE = ("analyses", "corpora_loaders", "engine", "extractors", "probes", "reports")
+INCOMPLETE = ("analyses", "corpora_loaders", "engine", "probes", "reports")
 """Rooms whose public names do not all have an example yet."""
 
 
@@ -94,3 +95,10 @@ def test_wrong_examples_are_seen():
 def test_public_name_has_an_example(name):
     if attentionology._MODULES[name].split(".")[1] not in INCOMPLETE:
         assert has_example(getattr(attentionology, name))
+
+
+@pytest.mark.parametrize("name", extractors.__all__)
+def test_class_or_function_of_the_extractors_has_an_example(name):
+    value = getattr(extractors, name)
+    if isinstance(value, type) or inspect.isfunction(value):
+        assert has_example(value)
