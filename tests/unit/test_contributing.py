@@ -16,6 +16,7 @@ import pytest
 import torch
 import tyro
 
+from attentionology.analyses.contract import OptionError
 from attentionology.analyses.explanation.batch import examine
 from attentionology.corpora_loaders import CorpusError, Sentence, labelled_formats, load_labelled
 from attentionology.corpora_loaders.coreference import formats, load_documents
@@ -23,7 +24,6 @@ from attentionology.extractors import list_kinds
 from attentionology.extractors.kinds import registry
 from attentionology.probes.classifiers import AttentionClassifier, Vocabulary
 from attentionology.scripts.cli import main
-from attentionology.scripts.errors import UsageError
 from tests import documentation, tiny
 from tests.documentation import REPOSITORY
 from tests.unit.test_house import LEVELS, forbidden
@@ -182,7 +182,7 @@ def test_command(load, capsys):
     assert tyro.cli(command, args=["--containing", "alti"]).run() == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split(":")[0] for line in lines] == ["alti", "alti-l2"]
-    with pytest.raises(UsageError, match="'zebra'; choose from: alti"):
+    with pytest.raises(OptionError, match="'zebra'; choose from: alti"):
         command(containing="zebra").run()
     assert "def _commands" in (REPOSITORY / "scripts/cli.py").read_text(encoding="utf-8")
     assert '"doctor": Doctor' in (REPOSITORY / "scripts/cli.py").read_text(encoding="utf-8")

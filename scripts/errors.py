@@ -1,5 +1,0 @@
-"""Errors of the command line."""
-
-from attentionology.analyses.contract import OptionError as UsageError
-
-__all__ = ["UsageError"]
