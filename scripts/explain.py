@@ -10,9 +10,9 @@ from tyro.conf import arg
 
 from attentionology.analyses.explanation.options import (
     ClassifierOptions,
+    ClassifierTrainingOptions,
     ExplanationTestOptions,
     TextOptions,
-    TrainingOptions,
     TransformerOptions,
 )
 from attentionology.analyses.explanation.run_options import ExplainOptions
@@ -41,7 +41,7 @@ class Explain:
     tests: ExplanationTestOptions = field(default_factory=ExplanationTestOptions)
     classifier: ClassifierOptions = field(default_factory=ClassifierOptions)
     transformer: TransformerOptions = field(default_factory=TransformerOptions)
-    training: TrainingOptions = field(default_factory=TrainingOptions)
+    training: ClassifierTrainingOptions = field(default_factory=ClassifierTrainingOptions)
 
     seed: Annotated[int, arg(metavar="N")] = 0
     """Random seed of everything that is drawn: texts that are held out, initial weights, shuffles and bootstrap."""

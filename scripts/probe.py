@@ -12,7 +12,7 @@ from attentionology.analyses.probing.options import (
     MapStoreOptions,
     ProbedMapOptions,
     ProbeOptions,
-    TrainingOptions,
+    ProbeTrainingOptions,
     TreebankOptions,
 )
 from attentionology.analyses.probing.run_options import ProbingOptions
@@ -41,7 +41,7 @@ class ProbeCommand:
     model: ModelOptions = field(default_factory=ModelOptions)
     treebanks: TreebankOptions = field(default_factory=TreebankOptions)
     probes: ProbeOptions = field(default_factory=ProbeOptions)
-    training: TrainingOptions = field(default_factory=TrainingOptions)
+    training: ProbeTrainingOptions = field(default_factory=ProbeTrainingOptions)
     maps: ProbedMapOptions = field(default_factory=ProbedMapOptions)
     store: MapStoreOptions = field(default_factory=MapStoreOptions)
     counts: CountOptions = field(default_factory=CountOptions)

@@ -13,9 +13,9 @@ import pandas as pd
 from attentionology.analyses.contract import OptionError, OptionGroup
 from attentionology.analyses.explanation.options import (
     ClassifierOptions,
+    ClassifierTrainingOptions,
     ExplanationTestOptions,
     TextOptions,
-    TrainingOptions,
     TransformerOptions,
 )
 from attentionology.analyses.explanation.record import describe
@@ -145,7 +145,7 @@ def explain(
         >>> explanation.verdicts[["question", "difference", "verdict"]]  # doctest: +SKIP
     """
     groups: dict[type[Any], Any] = {}
-    known = (TextOptions, ExplanationTestOptions, ClassifierOptions, TransformerOptions, TrainingOptions)
+    known = (TextOptions, ExplanationTestOptions, ClassifierOptions, TransformerOptions, ClassifierTrainingOptions)
     for group in options:
         if type(group) not in known:
             names = ", ".join(kind.__name__ for kind in known)
@@ -176,7 +176,7 @@ def explain(
             transformer = replace(transformer, model=str(model))
         else:
             loaded["model"] = model
-    training = groups.get(TrainingOptions, TrainingOptions())
+    training = groups.get(ClassifierTrainingOptions, ClassifierTrainingOptions())
     if cache is not None:
         training = replace(training, cache=Path(cache))
     chosen = ExplainOptions(

@@ -258,7 +258,7 @@ class TransformerOptions:
 
 
 @dataclass(frozen=True)
-class TrainingOptions:
+class ClassifierTrainingOptions:
     """Options of training."""
 
     epochs: OptionalNumber = None

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from attentionology.analyses.contract import OptionError
 from attentionology.analyses.explanation.options import (
     ClassifierOptions,
+    ClassifierTrainingOptions,
     ExplanationTestOptions,
     TextOptions,
-    TrainingOptions,
     TransformerOptions,
     changed,
     flag,
@@ -50,7 +50,7 @@ class ExplainOptions:
     tests: ExplanationTestOptions = field(default_factory=ExplanationTestOptions)
     classifier: ClassifierOptions = field(default_factory=ClassifierOptions)
     transformer: TransformerOptions = field(default_factory=TransformerOptions)
-    training: TrainingOptions = field(default_factory=TrainingOptions)
+    training: ClassifierTrainingOptions = field(default_factory=ClassifierTrainingOptions)
     seed: int = 0
     loaded: Loaded = field(default_factory=Loaded)
 

@@ -158,7 +158,7 @@ class ProbeOptions:
 
 
 @dataclass(frozen=True)
-class TrainingOptions:
+class ProbeTrainingOptions:
     """Options of the training."""
 
     recipe: Literal["auto", "paper", "tuned"] = "auto"

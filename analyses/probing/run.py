@@ -18,8 +18,8 @@ from attentionology.analyses.probing.options import (
     MapStoreOptions,
     ProbedMapOptions,
     ProbeOptions,
+    ProbeTrainingOptions,
     Role,
-    TrainingOptions,
     TreebankOptions,
 )
 from attentionology.analyses.probing.record import describe
@@ -48,7 +48,7 @@ _GROUPS: dict[str, type[Any]] = {
     "model": ModelOptions,
     "treebanks": TreebankOptions,
     "probes": ProbeOptions,
-    "training": TrainingOptions,
+    "training": ProbeTrainingOptions,
     "maps": ProbedMapOptions,
     "store": MapStoreOptions,
     "counts": CountOptions,
@@ -117,7 +117,7 @@ def probe(
         probes: names of probes, see `attentionology.probes.list_probes`. Default: ``"attention"``, and with vectors all
             probes of the toolkit.
         vectors: word vectors, or a file of them.
-        options: at most one option group of each class, for example ``TrainingOptions(seeds=1)`` or
+        options: at most one option group of each class, for example ``ProbeTrainingOptions(seeds=1)`` or
             ``ProbeOptions(controls=("none",))``. Groups that are not given have their defaults, those of the command.
         out: where to write the report, its tables and figures, and the trained probes; None to write nothing. Then the
             word maps are kept in a temporary folder, unless ``MapStoreOptions(cache=…)`` names another one.

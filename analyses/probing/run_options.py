@@ -11,8 +11,8 @@ from attentionology.analyses.probing.options import (
     MapStoreOptions,
     ProbedMapOptions,
     ProbeOptions,
+    ProbeTrainingOptions,
     Role,
-    TrainingOptions,
     TreebankOptions,
 )
 from attentionology.analyses.shared.input_options import ModelOptions, check_seed
@@ -38,7 +38,7 @@ class ProbingOptions:
     model: ModelOptions = field(default_factory=ModelOptions)
     treebanks: TreebankOptions = field(default_factory=TreebankOptions)
     probes: ProbeOptions = field(default_factory=ProbeOptions)
-    training: TrainingOptions = field(default_factory=TrainingOptions)
+    training: ProbeTrainingOptions = field(default_factory=ProbeTrainingOptions)
     maps: ProbedMapOptions = field(default_factory=ProbedMapOptions)
     store: MapStoreOptions = field(default_factory=MapStoreOptions)
     counts: CountOptions = field(default_factory=CountOptions)

@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from attentionology.analyses.explanation.explain import Explanation, explain
     from attentionology.analyses.explanation.options import (
         ClassifierOptions,
+        ClassifierTrainingOptions,
         ExplanationTestOptions,
         TextOptions,
-        TrainingOptions,
         TransformerOptions,
     )
     from attentionology.analyses.explanation.tests.correlation import correlation
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
         MapStoreOptions,
         ProbedMapOptions,
         ProbeOptions,
-        TrainingOptions,
+        ProbeTrainingOptions,
         TreebankOptions,
     )
     from attentionology.analyses.probing.run import ProbingRun, probe
@@ -115,13 +115,19 @@ _ROOMS = {
     "analyses.explanation.contract": ["ExplanationTest"],
     "analyses.explanation.explain": ["Explanation", "explain"],
     "analyses.explanation.options": [
-        *("ClassifierOptions", "ExplanationTestOptions", "TextOptions", "TrainingOptions", "TransformerOptions"),
+        *(
+            "ClassifierOptions",
+            "ExplanationTestOptions",
+            "TextOptions",
+            "ClassifierTrainingOptions",
+            "TransformerOptions",
+        ),
     ],
     "analyses.explanation.tests.correlation": ["correlation"],
     "analyses.explanation.tests.permutation": ["permutation"],
     "analyses.norms.options": ["NormsOptions"],
     "analyses.probing.options": [
-        *("MapStoreOptions", "ProbeOptions", "ProbedMapOptions", "TrainingOptions", "TreebankOptions"),
+        *("MapStoreOptions", "ProbeOptions", "ProbedMapOptions", "ProbeTrainingOptions", "TreebankOptions"),
     ],
     "analyses.probing.run": ["ProbingRun", "probe"],
     "analyses.shared.builtin": ["load_encoder"],
@@ -160,6 +166,7 @@ __all__ = [
     "AttentionWordsProbe",
     "AttentionologyError",
     "ClassifierOptions",
+    "ClassifierTrainingOptions",
     "ClustersOptions",
     "ControlOptions",
     "CoreferenceAccuracy",
@@ -190,6 +197,7 @@ __all__ = [
     "Plan",
     "Probe",
     "ProbeOptions",
+    "ProbeTrainingOptions",
     "ProbedMapOptions",
     "ProbingRun",
     "ReadingOptions",
@@ -203,7 +211,6 @@ __all__ = [
     "SurfaceStatistics",
     "TextOptions",
     "Titles",
-    "TrainingOptions",
     "TransformerAttention",
     "TransformerOptions",
     "Treebank",

@@ -19,7 +19,7 @@ from attentionology import (
     ModelOptions,
     OptionError,
     ProbeOptions,
-    TrainingOptions,
+    ProbeTrainingOptions,
     TreebankOptions,
     load_treebank,
     load_vectors,
@@ -31,7 +31,11 @@ from attentionology.scripts.cli import main
 from tests import documentation, tiny
 
 SMALL = ("--recipe", "paper", "--limit", "12", "--folds", "2", "--seeds", "1", "--replicates", "20")
-GROUPS = (TreebankOptions(limit=12, folds=2), TrainingOptions(recipe="paper", seeds=1), CountOptions(replicates=20))
+GROUPS = (
+    TreebankOptions(limit=12, folds=2),
+    ProbeTrainingOptions(recipe="paper", seeds=1),
+    CountOptions(replicates=20),
+)
 LOADED = (TreebankOptions(folds=2), *GROUPS[1:])
 
 
@@ -114,7 +118,7 @@ def test_treebanks_and_vectors_without_files(model):
         probes="words+distances",
         vectors=WordVectors(numbers, {"the": 0, "a": 1}),
         options=[
-            TrainingOptions(recipe="paper", seeds=1),
+            ProbeTrainingOptions(recipe="paper", seeds=1),
             ProbeOptions(controls=("none",)),
             CountOptions(replicates=0),
         ],
@@ -127,7 +131,7 @@ def test_treebanks_and_vectors_without_files(model):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"options": [TrainingOptions(), TrainingOptions()]}, "two groups of the class TrainingOptions"),
+        ({"options": [ProbeTrainingOptions(), ProbeTrainingOptions()]}, "two groups of the class ProbeTrainingOptions"),
         ({"options": [attentionology.DependencyOptions()]}, "no options of the class DependencyOptions"),
         ({"test": "a.conllu", "options": [TreebankOptions(test=("b.conllu",))]}, "the test treebank is given twice"),
         ({"probes": "attention", "options": [ProbeOptions(probe=("attention",))]}, "probe is given twice"),
@@ -136,7 +140,7 @@ def test_treebanks_and_vectors_without_files(model):
         ({"probes": "attention+words"}, "reads word vectors"),
         ({"train": "a.conllu", "options": [TreebankOptions(folds=3)]}, "--train needs --test"),
         ({"test": Treebank(()), "options": [TreebankOptions(limit=3)]}, "treebanks that are read from files"),
-        ({"options": [TrainingOptions(seeds=0)]}, "--seeds must be at least 1"),
+        ({"options": [ProbeTrainingOptions(seeds=0)]}, "--seeds must be at least 1"),
         ({"options": [MapStoreOptions(batch_cells=0)]}, "--batch-cells must be at least 1"),
     ],
 )

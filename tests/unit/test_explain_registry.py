@@ -189,7 +189,7 @@ def test_columns_that_are_not_declared_are_refused(texts: Path, monkeypatch: pyt
     forget()
     options: list[OptionGroup] = [
         attentionology.ClassifierOptions(encoder="average", dimensions=4),
-        attentionology.TrainingOptions(epochs=1),
+        attentionology.ClassifierTrainingOptions(epochs=1),
     ]
     with pytest.raises(RegistryError, match="gives a column 'first_word_chance' that it does not declare"):
         attentionology.explain(texts, tests="first-word", options=options)
@@ -201,7 +201,7 @@ def test_python_gives_what_the_command_gives(texts: Path, tmp_path: Path) -> Non
     assert main(["explain", "--data", str(texts), *SMALL, "--tests", tests, "--out", str(out)]) == 0
     options: list[OptionGroup] = [
         attentionology.ClassifierOptions(encoder="average", dimensions=4),
-        attentionology.TrainingOptions(epochs=1),
+        attentionology.ClassifierTrainingOptions(epochs=1),
         attentionology.ExplanationTestOptions(replicates=10),
     ]
     loaded = attentionology.load_labelled(texts)
