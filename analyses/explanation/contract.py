@@ -144,7 +144,7 @@ class ExplanationTest(ABC):
     Attributes:
         name: what ``--tests`` takes.
         heading: of its part of the page.
-        columns: all columns that it gives, by name, in the order in which it gives them.
+        columns: all columns that it gives, by name.
         questions: what it decides.
         shown: columns in its table on the page, also those of other tests. None: all of its own that are averaged.
         significance: columns with the share of texts in which a column is significant, by that column.

@@ -234,7 +234,7 @@ def test_a_floor_is_the_same_whatever_other_columns_are_there():
     assert together.loc[together["larger"] == "permutation_mean_tvd", "verdict"].tolist() == ["fails"]
 
 
-def test_every_test_gives_the_columns_that_it_declares_in_their_order():
+def test_every_test_gives_the_columns_that_it_declares():
     """Those of other models, and what is concluded from all texts, come in later."""
     options = ExplanationTestOptions(draws=3, steps=1)
     later = {

@@ -230,7 +230,7 @@ def test_python_gives_what_the_command_gives(texts: Path, tmp_path: Path) -> Non
             {"data": "x", "options": [attentionology.TextOptions(data=("y",))]},
             "given twice, as data and in",
         ),
-        ({"data": "x", "options": [attentionology.ModelOptions()]}, "ModelOptions is no option group of explain"),
+        ({"data": "x", "options": [attentionology.LimitOptions()]}, "LimitOptions is no option group of explain"),
         ({"data": "x", "tests": "colour"}, "unknown test 'colour'"),
         ({"data": "x", "tests": "seeds", "model": "demo"}, "--data and --dev are for training|--test FILE is missing"),
     ],
