@@ -62,7 +62,8 @@ class Windows(Corpus):
         >>> from attentionology import Sentence, load_encoder, make_windows
         >>> from attentionology.corpora_loaders.coreference import Document, Documents
         >>> document = Document("d1", (Sentence("s1", ("Cats", "sleep", ".", "They", "dream", ".")),), ())
-        >>> windows = make_windows(load_encoder("demo"), Documents((document,)), length=5)
+        >>> corpus = Documents(document.sentences, documents=(document,))
+        >>> windows = make_windows(load_encoder("demo"), corpus, length=5)
         >>> windows.cut, windows.words_left_out
         (1, 3)
     """
@@ -117,7 +118,8 @@ def make_windows(
         >>> from attentionology import Sentence, load_encoder, make_windows
         >>> from attentionology.corpora_loaders.coreference import Document, Documents
         >>> document = Document("d1", (Sentence("s1", ("Cats", "sleep", ".", "They", "dream", ".")),), ())
-        >>> windows = make_windows(load_encoder("demo"), Documents((document,)), length=6, stride=2)
+        >>> corpus = Documents(document.sentences, documents=(document,))
+        >>> windows = make_windows(load_encoder("demo"), corpus, length=6, stride=2)
         >>> [window.words for window in windows]
         [('Cats', 'sleep', '.', 'They'), ('.', 'They', 'dream', '.')]
     """
