@@ -8,8 +8,8 @@ model reads are sequences of words.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, runtime_checkable
+from dataclasses import dataclass
+from typing import Literal, Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -27,6 +27,8 @@ divided by their sum."""
 class TextState:
     """A batch of texts as a model has read them, up to the attention in question.
 
+    A model that has to remember more, in order to continue from here, returns a subclass with further fields.
+
     Attributes:
         texts: the words of each text; a text may have none.
         alpha: the attention: one or more rows per text (heads, or heads × queries), each a distribution over the words,
@@ -34,7 +36,6 @@ class TextState:
         mask: True at words.
         embeddings: the embedding at each input position, which is a word, a piece or a special token.
         word_of: the 0-based word that each input position belongs to, −1 at special tokens and padding.
-        memory: whatever else the model needs to continue from here.
 
     Example:
         >>> from attentionology import TransformerAttention, load_classifier, load_encoder, load_tokenizer
@@ -51,7 +52,6 @@ class TextState:
     mask: Bool[Tensor, "batch n"]
     embeddings: Float[Tensor, "batch positions dim"]
     word_of: Int[Tensor, "batch positions"]
-    memory: dict[str, Any] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.texts)

@@ -42,6 +42,7 @@ from attentionology.extractors.replaceable.attention_patch import (
     implementation,
     resumed,
 )
+from attentionology.extractors.replaceable.transformer_state import TransformerState, as_transformer_state
 from attentionology.extractors.tokens.text_reader import TextLevel, TextReader
 
 Query = Literal["cls", "all"]
@@ -166,7 +167,7 @@ class TransformerAttention(nn.Module):
         """
         return self._reader.batches(texts, unpadded=self.query == "all")
 
-    def encode(self, texts: Sequence[Words], *, gradient: bool = False) -> TextState:
+    def encode(self, texts: Sequence[Words], *, gradient: bool = False) -> TransformerState:
         """See `AttentionModel.encode`.
 
         Raises:
@@ -189,18 +190,21 @@ class TransformerAttention(nn.Module):
             chosen = seen.weights[:, self.heads, : 1 if self.query == "cls" else None].flatten(1, 2)
             rows, alpha = WordRows.split(chosen, word_of, n)
             first = seen.weights[:, :, 0]
-        memory = {
-            "pieces": pieces,
-            "ids": ids,
-            "mask": mask,
-            "rows": rows,
-            "first": first,
-            "values": seen.values,
-            "hidden": recorded.inputs[self.layer] if recorded else None,
-            "leaf": gradient,
-        }
-        words = torch.arange(n, device=ids.device) < n_words
-        return TextState(tuple(texts), alpha, words, embedded.embedded, word_of, memory)
+        return TransformerState(
+            texts=tuple(texts),
+            alpha=alpha,
+            mask=torch.arange(n, device=ids.device) < n_words,
+            embeddings=embedded.embedded,
+            word_of=word_of,
+            pieces=pieces,
+            ids=ids,
+            inside=mask,
+            rows=rows,
+            first=first,
+            values=seen.values,
+            hidden=recorded.inputs[self.layer] if recorded else None,
+            from_embeddings=gradient,
+        )
 
     def attention(self, state: TextState) -> tuple[Float[Tensor, "batch rows n"], Bool[Tensor, "batch n"]]:
         """See `AttentionModel.attention`. Rows are heads, or heads × queries with those of a head in sequence."""
@@ -218,10 +222,10 @@ class TransformerAttention(nn.Module):
         gradient=True)`` and ``alpha`` has no gradient, they are constants, so that attention is disconnected as a
         whole.
         """
-        rows: WordRows = state.memory["rows"]
-        if state.memory["leaf"] and not alpha.requires_grad:
-            rows = rows.detached()
-        length = 1 if self.way == "first position" else state.memory["ids"].shape[1]
+        state = as_transformer_state(state)
+        disconnected = state.from_embeddings and not alpha.requires_grad
+        rows = state.rows.detached() if disconnected else state.rows
+        length = 1 if self.way == "first position" else state.ids.shape[1]
         step = max(1, self._reader.fitting(length) // len(state))
         return torch.cat([self._decode(state, rows, part) for part in torch.split(alpha, step, dim=1)], dim=1)
 
@@ -233,13 +237,13 @@ class TransformerAttention(nn.Module):
         Raises:
             ModelError: the map kind reads weights and the architecture has no row of names.
         """
+        state = as_transformer_state(state)
         if self._maps.kind.name == "weight":
-            rows: WordRows = state.memory["rows"]
-            return (rows.total[..., None] * state.alpha).mean(1).detach()
-        layer = self._maps(self._encoder, state.memory["pieces"])[0][:, self.layer]
+            return (state.rows.total[..., None] * state.alpha).mean(1).detach()
+        layer = self._maps(self._encoder, state.pieces)[0][:, self.layer]
         heads = layer[:, self.heads] if layer.shape[1] == self._encoder.n_heads else layer
         scores = torch.zeros_like(state.alpha[:, 0])
-        for text, pieces in enumerate(state.memory["pieces"]):
+        for text, pieces in enumerate(state.pieces):
             words = self._reader.words(pieces)
             if len(words):
                 query = [0] if self.query == "cls" else words
@@ -252,29 +256,33 @@ class TransformerAttention(nn.Module):
 
         If a text has more positions than that, other attention gives the same output (Brunner et al. 2020).
         """
-        inside = state.memory["mask"][:, None, :, None]
-        rank: Tensor = torch.linalg.matrix_rank(state.memory["values"][:, self.heads] * inside)
+        state = as_transformer_state(state)
+        inside = state.inside[:, None, :, None]
+        rank: Tensor = torch.linalg.matrix_rank(state.values[:, self.heads] * inside)
         return rank
 
-    def _decode(self, state: TextState, rows: WordRows, alpha: Tensor) -> Tensor:
-        k, memory = alpha.shape[1], state.memory
+    def _decode(self, state: TransformerState, rows: WordRows, alpha: Tensor) -> Tensor:
+        k = alpha.shape[1]
         weights = rows.join(alpha, self.special == "renormalise")
         weights = weights.view(len(state), k, len(self.heads), -1, weights.shape[-1])
-        ids, mask, hidden, context = memory["ids"], memory["mask"], memory["hidden"], None
+        positions, context = slice(None), None
         if self.way == "first position":
-            first = memory["first"][:, None].repeat(1, k, 1, 1)
+            positions = slice(1)
+            first = state.first[:, None].repeat(1, k, 1, 1)
             first[:, :, self.heads] = weights[..., 0, :]
-            context = torch.einsum("bkhn,bhnd->bkhd", first, memory["values"]).flatten(0, 1)[:, None]
-            ids, mask, hidden = ids[:, :1], mask[:, :1], hidden[:, :1]
+            context = torch.einsum("bkhn,bhnd->bkhd", first, state.values).flatten(0, 1)[:, None]
         with ExitStack() as stack:
             if self.way == "whole model":
                 stack.enter_context(InputEmbeddings(self.model, state.embeddings.repeat_interleave(k, 0)))
                 patch = AttentionPatch(self.layer, weights.flatten(0, 1), self.heads)
             else:
-                stack.enter_context(resumed(self._layers, self.layer, hidden.repeat_interleave(k, 0)))
+                assert state.hidden is not None  # noqa: S101 the other ways need an architecture with a row of names
+                hidden = state.hidden[:, positions].repeat_interleave(k, 0)
+                stack.enter_context(resumed(self._layers, self.layer, hidden))
                 patch = AttentionPatch(0, weights.flatten(0, 1), self.heads, context)
             stack.enter_context(patch)
-            logits = self._logits(ids.repeat_interleave(k, 0), mask.repeat_interleave(k, 0))
+            ids, inside = (tensor[:, positions].repeat_interleave(k, 0) for tensor in (state.ids, state.inside))
+            logits = self._logits(ids, inside)
         return logits.view(len(state), k, -1)
 
     def _logits(self, ids: Int[Tensor, "batch n"], mask: Bool[Tensor, "batch n"]) -> Float[Tensor, "batch classes"]:

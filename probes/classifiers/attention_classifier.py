@@ -21,6 +21,7 @@ from torch.nn import functional
 
 from attentionology.corpora_loaders import WordVectors
 from attentionology.extractors.replaceable.attention_model import Special, TextState, Words
+from attentionology.probes.classifiers.classifier_state import ClassifierState, as_classifier_state
 from attentionology.probes.classifiers.encoders import ENCODERS, EncoderName, size_of
 from attentionology.probes.classifiers.training import PUBLISHED, ClassifierRecipe, CrossEntropy, train
 from attentionology.probes.classifiers.vocabulary import END, MASK, PAD, SPECIAL, START, UNKNOWN, Vocabulary
@@ -184,7 +185,7 @@ class AttentionClassifier(nn.Module):
         if batch:
             yield batch
 
-    def encode(self, texts: Sequence[Words], *, gradient: bool = False) -> TextState:
+    def encode(self, texts: Sequence[Words], *, gradient: bool = False) -> ClassifierState:
         """Read texts; see `attentionology.extractors.replaceable.attention_model.AttentionModel`."""
         lengths = torch.tensor([len(text) + 2 for text in texts])
         n = int(lengths.max()) - 2
@@ -204,20 +205,18 @@ class AttentionClassifier(nn.Module):
         alpha = torch.where(mask.any(1)[:, None], logits, 0.0).softmax(-1) * mask
         evidence = functional.linear(attended, self.decoder.weight)
         place = torch.arange(n + 2).expand(len(texts), -1) - 1
-        return TextState(
+        return ClassifierState(
             texts=tuple(texts),
             alpha=alpha[:, None],
             mask=mask,
             embeddings=embedded,
             word_of=torch.where((place >= 0) & (place < lengths[:, None] - 2), place, -1),
-            memory={
-                "evidence": evidence,
-                "attended": attended,
-                "hidden": hidden,
-                "words": words,
-                "ids": ids,
-                "lengths": lengths,
-            },
+            evidence=evidence,
+            attended=attended,
+            hidden=hidden,
+            words=words,
+            ids=ids,
+            lengths=lengths,
         )
 
     def attention(self, state: TextState) -> tuple[Float[Tensor, "batch 1 n"], Bool[Tensor, "batch n"]]:
@@ -226,12 +225,12 @@ class AttentionClassifier(nn.Module):
 
     def decode(self, state: TextState, alpha: Float[Tensor, "batch k 1 n"]) -> Float[Tensor, "batch k classes"]:
         """Logits under k other attentions per text; without any weight, what the bias says."""
-        logits = alpha[:, :, 0] @ state.memory["evidence"] + self.decoder.bias
+        logits = alpha[:, :, 0] @ as_classifier_state(state).evidence + self.decoder.bias
         return self._all_classes(logits)
 
     def evidence(self, state: TextState) -> tuple[Float[Tensor, "batch n classes"], Float[Tensor, " classes"]]:
         """What full attention to each word adds to the logits, and the bias."""
-        return self._all_classes(state.memory["evidence"]), self._all_classes(self.decoder.bias)
+        return self._all_classes(as_classifier_state(state).evidence), self._all_classes(self.decoder.bias)
 
     def embeddings(self, state: TextState) -> Float[Tensor, "batch positions dim"]:
         """The input embeddings of ``[SOS] words [EOS]``."""
@@ -241,22 +240,22 @@ class AttentionClassifier(nn.Module):
         """The attention."""
         return state.alpha[:, 0]
 
-    def penalty(self, state: TextState, generator: torch.Generator) -> Float[Tensor, ""]:
+    def penalty(self, state: ClassifierState, generator: torch.Generator) -> Float[Tensor, ""]:
         """What the regulariser adds to the loss, summed over the texts.
 
         Args:
             state: of texts to train on.
             generator: draws the masked words.
         """
-        hidden, mask, memory = state.memory["hidden"], state.mask, state.memory
+        hidden, mask = state.hidden, state.mask
         strength: float = self.config["strength"]
         per_word: Tensor = hidden.new_zeros(mask.shape)
         if self.regularizer == "tying":
-            per_word = torch.linalg.vector_norm(hidden - memory["words"], dim=-1)
+            per_word = torch.linalg.vector_norm(hidden - state.words, dim=-1)
         elif self.regularizer == "conicity":
             per_word = cosine_to_mean(hidden, mask)
         elif self.tell is not None:
-            ids, lengths = memory["ids"], memory["lengths"]
+            ids, lengths = state.ids, state.lengths
             hit = (torch.rand(mask.shape, generator=generator) < MASK_RATE) & mask
             masked = ids.clone()
             masked[:, 1:-1][hit] = MASK

@@ -360,7 +360,7 @@ class TestTransformers:
             with torch.no_grad():
                 state = attention.encode([words[i] for i in batch])
                 put_back = attention.decode(state, state.alpha[:, None])[:, 0]
-                own = model(input_ids=state.memory["ids"], attention_mask=state.memory["mask"].long()).logits
+                own = model(input_ids=state.ids, attention_mask=state.inside.long()).logits
             torch.testing.assert_close(put_back, own, atol=1e-5, rtol=0)
 
     def test_one_that_is_fine_tuned(self, bert, files, tmp_path, capsys):

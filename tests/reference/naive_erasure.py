@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -13,6 +14,13 @@ from attentionology.extractors.replaceable.attention_model import TextState
 
 VOCABULARY = "the a film plot was is not very good bad dull warm and but ending".split()
 MEASURES = ("attention", "gradient", "attention_gradient")
+
+
+@dataclass(frozen=True, eq=False)
+class MassState(TextState):
+    """How much attention the words of each text get together, beside what every state has."""
+
+    mass: torch.Tensor
 
 
 class Fake:
@@ -67,13 +75,13 @@ class Fake:
         mask = torch.tensor([[place < len(text) for place in range(n)] for text in texts]).bool().reshape(len(texts), n)
         places = torch.where(mask, torch.arange(n), -1)
         mass = torch.tensor([self.to_words(text) for text in texts]).double()
-        return TextState(tuple(texts), alpha, mask, h, places, {"mass": mass})
+        return MassState(tuple(texts), alpha, mask, h, places, mass)
 
     def attention(self, state):
         return state.alpha, state.mask
 
     def decode(self, state, alpha):
-        mass = state.memory["mass"][:, None, None, None]
+        mass = state.mass[:, None, None, None]
         said = torch.einsum("bkrn,bnd,rdc->bkrc", alpha * mass, state.embeddings, torch.from_numpy(self.value))
         said = said + (1 - mass) * torch.from_numpy(self.sink)
         if self.special == "renormalise":

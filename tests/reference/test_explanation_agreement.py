@@ -119,7 +119,7 @@ def test_attended_states_would_give_a_tau_of_one_whatever_the_model_does():
         model = built(encoder=encoder, seed=seed)
         state = model.encode(texts, gradient=True)
         p = model.decode(state, state.alpha.detach()[:, None])[:, 0].softmax(-1)
-        (slope,) = torch.autograd.grad(p[:, 1].sum(), state.memory["hidden"], retain_graph=True)
+        (slope,) = torch.autograd.grad(p[:, 1].sum(), state.hidden, retain_graph=True)
         words = [len(text) for text in texts]
         alpha = [row[:n].detach().numpy() for row, n in zip(state.alpha[:, 0], words, strict=True)]
         by_state = [row[:n].norm(dim=-1).numpy() for row, n in zip(slope, words, strict=True)]

@@ -87,7 +87,7 @@ def test_the_states_attended_to():
         model = built("lstm", regularizer=regularizer)
         with torch.no_grad():
             state = model.encode([("good", "film")])
-            hidden, words = state.memory["hidden"], model.table(torch.tensor([model.vocabulary.ids(("good", "film"))]))
+            hidden, words = state.hidden, model.table(torch.tensor([model.vocabulary.ids(("good", "film"))]))
             attended = {"concat": torch.cat([hidden, words], -1), "residual": hidden + words}.get(
                 regularizer or "", hidden
             )
@@ -100,7 +100,7 @@ def test_the_states_attended_to():
 def test_dot_attention_is_scaled_and_additive_attention_has_half_the_width():
     model = built("average", "dot", "concat", size=4)
     state = model.encode([("good", "film", "bad")])
-    attended = torch.cat([state.memory["hidden"], state.memory["words"]], -1)
+    attended = torch.cat([state.hidden, state.words], -1)
     expected = (attended @ model.attend.weight[0] / math.sqrt(12)).softmax(-1)
     torch.testing.assert_close(state.alpha[:, 0], expected)
     additive = built("average").attend
@@ -208,7 +208,7 @@ def test_sizes(encoder, regularizer, size, expected):
     model.build(Vocabulary(tuple(WORDS)), "ab")
     assert model.config["size"] == expected
     state = model.encode([("good", "film")])
-    assert state.memory["hidden"].shape == (1, 2, expected)
+    assert state.hidden.shape == (1, 2, expected)
     assert model.decoder.in_features == expected + 12 * (regularizer == "concat")
 
 

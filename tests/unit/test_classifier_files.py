@@ -37,8 +37,8 @@ def test_penalties_equal_the_naive_formulas():
         state = model.encode(TEXTS)
         expected = 0.0
         for text in TEXTS:
-            own = model.encode([text]).memory
-            h, e = (own[name][0].detach().double().numpy() for name in ("hidden", "words"))
+            alone = model.encode([text])
+            h, e = (tensor[0].detach().double().numpy() for tensor in (alone.hidden, alone.words))
             per_word = [float(np.linalg.norm(h[t] - e[t])) for t in range(len(text))]
             if regularizer == "conicity":
                 mean = np.mean(h, axis=0) if len(text) else 0.0

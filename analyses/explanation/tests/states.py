@@ -11,7 +11,9 @@ from attentionology.analyses.explanation.batch import Rows, TextBatch
 from attentionology.analyses.explanation.contract import SHARE, Column, ExplanationTest
 from attentionology.analyses.explanation.options import ExplanationTestOptions
 from attentionology.extractors import TransformerAttention
+from attentionology.extractors.replaceable.transformer_state import as_transformer_state
 from attentionology.probes.classifiers import cosine_to_mean
+from attentionology.probes.classifiers.classifier_state import ClassifierState, as_classifier_state
 
 
 class States(ExplanationTest):
@@ -40,12 +42,12 @@ change of what it passes on (Brunner et al. 2020). What is read off such attenti
         """What there is to know of the states that this kind of model attends to."""
         if isinstance(batch.model, TransformerAttention):
             return null_space(batch)
-        return conicity(batch) if "attended" in batch.state.memory else {}
+        return conicity(batch) if isinstance(batch.state, ClassifierState) else {}
 
 
 def conicity(batch: TextBatch) -> Rows:
     """Mean cosine of the attended states with their mean, by text; NaN for no words (Mohankumar et al. 2020)."""
-    cosines = cosine_to_mean(batch.state.memory["attended"], batch.mask).double().sum(1).numpy()
+    cosines = cosine_to_mean(as_classifier_state(batch.state).attended, batch.mask).double().sum(1).numpy()
     words = batch.mask.sum(1).numpy()
     return {"conicity": np.where(words > 0, cosines / np.maximum(words, 1), np.nan)}
 
@@ -57,6 +59,6 @@ def null_space(batch: TextBatch) -> Rows:
     """
     model = batch.model
     assert isinstance(model, TransformerAttention)  # noqa: S101 the caller looked
-    positions = batch.state.memory["mask"].sum(1, keepdim=True)
+    positions = as_transformer_state(batch.state).inside.sum(1, keepdim=True)
     # Other weights must have the same sum, too, which takes one more dimension.
     return {"null_space": (model.value_rank(batch.state) + 1 < positions).double().mean(1).numpy()}

@@ -29,7 +29,7 @@ def test_own_attention_put_back_gives_the_models_own_logits(family: str, scope: 
     for places in attention.batches(TEXTS):
         state = attention.encode([TEXTS[i] for i in places])
         alpha, mask = attention.attention(state)
-        own = own_logits(attention.model, state.memory["ids"], state.memory["mask"])
+        own = own_logits(attention.model, state.ids, state.inside)
         assert difference(attention.decode(state, alpha[:, None])[:, 0], own) <= 1e-5
         assert torch.allclose(alpha.sum(-1), mask.any(-1, keepdim=True).to(alpha).expand(alpha.shape[:2]), atol=1e-5)
         assert not alpha[~mask[:, None].expand_as(alpha)].any()
@@ -42,7 +42,7 @@ def test_gpt2_reads_its_last_token_so_all_queries_are_its_scope() -> None:
         texts = [text for text in TEXTS if text]
         for places in attention.batches(texts):
             state = attention.encode([texts[i] for i in places])
-            own = own_logits(attention.model, state.memory["ids"], state.memory["mask"])
+            own = own_logits(attention.model, state.ids, state.inside)
             assert difference(attention.decode(state, state.alpha[:, None])[:, 0], own) <= 1e-5
     with pytest.raises(ModelError, match="query='all'"):
         patchable("gpt2")

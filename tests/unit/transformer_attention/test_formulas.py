@@ -78,9 +78,9 @@ def test_against_the_formulas(special: str) -> None:
 def test_weights_of_words_are_taken_apart_and_put_together() -> None:
     attention = patchable(double=True)
     state = attention.encode(TEXTS)
-    pieces = state.memory["pieces"][0]
+    pieces = state.pieces[0]
     assert max(pieces.positions.count(p) for p in pieces.positions) > 1, "a word of several pieces is wanted"
-    rows, first = state.memory["rows"], state.memory["first"]
+    rows, first = state.rows, state.first
     for word in range(6):
         of_word = first[0][:, [i for i, p in enumerate(pieces.positions) if p == word + 1]].sum(-1)
         assert torch.allclose(state.alpha[0, :, word] * rows.total[0], of_word)
@@ -98,7 +98,7 @@ def test_a_word_without_attention_shares_what_it_gets_evenly() -> None:
     """The first token of GPT-2 cannot see what follows, other attention can."""
     attention = patchable("gpt2", query="all", double=True)
     state = attention.encode([TEXTS[0]])
-    rows = state.memory["rows"]
+    rows = state.rows
     assert not state.alpha[0, 0, 1:].any()
     alpha = torch.zeros_like(state.alpha)[:, None]
     alpha[..., 2] = 1
@@ -114,7 +114,7 @@ def test_scores_are_attention_or_another_map_of_the_layer() -> None:
     attention = patchable(heads=[1, 2])
     state = attention.encode(TEXTS)
     maker = MapMaker(get_kind("weight"))
-    maps, _ = maker(Encoder(attention.model.base_model, attention.tokenizer), state.memory["pieces"])
+    maps, _ = maker(Encoder(attention.model.base_model, attention.tokenizer), state.pieces)
     for text, words in enumerate(TEXTS):
         expected = maps[text, -1, [1, 2], 0].mean(0)[1 : len(words) + 1]
         assert torch.allclose(attention.scores(state)[text, : len(words)], expected, atol=1e-6)
@@ -135,6 +135,6 @@ def test_scores_are_attention_or_another_map_of_the_layer() -> None:
 def test_rank_of_values() -> None:
     attention = patchable(double=True, heads=[0, 3])
     state = attention.encode(TEXTS)
-    pieces = [len(p) for p in state.memory["pieces"]]
+    pieces = [len(p) for p in state.pieces]
     assert max(pieces) > 6 > min(pieces)
     assert attention.value_rank(state).tolist() == [[min(n, 6)] * 2 for n in pieces]

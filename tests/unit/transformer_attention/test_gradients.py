@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 from torch import Tensor
@@ -33,7 +35,7 @@ def test_gradients_of_embeddings(way: str) -> None:
     assert embeddings.requires_grad
     logits = attention.decode(state, attention.attention(state)[0][:, None])
     found = torch.autograd.grad(logits[..., 0].sum(), embeddings, retain_graph=True)[0]
-    ids, mask = state.memory["ids"], state.memory["mask"]
+    ids, mask = state.ids, state.inside
 
     def directly(given: Tensor) -> Tensor:
         with InputEmbeddings(attention.model, given):
@@ -56,9 +58,7 @@ def test_attention_without_gradient_is_disconnected_as_a_whole() -> None:
 
     def moved(size: float) -> Tensor:
         with torch.no_grad(), InputEmbeddings(attention.model, state.embeddings + size * step):
-            other = attention.encode([TEXTS[0]])
-            for part in ("rows", "first"):
-                other.memory[part] = state.memory[part]
+            other = replace(attention.encode([TEXTS[0]]), rows=state.rows, first=state.first)
             return attention.decode(other, state.alpha[:, None])[..., 0].sum()
 
     expected = (moved(1e-5) - moved(-1e-5)) / 2e-5
@@ -72,7 +72,7 @@ def test_the_model_is_trained_through_it_as_by_itself() -> None:
     functional.cross_entropy(attention.decode(state, state.alpha[:, None])[:, 0], targets).backward()
     found = {name: parameter.grad for name, parameter in attention.model.named_parameters()}
     attention.model.zero_grad(set_to_none=True)
-    functional.cross_entropy(attention._logits(state.memory["ids"], state.memory["mask"]), targets).backward()
+    functional.cross_entropy(attention._logits(state.ids, state.inside), targets).backward()
     for name, parameter in attention.model.named_parameters():
         assert torch.allclose(found[name], parameter.grad, atol=1e-10), name
 

@@ -55,7 +55,7 @@ def test_unknown_options(options: dict[str, Any], message: str) -> None:
         ("bert", {"heads": [-1]}, {}, "heads 0 to 3"),
         ("bert", {"heads": []}, {}, "at least one"),
         ("bert", {}, {"id2label": {0: "score"}, "label2id": {"score": 0}}, "two or more classes"),
-        ("bart", {}, {}, "no encoder"),
+        ("bart", {}, {}, "not an encoder"),
         ("mpnet", {}, {}, "cannot be replaced"),
         ("deberta", {}, {}, "cannot be replaced"),
         ("deberta-v2", {}, {}, "cannot be replaced"),
