@@ -12,7 +12,15 @@ from attentionology.analyses.contract import OptionError
 
 @dataclass(frozen=True)
 class ClustersOptions:
-    """Options of the clusters analysis."""
+    """Options of the clusters analysis.
+
+    Example:
+        >>> from attentionology import ClustersOptions
+        >>> ClustersOptions(n_clusters=0).check()
+        Traceback (most recent call last):
+            ...
+        attentionology.analyses.option_groups.OptionError: --n-clusters must be at least 1, not 0
+    """
 
     n_clusters: Annotated[int, arg(metavar="N")] = 8
     """The number of clusters into which the tree of the heads is cut."""

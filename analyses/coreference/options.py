@@ -11,7 +11,15 @@ from attentionology.analyses.shared.numbers import OptionalNumber
 
 @dataclass(frozen=True)
 class CoreferenceOptions:
-    """Options of the coreference analysis."""
+    """Options of the coreference analysis.
+
+    Example:
+        >>> from attentionology import CoreferenceOptions
+        >>> CoreferenceOptions(stride=0).check()
+        Traceback (most recent call last):
+            ...
+        attentionology.analyses.option_groups.OptionError: --stride must be at least 1, not 0
+    """
 
     candidates: Literal["preceding", "mentions", "words"] = "preceding"
     """The candidates for the antecedent in the report: the mentions before the one that is resolved, as for the

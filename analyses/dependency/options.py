@@ -7,7 +7,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class DependencyOptions:
-    """Options of the dependency analysis."""
+    """Options of the dependency analysis.
+
+    Example:
+        >>> from attentionology import DependencyOptions
+        >>> DependencyOptions(coarse=True)
+        DependencyOptions(coarse=True)
+    """
 
     coarse: bool = False
     """Count universal relations (nsubj) instead of the subtypes that the treebank has (nsubj:pass)."""

@@ -137,6 +137,14 @@ def examine(
     Returns:
         one row per text in the order given: ``id, words, predicted`` (0-based class), ``probability`` (of that class),
         ``max_attention``, and the columns of the tests.
+
+    Example:
+        >>> from attentionology import AttentionClassifier, examine, permutation
+        >>> texts = [("a", "fine", "film"), ("a", "dull", "film")] * 20
+        >>> classifier = AttentionClassifier("average", dimensions=8).fit(texts, ["1", "0"] * 20)
+        >>> table = examine(classifier, ["x", "y"], texts[:2], {"permutation": permutation})
+        >>> list(table)[:5]
+        ['id', 'words', 'predicted', 'probability', 'max_attention']
     """
     if not texts or len(set(ids)) != len(texts):
         raise ValueError("every text needs an id of its own" if texts else "there is no text to examine")

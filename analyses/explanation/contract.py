@@ -162,6 +162,17 @@ class ExplanationTest(ABC):
         by_default: whether it is part of a run that names no tests.
         always: whether it describes a model and runs whatever tests are chosen. ``--tests`` does not know its name.
         gate: whether the other tests say little if its verdict is not that attention passes. It is reported first.
+
+    Example:
+        >>> from attentionology import ExplanationTest
+        >>> class LongTexts(ExplanationTest):
+        ...     name = "long-texts"
+        ...     heading = "How long are the texts?"
+        ...     columns = {"n_words": Column("words", "words")}
+        ...     def examine(self, batch, options):
+        ...         return {"n_words": batch.mask.sum(1).numpy().astype(float)}
+        >>> LongTexts().columns["n_words"].label
+        'words'
     """
 
     name: ClassVar[str]

@@ -58,6 +58,16 @@ class Explanation:
         record: the run record, ``run.json``.
         section: of the report.
         folder: where the results were written, None if nowhere.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from attentionology import ClassifierOptions, ClassifierTrainingOptions, explain
+        >>> rows = [f"{i % 2} a {'fine' if i % 2 else 'dull'} film, number {i}" for i in range(60)]
+        >>> _ = Path("texts.txt").write_text("\\n".join(rows))
+        >>> options = [ClassifierOptions(encoder="average"), ClassifierTrainingOptions(epochs=1)]
+        >>> explanation = explain("texts.txt", tests="permutation", options=options)
+        >>> explanation.verdicts["test"].tolist()
+        ['permutation']
     """
 
     results: ExplainResults
@@ -140,9 +150,14 @@ def explain(
         TrainingError: a model cannot be trained.
 
     Example:
-        >>> import attentionology
-        >>> explanation = attentionology.explain("texts.csv", tests=["permutation", "erasure"])  # doctest: +SKIP
-        >>> explanation.verdicts[["question", "difference", "verdict"]]  # doctest: +SKIP
+        >>> from pathlib import Path
+        >>> from attentionology import ClassifierOptions, ClassifierTrainingOptions, explain
+        >>> rows = [f"{i % 2} a {'fine' if i % 2 else 'dull'} film, number {i}" for i in range(60)]
+        >>> _ = Path("texts.txt").write_text("\\n".join(rows))
+        >>> options = [ClassifierOptions(encoder="average"), ClassifierTrainingOptions(epochs=1)]
+        >>> explanation = explain("texts.txt", tests="permutation", options=options)
+        >>> explanation.record["corpus"]["files"][0]["path"]
+        'texts.txt'
     """
     groups: dict[type[Any], Any] = {}
     known = (TextOptions, ExplanationTestOptions, ClassifierOptions, TransformerOptions, ClassifierTrainingOptions)

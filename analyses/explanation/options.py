@@ -22,7 +22,15 @@ _STRUCTURED = {".csv", ".tsv", ".json", ".jsonl", ".zip"}
 
 @dataclass(frozen=True)
 class TextOptions:
-    """Options of the labelled texts."""
+    """Options of the labelled texts.
+
+    Example:
+        >>> from attentionology import TextOptions
+        >>> TextOptions(data=("reviews.txt",), min_words=9, max_words=3).check()
+        Traceback (most recent call last):
+            ...
+        attentionology.analyses.option_groups.OptionError: --min-words 9 is above --max-words 3
+    """
 
     data: Annotated[tuple[str, ...] | None, arg(metavar="FILE [FILE ...]")] = None
     """Labelled texts to train on."""
@@ -75,7 +83,15 @@ class TextOptions:
 
 @dataclass(frozen=True)
 class ExplanationTestOptions:
-    """Options of the explanation tests."""
+    """Options of the explanation tests.
+
+    Example:
+        >>> from attentionology import ExplanationTestOptions
+        >>> ExplanationTestOptions(epsilon=2.0).check()
+        Traceback (most recent call last):
+            ...
+        attentionology.analyses.option_groups.OptionError: --epsilon must be between 0 and 1, not 2.0
+    """
 
     tests: Annotated[
         tuple[str, ...] | None,
@@ -147,7 +163,15 @@ class ExplanationTestOptions:
 
 @dataclass(frozen=True)
 class ClassifierOptions:
-    """Options of the classifier, where none is given with --model."""
+    """Options of the classifier, where none is given with --model.
+
+    Example:
+        >>> from attentionology import ClassifierOptions
+        >>> ClassifierOptions(regularizer="none", strength=0.5).check()
+        Traceback (most recent call last):
+            ...
+        attentionology.analyses.option_groups.OptionError: --strength is for --regularizer tying, mlm or conicity
+    """
 
     encoder: Literal["lstm", "cnn", "average", "none"] = "lstm"
     """Encoder of the classifier: lstm (bidirectional), cnn, average (each word by itself, the "MLP" of the papers), or
@@ -186,7 +210,13 @@ class ClassifierOptions:
 
 @dataclass(frozen=True)
 class TransformerOptions:
-    """Options of the model, where no classifier is trained from scratch."""
+    """Options of the model, where no classifier is trained from scratch.
+
+    Example:
+        >>> from attentionology import TransformerOptions
+        >>> TransformerOptions(heads=("3", "1")).chosen_heads()
+        [2, 0]
+    """
 
     model: Annotated[str | None, arg(metavar="MODEL")] = None
     """Test a transformer instead: a folder, a Hugging Face Hub id, or 'demo'. Or test a classifier that was saved by an
@@ -259,7 +289,15 @@ class TransformerOptions:
 
 @dataclass(frozen=True)
 class ClassifierTrainingOptions:
-    """Options of training."""
+    """Options of training.
+
+    Example:
+        >>> from attentionology import ClassifierTrainingOptions
+        >>> ClassifierTrainingOptions(learning_rate=0.0).check()
+        Traceback (most recent call last):
+            ...
+        attentionology.analyses.option_groups.OptionError: --learning-rate must be finite and above 0, not 0.0
+    """
 
     epochs: OptionalNumber = None
     """Number of training epochs. The default is 8, for fine-tuning 2. The epoch that is best on the dev texts is

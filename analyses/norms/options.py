@@ -13,7 +13,15 @@ from attentionology.analyses.contract import OptionError
 
 @dataclass(frozen=True)
 class NormsOptions:
-    """Options of the norms analysis."""
+    """Options of the norms analysis.
+
+    Example:
+        >>> from attentionology import NormsOptions
+        >>> NormsOptions(mask_rate=1.5).check()
+        Traceback (most recent call last):
+            ...
+        attentionology.analyses.option_groups.OptionError: --mask-rate must be from 0 to 1, not 1.5
+    """
 
     mask_rate: Annotated[float, arg(metavar="SHARE")] = 0.12
     """The share of the pieces of words that are masked while context mixing is measured, as in the paper. With 0, the

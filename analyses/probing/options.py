@@ -24,7 +24,15 @@ ROLES: tuple[Role, ...] = ("train", "dev", "test")
 
 @dataclass(frozen=True)
 class TreebankOptions:
-    """Options of the treebanks."""
+    """Options of the treebanks.
+
+    Example:
+        >>> from attentionology import TreebankOptions
+        >>> TreebankOptions(folds=1).check()
+        Traceback (most recent call last):
+            ...
+        attentionology.analyses.option_groups.OptionError: --folds must be at least 2, not 1
+    """
 
     train: Annotated[tuple[str, ...] | None, arg(metavar="FILE [FILE ...]")] = None
     """Treebank to train on: one or more CoNLL-U files (.gz is fine), all after one --train."""
@@ -81,7 +89,15 @@ class TreebankOptions:
 
 @dataclass(frozen=True)
 class ProbeOptions:
-    """Options of the probes and their controls."""
+    """Options of the probes and their controls.
+
+    Example:
+        >>> from attentionology import ProbeOptions
+        >>> ProbeOptions(controls=("task", "none")).check()
+        Traceback (most recent call last):
+            ...
+        attentionology.analyses.option_groups.OptionError: --controls takes task, random-init[:K], both, or none
+    """
 
     probe: Annotated[tuple[str, ...] | None, arg(metavar="NAME [NAME ...]")] = None
     """The probes to train, separated by blanks or commas: attention, attention+words, words+distances, or a probe of
@@ -159,7 +175,15 @@ class ProbeOptions:
 
 @dataclass(frozen=True)
 class ProbeTrainingOptions:
-    """Options of the training."""
+    """Options of the training.
+
+    Example:
+        >>> from attentionology import ProbeTrainingOptions
+        >>> ProbeTrainingOptions(weight_decay=-1.0).check()
+        Traceback (most recent call last):
+            ...
+        attentionology.analyses.option_groups.OptionError: --weight-decay must be finite and at least 0, not -1.0
+    """
 
     recipe: Literal["auto", "paper", "tuned"] = "auto"
     """paper: one epoch in the order of the file, Adam with learning rate 0.002, one sentence at a time. tuned: up to 20
@@ -191,7 +215,13 @@ class ProbeTrainingOptions:
 
 @dataclass(frozen=True)
 class ProbedMapOptions:
-    """Options of the maps that probes read."""
+    """Options of the maps that probes read.
+
+    Example:
+        >>> from attentionology import ProbedMapOptions
+        >>> ProbedMapOptions(map="norm", merge="vector")
+        ProbedMapOptions(map='norm', merge='vector', normalize='none', ff_bias='input')
+    """
 
     map: Annotated[str, arg(metavar="KIND")] = "weight"
     """What flows from token to token: weight (attention weights), norm, attn, attnresln, …, see analyze --help."""
@@ -217,7 +247,15 @@ class ProbedMapOptions:
 
 @dataclass(frozen=True)
 class MapStoreOptions:
-    """Options of the word maps that are kept on disk."""
+    """Options of the word maps that are kept on disk.
+
+    Example:
+        >>> from attentionology import MapStoreOptions
+        >>> MapStoreOptions(max_length=0).check()
+        Traceback (most recent call last):
+            ...
+        attentionology.analyses.option_groups.OptionError: --max-length must be at least 1, not 0
+    """
 
     cache: Annotated[Path | None, arg(metavar="FOLDER")] = None
     """The folder in which word maps are kept for this run and later ones; by default 'cache' beside the results folder.

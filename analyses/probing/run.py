@@ -65,6 +65,15 @@ class ProbingRun:
         record: the run record, ``run.json``.
         folder: where the results were written; None if nowhere.
         section: the section of the report; None if nothing was written.
+
+    Example:
+        >>> from attentionology import ProbeOptions, ProbeTrainingOptions, TreebankOptions, probe
+        >>> groups = [TreebankOptions(limit=12, folds=2), ProbeOptions(controls=("none",))]
+        >>> run = probe("demo", options=[*groups, ProbeTrainingOptions(recipe="paper", seeds=1)])
+        >>> run.tables.methods["method"].tolist()[-2:]
+        ['best single head', 'attention']
+        >>> run
+        ProbingRun(attention of all-MiniLM-L6-v2 on en_sample.conllu)
     """
 
     results: ProbeResults
@@ -132,9 +141,11 @@ def probe(
         TrainingError: a probe cannot be trained.
 
     Example:
-        >>> import attentionology
-        >>> run = attentionology.probe("demo", test="sample")  # doctest: +SKIP
-        >>> run.tables.methods[["method", "uas", "selectivity"]]  # doctest: +SKIP
+        >>> from attentionology import ProbeOptions, ProbeTrainingOptions, TreebankOptions, probe
+        >>> groups = [TreebankOptions(limit=12, folds=2), ProbeOptions(controls=("none",))]
+        >>> run = probe("demo", options=[*groups, ProbeTrainingOptions(recipe="paper", seeds=1)])
+        >>> run.tables.methods["method"].tolist()[-2:]
+        ['best single head', 'attention']
     """
     groups = _groups(options)
     treebank_options, probe_options = groups["treebanks"], groups["probes"]

@@ -43,7 +43,15 @@ def paths_read(*given: str | Path | Sequence[str] | None) -> list[Path]:
 
 @dataclass(frozen=True)
 class ModelOptions:
-    """Options of the model."""
+    """Options of the model.
+
+    Example:
+        >>> from attentionology import ModelOptions
+        >>> ModelOptions(model="demo", revision="main").check()
+        Traceback (most recent call last):
+            ...
+        attentionology.analyses.option_groups.OptionError: --revision is for models on the Hub, and 'demo' is not one
+    """
 
     model: Annotated[str, arg(metavar="MODEL")] = DEMO
     """The model: a folder with config.json, a tokenizer and *.safetensors; an id on the Hugging Face Hub such as
@@ -62,7 +70,15 @@ class ModelOptions:
 
 @dataclass(frozen=True)
 class LimitOptions:
-    """Options of the length of the inputs and the size of the batches."""
+    """Options of the length of the inputs and the size of the batches.
+
+    Example:
+        >>> from attentionology import LimitOptions
+        >>> LimitOptions(max_length=0).check()
+        Traceback (most recent call last):
+            ...
+        attentionology.analyses.option_groups.OptionError: --max-length must be at least 1, not 0
+    """
 
     max_length: OptionalNumber = None
     """Skip sentences of more than N pieces, [CLS] and [SEP] included, even if the model can read them (128 in the

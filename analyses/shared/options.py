@@ -15,7 +15,15 @@ _CONTROL = re.compile(r"random-init(?::(?P<copies>[0-9]{1,9}))?")
 
 @dataclass(frozen=True)
 class MapOptions:
-    """Options of the attention maps."""
+    """Options of the attention maps.
+
+    Example:
+        >>> from attentionology import MapOptions
+        >>> MapOptions(map=("norm", "norm")).check()
+        Traceback (most recent call last):
+            ...
+        attentionology.analyses.option_groups.OptionError: --map names a kind twice
+    """
 
     map: Annotated[tuple[str, ...], arg(metavar="KIND [KIND ...]")] = ("weight",)
     """The kinds of maps, which say how much flows from token to token. All analyses but norms read them. Several kinds
@@ -52,7 +60,13 @@ class MapOptions:
 
 @dataclass(frozen=True)
 class FeedForwardOptions:
-    """Options of the feed-forward block."""
+    """Options of the feed-forward block.
+
+    Example:
+        >>> from attentionology import FeedForwardOptions
+        >>> FeedForwardOptions(ff_bias="fixed")
+        FeedForwardOptions(ff_bias='fixed')
+    """
 
     ff_bias: Literal["input", "fixed"] = "input"
     """How contributions that pass the feed-forward block treat its first bias: as an input beside the tokens, or as
@@ -64,7 +78,15 @@ class FeedForwardOptions:
 
 @dataclass(frozen=True)
 class CountOptions:
-    """Options of the analyses that count correct decisions."""
+    """Options of the analyses that count correct decisions.
+
+    Example:
+        >>> from attentionology import CountOptions
+        >>> CountOptions(replicates=-1).check()
+        Traceback (most recent call last):
+            ...
+        attentionology.analyses.option_groups.OptionError: --replicates must not be negative, not -1
+    """
 
     min_count: Annotated[int, arg(metavar="N")] = 50
     """Relations with fewer than N words, and types of mentions with fewer than N mentions, are gray in the report. The
@@ -83,7 +105,13 @@ class CountOptions:
 
 @dataclass(frozen=True)
 class ControlOptions:
-    """Options of the control with random weights."""
+    """Options of the control with random weights.
+
+    Example:
+        >>> from attentionology import ControlOptions
+        >>> ControlOptions(control="random-init:3").copies()
+        3
+    """
 
     control: Annotated[str | None, arg(metavar="random-init[:K]")] = None
     """Repeat the run with K copies of the model (by default one) that keep its embeddings and have random weights

@@ -12,7 +12,15 @@ from attentionology.analyses.contract import OptionError
 
 @dataclass(frozen=True)
 class ReadingOptions:
-    """Options of the surface and clusters analyses."""
+    """Options of the surface and clusters analyses.
+
+    Example:
+        >>> from attentionology import ReadingOptions
+        >>> ReadingOptions(position_threshold=50.0).check()
+        Traceback (most recent call last):
+            ...
+        attentionology.analyses.option_groups.OptionError: --position-threshold must be from 0 to 1, not 50.0
+    """
 
     level: Literal["token", "word"] = "token"
     """Whether the tokens are the pieces of the tokenizer, or the words of the treebank, into which pieces are
@@ -41,7 +49,15 @@ class ReadingOptions:
 
 @dataclass(frozen=True)
 class SurfaceOptions:
-    """Options of the surface analysis."""
+    """Options of the surface analysis.
+
+    Example:
+        >>> from attentionology import SurfaceOptions
+        >>> SurfaceOptions(reach=0).check()
+        Traceback (most recent call last):
+            ...
+        attentionology.analyses.option_groups.OptionError: --reach must be at least 1, not 0
+    """
 
     reach: Annotated[int, arg(metavar="N")] = 5
     """The table of offsets contains the attention to tokens up to N positions away."""

@@ -68,6 +68,15 @@ class AttentionClassifier(nn.Module):
 
     Raises:
         ValueError: an unknown name, or (when built) fewer than two classes or a size that is not possible.
+
+    Example:
+        >>> from attentionology import AttentionClassifier
+        >>> texts = [("a", "fine", "film"), ("a", "dull", "film")] * 20
+        >>> classifier = AttentionClassifier("average", dimensions=8).fit(texts, ["1", "0"] * 20)
+        >>> state = classifier.encode(texts[:2])
+        >>> alpha, mask = classifier.attention(state)
+        >>> alpha.shape  # 2 texts, 1 row of attention, 3 words
+        torch.Size([2, 1, 3])
     """
 
     special: Special = "keep"

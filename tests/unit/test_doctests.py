@@ -23,10 +23,6 @@ FRONT = Path(attentionology.__file__).parent
 ROOMS = sorted(path.name for path in FRONT.iterdir() if (path / "__init__.py").is_file())
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
-INCOMPLETE = ("analyses", "corpora_loaders", "engine", "probes", "reports")
-"""Rooms whose public names do not all have an example yet."""
-
-
 class Finder(doctest.DocTestFinder):
     """Finds the examples of decorated functions, too, of which the standard library asks where the wrapper is from."""
 
@@ -93,8 +89,7 @@ def test_wrong_examples_are_seen():
 
 @pytest.mark.parametrize("name", attentionology.__all__)
 def test_public_name_has_an_example(name):
-    if attentionology._MODULES[name].split(".")[1] not in INCOMPLETE:
-        assert has_example(getattr(attentionology, name))
+    assert has_example(getattr(attentionology, name))
 
 
 @pytest.mark.parametrize("name", extractors.__all__)

@@ -141,6 +141,13 @@ def correlation(batch: TextBatch) -> Rows:
         ``tau_*`` and ``p_*`` for attention with ``gradient``, ``loo`` (leave one out) and ``random`` (scores drawn at
         random: the floor), and ``gradient_loo`` for these two with one another. NaN where τ is not defined: a text of
         fewer than two words, or the same score for all words.
+
+    Example:
+        >>> from attentionology import AttentionClassifier, correlation, examine
+        >>> texts = [("a", "fine", "film"), ("a", "dull", "film")] * 20
+        >>> classifier = AttentionClassifier("average", dimensions=8).fit(texts, ["1", "0"] * 20)
+        >>> examine(classifier, ["x", "y"], texts[:2], {"correlation": correlation})["tau_loo"].between(-1, 1).all()
+        np.True_
     """
     attention, gradient, left_out = [], [], []
     for text in batch.texts:

@@ -85,6 +85,15 @@ def permutation(batch: TextBatch, *, draws: int = 100) -> Rows:
         medians over the draws: ``permutation_tvd`` of the output, ``permutation_jsd`` of the attention itself (mean
         over rows); ``permutation_mean_tvd``: the mean over the draws, which can be compared with that over any number
         of seeds; ``permutation_flip``: share of the draws with another class. NaN for texts of fewer than two words.
+
+    Example:
+        >>> from functools import partial
+        >>> from attentionology import AttentionClassifier, examine, permutation
+        >>> texts = [("a", "fine", "film"), ("a", "dull", "film")] * 20
+        >>> classifier = AttentionClassifier("average", dimensions=8).fit(texts, ["1", "0"] * 20)
+        >>> table = examine(classifier, ["x", "y"], texts[:2], {"permutation": partial(permutation, draws=5)})
+        >>> [name for name in table if name.startswith("permutation")]
+        ['permutation_tvd', 'permutation_mean_tvd', 'permutation_jsd', 'permutation_flip']
     """
     order = _orders(batch, draws)
     shapes: list[Tensor] = []
