@@ -23,6 +23,7 @@ FRONT = Path(attentionology.__file__).parent
 ROOMS = sorted(path.name for path in FRONT.iterdir() if (path / "__init__.py").is_file())
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
+
 class Finder(doctest.DocTestFinder):
     """Finds the examples of decorated functions, too, of which the standard library asks where the wrapper is from."""
 
