@@ -9,7 +9,7 @@ help:
 	@echo "make demo    set up, analyze the sample treebank with the demo model, print the table"
 	@echo "make test    set up, then ruff, mypy and all tests"
 	@echo "make quick   the tests that are not marked as slow"
-	@echo "make check   ruff and mypy only"
+	@echo "make check   ruff, mypy, and the check of prose"
 	@echo "make bench   time and memory against the plain forward pass"
 	@echo "make clean   remove .venv and caches"
 
@@ -27,6 +27,7 @@ check: $(INSTALLED)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/python -m tests.prose
 
 # Several processes of one thread each; several threads in each of them would wait for each other.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile

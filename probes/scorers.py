@@ -2,7 +2,7 @@
 
 Candidates are ROOT (index 0) and the words (index = number), the word itself among them, as in the published code of
 Clark et al. (2019, §5). ROOT comes first in attention, in word vectors and in distances alike; that code put it first
-in the one and last in the others, so that every word was paired with its neighbour's vector.
+in the one and last in the others, so that every word was paired with its neighbor's vector.
 
 Notation: i the dependent, c the candidate, A^k the word map of attention head k with rows from and columns to. Every
 head gives two features, A^k[i, c] (``dep->head``: the dependent attends to the candidate) and A^k[c, i]
@@ -143,7 +143,7 @@ def _softmax_loss(scores: ndarray, gold: Gold) -> tuple[ndarray, float]:
 
 
 class AttentionWordsScorer(Scorer):
-    """`AttentionScorer` with weights that depend on the two words: W (v_i ⊕ v_c) + b in the place of w and u (§5).
+    """`AttentionScorer` with weights that depend on the two words: W (v_i ⊕ v_c) + b in place of w and u (§5).
 
     ROOT and words without a vector have zeros for v.
 

@@ -119,7 +119,7 @@ def guarded(command: Callable[[], int]) -> int:
 
 
 def _open_closed_streams() -> None:
-    """Put something in the place of closed streams, lest files of the results get their numbers and what is printed."""
+    """Put something in place of closed streams, lest files of the results get their numbers and what is printed."""
     if sys.stdin is None:
         sys.stdin = Path(os.devnull).open(encoding="utf-8")  # noqa: SIM115 for as long as the process runs
     if sys.stdout is None:  # writing to what is open for reading fails as writing to what is closed does

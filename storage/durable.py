@@ -8,7 +8,7 @@ Three steps are needed, in this order:
    the rename can leave a target that is empty, or that has the right size but is full of zeros.
 3. The file is renamed to the target, which replaces the old content in one indivisible step, and then the folder is
    flushed, too, because the new name is part of the folder's data. Until then, a power loss may undo the rename and
-   bring back the old content, although the caller has been told that the file is written.
+   bring back the old content, although the caller believes that the file is written.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A small Hub on 127.0.0.1 for tests, after the Hub's documented endpoints: it serves, logs and, if told to, fails."""
+"""A small Hub on 127.0.0.1 for tests, after the Hub's documented endpoints: it serves, logs and, on request, fails."""
 
 from __future__ import annotations
 

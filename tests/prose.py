@@ -51,12 +51,12 @@ PHRASES: tuple[tuple[str, str], ...] = (
     (r"\bbut for\b", "'except for'"),
     (r"\bdrawn by (?:a|the) hash\b", "'sampled deterministically by a hash of their words'"),
     (r"\bnobody (?:says|said|asks|asked)\b", "'by default' or 'if it is not given'"),
-    (r"\bwithout a word\b", "'silently'"),
+    (r"\b(?:accepted|dropped|ignored|lost|removed) without a word\b", "'silently'"),
     (r"\bin the place of\b", "'in place of' or 'instead of'"),
-    # British spelling.
+    # British spelling. Not of "labelled", as in `load_labelled`, nor of the value of an option, "renormalise".
     (r"\b\w*(?:behavi|\bcol|fav|flav|harb|hon|hum|\blab|neighb|rum|\bvig)our\w*", "American spelling, -or"),
     (
-        r"\b(?:re|de|un|pre|non)?(?:binar|capital|categor|character|discret|emphas|equal|factor|final|general|initial|"
+        r"(?!renormalise\b)\b(?:re|de|un|pre|non)?(?:binar|capital|categor|character|discret|emphas|equal|factor|final|general|initial|"
         r"item|linear|local|maxim|memor|minim|normal|optim|organ|parallel|penal|priorit|quant|random|real|recogn|"
         r"regular|serial|special|standard|summar|symbol|synchron|token|util|vector|visual)is"
         r"(?:e|ed|es|er|ers|ing|able|ation|ations)\b",
@@ -65,7 +65,7 @@ PHRASES: tuple[tuple[str, str], ...] = (
     (r"\b(?:re)?analys(?:e|ed|er|ers|ing)\b", "American spelling, -yze"),
     (r"\b(?:cent|fib|met|theat)re[sd]?\b", "American spelling, -er"),
     (
-        r"\b(?:un)?(?:cancel|channel|label|level|model|signal|total|travel)l(?:ed|ing|er|ers)\b",
+        r"\b(?:un)?(?:cancel|channel|level|model|signal|total|travel)l(?:ed|ing|er|ers)\b",
         "American spelling, one l",
     ),
     (

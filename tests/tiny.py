@@ -1,4 +1,4 @@
-"""Tiny randomly initialised models with tokenizers trained on the spot: no network, no download."""
+"""Tiny randomly initialized models with tokenizers trained on the spot: no network, no download."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def tokenizer(style: str) -> PreTrainedTokenizerFast:
 
 
 def model(family: str, seed: int = 0, **changes: object) -> transformers.PreTrainedModel:
-    """A randomly initialised model whose attention is far from uniform."""
+    """A randomly initialized model whose attention is far from uniform."""
     style, config_class, size = FAMILIES[family]
     pad = tokenizer(style).pad_token_id
     ids = dict.fromkeys(("pad_token_id", "bos_token_id", "eos_token_id", "cls_token_id", "sep_token_id"), pad)
@@ -131,7 +131,7 @@ def model(family: str, seed: int = 0, **changes: object) -> transformers.PreTrai
 
 
 def classifier(family: str = "bert", seed: int = 0, **changes: object) -> Any:
-    """A randomly initialised sequence classifier with three classes, biases and layer norms random too."""
+    """A randomly initialized sequence classifier with three classes, biases and layer norms random too."""
     style, config_class, size = FAMILIES[family]
     pad = tokenizer(style).pad_token_id
     ids = dict.fromkeys(("pad_token_id", "bos_token_id", "eos_token_id", "cls_token_id", "sep_token_id"), pad)

@@ -129,7 +129,7 @@ def examine(
         seed: of all that is drawn.
         workers: batches to examine at once, with the threads of PyTorch each; more than one for models whose methods
             can run side by side (those of a transformer cannot).
-        advance: told how many more texts are done.
+        advance: called with the number of further texts that are done.
 
     Raises:
         ValueError: no text, ids that are not unique, or two columns of the same name.

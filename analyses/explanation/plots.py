@@ -41,7 +41,7 @@ def has_values(table: pd.DataFrame, column: str) -> bool:
 
 
 def by_class(texts: pd.DataFrame, classes: Sequence[str]) -> Iterator[tuple[str, str, pd.DataFrame]]:
-    """Label, colour and texts of each predicted class that has any; of all together if there are many classes."""
+    """Label, color and texts of each predicted class that has any; of all together if there are many classes."""
     if len(classes) > MAX_CLASSES:
         yield f"all {len(classes)} classes", BLUE, texts
         return

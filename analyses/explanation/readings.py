@@ -54,7 +54,7 @@ def reading(
         model: the model.
         texts: what it reads.
         attend: attention that takes the place of its own.
-        advance: told how many more texts are done.
+        advance: called with the number of further texts that are done.
     """
     attention: list[Float[ndarray, "_ _"]] = [np.zeros((0, 0), dtype=np.float32)] * len(texts)
     probabilities = np.zeros((len(texts), len(model.classes)))

@@ -1,4 +1,4 @@
-"""The run record of the explanation tests, and what people are told about a run."""
+"""The run record of the explanation tests, and what people read about a run."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def notes(run: Finished) -> Iterator[str]:
     """How the numbers came about, a sentence each."""
     options, texts = run.subject.options, run.subject.texts
     if options.texts.limit is not None and texts.read > options.texts.limit:
-        yield f"Tested on {len(texts.test):,} of {texts.read:,} texts, drawn by a hash of their words (--limit)."
+        yield f"Tested on {len(texts.test):,} of {texts.read:,} texts, sampled by a hash of their words (--limit)."
     for role, (short, long) in texts.lengths.items():
         if short or long:
             yield f"{_NAMES[role].capitalize()} left out by length: {short:,} too short, {long:,} too long."

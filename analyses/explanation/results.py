@@ -1,4 +1,4 @@
-"""What the explanation tests found: tables, and what people are told about them."""
+"""What the explanation tests found: tables, and what people read about them."""
 
 from __future__ import annotations
 

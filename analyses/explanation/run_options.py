@@ -68,7 +68,7 @@ class ExplainOptions:
         return {"seed": self.seed} | {name: value for group in self.groups() for name, value in asdict(group).items()}
 
     def check(self) -> None:
-        """Validate the options before anything slow happens, but for what only the tests know.
+        """Validate the options before anything slow happens, except for what only the tests know.
 
         Raises:
             OptionError: an option cannot be used, or contradicts another one.

@@ -41,7 +41,7 @@ class Classifiers:
     Attributes:
         recipe, imitation: how they and their imitators are trained.
         small: whether one is best trained by one thread.
-        seeds: how many of other seeds to compare with, if nobody says.
+        seeds: the default number of models with other seeds to compare with.
     """
 
     small = True
@@ -60,7 +60,7 @@ class Classifiers:
         self.vocabulary = Vocabulary.of(words_of(texts.train), min_count=self.options.min_count, vectors=self.vectors)
 
     def make(self, seed: int, *, encoder: str | None = None, regularizer: str | None = "base") -> AttentionClassifier:
-        """An untrained classifier; with another encoder or regulariser, if given.
+        """An untrained classifier; with another encoder or regularizer, if given.
 
         Raises:
             ValueError: states of the size that it needs are not possible.

@@ -192,14 +192,14 @@ class ProbeTrainingOptions:
     given). The results say which recipe was used."""
 
     epochs: OptionalNumber = None
-    """The number of epochs in the place of the recipe's; with --recipe tuned it is an upper limit, and with auto it
+    """The number of epochs in place of the recipe's; with --recipe tuned it is an upper limit, and with auto it
     selects the recipe of the paper."""
 
     learning_rate: OptionalReal = None
-    """The learning rate of Adam in the place of the recipe's."""
+    """The learning rate of Adam in place of the recipe's."""
 
     weight_decay: OptionalReal = None
-    """The weight decay in the place of the recipe's."""
+    """The weight decay in place of the recipe's."""
 
     seeds: Annotated[int, arg(metavar="N")] = 3
     """Train every probe N times from different initial weights; scores are means over them."""

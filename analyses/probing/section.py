@@ -27,7 +27,7 @@ class ProbeResults(NamedTuple):
         weights: which heads each attention probe uses.
         history: one row per training, split and epoch.
         published: the paper's scores in percent by method, if the model is the paper's.
-        min_count: relations with fewer words are greyed.
+        min_count: relations with fewer words are grayed.
         facts: what was trained on what, a phrase each.
         notes: how the numbers came about, a sentence each.
         meanings: what each method is, a phrase each.

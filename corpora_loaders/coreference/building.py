@@ -36,7 +36,7 @@ def build_document(
     words = [word for sentence in sentences for word in sentence.words]
     tagged = tagging(sentences)
     find: HeadFinder = by_chunk(words, tagged)
-    reason = "" if tagged.kind else ", told by English words because there are no tags known here"
+    reason = "" if tagged.kind else ", recognized by English words because there are no known tags"
     rule = f"the last word of the first simple noun phrase{reason}"
     if all(sentence.heads and None not in sentence.heads for sentence in sentences):
         find, rule = by_tree(sentences, starts), "the word whose syntactic head lies outside the mention"

@@ -43,8 +43,8 @@ def value_zeroing(layer: Layer) -> Float[Tensor, "batch 1 n n"]:
         for block in contribution_blocks(sentence, projections):
             removed, *from_removed = block.vectors
             rest = p[block.queries] - removed
-            # The layer norm before W_1 is linear but for its division, so its linear part has been applied to the whole
-            # sum and to the removed part already; only the division by the deviation of the rest is left to do.
+            # The layer norm before W_1 is linear except for its division, so its linear part has been applied already,
+            # to the whole sum and to the removed part; only the division by the deviation of the rest is left to do.
             scale = 1 / weights.norm.deviation(rest)
             u = tuple(
                 (whole[block.queries] - part).mul_(scale).add_(bias)

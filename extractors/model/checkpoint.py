@@ -29,7 +29,7 @@ _MOST = 10_000
 """Layers or heads; the modules of more would fill the memory before the weights are looked at."""
 
 _WIDTHS = ("embedding_size", "input_embedding_size", "hidden_size", "d_model", "dim", "n_embd", "emb_dim")
-"""Keys of config.json of which the smallest is a lower bound, but for a factor, of the size of an embedding."""
+"""Keys of config.json of which the smallest is, up to a factor, a lower bound of the size of an embedding."""
 
 _SAME_ARCHITECTURE = ({"roberta", "xlm-roberta", "camembert"}, {"t5", "mt5"})
 """Families whose models compute the same, so that one may stand in config.json for the other."""
@@ -47,7 +47,7 @@ def check_checkpoint(folder: str | Path) -> list[str]:
             the Hub's cache must be.
 
     Returns:
-        what a user should be told although the folder can be read, one sentence each.
+        what a user should know although the folder can be read, one sentence each.
 
     Raises:
         ModelError: a JSON file that is none; sizes in ``config.json`` that no model has; a safetensors file that is

@@ -108,7 +108,7 @@ def _alignment(encoder: Encoder, sentences: Sequence[Sentence]) -> tuple[bool, s
     unknown = sum(p.unknown for p in aligned)
     found = f"{matched} of {words} words have pieces of their own, {unknown} words have unknown pieces"
     if unknown > 0.1 * words:
-        found += "; so many mean that the tokenizer does not know this language or script"
+        found += "; a share this large means that the tokenizer does not know this language or script"
     return matched == words and unknown <= 0.1 * words, found
 
 

@@ -1,7 +1,7 @@
 """The attention classifiers of the papers: embeddings, an encoder, one attention, a linear decoder.
 
 Jain & Wallace (2019, §2) with the encoders ``lstm``, ``cnn`` and ``average``; ``none`` is the model without an encoder
-of Serrano & Smith (2019); the regularisers are Tutek & Šnajder's (2020) and the conicity of Mohankumar et al. (2020).
+of Serrano & Smith (2019); the regularizers are Tutek & Šnajder's (2020) and the conicity of Mohankumar et al. (2020).
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ class AttentionClassifier(nn.Module):
         encoder: ``lstm`` (both directions), ``cnn``, ``average`` (word by word), ``none``.
         attention: ``additive``: v · tanh(W h + b) with half as many units as h has; ``dot``: w · h / √size.
         regularizer: ``concat``: states become [h; e], e the embedding; ``residual``: h + e; ``tying``: penalty mean
-            over words of ‖h − e‖; ``mlm``: words are masked and must be told from the states; ``conicity``: penalty
-            mean over words of cos(h, mean of h).
+            over words of ‖h − e‖; ``mlm``: words are masked and must be predicted from the states; ``conicity``:
+            penalty mean over words of cos(h, mean of h).
         dimensions: of the embeddings; with vectors it is theirs.
         size: of the states; default as in the papers (256, 128, 128), or that of the embeddings where these are added
             to or compared with them.
@@ -250,7 +250,7 @@ class AttentionClassifier(nn.Module):
         return state.alpha[:, 0]
 
     def penalty(self, state: ClassifierState, generator: torch.Generator) -> Float[Tensor, ""]:
-        """What the regulariser adds to the loss, summed over the texts.
+        """What the regularizer adds to the loss, summed over the texts.
 
         Args:
             state: of texts to train on.
@@ -275,7 +275,7 @@ class AttentionClassifier(nn.Module):
         return strength * share.sum()
 
     def parameter_groups(self, weight_decay: float) -> list[dict[str, Any]]:
-        """Parameters for an optimiser: no weight decay for the attention, as Jain & Wallace's code has it.
+        """Parameters for an optimizer: no weight decay for the attention, as Jain & Wallace's code has it.
 
         Nor for the embeddings: Adam makes a step of full length of any gradient, so those of words that the training
         texts do not have would all decay to nothing.

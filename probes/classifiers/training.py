@@ -26,7 +26,7 @@ from attentionology.extractors.replaceable.attention_model import (
 )
 from attentionology.probes.training import TrainingError
 
-_BLOCK = 50  # batches are cut from stretches of so many, sorted by length
+_BLOCK = 50  # batches are cut from stretches of this many batches, sorted by length
 
 
 @dataclass(frozen=True)
@@ -88,11 +88,11 @@ class Regularised(Protocol):
     """A model with wishes of its own about how it is trained."""
 
     def parameter_groups(self, weight_decay: float) -> list[dict[str, Any]]:
-        """Parameters for an optimiser."""
+        """Parameters for an optimizer."""
         ...
 
     def penalty(self, state: TextState, generator: torch.Generator) -> Float[Tensor, ""]:
-        """What its regulariser adds to the loss, summed over the texts."""
+        """What its regularizer adds to the loss, summed over the texts."""
         ...
 
 
@@ -107,7 +107,7 @@ class Objective(Protocol):
         alpha: Float[Tensor, "batch rows n"],
         logits: Float[Tensor, "batch classes"],
     ) -> Float[Tensor, ""]:
-        """Of the texts at these places."""
+        """Compute the loss of the texts at these places."""
         ...
 
 
@@ -115,7 +115,7 @@ class CrossEntropy:
     """Cross-entropy with weights that give every class the same say.
 
     A class weighs as much more as it is rarer, 1 in the mean over the texts (the published ``pos_weight`` of two
-    classes, but for a factor that both have).
+    classes, up to a factor that both have).
 
     Args:
         labels: 0-based class of each training text.
@@ -158,8 +158,8 @@ def train(
         recipe: how.
         dev: texts and their 0-based classes, to choose by ROC-AUC (mean over the classes against all others).
         attend: attention that takes the place of the model's own in every text.
-        seed: of the order of texts, and of what a regulariser draws.
-        report: told after every step how many more texts are done, with a remark.
+        seed: of the order of texts, and of what a regularizer draws.
+        report: called after every step with the number of further texts that are done, and a remark.
 
     Returns:
         one row per epoch: ``epoch, loss`` (per text), ``dev_auc`` (None without dev texts).

@@ -95,7 +95,7 @@ def test_gradients_of_pieces_are_added_up_with_their_sign():
 
 @pytest.mark.parametrize("sign", [1, -1])
 def test_gradient_importance_of_a_model_that_is_sure(sign):
-    """Both classes have the same gradient but for its sign, however near to 0 or 1 the probability is."""
+    """Both classes have the same gradient except for its sign, however near to 0 or 1 the probability is."""
     model = built(encoder="average", double=False)
     with torch.no_grad():
         model.decoder.bias.fill_(0.0)

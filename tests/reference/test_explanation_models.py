@@ -41,7 +41,7 @@ ALL: dict[str, BatchTest] = {
 
 @pytest.mark.parametrize("encoder", ENCODERS)
 def test_order_and_batches_change_nothing(encoder, monkeypatch):
-    """Also where words repeat, and two measures are tied but for rounding."""
+    """Also where words repeat, and two measures are tied except for rounding."""
     texts = some_texts([0, 1, 2, 3, 5, 5, 8, 11, 30, 12, 12, 14, 25, 9], seed=6)
     ids = [f"t{i}" for i in range(len(texts))]
     model = built(encoder=encoder, double=False)

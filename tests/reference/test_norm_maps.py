@@ -22,7 +22,7 @@ SENTENCES = [
 
 
 def naive_maps(encoder: Encoder, sentence: Sentence, kind: str, level: str, merge: str, ff_bias: str) -> np.ndarray:
-    """Of all layers, from a forward pass of the sentence alone in float64."""
+    """The maps of all layers, from a forward pass of the sentence alone in float64."""
     pieces, layers = naive_layers(encoder, sentence, ff_bias)
     vector = level == "word" and merge == "vector"
     found = []

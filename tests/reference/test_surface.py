@@ -150,7 +150,7 @@ def test_uniform_attention():
 def test_what_must_sum_to_one(seed):
     rng = np.random.default_rng(seed)
     batch = random_batch(rng)
-    batch.special[:, 1] = False  # without a word there is no last special token to attend to
+    batch.special[:, 1] = False  # in a text of no words there is no last special token to attend to
     batch = hand_made(
         [array for (_, array), n in zip(batch.unpadded(), batch.lengths, strict=True) if n > 2],
         [flags[:n].tolist() for flags, n in zip(batch.special, batch.lengths, strict=True) if n > 2],

@@ -133,7 +133,7 @@ def test_the_tests_of_the_toolkit_fit_together() -> None:
 
 
 def other(**changes: Any) -> ExplanationTest:
-    """A test that is like `FirstWord`, but for some attributes."""
+    """A test that is like `FirstWord`, except for some attributes."""
     test: ExplanationTest = type("Other", (FirstWord,), changes)()
     return test
 

@@ -1,4 +1,4 @@
-"""Maps, clusters and neighbours of heads from distances whose answer is known."""
+"""Maps, clusters and neighbors of heads from distances whose answer is known."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_no_clusters():
 
 
 def test_relations_of_heads():
-    """Of the relations in which a head is best the one with the largest gain that is sure."""
+    """Among the relations in which a head is best, the one with the largest gain that is sure."""
     best = pd.DataFrame(
         [
             ("det", 3, 9, 100, 0.9, 0.15, 0.1),

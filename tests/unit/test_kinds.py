@@ -1,4 +1,4 @@
-"""The registry of map kinds, merging, normalisation, rollout, and the blocks that vectors are formed in."""
+"""The registry of map kinds, merging, normalization, rollout, and the blocks that vectors are formed in."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def pairs(texts: LabelledTexts) -> list[tuple[str, tuple[str, ...]]]:
 
 
 def corpus(*labelled: tuple[str, int]) -> LabelledTexts:
-    """Texts of so many words, each made of its own place."""
+    """Texts of the given numbers of words, each made of its own place."""
     sentences = [Sentence(f"t:{i}", (str(i),) * length) for i, (_, length) in enumerate(labelled)]
     return LabelledTexts(tuple(sentences), labels=tuple(label for label, _ in labelled))
 

@@ -16,7 +16,7 @@ RELATIONS = ["det", "nsubj", "nsubj:pass", "punct"]
 
 
 def counted(words: int, *, drawn: int = 0, replicates: int = 3) -> DependencyAccuracy:
-    """Counts as after so many words of one relation, of which a replicate draws so many."""
+    """Counts as after `words` words of one relation, of which a replicate draws some number."""
     accuracy = DependencyAccuracy(RELATIONS, 2, 3, replicates=replicates)
     accuracy.counts[1, 0, -1] = words
     if replicates:

@@ -96,7 +96,7 @@ class TestControlTask:
         seen: dict[str, set[str]] = {}
         for sentence in control_task(words):
             for i, (word, head) in enumerate(zip(sentence.words, sentence.heads, strict=True), start=1):
-                if 1 < i < 40:  # at either end two behaviours are the same
+                if 1 < i < 40:  # at either end two behaviors are the same
                     seen.setdefault(word.lower(), set()).add({i: "itself", 1: "first", 40: "last"}[head or 0])
         assert all(len(behaviours) == 1 for behaviours in seen.values())
         assert set.union(*seen.values()) == {"itself", "first", "last"}
@@ -127,7 +127,7 @@ class TestControlTask:
         assert found.heads == (1,)
 
     def test_baselines_cannot_know_it_but_words_can(self):
-        """A stand-in for what a probe may learn by heart: the behaviour of each word, read off other sentences."""
+        """A stand-in for what a probe may learn by heart: the behavior of each word, read off other sentences."""
         rng = np.random.default_rng(0)
         texts = [
             Sentence(str(k), tuple(f"w{w}" for w in rng.integers(0, 30, 12)), (1,) * 12, ("dep",) * 12)

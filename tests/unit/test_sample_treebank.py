@@ -62,7 +62,7 @@ def is_projective(heads):
 
 
 def mentions(sample):
-    """Of each mention: document, entity, type, sentence id, first and last word, head within the mention."""
+    """For each mention: document, entity, type, sentence id, first and last word, head within the mention."""
     for sentence in sample:
         opened = []
         for number, misc in enumerate(sentence.misc, start=1):

@@ -80,7 +80,7 @@ hardly at all. No model was trained to attend so; whether one would learn to is 
         """Without an exact solution and without a search there is nothing to compute."""
         if options.steps or solvable(model):
             return None
-        return "but for two classes and a linear classifier there is only the search by gradient, and --steps is 0"
+        return "except for two classes and a linear classifier, there is only the search by gradient, and --steps is 0"
 
     def examine(self, batch: TextBatch, options: ExplanationTestOptions) -> Rows:
         """See `exact` and `by_gradient`."""

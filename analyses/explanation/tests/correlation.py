@@ -179,7 +179,7 @@ def kendall(first: Sequence[Values], second: Sequence[Values]) -> tuple[Values, 
 
 
 def gradient_importance(model: AttentionModel, texts: Sequence[Words]) -> Float[Tensor, "batch n"]:
-    """Gradient × input with the attention held fixed, normalised to 1.
+    """Gradient × input with the attention held fixed, normalized to 1.
 
     g_t = Σ over classes of |Σ_d ∂p/∂e_td · e_td|, e the input embeddings; those of the pieces of a word are added up
     before the absolute value is taken. Attention is cut out of the computational graph in the model's scope: gradients
@@ -197,7 +197,7 @@ def gradient_importance(model: AttentionModel, texts: Sequence[Words]) -> Float[
         alpha, mask = model.attention(state)
         embeddings = model.embeddings(state)
         p = model.decode(state, alpha.detach()[:, None])[:, 0].double().softmax(-1)
-        # Of two classes both have the same gradient but for the sign.
+        # Of two classes both have the same gradient except for the sign.
         classes = range(p.shape[1]) if p.shape[1] > 2 else (1,)
         gradients = [torch.autograd.grad(p[:, c].sum(), embeddings, retain_graph=True)[0] for c in classes]
     importance = torch.zeros(mask.shape, dtype=torch.float64)

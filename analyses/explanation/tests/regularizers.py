@@ -33,7 +33,7 @@ class Regularizers(ExplanationTest):
     """Every regularizer under the tests that need no other model."""
 
     name = "regularizers"
-    heading = "Does regularisation tie attention to the words?"
+    heading = "Does regularization tie attention to the words?"
     trains = True
     small_only = True
     reads = (
@@ -43,7 +43,7 @@ class Regularizers(ExplanationTest):
     tables: ClassVar[Mapping[str, bool]] = {"regularizers": False}
     uses = ("draws",)
     captions: ClassVar[Mapping[str, str]] = {
-        "explain_regularizers": "Means with 95 % intervals over texts. Black: without regularisation."
+        "explain_regularizers": "Means with 95 % intervals over texts. Black: without regularization."
     }
     page = """
 <div class="scroll"><table class="stacked">

@@ -25,7 +25,7 @@ from attentionology.extractors.replaceable.attention_model import Words
 
 
 class Seeds(ExplanationTest):
-    """Models that were trained alike but for the seed, against the same models with their weights shuffled."""
+    """Models that were trained alike except for the seed, against the same models with their weights shuffled."""
 
     name = "seeds"
     heading = "Do models that differ in the seed attend alike?"
@@ -63,7 +63,7 @@ class Seeds(ExplanationTest):
         "attention the most attended word gets. Black lines: medians."
     }
     page = """
-<p>Models that are trained alike but for the seed show how much attention varies anyway (Wiegreffe &amp; Pinter 2019,
+<p>Models that are trained alike except for the seed show how much attention varies anyway (Wiegreffe &amp; Pinter 2019,
 §3.3). If they differ as much when their weights are shuffled among the words of a text, they do not agree on which
 words to attend to, and attention is a matter of chance in training. How flat attention is plays no part in this
 comparison, since shuffling leaves that as it is. What the adversaries reach is to be held against this: it is
@@ -109,7 +109,7 @@ def seed_variance(
     Returns:
         medians over the seeds: ``seed_jsd`` of the attention, ``seed_tvd`` of the output; ``seed_shuffled_jsd``: what
         the first would be by chance, see `chance`; ``seed_mean_tvd``: the mean over the seeds, which does not depend
-        on how many there are but for noise.
+        on how many there are, except for noise.
     """
     pairs = [divergences(base, other) for other in others]
     outputs = [output for _, output in pairs]

@@ -39,7 +39,7 @@ change of what it passes on (Brunner et al. 2020). What is read off such attenti
 """
 
     def examine(self, batch: TextBatch, options: ExplanationTestOptions) -> Rows:
-        """What there is to know of the states that this kind of model attends to."""
+        """Describe the states that this kind of model attends to."""
         if isinstance(batch.model, TransformerAttention):
             return null_space(batch)
         return conicity(batch) if isinstance(batch.state, ClassifierState) else {}
