@@ -17,7 +17,7 @@ from numpy import ndarray
 from torch import Tensor
 
 from attentionology.analyses.explanation.batch import Values, generator
-from attentionology.analyses.explanation.contract import CurvePoint
+from attentionology.analyses.explanation.compared_models import CurvePoint
 from attentionology.analyses.explanation.interventions import CELLS
 from attentionology.analyses.explanation.measures import jsd, tvd, uniform
 from attentionology.extractors.replaceable.attention_model import Attend, AttentionModel, TextState, Words

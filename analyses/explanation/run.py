@@ -165,6 +165,7 @@ def train_model(options: ExplainOptions, inputs: Inputs, trainings: Trainings, s
         bootstrap=Bootstrap(words, options.tests.replicates, options.seed),
         stages=stages,
         workers=trainings.workers,
+        descriptions=tuple(test for test in registered_tests().values() if test.always),
     )
 
 

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from attentionology.analyses.explanation.batch import Rows, TextBatch, Values, examine
-from attentionology.analyses.explanation.contract import ExplanationTest, ModelScore
+from attentionology.analyses.explanation.compared_models import ModelScore
 from attentionology.analyses.explanation.options import ExplanationTestOptions
 from attentionology.analyses.explanation.readings import ModelReading
-from attentionology.analyses.explanation.registry import registered_tests
 from attentionology.analyses.explanation.run_options import ExplainOptions
 from attentionology.analyses.explanation.sources import ModelSource
 from attentionology.analyses.explanation.summary import Bootstrap, quality
@@ -25,6 +24,21 @@ from attentionology.extractors import Attend, AttentionModel, Words
 from attentionology.probes.classifiers import CrossEntropy, Trainable
 from attentionology.probes.classifiers.trainings import ClassifierTraining, Trainings
 from attentionology.reports.progress import Stages, progress_bar
+
+
+class Examiner(Protocol):
+    """What a model is examined with: an `ExplanationTest`, of which this module knows no more than this."""
+
+    @property
+    def name(self) -> str:
+        """The name of the test."""
+
+    @property
+    def columns(self) -> Mapping[str, Any]:
+        """The columns that it declares, by their names."""
+
+    def examine(self, batch: TextBatch, options: ExplanationTestOptions) -> Rows:
+        """Compute the columns of a batch of texts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +53,7 @@ class Subject:
         bootstrap: of the tested texts.
         stages: the stopwatch.
         workers: batches to examine at once.
+        descriptions: tests that describe a model whatever else is chosen.
     """
 
     options: ExplainOptions
@@ -48,6 +63,7 @@ class Subject:
     bootstrap: Bootstrap
     stages: Stages
     workers: int
+    descriptions: tuple[Examiner, ...]
 
     @property
     def words(self) -> list[Words]:
@@ -57,7 +73,7 @@ class Subject:
     def examined(
         self,
         model: AttentionModel,
-        tests: Sequence[ExplanationTest],
+        tests: Sequence[Examiner],
         options: ExplanationTestOptions,
         label: str,
         only: Mapping[str, Sequence[str]] | None = None,
@@ -71,8 +87,7 @@ class Subject:
             label: what the progress bar calls it.
             only: columns to keep of some tests, by their names; all of the others are kept.
         """
-        described = [test for test in registered_tests().values() if test.always]
-        every = list(dict.fromkeys((*tests, *described)))
+        every = list(dict.fromkeys((*tests, *self.descriptions)))
         functions = {test.name: partial(_rows, test, options, (only or {}).get(test.name)) for test in every}
         ids = [text.id for text in self.texts.test]
         with self.stages(label), progress_bar(label, len(ids), unit="texts") as advance:
@@ -179,7 +194,7 @@ def _trainable(model: Any) -> Trainable:
     return trainable
 
 
-def _rows(test: ExplanationTest, options: ExplanationTestOptions, only: Sequence[str] | None, batch: TextBatch) -> Rows:
+def _rows(test: Examiner, options: ExplanationTestOptions, only: Sequence[str] | None, batch: TextBatch) -> Rows:
     """The columns of a test for a batch.
 
     Raises:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
 from torch import Tensor
 
@@ -19,9 +19,6 @@ from attentionology.corpora_loaders import Sentence
 from attentionology.extractors.errors import ModelError, cause
 from attentionology.extractors.model.loading import max_length, quiet
 from attentionology.extractors.tokens.pieces import Pieces
-
-if TYPE_CHECKING:
-    from attentionology.extractors.model.encoder import Encoder
 
 T = TypeVar("T")
 
@@ -34,7 +31,29 @@ SAME = 1e-5
 _LONG, _SHORT = tuple("abcdefghijkl"), ("m",)
 
 
-def find_batching(encoder: Encoder) -> Batching:
+class TriedEncoder(Protocol):
+    """The part of an `Encoder` that is tried here. The module of `Encoder` imports this one, not the reverse."""
+
+    @property
+    def name(self) -> str:
+        """The name of the model."""
+
+    @property
+    def family(self) -> str:
+        """The architecture."""
+
+    @property
+    def max_length(self) -> int | None:
+        """The largest number of pieces."""
+
+    def align(self, sentences: Sequence[Sentence]) -> Sequence[Any]:
+        """Cut sentences into pieces."""
+
+    def forward(self, pieces: Sequence[Pieces]) -> Any:
+        """Run the model."""
+
+
+def find_batching(encoder: TriedEncoder) -> Batching:
     """Find out which inputs can be read together without changing each other's attention.
 
     This costs four forward passes over two short inputs, and two more if padding matters.
@@ -185,7 +204,7 @@ def _full_attention_limit(model: Any) -> int | None:
     return int((5 + 2 * config.num_random_blocks) * config.block_size)
 
 
-def _attention(encoder: Encoder, *batch: Pieces) -> list[list[Tensor]]:
+def _attention(encoder: TriedEncoder, *batch: Pieces) -> list[list[Tensor]]:
     """Return the attention of each input of a padded batch, layer by layer, without the padding."""
     attentions = encoder.forward(batch).attentions
     return [[alpha[row, :, : len(p), : len(p)] for alpha in attentions] for row, p in enumerate(batch)]

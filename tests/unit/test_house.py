@@ -101,6 +101,25 @@ def test_analyses_do_not_import_each_other_in_a_circle():
     graphlib.TopologicalSorter(graph).prepare()  # raises CycleError
 
 
+def test_modules_do_not_import_each_other_in_a_circle():
+    """Also where an import is for type checkers only. Packages are left out: their `__init__` only passes names on."""
+    paths = {
+        f"attentionology.{path.relative_to(REPOSITORY).with_suffix('').as_posix().replace('/', '.')}": path
+        for room in LEVELS
+        for path in modules(room)
+        if path.name != "__init__.py"
+    }
+    graph: dict[str, set[str]] = {}
+    for module, path in paths.items():
+        names = imported(path.read_text("utf-8"))
+        graph[module] = ({name for name in names if name in paths} | {name.rpartition(".")[0] for name in names}) & set(
+            paths
+        )
+        graph[module] -= {module}
+    assert "attentionology.extractors.model.conditions" in graph["attentionology.extractors.model.encoder"]
+    graphlib.TopologicalSorter(graph).prepare()  # raises CycleError
+
+
 @pytest.mark.parametrize(
     "statement",
     [

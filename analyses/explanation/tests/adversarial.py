@@ -15,11 +15,11 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 from attentionology.analyses.explanation.batch import Rows, TextBatch, single_words_out
+from attentionology.analyses.explanation.compared_models import CurvePoint
 from attentionology.analyses.explanation.contract import (
     NATS,
     TVD,
     Column,
-    CurvePoint,
     ExplanationTest,
     Findings,
     Question,
