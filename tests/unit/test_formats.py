@@ -67,7 +67,7 @@ def test_a_damaged_first_id_is_an_error_of_a_treebank(tmp_path, damaged, head):
 
 
 def test_files_without_mentions_are_told_all_formats(tmp_path):
-    expected = "expected are CoNLL-2012 columns, CoNLL-U with Entity= in MISC, or GAP"
+    expected = "expected CoNLL-2012 columns, CoNLL-U with Entity= in MISC, or GAP"
     with pytest.raises(CorpusError, match=expected):
         load_documents(written(tmp_path, CONLLU_ROW + "\n\n"))
 
