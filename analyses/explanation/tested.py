@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,7 @@ from attentionology.probes.classifiers.trainings import ClassifierTraining, Trai
 from attentionology.reports.progress import Stages, progress_bar
 
 
+@runtime_checkable
 class Examiner(Protocol):
     """What a model is examined with: an `ExplanationTest`, of which this module knows no more than this."""
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 
 from torch import Tensor
 
@@ -31,6 +31,7 @@ SAME = 1e-5
 _LONG, _SHORT = tuple("abcdefghijkl"), ("m",)
 
 
+@runtime_checkable
 class TriedEncoder(Protocol):
     """The part of an `Encoder` that is tried here. The module of `Encoder` imports this one, not the reverse."""
 
