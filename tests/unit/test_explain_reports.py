@@ -82,7 +82,7 @@ HEADINGS = {
     "single token": "Is one word enough for the decision?",
     "eraser": "Are the most attended words needed, and enough?",
     "states": "How alike are the states that attention weighs?",
-    "regularizers": "Does regularisation tie attention to the words?",
+    "regularizers": "Does regularization tie attention to the words?",
 }
 TABLES = ("verdicts", "summary", "texts", "models", "flips", "curve", "regularizers", "training")
 EVERYTHING = (*TESTS, "regularizers", "trained")
