@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 from attentionology.corpora_loaders.errors import AttentionologyError
@@ -31,6 +31,38 @@ class OptionGroup(Protocol):
 
     def check(self) -> None:
         """Raise `OptionError` if a value cannot be used."""
+
+
+def groups_by_class(
+    groups: Sequence[OptionGroup],
+    known: Collection[type[Any]] | None = None,
+    refusal: str = "there are no options of the class {}",
+) -> dict[type[Any], Any]:
+    """Look up option groups by their class.
+
+    Args:
+        groups: the option groups that a call was given.
+        known: the classes that the call reads; None if they are checked elsewhere.
+        refusal: the beginning of the message about another class, with ``{}`` for its name.
+
+    Raises:
+        OptionError: a class is not known, or there are two groups of one class.
+
+    Example:
+        >>> from attentionology import DependencyOptions
+        >>> groups_by_class([DependencyOptions(coarse=True)])[DependencyOptions].coarse
+        True
+    """
+    by_class: dict[type[Any], Any] = {}
+    for group in groups:
+        kind = type(group)
+        if known is not None and kind not in known:
+            choices = ", ".join(choice.__name__ for choice in known)
+            raise OptionError(f"{refusal.format(kind.__name__)}; choose from: {choices}")
+        if kind in by_class:
+            raise OptionError(f"the options have two groups of the class {kind.__name__}")
+        by_class[kind] = group
+    return by_class
 
 
 class OptionSet:

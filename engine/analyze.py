@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attentionology.analyses.contract import Analysis, MapChoice, OptionError, OptionGroup, OptionSet, Setting, Titles
+from attentionology.analyses.option_groups import groups_by_class
 from attentionology.analyses.registry import RegistryError
 from attentionology.analyses.shared.builtin import SAMPLE, load_encoder, load_head
-from attentionology.analyses.shared.input_options import LimitOptions, ModelOptions, paths_read
+from attentionology.analyses.shared.input_options import LimitOptions, ModelOptions, model_or_encoder, paths_read
 from attentionology.analyses.shared.options import FeedForwardOptions, MapOptions
 from attentionology.analyses.shared.record import (
     describe_command,
@@ -84,10 +85,7 @@ def analyze(
         >>> best.loc[best["relation"] == "det", ["layer", "head", "correct", "total"]].to_dict("records")
         [{'layer': 3, 'head': 9, 'correct': 5, 'total': 5}]
     """
-    groups: dict[type[Any], Any] = {}
-    for group in options:
-        if groups.setdefault(type(group), group) is not group:
-            raise OptionError(f"the options have two groups of the class {type(group).__name__}")
+    groups = groups_by_class(options)
     map_options = groups.pop(MapOptions, MapOptions())
     if maps is not None:
         if map_options.map != MapOptions.map:
@@ -105,14 +103,7 @@ def analyze(
             kind = type(not_a_path).__name__
             raise OptionError(f"the corpus must be a list of files or the result of a loader, not a list of {kind}")
         files = replace(files, corpus=tuple(map(str, names)))
-    model_options = groups.pop(ModelOptions, ModelOptions())
-    encoder = None if isinstance(model, str | Path) else model
-    if encoder is not None and model_options != ModelOptions():
-        raise OptionError("ModelOptions are for a model that is loaded by its name, not for an encoder")
-    if isinstance(model, str | Path) and model != ModelOptions.model:
-        if model_options.model != ModelOptions.model:
-            raise OptionError("the model is given twice, as model and in ModelOptions")
-        model_options = replace(model_options, model=str(model))
+    model_options, encoder = model_or_encoder(model, groups.pop(ModelOptions, ModelOptions()))
     return execute(
         RunOptions(
             analyses=(analyses,) if isinstance(analyses, str) else None if analyses is None else tuple(analyses),

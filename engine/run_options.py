@@ -9,7 +9,6 @@ from typing import Any
 
 from attentionology.analyses.contract import Analysis, OptionError, OptionSet
 from attentionology.analyses.registry import choose_analyses, registered_analyses
-from attentionology.analyses.shared.builtin import check_revision
 from attentionology.analyses.shared.input_options import LimitOptions, ModelOptions, check_seed
 from attentionology.analyses.shared.options import FeedForwardOptions, MapOptions
 from attentionology.corpora_loaders import Corpus, CorpusError
@@ -83,7 +82,7 @@ class RunOptions:
         Raises:
             OptionError, CorpusError: an option cannot be used, or contradicts another one.
         """
-        check_revision(self.model.model, self.model.revision)
+        self.model.check()
         if corpus is None:
             self.files.check_names()
         chosen = self.chosen(corpus)

@@ -32,6 +32,7 @@ from attentionology.analyses.explanation.run_options import ExplainOptions, Load
 from attentionology.analyses.explanation.section import explain_section
 from attentionology.analyses.explanation.sources import save_model, threads_for, workers_for
 from attentionology.analyses.explanation.terminal import explain_table
+from attentionology.analyses.option_groups import groups_by_class
 from attentionology.analyses.shared.cache_folder import cache_folder
 from attentionology.analyses.shared.input_options import paths_read
 from attentionology.corpora_loaders import LabelledTexts
@@ -159,14 +160,8 @@ def explain(
         >>> explanation.record["corpus"]["files"][0]["path"]
         'texts.txt'
     """
-    groups: dict[type[Any], Any] = {}
     known = (TextOptions, ExplanationTestOptions, ClassifierOptions, TransformerOptions, ClassifierTrainingOptions)
-    for group in options:
-        if type(group) not in known:
-            names = ", ".join(kind.__name__ for kind in known)
-            raise OptionError(f"{type(group).__name__} is no option group of explain; choose from: {names}")
-        if groups.setdefault(type(group), group) is not group:
-            raise OptionError(f"the options have two groups of the class {type(group).__name__}")
+    groups = groups_by_class(options, known, "{} is no option group of explain")
     texts, loaded = groups.get(TextOptions, TextOptions()), dict[str, Any]()
     for role, given in (("data", data), ("test", test), ("dev", dev)):
         if given is None:

@@ -4,24 +4,18 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attentionology.analyses.contract import OptionError, OptionGroup, Titles
+from attentionology.analyses.option_groups import groups_by_class
 from attentionology.analyses.probing.attachment import AttachmentTables
 from attentionology.analyses.probing.findings import find
 from attentionology.analyses.probing.inputs import LoadedInputs, Workspace, read_inputs
 from attentionology.analyses.probing.methods import RANDOM
-from attentionology.analyses.probing.options import (
-    MapStoreOptions,
-    ProbedMapOptions,
-    ProbeOptions,
-    ProbeTrainingOptions,
-    Role,
-    TreebankOptions,
-)
+from attentionology.analyses.probing.options import Role
 from attentionology.analyses.probing.record import describe
 from attentionology.analyses.probing.run_options import ProbingOptions
 from attentionology.analyses.probing.section import ProbeResults, probe_section
@@ -29,8 +23,7 @@ from attentionology.analyses.probing.terminal import probe_table
 from attentionology.analyses.probing.training import train_probes
 from attentionology.analyses.shared.builtin import SAMPLE
 from attentionology.analyses.shared.cache_folder import cache_folder
-from attentionology.analyses.shared.input_options import ModelOptions, paths_read
-from attentionology.analyses.shared.options import CountOptions
+from attentionology.analyses.shared.input_options import model_or_encoder, paths_read
 from attentionology.corpora_loaders import Treebank, WordVectors
 from attentionology.reports.page import Section, write_report
 from attentionology.reports.run_folder import RunFolder
@@ -43,16 +36,6 @@ if TYPE_CHECKING:
 
 Source = str | Path | Iterable[str | Path] | Treebank
 """One file, several files, ``"sample"``, or a treebank that was loaded before."""
-
-_GROUPS: dict[str, type[Any]] = {
-    "model": ModelOptions,
-    "treebanks": TreebankOptions,
-    "probes": ProbeOptions,
-    "training": ProbeTrainingOptions,
-    "maps": ProbedMapOptions,
-    "store": MapStoreOptions,
-    "counts": CountOptions,
-}
 
 
 @dataclass(frozen=True)
@@ -172,13 +155,7 @@ def probe(
         probe_options = replace(probe_options, probe=(probes,) if isinstance(probes, str) else tuple(probes))
     if isinstance(vectors, str | Path):
         probe_options = replace(probe_options, vectors=Path(vectors))
-    encoder = None if isinstance(model, str | Path) else model
-    if isinstance(model, str | Path) and model != ModelOptions.model:
-        if groups["model"].model != ModelOptions.model:
-            raise OptionError("the model is given twice, as model and in ModelOptions")
-        groups["model"] = replace(groups["model"], model=str(model))
-    elif encoder is not None and groups["model"] != ModelOptions():
-        raise OptionError("ModelOptions are for a model that is loaded by its name, not for an encoder")
+    groups["model"], encoder = model_or_encoder(model, groups["model"])
     return execute(
         ProbingOptions(**{**groups, "treebanks": treebank_options, "probes": probe_options}, seed=seed),
         LoadedInputs(encoder, loaded, vectors if isinstance(vectors, WordVectors) else None),
@@ -190,19 +167,11 @@ def probe(
 
 def _groups(options: Sequence[OptionGroup]) -> dict[str, Any]:
     """The option groups by the fields of `ProbingOptions`."""
-    groups: dict[str, Any] = {name: kind() for name, kind in _GROUPS.items()}
-    field_of = {kind: name for name, kind in _GROUPS.items()}
-    given: set[type[Any]] = set()
-    for group in options:
-        kind = type(group)
-        if kind not in field_of:
-            choices = ", ".join(kind.__name__ for kind in _GROUPS.values())
-            raise OptionError(f"probing has no options of the class {kind.__name__}; choose from: {choices}")
-        if kind in given:
-            raise OptionError(f"the options have two groups of the class {kind.__name__}")
-        given.add(kind)
-        groups[field_of[kind]] = group
-    return groups
+    default = ProbingOptions()
+    groups = {option.name: getattr(default, option.name) for option in fields(default) if option.name != "seed"}
+    known = [type(group) for group in groups.values()]
+    given = groups_by_class(options, known, "probing has no options of the class {}")
+    return {name: given.get(type(group), group) for name, group in groups.items()}
 
 
 def execute(

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from tyro.conf import arg
 
 from attentionology.analyses.contract import OptionError
 from attentionology.analyses.shared.builtin import DEMO, SAMPLE, check_revision
 from attentionology.analyses.shared.numbers import OptionalNumber
+
+if TYPE_CHECKING:
+    from attentionology.extractors import Encoder
 
 
 def at_least_one(options: Any, *names: str) -> None:
@@ -66,6 +69,30 @@ class ModelOptions:
     def check(self) -> None:
         """Raise `OptionError` where a value cannot be used."""
         check_revision(self.model, self.revision)
+
+
+def model_or_encoder(model: str | Path | Encoder, options: ModelOptions) -> tuple[ModelOptions, Encoder | None]:
+    """Combine the model that a call from Python was given with its options.
+
+    Args:
+        model: a folder, a name on the Hugging Face Hub, ``"demo"``, or an encoder.
+        options: the options of the model.
+
+    Returns:
+        the options with the name of the model; and the encoder, None if the model is given by its name.
+
+    Raises:
+        OptionError: the model is named twice, or there are options for an encoder, which is loaded already.
+    """
+    if not isinstance(model, str | Path):
+        if options != ModelOptions():
+            raise OptionError("ModelOptions are for a model that is loaded by its name, not for an encoder")
+        return options, model
+    if model == ModelOptions.model:
+        return options, None
+    if options.model != ModelOptions.model:
+        raise OptionError("the model is given twice, as model and in ModelOptions")
+    return replace(options, model=str(model)), None
 
 
 @dataclass(frozen=True)
