@@ -186,8 +186,8 @@ class ExplanationTest(ABC):
 
     def on_page(self) -> tuple[str, ...]:
         """Columns in its table on the page."""
-        own = tuple(name for name, column in self.columns.items() if column.averaged)
-        return own if self.shown is None else self.shown
+        averaged = tuple(name for name, column in self.columns.items() if column.averaged)
+        return averaged if self.shown is None else self.shown
 
     def ran(self, there: Collection[str], borrowed: Collection[str], results: ExplainResults) -> bool:
         """Whether the results hold anything of the test that no other test asked for."""

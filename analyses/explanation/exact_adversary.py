@@ -63,8 +63,8 @@ def exact_jsd(
     for bound in bounds:
         for part in torch.split(torch.arange(z.shape[1]), max(1, _CELLS // z.numel())):
             weight, crossing = _pairs(f, bound, mask, part)
-            found = _two_word_jsd(alpha, weight, part).masked_fill(~crossing, 0.0)
-            best = torch.maximum(best, found.amax((1, 2)))
+            divergences = _two_word_jsd(alpha, weight, part).masked_fill(~crossing, 0.0)
+            best = torch.maximum(best, divergences.amax((1, 2)))
     return best.clamp(min=0), one_word.amax(1).clamp(min=0)
 
 
@@ -132,6 +132,6 @@ def _two_word_jsd(
     mixed = rest - entr(i / 2) + entr((i + weight) / 2)
     if weight.shape[2] > 1:
         mixed = mixed - entr(j / 2) + entr((j + 1 - weight) / 2)
-    own = entr(weight) + entr(1 - weight)
-    divergence: Tensor = mixed - (entr(alpha).sum(1)[:, None, None] + own) / 2
+    entropy = entr(weight) + entr(1 - weight)
+    divergence: Tensor = mixed - (entr(alpha).sum(1)[:, None, None] + entropy) / 2
     return divergence

@@ -46,7 +46,7 @@ def training_figure(history: pd.DataFrame, roles: Mapping[str, str], *, title: s
                 handles.setdefault(kind, line)
             axes.set_xlabel("epoch")
             axes.set_ylabel(label)
-            axes.set_xticks([place + 1 for place in ticks(last)])
+            axes.set_xticks([tick + 1 for tick in ticks(last)])
             axes.set_xlim(0.5, last + 0.5)
             axes.grid(axis="y", color="#eeeeee", zorder=0)
             if not len(there):

@@ -46,9 +46,9 @@ def by_class(texts: pd.DataFrame, classes: Sequence[str]) -> Iterator[tuple[str,
         yield f"all {len(classes)} classes", BLUE, texts
         return
     for c, name in enumerate(classes):
-        own = texts[texts["predicted"] == c]
-        if len(own):
-            yield f"predicted: {clipped(name)}", _COLOURS[c], own
+        of_class = texts[texts["predicted"] == c]
+        if len(of_class):
+            yield f"predicted: {clipped(name)}", _COLOURS[c], of_class
 
 
 def clipped(name: str) -> str:
@@ -82,12 +82,12 @@ def max_attention_figure(texts: pd.DataFrame, column: str, classes: Sequence[str
         axes.grid(axis="y", color="#eeeeee", zorder=0)
         axes.set_axisbelow(True)
         width = 0.8 / len(groups)
-        for g, (_, colour, own) in enumerate(groups):
-            bins = np.digitize(own["max_attention"], _BINS)
-            for place in range(len(_BIN_NAMES)):
-                values = own[column].to_numpy(dtype=np.float64)[bins == place]
-                counts[place] += len(values)
-                middle = place + (g - (len(groups) - 1) / 2) * width
+        for g, (_, colour, of_group) in enumerate(groups):
+            bins = np.digitize(of_group["max_attention"], _BINS)
+            for position in range(len(_BIN_NAMES)):
+                values = of_group[column].to_numpy(dtype=np.float64)[bins == position]
+                counts[position] += len(values)
+                middle = position + (g - (len(groups) - 1) / 2) * width
                 if len(values) >= FEW and values.std() > 1e-6:
                     drawn: Any = axes.violinplot(values, [middle], widths=0.9 * width, showextrema=False)
                     drawn["bodies"][0].set(facecolor=colour, alpha=0.55, edgecolor=colour)

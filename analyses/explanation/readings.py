@@ -59,13 +59,13 @@ def reading(
     attention: list[Float[ndarray, "_ _"]] = [np.zeros((0, 0), dtype=np.float32)] * len(texts)
     probabilities = np.zeros((len(texts), len(model.classes)))
     with torch.no_grad():
-        for places in model.batches(texts):
-            state = model.encode([texts[i] for i in places])
+        for indices in model.batches(texts):
+            state = model.encode([texts[i] for i in indices])
             alpha = model.attention(state)[0] if attend is None else attend(state)
-            probabilities[places] = model.decode(state, alpha[:, None])[:, 0].double().softmax(-1).numpy()
-            for place, row in zip(places, alpha.numpy(), strict=True):
-                attention[place] = row[:, : len(texts[place])]
-            advance(len(places))
+            probabilities[indices] = model.decode(state, alpha[:, None])[:, 0].double().softmax(-1).numpy()
+            for index, row in zip(indices, alpha.numpy(), strict=True):
+                attention[index] = row[:, : len(texts[index])]
+            advance(len(indices))
     return ModelReading(attention, probabilities)
 
 
@@ -97,8 +97,8 @@ class Given:
 def padded(attention: Sequence[Float[ndarray, "_ _"]], n: int) -> Float[Tensor, "batch rows n"]:
     """Attention of several texts with zeros up to n words."""
     rows = torch.zeros(len(attention), len(attention[0]), n)
-    for place, own in enumerate(attention):
-        rows[place, :, : own.shape[1]] = torch.from_numpy(own)
+    for index, rows_of_text in enumerate(attention):
+        rows[index, :, : rows_of_text.shape[1]] = torch.from_numpy(rows_of_text)
     return rows
 
 
@@ -108,15 +108,15 @@ def divergences(first: ModelReading, second: ModelReading) -> tuple[Values, Valu
     Raises:
         ValueError: they are not of the same texts, or do not have the same rows of attention.
     """
-    shapes_of = [[alpha.shape for alpha in one.attention] for one in (first, second)]
+    shapes_of = [[alpha.shape for alpha in each.attention] for each in (first, second)]
     if shapes_of[0] != shapes_of[1]:
         raise ValueError("two readings can be compared if they are of the same texts and rows of attention")
     shapes = np.array(
         [
-            jsd(torch.from_numpy(one).double(), torch.from_numpy(other).double()).mean().item()
-            if one.shape[1] > 1
+            jsd(torch.from_numpy(alpha).double(), torch.from_numpy(other_alpha).double()).mean().item()
+            if alpha.shape[1] > 1
             else np.nan
-            for one, other in zip(first.attention, second.attention, strict=True)
+            for alpha, other_alpha in zip(first.attention, second.attention, strict=True)
         ]
     )
     outputs: Values = tvd(torch.from_numpy(first.probabilities), torch.from_numpy(second.probabilities)).numpy()
@@ -151,7 +151,7 @@ def chance(
             weights = torch.from_numpy(base.attention[i]).double()
             given = [torch.from_numpy(other.attention[i]).double()[:, None] for other in others]
             parts = [
-                torch.stack([jsd(weights[:, part], one).mean(0) for one in given])
+                torch.stack([jsd(weights[:, part], other_weights).mean(0) for other_weights in given])
                 for part in torch.split(orders, max(CELLS // weights.numel(), 1))  # shuffles that fit into memory
             ]
             apart = torch.cat(parts, dim=1).numpy()

@@ -233,22 +233,22 @@ def _results(
 ) -> ExplainResults:
     options, model, texts = subject.options, subject.model, subject.texts
     with subject.stages("results"):
-        left_out = (*inputs.choice.left_out, *(entry for found in findings for entry in found.left_out))
+        left_out = (*inputs.choice.left_out, *(entry for finding in findings for entry in finding.left_out))
         labels = subject.labels.tolist()
         results = ExplainResults(
             texts=table,
             summary=summarise(table, measures_of(table), model.classes, subject.bootstrap),
             verdicts=verdicts(table, subject.bootstrap, epsilon=options.tests.epsilon),
-            models=pd.DataFrame([asdict(score) for found in findings for score in found.models]),
-            curve=pd.DataFrame([point.row() for found in findings for point in found.points]),
-            tables={name: made for found in findings for name, made in found.tables.items()},
+            models=pd.DataFrame([asdict(score) for finding in findings for score in finding.models]),
+            curve=pd.DataFrame([point.row() for finding in findings for point in finding.points]),
+            tables={name: made for finding in findings for name, made in finding.tables.items()},
             history=pd.DataFrame(trainings.history),
             classes=model.classes,
             examples=highlighted_texts(model, texts.test, labels, options.tests.epsilon, options.seed),
             epsilon=options.tests.epsilon,
             left_out=left_out,
         )
-    remarks = tuple(note for found in findings for note in found.notes)
+    remarks = tuple(note for finding in findings for note in finding.notes)
     run = finished(subject, inputs, trainings, results, remarks)
     return results._replace(facts=tuple(facts(run)), notes=tuple(notes(run)))
 

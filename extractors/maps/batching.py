@@ -98,8 +98,8 @@ def plan(
             elif too_long == "skip":
                 log.skipped.append(Skipped(sentence, reason or ""))
             else:
-                place = f"{sentence.file}:{sentence.line}: " if sentence.file else ""
-                raise ExtractionError(f"{place}sentence {sentence.id!r}: {reason}")
+                location = f"{sentence.file}:{sentence.line}: " if sentence.file else ""
+                raise ExtractionError(f"{location}sentence {sentence.id!r}: {reason}")
         readable.sort(key=lambda pair: -len(pair[1]))
         for batch in _cut(readable, batch_cells, encoder):
             yield batch

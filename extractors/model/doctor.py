@@ -73,8 +73,8 @@ def examine(encoder: Encoder, sentences: Sequence[Sentence]) -> Iterator[Check]:
             yield Check(name, False, cause(error))
     for kind in list_kinds():
         try:
-            passed, found = _precision(encoder, ordered[:2], kind)
-            yield Check(f"map kind {kind!r}", passed, f"{get_kind(kind).description}; float32 {found}")
+            passed, result = _precision(encoder, ordered[:2], kind)
+            yield Check(f"map kind {kind!r}", passed, f"{get_kind(kind).description}; float32 {result}")
         except Exception as error:
             if out_of_memory(error):
                 raise
@@ -106,10 +106,10 @@ def _alignment(encoder: Encoder, sentences: Sequence[Sentence]) -> tuple[bool, s
     words = sum(len(s) for s in sentences)
     matched = sum(p.special.count(False) - p.substituted for p in aligned)
     unknown = sum(p.unknown for p in aligned)
-    found = f"{matched} of {words} words have pieces of their own, {unknown} words have unknown pieces"
+    result = f"{matched} of {words} words have pieces of their own, {unknown} words have unknown pieces"
     if unknown > 0.1 * words:
-        found += "; a share this large means that the tokenizer does not know this language or script"
-    return matched == words and unknown <= 0.1 * words, found
+        result += "; a share this large means that the tokenizer does not know this language or script"
+    return matched == words and unknown <= 0.1 * words, result
 
 
 def _attention(encoder: Encoder, sentences: Sequence[Sentence]) -> tuple[bool, str]:

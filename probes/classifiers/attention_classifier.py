@@ -186,11 +186,11 @@ class AttentionClassifier(nn.Module):
     def batches(self, texts: Sequence[Words]) -> Iterator[list[int]]:
         """Places of the texts to encode together, the longest first."""
         batch: list[int] = []
-        for place in sorted(range(len(texts)), key=lambda i: -len(texts[i])):
+        for index in sorted(range(len(texts)), key=lambda i: -len(texts[i])):
             if batch and (len(batch) + 1) * (len(texts[batch[0]]) + 2) > _BATCH_CELLS:
                 yield batch
                 batch = []
-            batch.append(place)
+            batch.append(index)
         if batch:
             yield batch
 
@@ -213,13 +213,13 @@ class AttentionClassifier(nn.Module):
         logits = (self.attend(attended)[..., 0] / self.scale).masked_fill(~mask, -math.inf)
         alpha = torch.where(mask.any(1)[:, None], logits, 0.0).softmax(-1) * mask
         evidence = functional.linear(attended, self.decoder.weight)
-        place = torch.arange(n + 2).expand(len(texts), -1) - 1
+        position = torch.arange(n + 2).expand(len(texts), -1) - 1
         return ClassifierState(
             texts=tuple(texts),
             alpha=alpha[:, None],
             mask=mask,
             embeddings=embedded,
-            word_of=torch.where((place >= 0) & (place < lengths[:, None] - 2), place, -1),
+            word_of=torch.where((position >= 0) & (position < lengths[:, None] - 2), position, -1),
             evidence=evidence,
             attended=attended,
             hidden=hidden,
@@ -268,8 +268,8 @@ class AttentionClassifier(nn.Module):
             hit = (torch.rand(mask.shape, generator=generator) < MASK_RATE) & mask
             masked = ids.clone()
             masked[:, 1:-1][hit] = MASK
-            told = self.tell(self.encoder(self._embedded(masked), lengths)[:, 1:-1][hit])
-            errors: Tensor = functional.cross_entropy(told, ids[:, 1:-1][hit], reduction="none")
+            predicted = self.tell(self.encoder(self._embedded(masked), lengths)[:, 1:-1][hit])
+            errors: Tensor = functional.cross_entropy(predicted, ids[:, 1:-1][hit], reduction="none")
             return strength * (errors / hit.sum(1).repeat_interleave(hit.sum(1))).sum()
         share = torch.where(mask, per_word, 0.0).sum(1) / mask.sum(1).clamp(min=1)
         return strength * share.sum()

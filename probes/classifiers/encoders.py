@@ -38,8 +38,8 @@ class BiLSTM(nn.Module):
     ) -> Float[Tensor, "batch positions size"]:
         """States."""
         last = lengths[:, None] - 1
-        place = torch.arange(embedded.shape[1])
-        turned = torch.where(place <= last, last - place, place)[..., None]
+        position = torch.arange(embedded.shape[1])
+        turned = torch.where(position <= last, last - position, position)[..., None]
         ahead, _ = self.ahead(embedded)
         back, _ = self.back(embedded.gather(1, turned.expand_as(embedded)))
         return torch.cat([ahead, back.gather(1, turned.expand_as(back))], dim=-1)

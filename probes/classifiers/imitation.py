@@ -63,9 +63,9 @@ class Imitation:
         """Summed over the texts of a batch, see `attentionology.probes.classifiers.training.Objective`."""
         off = (logits.softmax(-1) - self.probabilities[list(places)].to(logits)).abs().sum() / 2
         target = torch.zeros_like(alpha)
-        for row, place in enumerate(places):
-            own = self.attention[place]
-            target[row, :, : own.shape[1]] = own
+        for row, index in enumerate(places):
+            original = self.attention[index]
+            target[row, :, : original.shape[1]] = original
         return off - self.strength * self._divergence(alpha, target, state.mask[:, None]).mean(1).sum()
 
     def _divergence(

@@ -231,5 +231,5 @@ def shuffled_batches(texts: Sequence[Words], size: int, seed: tuple[int, int]) -
     for first in range(0, len(order), size * _BLOCK):
         stretch = sorted(order[first : first + size * _BLOCK].tolist(), key=lambda i: len(texts[i]))
         batches += [stretch[k : k + size] for k in range(0, len(stretch), size)]
-    for place in rng.permutation(len(batches)):
-        yield batches[int(place)]
+    for index in rng.permutation(len(batches)):
+        yield batches[int(index)]

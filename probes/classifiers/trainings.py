@@ -101,10 +101,10 @@ class Trainings:
                 self._stop.set()  # or the pool would wait until all have been trained
                 pool.shutdown(cancel_futures=True)
                 raise
-        for training, (_, history, found) in zip(trainings, done, strict=True):
+        for training, (_, history, was_cached) in zip(trainings, done, strict=True):
             self.history += [{"model": training.name, "role": training.role, **row} for row in history]
-            self.found += found
-            self.made += not found
+            self.found += was_cached
+            self.made += not was_cached
         return {training.name: model for training, (model, _, _) in zip(trainings, done, strict=True)}
 
     def _trained(
@@ -123,7 +123,7 @@ class Trainings:
             advance(done, f"{training.name}: {remark}")
 
         history = None if path is None else self.cache_log.read(path, lambda path: _load(path, model))
-        found = history is not None
+        was_cached = history is not None
         if history is None:
             try:
                 history = train(
@@ -141,7 +141,7 @@ class Trainings:
             if path is not None:
                 self._keep(path, model, history)
         advance(whole - shown, training.name)
-        return model, history, found
+        return model, history, was_cached
 
     def _keep(self, path: Path, model: Trainable, history: list[dict[str, Any]]) -> None:
         tensors = {name: tensor.clone() for name, tensor in model.state_dict().items()}  # tied weights share memory

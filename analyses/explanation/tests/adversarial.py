@@ -187,9 +187,9 @@ def _initial(batch: TextBatch, attempts: int) -> Float[Tensor, "batch k rows n"]
     """Published start: log of uniform plus normal noise of standard deviation 3."""
     rows, n = batch.alpha.shape[1:]
     start = np.zeros((len(batch), attempts, rows, n))
-    for place, text in enumerate(batch.texts):
-        noise = batch.generator(place, "adversarial").normal(size=(attempts, rows, len(text)))
-        start[place, ..., : len(text)] = _SPREAD * noise - math.log(max(1, len(text)))
+    for index, text in enumerate(batch.texts):
+        noise = batch.generator(index, "adversarial").normal(size=(attempts, rows, len(text)))
+        start[index, ..., : len(text)] = _SPREAD * noise - math.log(max(1, len(text)))
     return torch.from_numpy(start)
 
 

@@ -222,15 +222,15 @@ def leave_one_out(
 
     The word is deleted, not masked, and everything is computed anew. NaN for a text of one word.
     """
-    longer = [place for place, text in enumerate(texts) if len(text) > 1]  # without its only word there is no text
-    shorter = [drop(texts[i], place) for i in longer for place in range(len(texts[i]))]
+    longer = [i for i, text in enumerate(texts) if len(text) > 1]  # a text of one word has nothing left without it
+    shorter = [drop(texts[i], position) for i in longer for position in range(len(texts[i]))]
     distances: list[Values] = [np.full(len(text), np.nan) for text in texts]
     if shorter:
         counts = [len(texts[i]) for i in longer]
         full = original.double()[longer].repeat_interleave(torch.tensor(counts), dim=0)
-        found = tvd(probabilities(model, shorter), full).numpy()
-        for i, own in zip(longer, np.split(found, np.cumsum(counts)[:-1]), strict=True):
-            distances[i] = own
+        changes = tvd(probabilities(model, shorter), full).numpy()
+        for i, of_text in zip(longer, np.split(changes, np.cumsum(counts)[:-1]), strict=True):
+            distances[i] = of_text
     return distances
 
 
@@ -243,9 +243,9 @@ def tau_figure(texts: pd.DataFrame, classes: Sequence[str], *, title: str) -> Fi
         size = (1.0 + 1.8 * len(columns), 0.9 + 1.25 * len(groups))
         figure = Figure(figsize=(max(size[0], 3.6), size[1]), layout="constrained")
         grid = figure.subplots(len(groups), len(columns), squeeze=False, sharex=True, sharey=True)
-        for row, (name, colour, own) in zip(grid, groups, strict=True):
+        for row, (name, colour, of_group) in zip(grid, groups, strict=True):
             for axes, column in zip(row, columns, strict=True):
-                values = own[column].dropna().to_numpy()
+                values = of_group[column].dropna().to_numpy()
                 axes.grid(axis="y", color="#eeeeee", zorder=0)
                 axes.set_axisbelow(True)
                 axes.axvline(0, color=GREY, linewidth=0.6)
@@ -253,8 +253,8 @@ def tau_figure(texts: pd.DataFrame, classes: Sequence[str], *, title: str) -> Fi
                     histogram(axes, values, bins, color=colour)
                     axes.axvline(values.mean(), color=BLACK, linewidth=1, label="mean")
                     axes.text(0.02, 0.86, f"n = {len(values):,}", transform=axes.transAxes, color="#666666", fontsize=7)
-                if column != "tau_gradient_loo" and has_values(own, "tau_random"):
-                    random = own["tau_random"].dropna().to_numpy()
+                if column != "tau_gradient_loo" and has_values(of_group, "tau_random"):
+                    random = of_group["tau_random"].dropna().to_numpy()
                     histogram(
                         axes, random, bins, histtype="step", color=BLACK, linestyle=":", label="with random scores"
                     )
@@ -269,8 +269,8 @@ def tau_figure(texts: pd.DataFrame, classes: Sequence[str], *, title: str) -> Fi
 
 def significant(texts: pd.DataFrame) -> dict[str, Values]:
     """For each ``p_*``: 1 if at most 0.05, NaN where undefined; as ``significant_*``."""
-    found = {}
+    columns = {}
     for name in texts.columns[texts.columns.str.startswith("p_")]:
         p = texts[name].to_numpy(dtype=np.float64)
-        found[f"significant_{name.removeprefix('p_')}"] = np.where(np.isnan(p), np.nan, p <= SIGNIFICANT)
-    return found
+        columns[f"significant_{name.removeprefix('p_')}"] = np.where(np.isnan(p), np.nan, p <= SIGNIFICANT)
+    return columns

@@ -92,8 +92,8 @@ def cuts(text: Words, order: Sequence[int]) -> list[tuple[Words, Words]]:
     for percent in PERCENT:
         # in whole numbers, as in floats 0.01 · 700 is more than 7
         best = set(order[: -(-percent * len(text) // 100)])
-        rest = tuple(word for place, word in enumerate(text) if place not in best)
-        pairs.append((rest, tuple(word for place, word in enumerate(text) if place in best)))
+        rest = tuple(word for position, word in enumerate(text) if position not in best)
+        pairs.append((rest, tuple(word for position, word in enumerate(text) if position in best)))
     return pairs
 
 
@@ -127,14 +127,16 @@ def rationales(batch: TextBatch, *, draws: int = DRAWS) -> Rows:
         ]
     wanted = dict.fromkeys(text for by_text in shorter.values() for pairs in by_text for pair in pairs for text in pair)
     before = batch.probabilities.double().numpy()
-    said = dict(zip(wanted, probabilities(batch.model, list(wanted)).numpy(), strict=True))
-    said |= zip(batch.texts, before, strict=True)
+    answer_to = dict(zip(wanted, probabilities(batch.model, list(wanted)).numpy(), strict=True))
+    answer_to |= zip(batch.texts, before, strict=True)
 
     rows: Rows = {}
     for name, by_text in shorter.items():
         lost = np.full((2, len(batch)), np.nan)
         for i, (pairs, y) in enumerate(zip(by_text, batch.predicted, strict=True)):
             if pairs:
-                lost[:, i] = before[i, y] - np.mean([[said[rest][y], said[best][y]] for rest, best in pairs], axis=0)
+                lost[:, i] = before[i, y] - np.mean(
+                    [[answer_to[rest][y], answer_to[best][y]] for rest, best in pairs], axis=0
+                )
         rows[f"comprehensiveness_{name}"], rows[f"sufficiency_{name}"] = lost
     return rows

@@ -127,16 +127,16 @@ def single_weight(batch: TextBatch) -> Rows:
         the best word less that to the other). NaN for texts of less than two words.
     """
     scored = measures(batch)
-    place = torch.arange(batch.mask.shape[-1])
+    position = torch.arange(batch.mask.shape[-1])
     words = batch.mask.sum(-1)
     top = ranks(torch.stack(list(scored.values()), dim=1), batch.mask) == 0
-    best = (top * place).sum(-1)
+    best = (top * position).sum(-1)
     other = torch.zeros_like(best)
     for i, n in enumerate(words.tolist()):
         if n > 1:
             other[i] = torch.from_numpy(batch.generator(i, "single weight").integers(n - 1, size=len(scored)))
     other += other >= best
-    drawn = place == other[..., None]
+    drawn = position == other[..., None]
 
     before = batch.probabilities.double()[:, None]
     after = without(batch, torch.cat([top, drawn], dim=1))

@@ -144,9 +144,9 @@ the right, that it can. It depends on how long and how well they were trained.</
 
 def curve_figure(curve: pd.DataFrame, *, epsilon: float, title: str) -> Figure:
     """Change of the output against difference of the attention: trained adversaries over λ, seeds, single texts."""
-    own = curve.dropna(subset=["jsd", "tvd"])
-    adversaries = own[own["kind"] == "adversary"].sort_values("lambda")
-    top = 1.15 * max(float(own["tvd"].max()), epsilon)
+    drawn = curve.dropna(subset=["jsd", "tvd"])
+    adversaries = drawn[drawn["kind"] == "adversary"].sort_values("lambda")
+    top = 1.15 * max(float(drawn["tvd"].max()), epsilon)
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(6.3, 3.4), layout="constrained")
         axes = figure.subplots()
@@ -158,11 +158,11 @@ def curve_figure(curve: pd.DataFrame, *, epsilon: float, title: str) -> Figure:
             markersize=4,
             label="trained adversaries, by λ",
         )
-        floor, alone = adversaries[adversaries["lambda"] == 0], own[own["kind"] == "per text"]
+        floor, alone = adversaries[adversaries["lambda"] == 0], drawn[drawn["kind"] == "per text"]
         exact = alone["name"] == "exact"
         groups: tuple[tuple[str, str, pd.DataFrame, dict[str, Any]], ...] = (
             ("floor", "λ = 0: imitation alone", floor, {"marker": "o", "facecolor": "white", "edgecolor": ORANGE}),
-            ("seed", "other seeds", own[own["kind"] == "seed"], {"marker": "^", "color": BLUE, "alpha": 0.8}),
+            ("seed", "other seeds", drawn[drawn["kind"] == "seed"], {"marker": "^", "color": BLUE, "alpha": 0.8}),
             ("per text", "text by text, exact", alone[exact], {"marker": "D", "color": GREEN}),
             ("per text", "text by text", alone[~exact], {"marker": "s", "facecolor": "white", "edgecolor": GREEN}),
         )
@@ -200,5 +200,5 @@ def _lambda_labels(rows: pd.DataFrame, width: float, height: float) -> list[tupl
         else:
             runs.append([(value, x, y)])
     labels = [" to ".join(dict.fromkeys(f"{run[k][0]:g}" for k in (0, -1))) for run in runs]
-    places = [((run[0][1] + run[-1][1]) / 2, max(y for *_, y in run)) for run in runs]
-    return [(label, *place) for label, place in zip(labels, places, strict=True)]
+    positions = [((run[0][1] + run[-1][1]) / 2, max(y for *_, y in run)) for run in runs]
+    return [(label, *position) for label, position in zip(labels, positions, strict=True)]

@@ -120,7 +120,7 @@ def permutation(batch: TextBatch, *, draws: int = 100) -> Rows:
 def _orders(batch: TextBatch, draws: int) -> Int[Tensor, "batch draws n"]:
     n = batch.mask.shape[1]
     orders = np.tile(np.arange(n), (len(batch), draws, 1))
-    for place, text in enumerate(batch.texts):
-        own = orders[place, :, : len(text)]
-        orders[place, :, : len(text)] = batch.generator(place, "permutation").permuted(own, axis=1)
+    for index, text in enumerate(batch.texts):
+        order = orders[index, :, : len(text)]
+        orders[index, :, : len(text)] = batch.generator(index, "permutation").permuted(order, axis=1)
     return torch.from_numpy(orders)

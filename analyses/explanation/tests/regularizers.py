@@ -134,28 +134,29 @@ def regularizers_figure(table: pd.DataFrame, *, title: str) -> Figure:
         size = (max(1.2 + 1.7 * columns, 3.6), 0.4 + lines * (0.75 + 0.2 * len(names)))
         figure = Figure(figsize=size, layout="constrained")
         grid = figure.subplots(lines, columns, squeeze=False)
-        for place, axes in enumerate(grid.flat):
-            if place >= len(measures):
+        for index, axes in enumerate(grid.flat):
+            if index >= len(measures):
                 axes.axis("off")
                 continue
-            unit = column_of(measures[place]).unit
-            own = table[table["measure"] == measures[place]].set_index("regularizer")
+            unit = column_of(measures[index]).unit
+            of_measure = table[table["measure"] == measures[index]].set_index("regularizer")
             for row, name in enumerate(names):
-                if name in own.index:
-                    _dot(axes, own.loc[name], row, 100.0 if unit == "%" else 1.0, BLACK if name == "none" else BLUE)
-            first = place % columns == 0
+                if name in of_measure.index:
+                    factor, color = 100.0 if unit == "%" else 1.0, BLACK if name == "none" else BLUE
+                    _dot(axes, of_measure.loc[name], row, factor, color)
+            first = index % columns == 0
             name_rows(axes, [clipped(name) if first else "" for name in names], [""] * len(names))
             axes.grid(axis="x", color="#eeeeee", zorder=0)
             axes.set_axisbelow(True)
             axes.margins(x=0.12)
-            axes.set_xlabel(textwrap.fill(with_unit(measures[place]), 30))
+            axes.set_xlabel(textwrap.fill(with_unit(measures[index]), 30))
         figure.suptitle(title, fontsize=8, x=0.01, ha="left")
     return figure
 
 
-def _dot(axes: Axes, row: pd.Series[Any], place: int, factor: float, colour: str) -> None:
+def _dot(axes: Axes, row: pd.Series[Any], height: int, factor: float, colour: str) -> None:
     """A mean with its interval, if there is one."""
     mean, low, high = (factor * float(row[name]) for name in ("mean", "low", "high"))
     if not math.isnan(low):
-        axes.plot([low, high], [place, place], color=colour, linewidth=1.2, zorder=2)
-    axes.scatter([mean], [place], s=20, color=colour, zorder=3)
+        axes.plot([low, high], [height, height], color=colour, linewidth=1.2, zorder=2)
+    axes.scatter([mean], [height], s=20, color=colour, zorder=3)

@@ -69,9 +69,9 @@ the attention among them explains little. Then the most attended word gives the 
 def in_context(batch: TextBatch) -> Float[Tensor, "batch n classes"]:
     """Class probabilities with all attention, of every row, on one word, whose state is that in the text."""
     n = batch.mask.shape[-1]
-    one = torch.eye(n, dtype=batch.alpha.dtype)
+    one_hot = torch.eye(n, dtype=batch.alpha.dtype)
     shape = (len(batch), -1, batch.alpha.shape[1], n)
-    return answers(batch, n, lambda part: one[None, part, None].expand(shape))
+    return answers(batch, n, lambda part: one_hot[None, part, None].expand(shape))
 
 
 def alone(batch: TextBatch) -> Float[Tensor, "batch n classes"]:
@@ -116,10 +116,10 @@ def single_token(batch: TextBatch) -> Rows:
             drawn[i, int(batch.generator(i, "single token").integers(len(text)))] = 1
     predicted = batch.probabilities.argmax(-1)
     values: dict[str, Tensor] = {}
-    for prefix, said in (("", in_context(batch)), ("alone_", alone(batch))):
-        values[f"{prefix}single_token_std"] = spread(said[torch.arange(len(batch)), :, predicted], batch.mask)
+    for prefix, answer in (("", in_context(batch)), ("alone_", alone(batch))):
+        values[f"{prefix}single_token_std"] = spread(answer[torch.arange(len(batch)), :, predicted], batch.mask)
         for name, chosen in (("top", top), ("random", drawn)):
-            token = torch.where(chosen[..., None] > 0, said, 0.0).sum(1).argmax(-1)
+            token = torch.where(chosen[..., None] > 0, answer, 0.0).sum(1).argmax(-1)
             values[f"{prefix}{name}_token_predicted"] = token
             values[f"{prefix}{name}_token_agrees"] = token == predicted
     return columns(values, batch.mask.any(-1))
