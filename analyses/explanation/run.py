@@ -20,7 +20,7 @@ from attentionology.analyses.explanation.results import ExplainResults
 from attentionology.analyses.explanation.run_options import ExplainOptions
 from attentionology.analyses.explanation.sources import Classifiers, ModelSource, Transformers, load_saved
 from attentionology.analyses.explanation.summary import Bootstrap, summarise
-from attentionology.analyses.explanation.tested import Subject, Tested, training_on_labels
+from attentionology.analyses.explanation.tested import Subject, Tested, TrainingOnLabels
 from attentionology.analyses.explanation.texts import (
     ExplainTexts,
     class_numbers,
@@ -152,7 +152,7 @@ def train_model(options: ExplainOptions, inputs: Inputs, trainings: Trainings, s
     """The tested model, trained if it is to be, on its texts."""
     model, texts = inputs.model, inputs.texts
     if inputs.source is not None and options.trains:
-        training = training_on_labels(texts, inputs.source, "base", "base", options.seed)
+        training = TrainingOnLabels(texts, inputs.source)("base", "base", options.seed)
         with stages("train"):
             trained: Any = trainings([training], "train")["base"]
         model = trained

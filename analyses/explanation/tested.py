@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, cast, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -112,6 +112,57 @@ class Subject:
 
 
 @dataclass(frozen=True, eq=False)
+class TrainingOnLabels:
+    """Models to train on the labels of the training texts.
+
+    Attributes:
+        texts: the texts by role.
+        source: how the models are made.
+    """
+
+    texts: ExplainTexts
+    source: ModelSource
+
+    def __call__(
+        self,
+        name: str,
+        role: str,
+        seed: int,
+        *,
+        make: Callable[[int], Trainable] | None = None,
+        attend: Attend | None = None,
+        attended: str = "own",
+    ) -> ClassifierTraining:
+        """Describe the training of one model.
+
+        Args:
+            name, role: what the model is called in tables, and what it is for.
+            seed: the seed of its initial weights and of training.
+            make: makes the untrained model. Default: as the source does.
+            attend: attention that takes the place of its own.
+            attended: names this attention for the cache.
+        """
+        train, dev, source = self.texts.train, self.texts.dev, self.source
+        assert train is not None  # noqa: S101 there is training
+        classes, roles = source.classes or (), self.texts.roles()
+        makes: Callable[[int], Any] = make or source.make
+        return ClassifierTraining(
+            name=name,
+            role=role,
+            make=partial(makes, seed),
+            texts=words_of(train),
+            objective=CrossEntropy(class_numbers(train, classes), len(classes)),
+            recipe=source.recipe,
+            seed=seed,
+            identity={"what": "labels", "attention": attended}
+            | {role: digest(roles[role]) for role in ("train", "dev") if role in roles},
+            dev=None if dev is None else (words_of(dev), class_numbers(dev, classes)),
+            attend=attend,
+            made_of=source.identity,
+        )
+
+
+@dataclass(frozen=True, eq=False)
 class Tested(Subject):
     """The tested model after it was examined, for tests that compare it with other models.
 
@@ -129,70 +180,14 @@ class Tested(Subject):
     source: ModelSource
     trainings: Trainings
 
-    def training(
-        self,
-        name: str,
-        role: str,
-        seed: int,
-        *,
-        make: Callable[[int], Trainable] | None = None,
-        attend: Attend | None = None,
-        attended: str = "own",
-    ) -> ClassifierTraining:
-        """A model to train on the labels; ``attended`` names its attention for the cache."""
-        return training_on_labels(
-            self.texts, self.source, name, role, seed, make=make, attend=attend, attended=attended
-        )
+    @property
+    def training(self) -> TrainingOnLabels:
+        """Models to train on the labels, as the tested one was."""
+        return TrainingOnLabels(self.texts, self.source)
 
     def base_key(self) -> str:
         """What the cache calls the tested model."""
-        return self.training("base", "base", self.options.seed).key(_trainable(self.model))
-
-
-def training_on_labels(
-    texts: ExplainTexts,
-    source: ModelSource,
-    name: str,
-    role: str,
-    seed: int,
-    *,
-    make: Callable[[int], Trainable] | None = None,
-    attend: Attend | None = None,
-    attended: str = "own",
-) -> ClassifierTraining:
-    """A model to train on the labels of the training texts.
-
-    Args:
-        texts: by role.
-        source: how models are made.
-        name, role: what the model is called in tables, and what it is for.
-        seed: of its initial weights and of training.
-        make: makes the untrained model. Default: as the source does.
-        attend: attention that takes the place of its own.
-        attended: names this attention for the cache.
-    """
-    assert texts.train is not None  # noqa: S101 there is training
-    classes, roles = source.classes or (), texts.roles()
-    makes: Callable[[int], Any] = make or source.make
-    return ClassifierTraining(
-        name=name,
-        role=role,
-        make=partial(makes, seed),
-        texts=words_of(texts.train),
-        objective=CrossEntropy(class_numbers(texts.train, classes), len(classes)),
-        recipe=source.recipe,
-        seed=seed,
-        identity={"what": "labels", "attention": attended}
-        | {role: digest(roles[role]) for role in ("train", "dev") if role in roles},
-        dev=None if texts.dev is None else (words_of(texts.dev), class_numbers(texts.dev, classes)),
-        attend=attend,
-        made_of=source.identity,
-    )
-
-
-def _trainable(model: Any) -> Trainable:
-    trainable: Trainable = model
-    return trainable
+        return self.training("base", "base", self.options.seed).key(cast(Trainable, self.model))
 
 
 def _rows(test: Examiner, options: ExplanationTestOptions, only: Sequence[str] | None, batch: TextBatch) -> Rows:
