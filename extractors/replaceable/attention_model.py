@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol, runtime_checkable
+from typing import Literal, Protocol, TypeVar, runtime_checkable
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 Words = tuple[str, ...]
+State = TypeVar("State", bound="TextState")
 
 Special = Literal["keep", "renormalise"]
 """What happens to the attention to special tokens when the attention to words is changed. With ``keep``, it stays as it
@@ -55,6 +56,17 @@ class TextState:
 
     def __len__(self) -> int:
         return len(self.texts)
+
+
+def state_of(state: TextState, kind: type[State]) -> State:
+    """Return the state as that of one kind of model, which needs its further fields to continue.
+
+    Raises:
+        TypeError: a model of another kind has read the texts.
+    """
+    if not isinstance(state, kind):
+        raise TypeError(f"a {kind.__name__} is needed to continue, not a {type(state).__name__}")
+    return state
 
 
 @runtime_checkable

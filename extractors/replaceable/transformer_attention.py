@@ -30,7 +30,7 @@ from attentionology.extractors.maps.batching import DEFAULT_BATCH_CELLS
 from attentionology.extractors.maps.map_maker import MapMaker
 from attentionology.extractors.model.encoder import Encoder
 from attentionology.extractors.model.loading import LoadedFiles, save_model
-from attentionology.extractors.replaceable.attention_model import Special, TextState, Words
+from attentionology.extractors.replaceable.attention_model import Special, TextState, Words, state_of
 from attentionology.extractors.replaceable.attention_patch import (
     TOLERANCE,
     AttentionPatch,
@@ -42,7 +42,7 @@ from attentionology.extractors.replaceable.attention_patch import (
     implementation,
     resumed,
 )
-from attentionology.extractors.replaceable.transformer_state import TransformerState, as_transformer_state
+from attentionology.extractors.replaceable.transformer_state import TransformerState
 from attentionology.extractors.tokens.text_reader import TextLevel, TextReader
 
 Query = Literal["cls", "all"]
@@ -222,7 +222,7 @@ class TransformerAttention(nn.Module):
         gradient=True)`` and ``alpha`` has no gradient, they are constants, so that attention is disconnected as a
         whole.
         """
-        state = as_transformer_state(state)
+        state = state_of(state, TransformerState)
         disconnected = state.from_embeddings and not alpha.requires_grad
         rows = state.rows.detached() if disconnected else state.rows
         length = 1 if self.way == "first position" else state.ids.shape[1]
@@ -237,7 +237,7 @@ class TransformerAttention(nn.Module):
         Raises:
             ModelError: the map kind reads weights and the architecture has no row of names.
         """
-        state = as_transformer_state(state)
+        state = state_of(state, TransformerState)
         if self._maps.kind.name == "weight":
             return (state.rows.total[..., None] * state.alpha).mean(1).detach()
         layer = self._maps(self._encoder, state.pieces)[0][:, self.layer]
@@ -256,7 +256,7 @@ class TransformerAttention(nn.Module):
 
         If a text has more positions than that, other attention gives the same output (Brunner et al. 2020).
         """
-        state = as_transformer_state(state)
+        state = state_of(state, TransformerState)
         inside = state.inside[:, None, :, None]
         rank: Tensor = torch.linalg.matrix_rank(state.values[:, self.heads] * inside)
         return rank

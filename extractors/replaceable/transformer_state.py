@@ -35,14 +35,3 @@ class TransformerState(TextState):
     values: Float[Tensor, "batch all_heads positions head_dim"]
     hidden: Float[Tensor, "batch positions size"] | None
     from_embeddings: bool
-
-
-def as_transformer_state(state: TextState) -> TransformerState:
-    """Return the state as that of a transformer.
-
-    Raises:
-        TypeError: a model of another kind has read the texts.
-    """
-    if not isinstance(state, TransformerState):
-        raise TypeError(f"a transformer cannot continue from a {type(state).__name__}")
-    return state

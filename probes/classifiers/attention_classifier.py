@@ -20,8 +20,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from attentionology.corpora_loaders import WordVectors
-from attentionology.extractors.replaceable.attention_model import Special, TextState, Words
-from attentionology.probes.classifiers.classifier_state import ClassifierState, as_classifier_state
+from attentionology.extractors.replaceable.attention_model import Special, TextState, Words, state_of
+from attentionology.probes.classifiers.classifier_state import ClassifierState
 from attentionology.probes.classifiers.encoders import ENCODERS, EncoderName, size_of
 from attentionology.probes.classifiers.training import PUBLISHED, ClassifierRecipe, CrossEntropy, train
 from attentionology.probes.classifiers.vocabulary import END, MASK, PAD, SPECIAL, START, UNKNOWN, Vocabulary
@@ -234,12 +234,12 @@ class AttentionClassifier(nn.Module):
 
     def decode(self, state: TextState, alpha: Float[Tensor, "batch k 1 n"]) -> Float[Tensor, "batch k classes"]:
         """Logits under k other attentions per text; without any weight, what the bias says."""
-        logits = alpha[:, :, 0] @ as_classifier_state(state).evidence + self.decoder.bias
+        logits = alpha[:, :, 0] @ state_of(state, ClassifierState).evidence + self.decoder.bias
         return self._all_classes(logits)
 
     def evidence(self, state: TextState) -> tuple[Float[Tensor, "batch n classes"], Float[Tensor, " classes"]]:
         """What full attention to each word adds to the logits, and the bias."""
-        return self._all_classes(as_classifier_state(state).evidence), self._all_classes(self.decoder.bias)
+        return self._all_classes(state_of(state, ClassifierState).evidence), self._all_classes(self.decoder.bias)
 
     def embeddings(self, state: TextState) -> Float[Tensor, "batch positions dim"]:
         """The input embeddings of ``[SOS] words [EOS]``."""

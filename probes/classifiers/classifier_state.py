@@ -30,14 +30,3 @@ class ClassifierState(TextState):
     words: Float[Tensor, "batch n dim"]
     ids: Int[Tensor, "batch positions"]
     lengths: Int[Tensor, " batch"]
-
-
-def as_classifier_state(state: TextState) -> ClassifierState:
-    """Return the state as that of an `AttentionClassifier`.
-
-    Raises:
-        TypeError: a model of another kind has read the texts.
-    """
-    if not isinstance(state, ClassifierState):
-        raise TypeError(f"a classifier cannot continue from a {type(state).__name__}")
-    return state

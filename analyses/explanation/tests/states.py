@@ -11,9 +11,10 @@ from attentionology.analyses.explanation.batch import Rows, TextBatch
 from attentionology.analyses.explanation.contract import SHARE, Column, ExplanationTest
 from attentionology.analyses.explanation.options import ExplanationTestOptions
 from attentionology.extractors import TransformerAttention
-from attentionology.extractors.replaceable.transformer_state import as_transformer_state
+from attentionology.extractors.replaceable.attention_model import state_of
+from attentionology.extractors.replaceable.transformer_state import TransformerState
 from attentionology.probes.classifiers import cosine_to_mean
-from attentionology.probes.classifiers.classifier_state import ClassifierState, as_classifier_state
+from attentionology.probes.classifiers.classifier_state import ClassifierState
 
 
 class States(ExplanationTest):
@@ -47,7 +48,7 @@ change of what it passes on (Brunner et al. 2020). What is read off such attenti
 
 def conicity(batch: TextBatch) -> Rows:
     """Mean cosine of the attended states with their mean, by text; NaN for no words (Mohankumar et al. 2020)."""
-    cosines = cosine_to_mean(as_classifier_state(batch.state).attended, batch.mask).double().sum(1).numpy()
+    cosines = cosine_to_mean(state_of(batch.state, ClassifierState).attended, batch.mask).double().sum(1).numpy()
     words = batch.mask.sum(1).numpy()
     return {"conicity": np.where(words > 0, cosines / np.maximum(words, 1), np.nan)}
 
@@ -59,6 +60,6 @@ def null_space(batch: TextBatch) -> Rows:
     """
     model = batch.model
     assert isinstance(model, TransformerAttention)  # noqa: S101 the caller looked
-    positions = as_transformer_state(batch.state).inside.sum(1, keepdim=True)
+    positions = state_of(batch.state, TransformerState).inside.sum(1, keepdim=True)
     # Other weights must have the same sum, too, which takes one more dimension.
     return {"null_space": (model.value_rank(batch.state) + 1 < positions).double().mean(1).numpy()}
