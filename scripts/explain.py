@@ -8,13 +8,12 @@ from typing import Annotated
 
 from tyro.conf import arg
 
-from attentionology.analyses.explanation.options import (
+from attentionology.analyses.explanation.model_options import (
     ClassifierOptions,
     ClassifierTrainingOptions,
-    ExplanationTestOptions,
-    TextOptions,
     TransformerOptions,
 )
+from attentionology.analyses.explanation.options import ExplanationTestOptions, TextOptions
 from attentionology.analyses.explanation.run_options import ExplainOptions
 from attentionology.analyses.shared.input_options import OutputOptions, default_folder
 

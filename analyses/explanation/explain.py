@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from attentionology.analyses.contract import OptionError, OptionGroup
-from attentionology.analyses.explanation.options import (
+from attentionology.analyses.explanation.model_options import (
     ClassifierOptions,
     ClassifierTrainingOptions,
-    ExplanationTestOptions,
-    TextOptions,
     TransformerOptions,
 )
+from attentionology.analyses.explanation.options import ExplanationTestOptions, TextOptions
 from attentionology.analyses.explanation.record import describe
 from attentionology.analyses.explanation.results import ExplainResults
 from attentionology.analyses.explanation.run import (

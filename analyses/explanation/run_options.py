@@ -8,15 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attentionology.analyses.contract import OptionError
-from attentionology.analyses.explanation.options import (
+from attentionology.analyses.explanation.model_options import (
     ClassifierOptions,
     ClassifierTrainingOptions,
-    ExplanationTestOptions,
-    TextOptions,
     TransformerOptions,
-    changed,
-    flag,
 )
+from attentionology.analyses.explanation.options import ExplanationTestOptions, TextOptions, changed, flag
 from attentionology.analyses.shared.input_options import check_seed
 from attentionology.corpora_loaders.errors import CorpusError
 from attentionology.corpora_loaders.lines import archive_of

@@ -30,13 +30,12 @@ if TYPE_CHECKING:
     from attentionology.analyses.explanation.batch import examine
     from attentionology.analyses.explanation.contract import ExplanationTest
     from attentionology.analyses.explanation.explain import Explanation, explain
-    from attentionology.analyses.explanation.options import (
+    from attentionology.analyses.explanation.model_options import (
         ClassifierOptions,
         ClassifierTrainingOptions,
-        ExplanationTestOptions,
-        TextOptions,
         TransformerOptions,
     )
+    from attentionology.analyses.explanation.options import ExplanationTestOptions, TextOptions
     from attentionology.analyses.explanation.tests.correlation import correlation
     from attentionology.analyses.explanation.tests.permutation import permutation
     from attentionology.analyses.norms.options import NormsOptions
@@ -114,15 +113,8 @@ _ROOMS = {
     "analyses.explanation.batch": ["examine"],
     "analyses.explanation.contract": ["ExplanationTest"],
     "analyses.explanation.explain": ["Explanation", "explain"],
-    "analyses.explanation.options": [
-        *(
-            "ClassifierOptions",
-            "ExplanationTestOptions",
-            "TextOptions",
-            "ClassifierTrainingOptions",
-            "TransformerOptions",
-        ),
-    ],
+    "analyses.explanation.model_options": ["ClassifierOptions", "ClassifierTrainingOptions", "TransformerOptions"],
+    "analyses.explanation.options": ["ExplanationTestOptions", "TextOptions"],
     "analyses.explanation.tests.correlation": ["correlation"],
     "analyses.explanation.tests.permutation": ["permutation"],
     "analyses.norms.options": ["NormsOptions"],

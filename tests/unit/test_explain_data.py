@@ -13,7 +13,8 @@ import pytest
 import torch
 from safetensors.torch import save
 
-from attentionology.analyses.explanation.options import TextOptions, TransformerOptions
+from attentionology.analyses.explanation.model_options import TransformerOptions
+from attentionology.analyses.explanation.options import TextOptions
 from attentionology.analyses.explanation.run_options import ExplainOptions
 from attentionology.analyses.explanation.sources import load_saved
 from attentionology.analyses.explanation.texts import ExplainTexts, class_numbers, read_texts
