@@ -185,8 +185,8 @@ def gradient_importance(model: AttentionModel, texts: Sequence[Words]) -> Float[
     before the absolute value is taken. Attention is cut out of the computational graph in the model's scope: gradients
     do not pass through the weights (Jain & Wallace 2019, §3, with the input embedding of the observed word).
 
-    With respect to the *attended states* the gradient of a linear classifier would be α_t times a constant, and its τ
-    with attention 1 whatever the model does; so it is not offered.
+    With respect to the *attended states* the gradient of a linear classifier would be α_t times a constant. Its τ
+    with attention would be 1 whatever the model does, and therefore this gradient is not computed.
 
     Args:
         model: the classifier.
