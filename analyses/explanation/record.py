@@ -15,7 +15,7 @@ from attentionology.analyses.explanation.tested import Subject
 from attentionology.analyses.explanation.texts import words_of
 from attentionology.analyses.shared.record import describe_command, describe_corpus, describe_files
 from attentionology.extractors import AttentionModel, TransformerAttention
-from attentionology.extractors.model.loading import LoadedFiles
+from attentionology.extractors.model.files import LoadedFiles
 from attentionology.probes.classifiers import AttentionClassifier
 from attentionology.probes.classifiers.trainings import Trainings
 

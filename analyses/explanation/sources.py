@@ -18,7 +18,8 @@ from attentionology.analyses.explanation.texts import ExplainTexts, words_of
 from attentionology.analyses.shared.builtin import DEMO, DEMO_NAME, check_demo, model_location
 from attentionology.corpora_loaders import CorpusError, load_vectors
 from attentionology.extractors import AttentionModel, ModelError, TransformerAttention, load_classifier
-from attentionology.extractors.model.loading import LoadedFiles, find_model, load_tokenizer
+from attentionology.extractors.model.files import LoadedFiles, find_model
+from attentionology.extractors.model.loading import load_tokenizer
 from attentionology.probes.classifiers import (
     FINE_TUNING,
     IMITATION,

@@ -11,7 +11,7 @@ from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 
 if TYPE_CHECKING:
     from attentionology.extractors import Encoder
-    from attentionology.extractors.model.loading import LoadedFiles
+    from attentionology.extractors.model.files import LoadedFiles
 
 DEMO = "demo"
 SAMPLE = "sample"

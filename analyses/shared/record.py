@@ -14,7 +14,7 @@ from attentionology.analyses.shared.builtin import DEMO
 if TYPE_CHECKING:
     from attentionology.corpora_loaders import Corpus
     from attentionology.extractors import Encoder, ExtractionLog
-    from attentionology.extractors.model.loading import LoadedFiles
+    from attentionology.extractors.model.files import LoadedFiles
     from attentionology.reports.progress import Stages
 
 _MANY_UNKNOWN = 0.05

@@ -25,9 +25,10 @@ from attentionology.extractors.model.conditions import (
     longest_input,
     switch_to_eager,
 )
+from attentionology.extractors.model.files import LoadedFiles, find_model
 from attentionology.extractors.model.float64_copy import float64_twin, in_float64
 from attentionology.extractors.model.forward_pass import Forward, ModelLayers
-from attentionology.extractors.model.loading import LoadedFiles, find_model, load_model, load_tokenizer, quiet
+from attentionology.extractors.model.loading import load_model, load_tokenizer, quiet
 from attentionology.extractors.tokens.pieces import Pieces, Unalignable, align, prepare_tokenizer
 from attentionology.extractors.tokens.token_classes import PieceForms, token_classes
 

@@ -29,7 +29,8 @@ from attentionology.extractors.layers.weights import layer_modules
 from attentionology.extractors.maps.batching import DEFAULT_BATCH_CELLS
 from attentionology.extractors.maps.map_maker import MapMaker
 from attentionology.extractors.model.encoder import Encoder
-from attentionology.extractors.model.loading import LoadedFiles, save_model
+from attentionology.extractors.model.files import LoadedFiles
+from attentionology.extractors.model.loading import save_model
 from attentionology.extractors.replaceable.attention_model import Special, TextState, Words, state_of
 from attentionology.extractors.replaceable.attention_patch import (
     TOLERANCE,
