@@ -73,6 +73,9 @@ class Analysis(ABC, Generic[Facts, Results]):
         of_mentions: whether the analysis needs mentions of entities.
         by_default: whether the analysis is part of a run that names no analyses.
         summary: one or two sentences for ``--help`` about what the analysis does.
+        facts_type: the type of the facts of its plans, which tells how to read stored facts; ``object`` for facts that
+            JSON gives back as they were, such as a string.
+        looked_type: the same for what `follow_up` returns.
 
     Example:
         >>> from attentionology import MapMaker, MapOptions, Section, SurfaceStatistics, get_kind
@@ -85,7 +88,7 @@ class Analysis(ABC, Generic[Facts, Results]):
         ...         request = Request(f"entropy/{setting.maps.kind}", "entropy", setting.corpus, maker, counting)
         ...         return Plan((request,), facts=request.name)
         ...     def results(self, options, counted, needed, looked):
-        ...         heads = counted.metric(counted.plan.facts, SurfaceStatistics).compute().heads
+        ...         heads = counted.metric(counted.facts, SurfaceStatistics).compute().heads
         ...         return heads[["layer", "head", "entropy"]]
         ...     def section(self, results, titles):
         ...         return Section("Entropy", "entropy.html.j2", tables={"entropy": results})
@@ -103,6 +106,8 @@ class Analysis(ABC, Generic[Facts, Results]):
     of_mentions: ClassVar[bool] = False
     by_default: ClassVar[bool] = False
     summary: ClassVar[str] = ""
+    facts_type: ClassVar[type] = object
+    looked_type: ClassVar[type] = object
 
     @abstractmethod
     def plan(self, options: OptionSet, setting: Setting) -> Plan[Facts]:
@@ -121,22 +126,23 @@ class Analysis(ABC, Generic[Facts, Results]):
             ModelError: the model cannot give what the analysis needs.
         """
 
-    def follow_up(self, options: OptionSet, counted: Counted[Facts], read: Reader) -> Any:
+    def follow_up(self, options: OptionSet, plan: Plan[Facts], counted: Counted[Facts], read: Reader) -> Any:
         """Look up what can be asked only after counting, for example examples of the best head.
 
         Args:
             options: the options of the run.
+            plan: the plan, whose requests have the inputs.
             counted: the counts.
             read: reads inputs once more; an analysis should read a bounded number of them.
 
         Returns:
-            whatever `results` needs of it, by default None.
+            whatever `results` needs of it, by default None. It is stored with the counts, like `Plan.facts`.
         """
         return None
 
     @abstractmethod
     def results(self, options: OptionSet, counted: Counted[Facts], needed: Mapping[str, Any], looked: Any) -> Results:
-        """Make the results of the counts alone.
+        """Make the results of the counts alone, without the model and the corpus.
 
         Args:
             options: the options of the run.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 if TYPE_CHECKING:
     from torchmetrics import Metric
 
+    from attentionology.analyses.shared.metric_states import MetricStates
     from attentionology.corpora_loaders import Corpus, Sentence
     from attentionology.extractors import BatchMaker, Encoder, ExtractionLog
 
@@ -120,7 +121,9 @@ class Plan(Generic[Facts]):
     Attributes:
         requests: at least one request. The first must not be optional, because the report describes what was read for
             it.
-        facts: whatever the analysis learned from its setting and needs again for its results.
+        facts: whatever the analysis learned from its setting and needs again for its results. Facts are stored with
+            the counts, so they consist of numbers, strings, and tuples, mappings and frozen dataclasses of these; see
+            `Analysis.facts_type`.
         corpus: the corpus as it is read, if the analysis cuts it in a way of its own (for example into windows).
 
     Example:
@@ -142,21 +145,21 @@ class Counted(Generic[Facts]):
     """The counts of a plan.
 
     Attributes:
-        plan: the plan.
-        metrics: the metrics by the names of their requests.
+        facts: the facts of the plan.
+        metrics: the metrics, or their stored states, by the names of their requests.
         logs: which inputs were read and which were skipped, by the names of the requests.
         failures: the errors for which optional requests could not be met, by the names of the requests.
 
     Example:
         >>> from attentionology import SurfaceStatistics
-        >>> plan = Plan((), facts="surface/weight")
-        >>> counted = Counted(plan, {"surface/weight": SurfaceStatistics(n_layers=2, n_heads=3)}, logs={})
-        >>> counted.metric(plan.facts, SurfaceStatistics).n_heads
+        >>> metrics = {"surface/weight": SurfaceStatistics(n_layers=2, n_heads=3)}
+        >>> counted = Counted("surface/weight", metrics, logs={})
+        >>> counted.metric(counted.facts, SurfaceStatistics).n_heads
         3
     """
 
-    plan: Plan[Facts]
-    metrics: Mapping[str, Metric]
+    facts: Facts
+    metrics: Mapping[str, Metric | MetricStates]
     logs: Mapping[str, ExtractionLog]
     failures: Mapping[str, Exception] = field(default_factory=dict)
 
@@ -169,8 +172,13 @@ class Counted(Generic[Facts]):
 
         Raises:
             TypeError: the metric is of another class.
+            StateError: its states are stored, and are those of another class or another version.
         """
+        from attentionology.analyses.shared.metric_states import MetricStates
+
         metric = self.metrics[name]
+        if isinstance(metric, MetricStates):
+            return metric.restore(kind)
         if not isinstance(metric, kind):
             raise TypeError(f"the request {name!r} was counted by {type(metric).__name__}, not by {kind.__name__}")
         return metric

@@ -206,7 +206,7 @@ def _run(
     if folder is not None:
         with stages("tables and figures"):
             sections = sections_of(parts, titles)
-    read_as = parts[0].plan.corpus or corpus
+    read_as = parts[0].corpus or corpus
     reading = describe_reading(read_as, parts[0].log)
     resolved["analyses"] = list(setting.chosen)
     resolved["map"] = map_options.map[0] if len(maps) == 1 else list(map_options.map)

@@ -16,6 +16,7 @@ from attentionology.reports.progress import Stages
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from attentionology.corpora_loaders import Corpus
     from attentionology.extractors import ExtractionLog
     from attentionology.reports.page import Section
 
@@ -27,16 +28,20 @@ class Part:
     Attributes:
         analysis: the analysis.
         kind: the kind of map; None if the analysis does not depend on the chosen kinds.
-        plan: the plan of the analysis.
+        request: the name of the first request of the plan, whose record of what was read is that of the analysis.
         counted: what was counted for the plan.
+        looked: what the analysis looked up after counting.
         results: the results of the analysis.
+        corpus: the corpus as it was read, if the analysis cuts it in a way of its own.
     """
 
     analysis: Analysis[Any, Any]
     kind: str | None
-    plan: Plan[Any]
+    request: str
     counted: Counted[Any]
+    looked: Any
     results: Any
+    corpus: Corpus | None = None
 
     def __repr__(self) -> str:
         return f"Part({self.name}: {self.results!r})"
@@ -53,7 +58,7 @@ class Part:
     @property
     def log(self) -> ExtractionLog:
         """The record of what was read for the analysis."""
-        return self.counted.logs[self.plan.requests[0].name]
+        return self.counted.logs[self.request]
 
     def section(self, titles: Titles) -> Section:
         """The tables, the figures and the section of the page."""
@@ -150,14 +155,15 @@ def run_analyses(
     read = reader_of(setting.encoder, limits)
     with stages("results"):
         for analysis, kind, plan in plans:
-            counted = Counted(plan, counts.metrics, counts.logs, counts.failures)
+            counted = Counted(plan.facts, counts.metrics, counts.logs, counts.failures)
             needed = {
                 part.analysis.name: part.results
                 for part in parts
                 if part.analysis.name in analysis.needs and part.kind in (None, kind)
             }
-            looked = analysis.follow_up(options, counted, read)
-            parts.append(Part(analysis, kind, plan, counted, analysis.results(options, counted, needed, looked)))
+            looked = analysis.follow_up(options, plan, counted, read)
+            results = analysis.results(options, counted, needed, looked)
+            parts.append(Part(analysis, kind, plan.requests[0].name, counted, looked, results, plan.corpus))
     return tuple(parts)
 
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 from attentionology.analyses.clusters.options import ClustersOptions
 from attentionology.analyses.contract import Analysis, Counted, OptionSet, Plan, Request, Setting, Titles
 from attentionology.analyses.shared.options import FeedForwardOptions, MapOptions
+from attentionology.analyses.surface.facts import ReadingFacts
 from attentionology.analyses.surface.options import ReadingOptions
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from attentionology.analyses.clusters.section import ClusterResults
-    from attentionology.analyses.surface.reading import SharedReading
     from attentionology.reports.page import Section
 
 
@@ -24,12 +24,12 @@ class ClusterFacts:
     """The facts that the results need from the plan.
 
     Attributes:
-        reading: the reading of the surface statistics, see `attentionology.analyses.surface.reading.plan_reading`.
-        distances: the request for the distances between heads.
+        reading: how the maps are read.
+        distances: the name of the request for the distances between heads.
     """
 
-    reading: SharedReading
-    distances: Request
+    reading: ReadingFacts
+    distances: str
 
 
 class Clusters(Analysis[ClusterFacts, "ClusterResults"]):
@@ -39,6 +39,7 @@ class Clusters(Analysis[ClusterFacts, "ClusterResults"]):
     options = (ClustersOptions, ReadingOptions, MapOptions, FeedForwardOptions)
     needs = ("dependency", "surface")
     by_default = True
+    facts_type = ClusterFacts
     summary = "clusters: which heads attend alike (section 6)."
 
     def plan(self, options: OptionSet, setting: Setting) -> Plan[ClusterFacts]:
@@ -52,7 +53,7 @@ class Clusters(Analysis[ClusterFacts, "ClusterResults"]):
         counting = CountMaps(distances.HeadDistances, (("smoothing", smoothing),))
         name = f"head-distances/{setting.maps.kind}"
         request = Request(name, "clusters", setting.corpus, reading.maker, counting)
-        return Plan((reading.request, request), ClusterFacts(reading, request))
+        return Plan((reading.request, request), ClusterFacts(reading.facts, request.name))
 
     def results(
         self,
@@ -67,10 +68,10 @@ class Clusters(Analysis[ClusterFacts, "ClusterResults"]):
         from attentionology.analyses.clusters.section import ClusterResults
         from attentionology.analyses.surface.reading import read_tables
 
-        facts = counted.plan.facts
+        facts = counted.facts
         tables, notes = read_tables(options, counted, facts.reading, needed)
-        distances = counted.metric(facts.distances.name, HeadDistances).compute()
-        clusters, seed = options[ClustersOptions].n_clusters, facts.reading.setting.seed
+        distances = counted.metric(facts.distances, HeadDistances).compute()
+        clusters, seed = options[ClustersOptions].n_clusters, facts.reading.seed
         return ClusterResults(
             distances=distances,
             geography=geography(distances.per_row, clusters=clusters, seed=seed),

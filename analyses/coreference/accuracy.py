@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 import numpy as np
 import torch
@@ -36,7 +37,7 @@ class CoreferenceAccuracy(OutcomeCounts):
     are the three types of mentions, times the groups of documents that an evaluation compares.
 
     Args:
-        corpus: the documents. The metric needs them only for the groups to which they belong.
+        corpus: the documents, or the groups to which they belong, see `groups_of_documents`.
         n_layers, n_heads: the shape of the maps.
         singletons: whether mentions of entities that are mentioned only once are candidates.
         replicates: the number of bootstrap replicates; 0 for no bootstrap.
@@ -62,7 +63,7 @@ class CoreferenceAccuracy(OutcomeCounts):
 
     def __init__(
         self,
-        corpus: Documents,
+        corpus: Documents | Sequence[Sequence[str]],
         n_layers: int,
         n_heads: int,
         *,
@@ -70,7 +71,7 @@ class CoreferenceAccuracy(OutcomeCounts):
         replicates: int = 1000,
         seed: int = 0,
     ) -> None:
-        self.labels = sorted({document.labels for document in corpus.documents})
+        self.labels = groups_of_documents(corpus)
         names = [group_name(labels, kind) for labels in self.labels for kind in TYPES]
         shape = (len(POLICIES), len(DIRECTIONS), n_layers, n_heads)
         super().__init__(
@@ -83,10 +84,12 @@ class CoreferenceAccuracy(OutcomeCounts):
         self.add_state("distances", bins, "sum", persistent=True)
 
     @staticmethod
-    def state_bytes(corpus: Documents, n_layers: int, n_heads: int, *, replicates: int = 1000) -> int:
+    def state_bytes(
+        corpus: Documents | Sequence[Sequence[str]], n_layers: int, n_heads: int, *, replicates: int = 1000
+    ) -> int:
         """Return the bytes that the counts take in memory. The arguments are those of the class."""
         shape = (len(POLICIES), len(DIRECTIONS), n_layers, n_heads)
-        groups = len({document.labels for document in corpus.documents}) * len(TYPES)
+        groups = len(groups_of_documents(corpus)) * len(TYPES)
         return state_bytes(groups, shape, len(BASELINES), replicates)
 
     def update(self, batch: MapBatch) -> None:
@@ -138,6 +141,16 @@ class CoreferenceAccuracy(OutcomeCounts):
             for label in sorted({label for labels in self.labels for label in labels})
         }
         return tables(members, by_label, *self.split_counts(), self.distances.cpu().numpy())
+
+
+def groups_of_documents(corpus: Documents | Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
+    """Return the distinct groups to which documents belong, sorted. Each is a tuple of labels, empty for most corpora.
+
+    Args:
+        corpus: the documents, or the groups.
+    """
+    groups = [document.labels for document in corpus.documents] if isinstance(corpus, Documents) else corpus
+    return sorted({tuple(labels) for labels in groups})
 
 
 def mentions_by_group(corpus: Documents) -> Counter[str]:

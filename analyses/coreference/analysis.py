@@ -19,6 +19,8 @@ from attentionology.analyses.contract import (
     Titles,
 )
 from attentionology.analyses.coreference.options import CoreferenceOptions
+from attentionology.analyses.coreference.shown_examples import ShownExample, shown_example
+from attentionology.analyses.shared.map_facts import MapFacts, map_facts, map_maker
 from attentionology.analyses.shared.options import ControlOptions, CountOptions, FeedForwardOptions, MapOptions
 
 if TYPE_CHECKING:
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
     from attentionology.analyses.coreference.examples import CoreferenceExample
     from attentionology.analyses.coreference.section import CoreferenceResults
     from attentionology.corpora_loaders.coreference import Documents
-    from attentionology.extractors import MapMaker, Windows
+    from attentionology.extractors import Windows
     from attentionology.reports.page import Section
 
 EXAMPLES = 5
@@ -45,16 +47,34 @@ class CoreferenceFacts:
     Attributes:
         model: the name of the request for the model.
         copies: the names of the requests for its copies.
-        windows: the windows of the documents that are read.
-        maker: the maker of the maps.
-        setting: the setting of the run.
+        model_name: the name of the model.
+        maps: a description of the maps.
+        seed: the seed of the run.
+        asked: whether the corpus asks questions of its own, which come with candidates.
+        notes: sentences about how the documents are read.
     """
 
     model: str
     copies: tuple[str, ...]
-    windows: Windows
-    maker: MapMaker
-    setting: Setting
+    model_name: str
+    maps: MapFacts
+    seed: int
+    asked: bool
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class CoreferenceLookup:
+    """What was looked up after counting.
+
+    Attributes:
+        account: the numbers of mentions that are scored and of those that are not by reason, see
+            `attentionology.analyses.coreference.choices.account`.
+        examples: right and wrong decisions of the best head.
+    """
+
+    account: Mapping[str, int]
+    examples: tuple[ShownExample, ...]
 
 
 class Coreference(Analysis[CoreferenceFacts, "CoreferenceResults"]):
@@ -63,6 +83,8 @@ class Coreference(Analysis[CoreferenceFacts, "CoreferenceResults"]):
     name = "coreference"
     options = (CoreferenceOptions, ControlOptions, CountOptions, MapOptions, FeedForwardOptions)
     of_mentions = True
+    facts_type = CoreferenceFacts
+    looked_type = CoreferenceLookup
     summary = (
         "coreference: for every mention the most attended other mention is taken as a guess at its antecedent (Clark "
         "et al. 2019, section 4.3)."
@@ -70,9 +92,13 @@ class Coreference(Analysis[CoreferenceFacts, "CoreferenceResults"]):
 
     def plan(self, options: OptionSet, setting: Setting) -> Plan[CoreferenceFacts]:
         """Cut the documents into windows, and plan one request for the model and one for each copy."""
-        from attentionology.analyses.coreference.accuracy import CoreferenceAccuracy, mentions_by_group
+        from attentionology.analyses.coreference.accuracy import (
+            CoreferenceAccuracy,
+            groups_of_documents,
+            mentions_by_group,
+        )
+        from attentionology.analyses.coreference.agreement import source_of_agreement
         from attentionology.analyses.shared.counting import CountMaps
-        from attentionology.analyses.shared.map_facts import map_maker
         from attentionology.analyses.shared.outcomes import check_limit
         from attentionology.corpora_loaders.coreference import Documents
 
@@ -82,43 +108,67 @@ class Coreference(Analysis[CoreferenceFacts, "CoreferenceResults"]):
         check_limit(mentions_by_group(corpus), options[CountOptions].replicates)
         windows = _windows(options[CoreferenceOptions], setting, corpus)
         singletons = options[CoreferenceOptions].singletons == "keep"
-        maker = map_maker(setting.maps)
+        maker, groups = map_maker(setting.maps), tuple(groups_of_documents(corpus))
 
         def request(name: str, label: str, replicates: int, copy: int | None = None) -> Request:
-            arguments = {"corpus": windows.corpus, "singletons": singletons, "seed": setting.seed}
+            arguments = {"corpus": groups, "singletons": singletons, "seed": setting.seed}
             counting = CountMaps(CoreferenceAccuracy, tuple({**arguments, "replicates": replicates}.items()))
             return Request(f"{name}/{setting.maps.kind}", label, windows, maker, counting, copy)
 
         model = request("coreference", "coreference", options[CountOptions].replicates)
         n = options[ControlOptions].copies()
         copies = [request(f"coreference-random{k + 1}", f"random weights {k + 1}/{n}", 0, k) for k in range(n)]
-        names = tuple(copy.name for copy in copies)
-        return Plan((model, *copies), CoreferenceFacts(model.name, names, windows, maker, setting), windows)
+        sources = sorted({source_of_agreement(document) for document in corpus.documents})
+        facts = CoreferenceFacts(
+            model=model.name,
+            copies=tuple(copy.name for copy in copies),
+            model_name=setting.encoder.name,
+            maps=map_facts(setting.maps, setting.encoder.n_heads),
+            seed=setting.seed,
+            asked=all(document.questions is not None for document in corpus.documents),
+            notes=(windows.remarks()[0], f"Agreement, for the rules: {' or '.join(sources)}."),
+        )
+        return Plan((model, *copies), facts, windows)
 
     def follow_up(
-        self, options: OptionSet, counted: Counted[CoreferenceFacts], read: Reader
-    ) -> list[CoreferenceExample]:
+        self, options: OptionSet, plan: Plan[CoreferenceFacts], counted: Counted[CoreferenceFacts], read: Reader
+    ) -> CoreferenceLookup:
+        """Look up which mentions were scored, and a few decisions of the best head."""
+        from attentionology.analyses.coreference.choices import account
+        from attentionology.extractors import Windows
+
+        request, singletons = plan.requests[0], options[CoreferenceOptions].singletons == "keep"
+        windows = request.inputs
+        assert isinstance(windows, Windows)  # noqa: S101  # the plan has cut them
+        skipped = {skip.sentence.id for skip in counted.logs[request.name].skipped}
+        read_windows = [window for window in windows.sentences if window.id not in skipped]
+        scored = account(windows.corpus, read_windows, singletons=singletons)
+        return CoreferenceLookup(scored, self._examples(options, request, counted, read))
+
+    def _examples(
+        self, options: OptionSet, request: Request, counted: Counted[CoreferenceFacts], read: Reader
+    ) -> tuple[ShownExample, ...]:
         """Look up a few right and wrong decisions of the best head, from as many documents as possible."""
         from attentionology.analyses.coreference.accuracy import CoreferenceAccuracy
         from attentionology.analyses.coreference.examples import examples_of
 
-        facts, analysis_options = counted.plan.facts, options[CoreferenceOptions]
+        analysis_options = options[CoreferenceOptions]
         policy, singletons = analysis_options.candidates, analysis_options.singletons == "keep"
-        best = counted.metric(facts.model, CoreferenceAccuracy).compute().best
+        best = counted.metric(request.name, CoreferenceAccuracy).compute().best
         (row,) = best[(best["candidates"] == policy) & (best["type"] == "all")].to_dict("records")
         if not row["total"]:
-            return []
+            return ()
         head = row["direction"], row["layer"], row["head"]
         decided: list[CoreferenceExample] = []
         shown: list[list[CoreferenceExample]] = [[], []]
-        for start in range(0, min(len(facts.windows), _MOST_WINDOWS), _WINDOWS_AT_ONCE):
-            for batch in read(facts.windows.sentences[start : start + _WINDOWS_AT_ONCE], facts.maker):
+        for start in range(0, min(len(request.inputs), _MOST_WINDOWS), _WINDOWS_AT_ONCE):
+            for batch in read(request.inputs[start : start + _WINDOWS_AT_ONCE], request.maker):
                 examples = examples_of(batch, head, policy, singletons=singletons)
                 decided += [example for example in examples if example.weights.keys() - example.choice.gold]
             shown = [_spread([example for example in decided if example.right == right]) for right in (True, False)]
             if all(len({example.document.id for example in examples}) == EXAMPLES for examples in shown):
                 break
-        return [*shown[0], *shown[1]]
+        return tuple(shown_example(example, policy) for example in [*shown[0], *shown[1]])
 
     def results(
         self,
@@ -129,33 +179,24 @@ class Coreference(Analysis[CoreferenceFacts, "CoreferenceResults"]):
     ) -> CoreferenceResults:
         """Make the tables of the model, with the accuracy of its copies beside them, and the examples."""
         from attentionology.analyses.coreference.accuracy import CoreferenceAccuracy
-        from attentionology.analyses.coreference.agreement import source_of_agreement
-        from attentionology.analyses.coreference.choices import account
         from attentionology.analyses.coreference.section import CoreferenceResults
         from attentionology.analyses.shared.best_head import with_control
-        from attentionology.analyses.shared.map_facts import map_facts
         from attentionology.analyses.shared.published import published_coreference
 
-        facts, analysis_options = counted.plan.facts, options[CoreferenceOptions]
+        facts, analysis_options = counted.facts, options[CoreferenceOptions]
         tables = counted.metric(facts.model, CoreferenceAccuracy).compute()
         controls = tuple(counted.metric(name, CoreferenceAccuracy).compute().best for name in facts.copies)
-        documents = facts.windows.corpus.documents
-        skipped = {skip.sentence.id for skip in counted.logs[facts.model].skipped}
-        read = [window for window in facts.windows.sentences if window.id not in skipped]
-        per_head = int(tables.cells["head"].max()) == facts.setting.encoder.n_heads
-        sources = sorted({source_of_agreement(document) for document in documents})
-        asked = all(document.questions is not None for document in documents)
         return CoreferenceResults(
             tables=tables._replace(best=with_control(tables.best, controls, key=("candidates", "type"))),
             controls=controls,
-            examples=tuple(looked),
-            account=account(facts.windows.corpus, read, singletons=analysis_options.singletons == "keep"),
+            examples=looked.examples,
+            account=looked.account,
             candidates=analysis_options.candidates,
             singletons=analysis_options.singletons,
-            published=None if asked else published_coreference(facts.setting.encoder.name),
-            map_facts=map_facts(facts.setting, per_head=per_head),
-            notes=(facts.windows.remarks()[0], f"Agreement, for the rules: {' or '.join(sources)}."),
-            asked=asked,
+            published=None if facts.asked else published_coreference(facts.model_name),
+            map_facts=facts.maps.phrases(int(tables.cells["head"].max())),
+            notes=facts.notes,
+            asked=facts.asked,
             min_count=options[CountOptions].min_count,
         )
 
@@ -177,7 +218,7 @@ class Coreference(Analysis[CoreferenceFacts, "CoreferenceResults"]):
         """Describe the copies with random weights, how many mentions were scored and why others were not, and notes."""
         from attentionology.analyses.shared.controls import control_record
 
-        control = control_record(options[ControlOptions], counted.plan.facts.setting.seed)
+        control = control_record(options[ControlOptions], counted.facts.seed)
         return {**control, "coreference": {"account": dict(results.account), "notes": list(results.notes)}}
 
     def warnings(self, results: CoreferenceResults) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,8 +13,8 @@ from attentionology.analyses.contract import Titles
 from attentionology.analyses.coreference.baselines import BASELINES, column_name
 from attentionology.analyses.coreference.choices import POLICIES, REASONS
 from attentionology.analyses.coreference.contrasts_section import contrasts_figure, shown_contrasts
-from attentionology.analyses.coreference.examples import CoreferenceExample
 from attentionology.analyses.coreference.figures import best_figure, distance_figure, heads_figure
+from attentionology.analyses.coreference.shown_examples import ShownExample
 from attentionology.analyses.coreference.tables import CoreferenceTables
 from attentionology.analyses.shared.controls import control_table
 from attentionology.analyses.shared.previews import results_html, results_line
@@ -26,9 +27,6 @@ CANDIDATES = {
     "mentions": "head words of all other mentions",
     "words": "all other words",
 }
-
-_SHOWN_CANDIDATES = 6
-_SHOWN_WORDS = 12
 
 
 class CoreferenceResults(NamedTuple):
@@ -51,7 +49,7 @@ class CoreferenceResults(NamedTuple):
 
     tables: CoreferenceTables
     controls: tuple[pd.DataFrame, ...] = ()
-    examples: tuple[CoreferenceExample, ...] = ()
+    examples: tuple[ShownExample, ...] = ()
     account: Mapping[str, int] = {}
     candidates: str = "preceding"
     singletons: str = "drop"
@@ -72,7 +70,7 @@ def coreference_section(results: CoreferenceResults, titles: Titles | None = Non
     """Make the tables, the figures and the section of the page."""
     titles = titles or Titles()
     counted, title = results.tables, titles.figure
-    examples = [example_row(example, results.candidates) for example in results.examples]
+    examples = [asdict(example) for example in results.examples]
     tables = {
         "coreference": counted.cells,
         "coreference_best": _beside_paper(counted.best, results.published),
@@ -151,49 +149,6 @@ def candidates_in_words(results: CoreferenceResults) -> dict[str, str]:
 def best_of(best: pd.DataFrame, policy: str) -> pd.DataFrame:
     """Return the best heads under one policy, with a row per type."""
     return best[best["candidates"] == policy].reset_index(drop=True)
-
-
-def example_row(example: CoreferenceExample, policy: str) -> dict[str, Any]:
-    """Describe a decision to a reader: the sentence around the mention, and the candidates with the most weight."""
-    document, choice = example.document, example.choice
-    mention, words = choice.mention, document.words
-    start = document.starts[document.sentence_of(mention.start)]
-    stop = next((start for start in document.starts if start >= mention.stop), len(words))
-    mentions = {"preceding": choice.before, "mentions": document.mentions, "words": ()}[policy]
-    antecedent_heads = {other.head for other in mentions if other.entity == mention.entity}
-    # If several mentions have the same head word, the first is shown, or the antecedent among them.
-    shown = [other for other in mentions if other.entity == mention.entity or other.head not in antecedent_heads]
-    names = {other.head: document.text(other) for other in reversed(shown) if other.head is not None}
-    ranked = sorted(example.weights.items(), key=lambda item: (-item[1], item[0]))
-    candidates = [
-        {
-            "rank": rank,
-            "text": _short(names.get(word, words[word])),
-            "head": words[word],
-            "weight": weight,
-            "antecedent": word in choice.gold,
-        }
-        for rank, (word, weight) in enumerate(ranked, start=1)
-        if rank <= _SHOWN_CANDIDATES or word in choice.gold
-    ]
-    return {
-        "right": example.right,
-        "document": document.id,
-        "before": _short(" ".join(words[start : mention.start]), last=True),
-        "mention": document.text(mention),
-        "after": _short(" ".join(words[mention.stop : stop])),
-        "type": mention.type,
-        "candidates": candidates,
-        "of": len(ranked),
-    }
-
-
-def _short(text: str, *, last: bool = False) -> str:
-    """Shorten a text to its first, or last, words."""
-    words = text.split()
-    if len(words) <= _SHOWN_WORDS:
-        return text
-    return "… " + " ".join(words[-_SHOWN_WORDS:]) if last else " ".join(words[:_SHOWN_WORDS]) + " …"
 
 
 def _examples_table(examples: Sequence[dict[str, Any]]) -> pd.DataFrame:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from attentionology.analyses.contract import Analysis, Counted, OptionSet, Plan, Request, Setting, Titles
 from attentionology.analyses.dependency.options import DependencyOptions
+from attentionology.analyses.shared.map_facts import MapFacts, map_facts, map_maker
 from attentionology.analyses.shared.options import ControlOptions, CountOptions, FeedForwardOptions, MapOptions
 from attentionology.corpora_loaders import CorpusError
 
@@ -25,12 +26,14 @@ class DependencyFacts:
     Attributes:
         model: the name of the request for the model.
         copies: the names of the requests for its copies.
-        setting: the setting of the run.
+        maps: a description of the maps.
+        seed: the seed of the run.
     """
 
     model: str
     copies: tuple[str, ...]
-    setting: Setting
+    maps: MapFacts
+    seed: int
 
 
 class Dependency(Analysis[DependencyFacts, "DependencyResults"]):
@@ -40,6 +43,7 @@ class Dependency(Analysis[DependencyFacts, "DependencyResults"]):
     options = (DependencyOptions, ControlOptions, CountOptions, MapOptions, FeedForwardOptions)
     of_trees = True
     by_default = True
+    facts_type = DependencyFacts
     summary = (
         "dependency: for every word the most attended other word is taken as a guess at its syntactic head (Clark et "
         "al. 2019, section 4.2)."
@@ -49,7 +53,6 @@ class Dependency(Analysis[DependencyFacts, "DependencyResults"]):
         """Plan one request for the model, and one for each copy."""
         from attentionology.analyses.dependency.accuracy import DependencyAccuracy, check_relations, words_by_group
         from attentionology.analyses.shared.counting import CountMaps
-        from attentionology.analyses.shared.map_facts import map_maker
         from attentionology.analyses.shared.outcomes import check_limit
 
         corpus, coarse = setting.corpus, options[DependencyOptions].coarse
@@ -74,7 +77,8 @@ class Dependency(Analysis[DependencyFacts, "DependencyResults"]):
         n = options[ControlOptions].copies()
         copies = [request(f"dependency-random{k + 1}", f"random weights {k + 1}/{n}", 0, k) for k in range(n)]
         names = tuple(copy.name for copy in copies)
-        return Plan((model, *copies), DependencyFacts(model.name, names, setting))
+        described = map_facts(setting.maps, setting.encoder.n_heads)
+        return Plan((model, *copies), DependencyFacts(model.name, names, described, setting.seed))
 
     def results(
         self,
@@ -87,18 +91,16 @@ class Dependency(Analysis[DependencyFacts, "DependencyResults"]):
         from attentionology.analyses.dependency.accuracy import DependencyAccuracy
         from attentionology.analyses.dependency.section import DependencyResults
         from attentionology.analyses.shared.best_head import with_control
-        from attentionology.analyses.shared.map_facts import map_facts
 
-        facts = counted.plan.facts
+        facts = counted.facts
         tables = counted.metric(facts.model, DependencyAccuracy).compute()
         controls = tuple(counted.metric(name, DependencyAccuracy).compute().best for name in facts.copies)
-        per_head = int(tables.cells["head"].max()) == facts.setting.encoder.n_heads
         return DependencyResults(
             cells=tables.cells,
             best=with_control(tables.best, controls),
             controls=controls,
             min_count=options[CountOptions].min_count,
-            map_facts=map_facts(facts.setting, per_head=per_head),
+            map_facts=facts.maps.phrases(int(tables.cells["head"].max())),
         )
 
     def section(self, results: DependencyResults, titles: Titles) -> Section:
@@ -124,4 +126,4 @@ class Dependency(Analysis[DependencyFacts, "DependencyResults"]):
         """Describe the copies with random weights."""
         from attentionology.analyses.shared.controls import control_record
 
-        return control_record(options[ControlOptions], counted.plan.facts.setting.seed)
+        return control_record(options[ControlOptions], counted.facts.seed)

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from attentionology.analyses.contract import Analysis, Counted, Masking, OptionSet, Plan, Request, Setting, Titles
+from attentionology.analyses.contract import (
+    Analysis,
+    Counted,
+    Masking,
+    OptionSet,
+    Plan,
+    Reader,
+    Request,
+    Setting,
+    Titles,
+)
 from attentionology.analyses.norms.options import NormsOptions
+from attentionology.analyses.norms.texts import ReadText, read_texts
 from attentionology.analyses.shared.options import FeedForwardOptions
 from attentionology.corpora_loaders import CorpusError, read_frequencies
 
 if TYPE_CHECKING:
-    import pandas as pd
     from rich.console import RenderableType
 
     from attentionology.analyses.norms.feed_forward import FeedForwardTables
     from attentionology.analyses.norms.section import NormResults
-    from attentionology.corpora_loaders import Sentence
     from attentionology.reports.page import Section
 
 
@@ -26,17 +35,17 @@ class NormFacts:
     """The facts that the results need from the plan.
 
     Attributes:
-        setting: the setting of the run.
+        model: the name of the model.
         mask_rate: the share of the pieces that are masked while context mixing is measured.
         expansion: the expansion rate of each layer.
-        stages: the request that follows the feed-forward block, None if it was not asked for.
+        stages: the name of the request that follows the feed-forward block, empty if it was not asked for.
         notes: sentences about how the numbers are computed.
     """
 
-    setting: Setting
+    model: str
     mask_rate: float
     expansion: tuple[float, ...]
-    stages: Request | None
+    stages: str
     notes: tuple[str, ...]
 
 
@@ -46,6 +55,8 @@ class Norms(Analysis[NormFacts, "NormResults"]):
     name = "norms"
     options = (NormsOptions, FeedForwardOptions)
     of_maps = False
+    facts_type = NormFacts
+    looked_type = dict[int, ReadText]
     summary = (
         "norms: where attention goes by weight and by the norm of what it moves, how much context each layer mixes in, "
         "and what the feed-forward block changes (Kobayashi et al. 2020, 2021, 2024)."
@@ -82,18 +93,27 @@ class Norms(Analysis[NormFacts, "NormResults"]):
             Request("norms-frequency", "norms", corpus, maker, frequency),
             Request("norms-mixing", "context mixing", corpus, maker, mixing, masking=masking),
         ]
-        stages: Request | None = None
+        stages = ""
         first = corpus[: norms_options.ff_sentences]
         if len(first):
             count = CountStages(encoder.n_layers)
-            stages = Request("norms-stages", "feed-forward block", first, StageMaker(ff_bias), count, optional=True)
-            requests.append(stages)
+            stages = "norms-stages"
+            requests.append(Request(stages, "feed-forward block", first, StageMaker(ff_bias), count, optional=True))
             if len(first) < len(corpus):
                 notes.append(
                     f"What the feed-forward block changes is measured on the first {len(first):,} {corpus.unit}."
                 )
         rates = tuple(layer.expansion_rate() for layer in layers.weights)
-        return Plan(tuple(requests), NormFacts(setting, rate, rates, stages, tuple(notes)))
+        return Plan(tuple(requests), NormFacts(encoder.name, rate, rates, stages, tuple(notes)))
+
+    def follow_up(
+        self, options: OptionSet, plan: Plan[NormFacts], counted: Counted[NormFacts], read: Reader
+    ) -> dict[int, ReadText]:
+        """Look up the sentences and pieces of the most amplified pairs, by the hashes of the sentences' ids."""
+        if not counted.facts.stages:
+            return {}
+        (request,) = (request for request in plan.requests if request.name == counted.facts.stages)
+        return read_texts(request, set(_stages(counted).amplified["key"].tolist()), read)
 
     def results(
         self,
@@ -105,17 +125,18 @@ class Norms(Analysis[NormFacts, "NormResults"]):
         """Make all tables."""
         import pandas as pd
 
+        from attentionology.analyses.norms.feed_forward import with_examples
         from attentionology.analyses.norms.frequency import FrequencyCorrelation
         from attentionology.analyses.norms.mixing import MixingRatios
         from attentionology.analyses.norms.paper import published
         from attentionology.analyses.norms.section import NormResults
         from attentionology.analyses.norms.shares import NormShares
 
-        facts = counted.plan.facts
+        facts = counted.facts
         change = amplified = None
-        if facts.stages is not None:
-            tables = _stages(counted, facts.stages)
-            change, amplified = tables.change, _with_pieces(facts.setting, tables, facts.stages)
+        if facts.stages:
+            tables = _stages(counted)
+            change, amplified = tables.change, with_examples(tables.amplified, looked)
         rates = facts.expansion
         return NormResults(
             shares=counted.metric("norms-shares", NormShares).compute(),
@@ -124,7 +145,7 @@ class Norms(Analysis[NormFacts, "NormResults"]):
             expansion=pd.DataFrame({"layer": range(1, len(rates) + 1), "expansion": rates}),
             change=change,
             amplified=amplified,
-            published=published(facts.setting.encoder.name),
+            published=published(facts.model),
             notes=facts.notes,
         )
 
@@ -147,7 +168,7 @@ class Norms(Analysis[NormFacts, "NormResults"]):
         results: NormResults,
     ) -> dict[str, Any]:
         """Return the notes, and the share of pieces that were masked."""
-        return {"norms": {"notes": list(results.notes), "mask_rate": counted.plan.facts.mask_rate}}
+        return {"norms": {"notes": list(results.notes), "mask_rate": counted.facts.mask_rate}}
 
 
 def _ranks(options: NormsOptions, setting: Setting) -> tuple[Mapping[int, int] | None, list[str]]:
@@ -172,33 +193,14 @@ def _ranks(options: NormsOptions, setting: Setting) -> tuple[Mapping[int, int] |
     ]
 
 
-def _stages(counted: Counted[NormFacts], request: Request) -> FeedForwardTables:
+def _stages(counted: Counted[NormFacts]) -> FeedForwardTables:
     """Return the tables of the feed-forward block, which are empty if none of the first sentences could be read."""
     from attentionology.analyses.norms.feed_forward import FeedForwardChange
     from attentionology.extractors import ExtractionError
 
-    failure = counted.failures.get(request.name)
+    failure = counted.failures.get(counted.facts.stages)
     if failure is None:
-        return counted.metric(request.name, FeedForwardChange).compute()
+        return counted.metric(counted.facts.stages, FeedForwardChange).compute()
     if not isinstance(failure, ExtractionError):
         raise failure
-    return FeedForwardChange(len(counted.plan.facts.expansion), ("FF", "RES", "LN")).compute()
-
-
-def _with_pieces(setting: Setting, tables: FeedForwardTables, request: Request) -> pd.DataFrame:
-    """Return the amplified pairs with their pieces and sentences."""
-    from attentionology.analyses.norms.feed_forward import with_examples
-    from attentionology.analyses.shared.resampling import sentence_keys
-    from attentionology.extractors.tokens.pieces import Pieces
-
-    sentences: Sequence[Sentence] = request.inputs
-    keys = sentence_keys([sentence.id for sentence in sentences]).view("int64").tolist()
-    amplified_keys = set(tables.amplified["key"])
-    by_key = {key: sentence for key, sentence in zip(keys, sentences, strict=True) if key in amplified_keys}
-    aligned = setting.encoder.align(list(by_key.values())) if by_key else []
-    texts = {
-        key: (sentence, tuple(pieces.tokens))
-        for (key, sentence), pieces in zip(by_key.items(), aligned, strict=True)
-        if isinstance(pieces, Pieces)
-    }
-    return with_examples(tables.amplified, texts)
+    return FeedForwardChange(len(counted.facts.expansion), ("FF", "RES", "LN")).compute()

@@ -11,9 +11,9 @@ then do not depend on the order in which sentences are read or parts are merged.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -24,8 +24,8 @@ from scipy.stats import rankdata
 from torch import Tensor
 from torchmetrics import Metric
 
+from attentionology.analyses.norms.texts import ReadText
 from attentionology.analyses.shared.resampling import sentence_keys
-from attentionology.corpora_loaders import Sentence
 from attentionology.extractors import StageBatch
 
 WHOLE_BLOCK = "FFB"
@@ -67,9 +67,9 @@ class FeedForwardChange(Metric):
     sentences: Int[Tensor, ""]
     top: Int[Tensor, "layers top 4"]
 
-    def __init__(self, n_layers: int, components: tuple[str, ...], *, top: int = 20) -> None:
+    def __init__(self, n_layers: int, components: Sequence[str], *, top: int = 20) -> None:
         super().__init__(compute_with_cache=False)
-        self.n_layers, self.components = n_layers, components
+        self.n_layers, self.components = n_layers, tuple(components)
         self.add_state("sums", torch.zeros(n_layers, len(components) + 1, dtype=torch.float64), "sum", persistent=True)
         self.add_state("sentences", torch.tensor(0), "sum", persistent=True)
         # The four numbers are the amplification in fixed point, the key of the sentence, i, and j. A row that holds no
@@ -164,12 +164,12 @@ def _merged_top(parts: Int[Tensor, "parts layers top 4"]) -> Int[Tensor, "layers
     return _best(torch.cat(list(parts), dim=1), parts.shape[2])
 
 
-def with_examples(amplified: pd.DataFrame, texts: Mapping[int, tuple[Sentence, tuple[str, ...]]]) -> pd.DataFrame:
+def with_examples(amplified: pd.DataFrame, texts: Mapping[int, ReadText]) -> pd.DataFrame:
     """Replace the numbers of pieces and sentences by their texts.
 
     Args:
         amplified: `FeedForwardTables.amplified`.
-        texts: the sentence and its pieces for each key.
+        texts: the sentence for each key.
 
     Returns:
         a table with the columns layer, rank, from, to (pieces), amplification, from_position, to_position (1-based),
@@ -177,18 +177,18 @@ def with_examples(amplified: pd.DataFrame, texts: Mapping[int, tuple[Sentence, t
     """
     rows = []
     for row in amplified.to_dict("records"):
-        sentence, pieces = texts[row["key"]]
+        text = texts[row["key"]]
         rows.append(
             {
                 "layer": row["layer"],
                 "rank": row["rank"],
-                "from": pieces[row["from"]],
-                "to": pieces[row["to"]],
+                "from": text.pieces[row["from"]],
+                "to": text.pieces[row["to"]],
                 "amplification": row["amplification"],
                 "from_position": row["from"] + 1,
                 "to_position": row["to"] + 1,
-                "sentence_id": sentence.id,
-                "text": " ".join(sentence.words),
+                "sentence_id": text.id,
+                "text": " ".join(text.words),
             }
         )
     columns = ["layer", "rank", "from", "to", "amplification", "from_position", "to_position", "sentence_id", "text"]
@@ -207,4 +207,8 @@ class CountStages:
 
     def __call__(self, first: StageBatch) -> FeedForwardChange:
         """Make the metric for the components of a first batch."""
-        return FeedForwardChange(self.n_layers, first.components)
+        return FeedForwardChange(**self.arguments_of(first))
+
+    def arguments_of(self, first: StageBatch) -> dict[str, Any]:
+        """Return all arguments of the metric, which are stored with its states."""
+        return {"n_layers": self.n_layers, "components": tuple(first.components)}

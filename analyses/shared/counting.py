@@ -32,16 +32,19 @@ class CountMaps:
 
     def __call__(self, first: Any) -> Metric:
         """Make the metric for the maps of a first batch, which has as many layers and heads as all others."""
+        return self.metric(**self.arguments_of(first))
+
+    def arguments_of(self, first: Any) -> dict[str, Any]:
+        """Return all arguments of the metric, which are stored with its states."""
         n_layers, n_heads = first.maps.shape[1:3]
-        return self.metric(n_layers=n_layers, n_heads=n_heads, **dict(self.arguments))
+        return {"n_layers": n_layers, "n_heads": n_heads, **dict(self.arguments)}
 
     def state_bytes(self, first: Any) -> int:
         """Return the bytes that the states of the metric will take, 0 if its class has no method ``state_bytes``."""
         measure = getattr(self.metric, "state_bytes", None)
         if measure is None:
             return 0
-        n_layers, n_heads = first.maps.shape[1:3]
-        arguments = {"n_layers": n_layers, "n_heads": n_heads, **dict(self.arguments)}
+        arguments = self.arguments_of(first)
         return int(measure(**{name: arguments[name] for name in signature(measure).parameters if name in arguments}))
 
 
@@ -59,4 +62,8 @@ class CountWith:
 
     def __call__(self, first: Any) -> Metric:
         """Make the metric; the first batch has no effect on it."""
-        return self.metric(**dict(self.arguments))
+        return self.metric(**self.arguments_of(first))
+
+    def arguments_of(self, first: Any) -> dict[str, Any]:
+        """Return all arguments of the metric, which are stored with its states."""
+        return dict(self.arguments)

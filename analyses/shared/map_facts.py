@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from attentionology.analyses.contract import MapChoice, Setting
-from attentionology.extractors import MapMaker, get_kind
-from attentionology.extractors.maps.map_batch import Level
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from attentionology.analyses.contract import MapChoice
+
+if TYPE_CHECKING:
+    from attentionology.extractors import MapMaker
+    from attentionology.extractors.maps.map_batch import Level
 
 
 def map_maker(maps: MapChoice, level: Level = "word") -> MapMaker:
@@ -13,26 +18,51 @@ def map_maker(maps: MapChoice, level: Level = "word") -> MapMaker:
     Raises:
         ValueError: the kind is unknown, or vectors are to be merged and the kind has none.
     """
+    from attentionology.extractors import MapMaker, get_kind
+
     return MapMaker(get_kind(maps.kind), level, maps.merge, maps.normalize, maps.ff_bias)  # type: ignore[arg-type]
 
 
-def map_facts(setting: Setting, *, per_head: bool, words: bool = True) -> tuple[str, ...]:
-    """Describe the maps, one phrase for each choice that is not the usual one.
+@dataclass(frozen=True)
+class MapFacts:
+    """A description of the maps of a run, made before they are counted.
+
+    Attributes:
+        description: the kind of map in words.
+        treatment: one phrase for each choice of how maps are made that is not the usual one.
+        n_heads: the number of heads of the model.
+    """
+
+    description: str
+    treatment: tuple[str, ...]
+    n_heads: int
+
+    def phrases(self, n_heads: int) -> tuple[str, ...]:
+        """Describe the maps, one phrase for each choice that is not the usual one.
+
+        Args:
+            n_heads: the number of heads of the maps, which is 1 if all heads of a layer share a map.
+        """
+        shared = () if n_heads == self.n_heads else ("one map for all heads of a layer, shown as head 1",)
+        return (self.description, *shared, *self.treatment)
+
+
+def map_facts(maps: MapChoice, n_heads: int, *, words: bool = True) -> MapFacts:
+    """Describe maps before they are counted.
 
     Args:
-        setting: the setting of the run.
-        per_head: whether every head has a map of its own.
+        maps: the kind of map and how it is made.
+        n_heads: the number of heads of the model.
         words: whether pieces were merged into words.
     """
-    maps = setting.maps
+    from attentionology.extractors import get_kind
+
     kind = get_kind(maps.kind)
-    facts = [f"map “{maps.kind}”: {kind.description}"]
-    if not per_head:
-        facts.append("one map for all heads of a layer, shown as head 1")
+    treatment = []
     if kind.vectors and words:
-        facts.append("words from pieces by " + {"norm": "adding norms", "vector": "adding vectors"}[maps.merge])
+        treatment.append("words from pieces by " + {"norm": "adding norms", "vector": "adding vectors"}[maps.merge])
     if maps.normalize == "row":
-        facts.append("rows divided by their sums")
+        treatment.append("rows divided by their sums")
     if maps.kind.removeprefix("rollout:").startswith("atbff"):
-        facts.append(f"feed-forward bias: {maps.ff_bias}")
-    return tuple(facts)
+        treatment.append(f"feed-forward bias: {maps.ff_bias}")
+    return MapFacts(f"map “{maps.kind}”: {kind.description}", tuple(treatment), n_heads)

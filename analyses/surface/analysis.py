@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from attentionology.analyses.contract import Analysis, Counted, OptionSet, Plan, Request, Setting, Titles
 from attentionology.analyses.shared.options import FeedForwardOptions, MapOptions
+from attentionology.analyses.surface.facts import ReadingFacts
 from attentionology.analyses.surface.options import ReadingOptions, SurfaceOptions
 
 if TYPE_CHECKING:
     import pandas as pd
     from rich.console import RenderableType
 
-    from attentionology.analyses.surface.reading import SharedReading
     from attentionology.analyses.surface.section import SurfaceResults
     from attentionology.reports.page import Section
 
@@ -29,14 +29,18 @@ class SurfaceFacts:
     """The facts that the results need from the plan.
 
     Attributes:
-        reading: the reading of the surface statistics, see `attentionology.analyses.surface.reading.plan_reading`.
-        gradients: the request for the gradients, None if there is none.
+        reading: how the maps are read.
+        gradients: the name of the request for the gradients, empty if there is none.
+        asked: the number of inputs whose gradients are asked for.
+        unit: the unit of the inputs, for example ``"sentences"``.
         loss: the loss whose gradients are taken.
         obstacle: the reason why there are no gradients, empty if they are computed or were not asked for.
     """
 
-    reading: SharedReading
-    gradients: Request | None = None
+    reading: ReadingFacts
+    gradients: str = ""
+    asked: int = 0
+    unit: str = ""
     loss: Literal["mlm", "hidden"] = "mlm"
     obstacle: str = ""
 
@@ -48,6 +52,7 @@ class Surface(Analysis[SurfaceFacts, "SurfaceResults"]):
     options = (SurfaceOptions, ReadingOptions, MapOptions, FeedForwardOptions)
     needs = ("dependency",)
     by_default = True
+    facts_type = SurfaceFacts
     summary = (
         "surface: attention to neighbors, special tokens and punctuation, its entropy, and how much of it matters to "
         "the loss (section 3)."
@@ -62,12 +67,12 @@ class Surface(Analysis[SurfaceFacts, "SurfaceResults"]):
 
         reading, surface_options = plan_reading(options, setting), options[SurfaceOptions]
         if surface_options.gradients == "none":
-            return Plan((reading.request,), SurfaceFacts(reading))
+            return Plan((reading.request,), SurfaceFacts(reading.facts))
         obstacle, head = _obstacle(surface_options.gradients, setting)
         if obstacle and surface_options.gradients != "auto":
             raise ModelError(f"{setting.encoder.name}: {obstacle}")
         if obstacle:
-            return Plan((reading.request,), SurfaceFacts(reading, obstacle=obstacle))
+            return Plan((reading.request,), SurfaceFacts(reading.facts, obstacle=obstacle))
         loss: Literal["mlm", "hidden"] = "hidden" if surface_options.gradients == "hidden" else "mlm"
         shape = ("n_layers", setting.encoder.n_layers), ("n_heads", setting.encoder.n_heads)
         gradients = Request(
@@ -78,7 +83,8 @@ class Surface(Analysis[SurfaceFacts, "SurfaceResults"]):
             CountWith(GradientImportance, shape),
             optional=True,
         )
-        return Plan((reading.request, gradients), SurfaceFacts(reading, gradients, loss))
+        facts = SurfaceFacts(reading.facts, gradients.name, len(gradients.inputs), setting.corpus.unit, loss)
+        return Plan((reading.request, gradients), facts)
 
     def results(
         self,
@@ -91,9 +97,9 @@ class Surface(Analysis[SurfaceFacts, "SurfaceResults"]):
         from attentionology.analyses.surface.reading import read_tables
         from attentionology.analyses.surface.section import SurfaceResults
 
-        tables, notes = read_tables(options, counted, counted.plan.facts.reading, needed)
+        tables, notes = read_tables(options, counted, counted.facts.reading, needed)
         gradients, gradient_notes = _gradients(options[SurfaceOptions], counted)
-        return SurfaceResults(tables, counted.plan.facts.reading.specials, gradients, (*notes, *gradient_notes))
+        return SurfaceResults(tables, counted.facts.reading.specials, gradients, (*notes, *gradient_notes))
 
     def section(self, results: SurfaceResults, titles: Titles) -> Section:
         """Make the tables, the figures and the section of the page."""
@@ -140,20 +146,20 @@ def _gradients(options: SurfaceOptions, counted: Counted[SurfaceFacts]) -> tuple
     from attentionology.analyses.surface.gradients import GradientImportance
     from attentionology.extractors import ModelError
 
-    facts = counted.plan.facts
+    facts = counted.facts
     if facts.obstacle:
         return None, [f"Gradients were not computed: {facts.obstacle}."]
-    if facts.gradients is None:
+    if not facts.gradients:
         return None, []
-    failure = counted.failures.get(facts.gradients.name)
+    failure = counted.failures.get(facts.gradients)
     if isinstance(failure, ModelError) and options.gradients != "auto":
         raise failure
     if failure is not None:
         return None, [f"Gradients were not computed: {failure}."]
-    metric = counted.metric(facts.gradients.name, GradientImportance)
-    read, asked = int(metric.total), len(facts.gradients.inputs)
+    metric = counted.metric(facts.gradients, GradientImportance)
+    read, asked = int(metric.total), facts.asked
     number = f"{read:,}" if read == asked else f"{read:,} of the first {asked:,}"
     return metric.compute(), [
-        f"Gradients are those of {_LOSSES[facts.loss]}, on {number} {facts.reading.setting.corpus.unit} with 15 % of "
+        f"Gradients are those of {_LOSSES[facts.loss]}, on {number} {facts.unit} with 15 % of "
         "the pieces masked; always of attention weights, whatever the map."
     ]

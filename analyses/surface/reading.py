@@ -14,6 +14,7 @@ from attentionology.analyses.shared.counting import CountMaps
 from attentionology.analyses.shared.map_facts import map_facts, map_maker
 from attentionology.analyses.surface import statistics
 from attentionology.analyses.surface.distributions import DISTANCE_SMOOTHING
+from attentionology.analyses.surface.facts import ReadingFacts
 from attentionology.analyses.surface.labels import Thresholds, best_relations, label_heads
 from attentionology.analyses.surface.options import ReadingOptions, SurfaceOptions
 from attentionology.analyses.surface.statistics import SurfaceStatistics, SurfaceTables
@@ -29,18 +30,12 @@ class SharedReading:
     Attributes:
         request: the request for the surface statistics.
         maker: the maker of the maps.
-        setting: the setting of the run.
-        level: ``"token"`` or ``"word"``.
-        specials: the model's own names of its first and last special tokens.
-        notes: sentences about how the maps were treated.
+        facts: what the results need to know.
     """
 
     request: Request
     maker: MapMaker
-    setting: Setting
-    level: str
-    specials: Mapping[str, str]
-    notes: tuple[str, ...]
+    facts: ReadingFacts
 
 
 def plan_reading(options: OptionSet, setting: Setting) -> SharedReading:
@@ -68,29 +63,36 @@ def plan_reading(options: OptionSet, setting: Setting) -> SharedReading:
     smoothing = statistics.SMOOTHING if released else 0.0
     counting = CountMaps(SurfaceStatistics, (("reach", options[SurfaceOptions].reach), ("smoothing", smoothing)))
     request = Request(f"surface/{maps.kind}", "surface", setting.corpus, maker, counting)
-    return SharedReading(request, maker, setting, reading.level, special_names(setting), tuple(notes))
+    facts = ReadingFacts(
+        request=request.name,
+        level=reading.level,
+        specials=special_names(setting),
+        maps=map_facts(setting.maps, setting.encoder.n_heads, words=reading.level == "word"),
+        notes=tuple(notes),
+        seed=setting.seed,
+    )
+    return SharedReading(request, maker, facts)
 
 
 def read_tables(
-    options: OptionSet, counted: Counted[Any], reading: SharedReading, needed: Mapping[str, Any]
+    options: OptionSet, counted: Counted[Any], reading: ReadingFacts, needed: Mapping[str, Any]
 ) -> tuple[SurfaceTables, tuple[str, ...]]:
     """Return the surface tables, with labels of the heads, and all notes.
 
     Args:
         options: the options of the run.
         counted: the counts.
-        reading: the reading that `plan_reading` returned.
+        reading: the facts of the reading that `plan_reading` returned.
         needed: the results of ``dependency``, if it is part of the run.
     """
-    tables = counted.metric(reading.request.name, SurfaceStatistics).compute()
+    tables = counted.metric(reading.request, SurfaceStatistics).compute()
     relations = None
     if "dependency" in needed:
         best, min_count = needed["dependency"].best, needed["dependency"].min_count
         relations = best_relations(_single(best), min_count)
     limits = options[ReadingOptions]
     thresholds = Thresholds(limits.position_threshold, limits.target_threshold, limits.broad_threshold)
-    per_head = int(tables.heads["head"].max()) == reading.setting.encoder.n_heads
-    facts = map_facts(reading.setting, per_head=per_head, words=reading.level == "word")
+    facts = reading.maps.phrases(int(tables.heads["head"].max()))
     positions = "pieces" if reading.level == "token" else "words"
     notes = (f"Positions are {positions}; {'; '.join(facts)}.", *reading.notes)
     return tables._replace(heads=label_heads(tables.heads, thresholds, relations)), notes

@@ -174,7 +174,7 @@ def test_python_and_the_follow_up_of_the_documentation_run(distance, model, tmp_
         f"{run.replace(DEMO, repr(model))}"
         "heads = run['distance'].heads\n"
         "assert len(heads) == 12 and len(seen) == 10, seen\n"
-        "assert all(array.ndim == 2 for array in seen.values())\n"
+        "assert all(np.array(rows).ndim == 2 for rows in seen.values())\n"
         "print('done')\n"
     )
     process = python(sys.executable, "-c", code, folder=tmp_path, paths=(distance,))

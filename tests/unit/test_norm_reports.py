@@ -15,6 +15,7 @@ from attentionology.analyses.norms.paper import PUBLISHED, published
 from attentionology.analyses.norms.section import NormResults, norms_section
 from attentionology.analyses.norms.shares import NormShares
 from attentionology.analyses.norms.terminal import norms_table
+from attentionology.analyses.norms.texts import ReadText
 from attentionology.analyses.shared.resampling import sentence_keys
 from attentionology.corpora_loaders import Sentence
 from attentionology.extractors import MIXING_VARIANTS, extract_norms, extract_stages
@@ -37,7 +38,7 @@ def results():
         change.update(stages)
     found = change.compute()
     texts = {
-        int(key): (sentence, tuple(pieces.tokens))
+        int(key): ReadText(sentence.id, sentence.words, tuple(pieces.tokens))
         for key, sentence, pieces in zip(
             sentence_keys([s.id for s in sentences]).view("int64"), sentences, encoder.align(sentences), strict=True
         )

@@ -232,7 +232,7 @@ def test_a_run():
     unknown: Any = None
 
     def part(analysis: Analysis[Any, Any], kind: str | None, results: object) -> Part:
-        return Part(analysis, kind, unknown, unknown, results)
+        return Part(analysis, kind, "", unknown, None, results)
 
     parts = (part(Dependency(), "<weight>", RESULTS), part(Norms(), None, ["<b>results of another kind</b>"]))
     run = Run(parts, Titles("tiny bert", "<i>.conllu"))

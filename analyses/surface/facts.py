@@ -1,0 +1,29 @@
+"""The facts that the results of the analyses ``surface`` and ``clusters`` need from their shared plan."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from attentionology.analyses.shared.map_facts import MapFacts
+
+
+@dataclass(frozen=True)
+class ReadingFacts:
+    """What the results of both analyses need to know about how the maps are read.
+
+    Attributes:
+        request: the name of the request for the surface statistics.
+        level: ``"token"`` or ``"word"``.
+        specials: the model's names of its first and last special tokens.
+        maps: a description of the maps.
+        notes: sentences about how the maps were treated.
+        seed: the seed of the run.
+    """
+
+    request: str
+    level: str
+    specials: Mapping[str, str]
+    maps: MapFacts
+    notes: tuple[str, ...]
+    seed: int
