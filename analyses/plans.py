@@ -174,8 +174,10 @@ class Counted(Generic[Facts]):
             TypeError: the metric is of another class.
             StateError: its states are stored, and are those of another class or another version.
         """
-        from attentionology.analyses.shared.metric_states import MetricStates
+        from attentionology.analyses.shared.metric_states import MetricStates, StoredMetrics
 
+        if isinstance(self.metrics, StoredMetrics):
+            return self.metrics.metric(name, kind)
         metric = self.metrics[name]
         if isinstance(metric, MetricStates):
             return metric.restore(kind)

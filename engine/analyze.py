@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from attentionology.analyses.contract import Analysis, MapChoice, OptionError, OptionGroup, OptionSet, Setting, Titles
 from attentionology.analyses.option_groups import groups_by_class
-from attentionology.analyses.registry import RegistryError
 from attentionology.analyses.shared.builtin import SAMPLE, load_encoder, load_head
 from attentionology.analyses.shared.input_options import LimitOptions, ModelOptions, model_or_encoder, paths_read
+from attentionology.analyses.shared.metric_states import StateError
 from attentionology.analyses.shared.options import FeedForwardOptions, MapOptions
 from attentionology.analyses.shared.record import (
     describe_command,
@@ -24,13 +24,13 @@ from attentionology.analyses.shared.record import (
 from attentionology.corpora_loaders import Corpus, PlainText
 from attentionology.engine.corpus import CorpusOptions, cut_text
 from attentionology.engine.passes import Limits
-from attentionology.engine.run import Run, records_of, run_analyses, sections_of
+from attentionology.engine.run import Run, count_analyses, sections_of, with_results
 from attentionology.engine.run_options import RunOptions
+from attentionology.engine.stored_run import states_of
+from attentionology.engine.writing import complete_record, write_run
 from attentionology.extractors import DEFAULT_BATCH_CELLS
-from attentionology.reports.page import write_report
 from attentionology.reports.progress import Stages
 from attentionology.reports.run_folder import RunFolder
-from attentionology.reports.tables import write_csv
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -200,34 +200,35 @@ def _run(
     limits = Limits(
         options.limits.batch_cells or DEFAULT_BATCH_CELLS, options.limits.too_long, options.limits.max_length
     )
-    parts = run_analyses(chosen, options.groups, setting, maps, limits=limits, stages=stages)
+    counted = count_analyses(chosen, options.groups, setting, maps, limits=limits, stages=stages)
+    with stages("results"):
+        parts = with_results(counted.analyses, options.groups)
     titles = Titles(encoder.name, corpus_title(corpus))
     sections: list[Section] = []
     if folder is not None:
         with stages("tables and figures"):
             sections = sections_of(parts, titles)
-    read_as = parts[0].corpus or corpus
+    read_as = counted.analyses[0].corpus or corpus
     reading = describe_reading(read_as, parts[0].log)
     resolved["analyses"] = list(setting.chosen)
     resolved["map"] = map_options.map[0] if len(maps) == 1 else list(map_options.map)
-    record = {
+    base = {
         **describe_command(command, {**options.flat(), **resolved}, options.seed, stages),
         "model": describe_model(encoder),
         "corpus": describe_corpus(read_as),
         "sentences": reading,
         "warnings": encoder.warnings + warnings_of(reading) + (files.warnings(read_as) if is_from_files else []),
     }
-    added = records_of(parts, options.groups)
-    if repeated := next((name for name in added if name in record), None):
-        raise RegistryError(f"an analysis adds {repeated!r} to the run record, which already has an entry of that name")
-    record |= added
-    further = [warning for part in parts for warning in part.analysis.warnings(part.results)]
-    record["warnings"] += dict.fromkeys(further)
+    states = None
     if folder is not None:
-        for name, table in corpus_tables.items():
-            write_csv(table, folder / "tables" / f"{name}.csv")
-        write_report(folder, run=record, sections=sections)
-    return Run(parts, titles, record, folder, tuple(sections))
+        try:
+            states = states_of(counted, options.groups, titles, base, corpus_tables)
+        except StateError as error:
+            base["warnings"].append(f"The counts were not stored, so the report cannot be made again: {error}.")
+    record = complete_record(base, parts, options.groups)
+    if folder is not None:
+        write_run(folder, sections=sections, record=record, tables=corpus_tables, states=states)
+    return Run(parts, titles, record, folder, tuple(sections), options.groups)
 
 
 def corpus_title(corpus: Corpus) -> str:

@@ -66,11 +66,13 @@ class PassCounts:
 
     Attributes:
         metrics: the metrics, by the names of their requests.
+        arguments: the arguments that the metrics were made with, None for a metric whose factory does not know them.
         logs: the records of what was read, by the names of the requests.
         failures: the errors of optional requests that failed, by their names.
     """
 
     metrics: dict[str, Metric] = field(default_factory=dict)
+    arguments: dict[str, dict[str, Any] | None] = field(default_factory=dict)
     logs: dict[str, ExtractionLog] = field(default_factory=dict)
     failures: dict[str, Exception] = field(default_factory=dict)
 
@@ -111,13 +113,14 @@ class Pass:
         makers = list(dict.fromkeys(request.maker for request in self.requests))
         log = ExtractionLog()
         unit = getattr(self.inputs, "unit", "sentences")
-        metrics: dict[str, Metric] = {}
+        counted = PassCounts()
         with progress_bar(self.label, len(self.inputs), unit=unit) as advance:
             for batch in self._batches(encoder, makers, limits, log):
-                advance(self._count(batch, makers, encoder, limits, metrics))
+                advance(self._count(batch, makers, encoder, limits, counted))
         if not log.read:
             raise ExtractionError(f"none of the {len(self.inputs)} {unit} could be read: {log.reasons()}")
-        counts.metrics |= metrics
+        counts.metrics |= counted.metrics
+        counts.arguments |= counted.arguments
         counts.logs |= dict.fromkeys([request.name for request in self.requests], log)
 
     def _count(
@@ -126,18 +129,22 @@ class Pass:
         makers: Sequence[BatchMaker[Any]],
         encoder: Encoder,
         limits: Limits,
-        metrics: dict[str, Metric],
+        counted: PassCounts,
     ) -> int:
         """Update the metrics with one batch, and return the number of its inputs.
 
         This is a function so that its maps are freed when it returns: one batch of maps may fill the memory.
         """
         batch_of = dict(zip(makers, make_batches(makers, batch), strict=True))
-        if not metrics:
+        if not counted.metrics:
             self._check_memory(batch_of, encoder, limits)
-            metrics |= {request.name: request.metric(batch_of[request.maker]) for request in self.requests}
+            for request in self.requests:
+                first = batch_of[request.maker]
+                arguments_of = getattr(request.metric, "arguments_of", None)
+                counted.metrics[request.name] = request.metric(first)
+                counted.arguments[request.name] = None if arguments_of is None else arguments_of(first)
         for request in self.requests:
-            metrics[request.name].update(batch_of[request.maker])
+            counted.metrics[request.name].update(batch_of[request.maker])
         return len(batch)
 
     def _check_memory(self, batch_of: dict[BatchMaker[Any], Any], encoder: Encoder, limits: Limits) -> None:

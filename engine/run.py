@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attentionology.analyses.contract import Analysis, Counted, MapChoice, OptionSet, Plan, Setting, Titles
-from attentionology.engine.passes import Limits, plan_passes, reader_of, run_passes
+from attentionology.engine.passes import Limits, PassCounts, plan_passes, reader_of, run_passes
 from attentionology.engine.several_maps import with_kinds
 from attentionology.reports.progress import Stages
 
@@ -21,27 +21,38 @@ if TYPE_CHECKING:
     from attentionology.reports.page import Section
 
 
-@dataclass(frozen=True, repr=False)
-class Part:
-    """The results of one analysis for one kind of map.
+@dataclass(frozen=True)
+class CountedAnalysis:
+    """What was counted and looked up for one analysis and one kind of map.
 
     Attributes:
         analysis: the analysis.
         kind: the kind of map; None if the analysis does not depend on the chosen kinds.
-        request: the name of the first request of the plan, whose record of what was read is that of the analysis.
+        requests: the names of the requests of the plan. What was read for the first is what the report describes.
         counted: what was counted for the plan.
         looked: what the analysis looked up after counting.
-        results: the results of the analysis.
         corpus: the corpus as it was read, if the analysis cuts it in a way of its own.
     """
 
     analysis: Analysis[Any, Any]
     kind: str | None
-    request: str
+    requests: tuple[str, ...]
     counted: Counted[Any]
     looked: Any
-    results: Any
     corpus: Corpus | None = None
+
+
+@dataclass(frozen=True, repr=False)
+class Part:
+    """The results of one analysis for one kind of map.
+
+    Attributes:
+        source: what was counted and looked up.
+        results: the results of the analysis.
+    """
+
+    source: CountedAnalysis
+    results: Any
 
     def __repr__(self) -> str:
         return f"Part({self.name}: {self.results!r})"
@@ -51,6 +62,21 @@ class Part:
         return f"<h3>{escape(self.name)}</h3>{shown() if shown else escape(repr(self.results))}"
 
     @property
+    def analysis(self) -> Analysis[Any, Any]:
+        """The analysis."""
+        return self.source.analysis
+
+    @property
+    def kind(self) -> str | None:
+        """The kind of map; None if the analysis does not depend on the chosen kinds."""
+        return self.source.kind
+
+    @property
+    def counted(self) -> Counted[Any]:
+        """What was counted."""
+        return self.source.counted
+
+    @property
     def name(self) -> str:
         """The name of the analysis, with the kind of map if it has one."""
         return f"{self.analysis.name} ({self.kind})" if self.kind else self.analysis.name
@@ -58,7 +84,7 @@ class Part:
     @property
     def log(self) -> ExtractionLog:
         """The record of what was read for the analysis."""
-        return self.counted.logs[self.request]
+        return self.counted.logs[self.source.requests[0]]
 
     def section(self, titles: Titles) -> Section:
         """The tables, the figures and the section of the page."""
@@ -82,6 +108,7 @@ class Run:
         record: the run record, which is also written to ``run.json``.
         folder: the folder of the report; None if nothing was written.
         sections: the sections of the report, one for each part; empty if nothing was written.
+        options: the options of the analyses.
 
     Example:
         >>> import attentionology
@@ -101,6 +128,7 @@ class Run:
     record: Mapping[str, Any] = field(default_factory=dict)
     folder: Path | None = None
     sections: tuple[Section, ...] = ()
+    options: OptionSet = field(default_factory=OptionSet)
 
     def __getitem__(self, key: str | tuple[str, str]) -> Any:
         name, kind = (key, None) if isinstance(key, str) else key
@@ -119,7 +147,20 @@ class Run:
         return f"<p>{escape(repr(self))}</p>{''.join(part._repr_html_() for part in self.parts)}"
 
 
-def run_analyses(
+@dataclass(frozen=True)
+class CountedRun:
+    """What was counted for all analyses of a run.
+
+    Attributes:
+        analyses: what was counted for each analysis and each kind of map.
+        counts: all counts, by the names of the requests.
+    """
+
+    analyses: tuple[CountedAnalysis, ...]
+    counts: PassCounts
+
+
+def count_analyses(
     chosen: Sequence[Analysis[Any, Any]],
     options: OptionSet,
     setting: Setting,
@@ -127,8 +168,8 @@ def run_analyses(
     *,
     limits: Limits | None = None,
     stages: Stages | None = None,
-) -> tuple[Part, ...]:
-    """Plan, read the corpus, and make the results of all analyses.
+) -> CountedRun:
+    """Plan, read the corpus, and look up what can be asked only after counting, for all analyses.
 
     Args:
         chosen: the analyses, each after those whose results it needs.
@@ -151,19 +192,32 @@ def run_analyses(
                 plans.append((analysis, choice.kind if analysis.of_maps else None, plan))
     passes = plan_passes([request for _, _, plan in plans for request in plan.requests])
     counts = run_passes(passes, setting.encoder, seed=setting.seed, limits=limits, stages=stages)
-    parts: list[Part] = []
     read = reader_of(setting.encoder, limits)
-    with stages("results"):
+    analyses = []
+    with stages("examples"):
         for analysis, kind, plan in plans:
             counted = Counted(plan.facts, counts.metrics, counts.logs, counts.failures)
-            needed = {
-                part.analysis.name: part.results
-                for part in parts
-                if part.analysis.name in analysis.needs and part.kind in (None, kind)
-            }
+            requests = tuple(request.name for request in plan.requests)
             looked = analysis.follow_up(options, plan, counted, read)
-            results = analysis.results(options, counted, needed, looked)
-            parts.append(Part(analysis, kind, plan.requests[0].name, counted, looked, results, plan.corpus))
+            analyses.append(CountedAnalysis(analysis, kind, requests, counted, looked, plan.corpus))
+    return CountedRun(tuple(analyses), counts)
+
+
+def with_results(analyses: Sequence[CountedAnalysis], options: OptionSet) -> tuple[Part, ...]:
+    """Make the results of all analyses, of what was counted alone.
+
+    Args:
+        analyses: what was counted, each analysis after those whose results it needs.
+        options: the options of the run.
+    """
+    parts: list[Part] = []
+    for source in analyses:
+        needed = {
+            part.analysis.name: part.results
+            for part in parts
+            if part.analysis.name in source.analysis.needs and part.kind in (None, source.kind)
+        }
+        parts.append(Part(source, source.analysis.results(options, source.counted, needed, source.looked)))
     return tuple(parts)
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -23,6 +24,7 @@ from attentionology.analyses.coreference.tables import (
     group_name,
     tables,
 )
+from attentionology.analyses.shared.metric_states import equal_but
 from attentionology.analyses.shared.outcomes import OutcomeCounts, state_bytes
 from attentionology.corpora_loaders.coreference import TYPES, Document, Documents, Mention
 from attentionology.extractors import MapBatch, Window
@@ -91,6 +93,22 @@ class CoreferenceAccuracy(OutcomeCounts):
         shape = (len(POLICIES), len(DIRECTIONS), n_layers, n_heads)
         groups = len(groups_of_documents(corpus)) * len(TYPES)
         return state_bytes(groups, shape, len(BASELINES), replicates)
+
+    @staticmethod
+    def joined_arguments(arguments: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        """Return the arguments of a metric that can `absorb` metrics of other groups of documents.
+
+        Raises:
+            StateError: the metrics differ in something else.
+        """
+        groups = groups_of_documents([labels for each in arguments for labels in each["corpus"]])
+        return {**equal_but(arguments, "corpus"), "corpus": groups}
+
+    def absorb(self, other: OutcomeCounts) -> None:
+        """Add counts whose groups may be fewer, see `OutcomeCounts.absorb`."""
+        super().absorb(other)
+        if isinstance(other, CoreferenceAccuracy):
+            self.distances += other.distances
 
     def update(self, batch: MapBatch) -> None:
         """Count a batch of word-level maps of windows.

@@ -21,6 +21,7 @@ from attentionology.analyses.contract import (
 from attentionology.analyses.coreference.options import CoreferenceOptions
 from attentionology.analyses.coreference.shown_examples import ShownExample, shown_example
 from attentionology.analyses.shared.map_facts import MapFacts, map_facts, map_maker
+from attentionology.analyses.shared.merged_facts import merges_by
 from attentionology.analyses.shared.options import ControlOptions, CountOptions, FeedForwardOptions, MapOptions
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ class CoreferenceFacts:
     maps: MapFacts
     seed: int
     asked: bool
-    notes: tuple[str, ...]
+    notes: tuple[str, ...] = merges_by("union")
 
 
 @dataclass(frozen=True)
@@ -70,11 +71,13 @@ class CoreferenceLookup:
     Attributes:
         account: the numbers of mentions that are scored and of those that are not by reason, see
             `attentionology.analyses.coreference.choices.account`.
-        examples: right and wrong decisions of the best head.
+        head: the direction, layer and head whose decisions were looked up, None if there are none.
+        examples: right and wrong decisions of this head.
     """
 
-    account: Mapping[str, int]
-    examples: tuple[ShownExample, ...]
+    account: Mapping[str, int] = merges_by("add")
+    head: tuple[str, int, int] | None = merges_by("common")
+    examples: tuple[ShownExample, ...] = merges_by("all")
 
 
 class Coreference(Analysis[CoreferenceFacts, "CoreferenceResults"]):
@@ -143,22 +146,17 @@ class Coreference(Analysis[CoreferenceFacts, "CoreferenceResults"]):
         skipped = {skip.sentence.id for skip in counted.logs[request.name].skipped}
         read_windows = [window for window in windows.sentences if window.id not in skipped]
         scored = account(windows.corpus, read_windows, singletons=singletons)
-        return CoreferenceLookup(scored, self._examples(options, request, counted, read))
+        head = _best_head(options[CoreferenceOptions], counted)
+        return CoreferenceLookup(scored, head, self._examples(options, request, head, read) if head else ())
 
     def _examples(
-        self, options: OptionSet, request: Request, counted: Counted[CoreferenceFacts], read: Reader
+        self, options: OptionSet, request: Request, head: tuple[str, int, int], read: Reader
     ) -> tuple[ShownExample, ...]:
-        """Look up a few right and wrong decisions of the best head, from as many documents as possible."""
-        from attentionology.analyses.coreference.accuracy import CoreferenceAccuracy
+        """Look up a few right and wrong decisions of a head, from as many documents as possible."""
         from attentionology.analyses.coreference.examples import examples_of
 
         analysis_options = options[CoreferenceOptions]
         policy, singletons = analysis_options.candidates, analysis_options.singletons == "keep"
-        best = counted.metric(request.name, CoreferenceAccuracy).compute().best
-        (row,) = best[(best["candidates"] == policy) & (best["type"] == "all")].to_dict("records")
-        if not row["total"]:
-            return ()
-        head = row["direction"], row["layer"], row["head"]
         decided: list[CoreferenceExample] = []
         shown: list[list[CoreferenceExample]] = [[], []]
         for start in range(0, min(len(request.inputs), _MOST_WINDOWS), _WINDOWS_AT_ONCE):
@@ -189,7 +187,7 @@ class Coreference(Analysis[CoreferenceFacts, "CoreferenceResults"]):
         return CoreferenceResults(
             tables=tables._replace(best=with_control(tables.best, controls, key=("candidates", "type"))),
             controls=controls,
-            examples=looked.examples,
+            examples=_examples_of(looked, _best_head(analysis_options, counted)),
             account=looked.account,
             candidates=analysis_options.candidates,
             singletons=analysis_options.singletons,
@@ -252,6 +250,23 @@ def _windows(options: CoreferenceOptions, setting: Setting, corpus: Documents) -
         return make_windows(setting.encoder, corpus, length=setting.max_length, stride=options.stride)
     except ValueError as error:
         raise OptionError(f"--max-length and --stride: {error}") from None
+
+
+def _best_head(options: CoreferenceOptions, counted: Counted[CoreferenceFacts]) -> tuple[str, int, int] | None:
+    """Return the direction, layer and head of the best head of all types, None if no mention was scored."""
+    from attentionology.analyses.coreference.accuracy import CoreferenceAccuracy
+
+    best = counted.metric(counted.facts.model, CoreferenceAccuracy).compute().best
+    (row,) = best[(best["candidates"] == options.candidates) & (best["type"] == "all")].to_dict("records")
+    return (row["direction"], int(row["layer"]), int(row["head"])) if row["total"] else None
+
+
+def _examples_of(looked: CoreferenceLookup, head: tuple[str, int, int] | None) -> tuple[ShownExample, ...]:
+    """Return the right and the wrong decisions to show. Merged runs may have looked at another head: then none."""
+    if looked.head != head:
+        return ()
+    by_outcome = ([example for example in looked.examples if example.right == right] for right in (True, False))
+    return tuple(example for examples in by_outcome for example in examples[:EXAMPLES])
 
 
 def _spread(examples: list[CoreferenceExample]) -> list[CoreferenceExample]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from attentionology.analyses.dependency.decisions import ScoredWords, head_hits
 from attentionology.analyses.dependency.tables import TOTALS, DependencyTables, tables
+from attentionology.analyses.shared.metric_states import equal_but
 from attentionology.analyses.shared.outcomes import OutcomeCounts, state_bytes
 from attentionology.corpora_loaders import OFFSETS, coarse_relation
 from attentionology.extractors import DIRECTIONS, MapBatch
@@ -72,6 +74,16 @@ class DependencyAccuracy(OutcomeCounts):
         """Return the bytes that the counts take in memory. The arguments are those of the class."""
         groups = _groups(relations, coarse)
         return state_bytes(len(groups), (len(DIRECTIONS), n_layers, n_heads), len(OFFSETS), replicates)
+
+    @staticmethod
+    def joined_arguments(arguments: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+        """Return the arguments of a metric that can `absorb` metrics of other inventories of relations.
+
+        Raises:
+            StateError: the metrics differ in something else.
+        """
+        relations = dict.fromkeys(relation for each in arguments for relation in each["relations"])
+        return {**equal_but(arguments, "relations"), "relations": list(relations)}
 
     def update(self, batch: MapBatch) -> None:
         """Count a batch of word-level maps.

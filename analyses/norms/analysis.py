@@ -19,6 +19,7 @@ from attentionology.analyses.contract import (
 )
 from attentionology.analyses.norms.options import NormsOptions
 from attentionology.analyses.norms.texts import ReadText, read_texts
+from attentionology.analyses.shared.merged_facts import merges_by
 from attentionology.analyses.shared.options import FeedForwardOptions
 from attentionology.corpora_loaders import CorpusError, read_frequencies
 
@@ -46,7 +47,7 @@ class NormFacts:
     mask_rate: float
     expansion: tuple[float, ...]
     stages: str
-    notes: tuple[str, ...]
+    notes: tuple[str, ...] = merges_by("union")
 
 
 class Norms(Analysis[NormFacts, "NormResults"]):

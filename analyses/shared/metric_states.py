@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -78,6 +78,102 @@ class MetricStates:
         metric.load_state_dict(loaded)
         metric._update_count = 1  # otherwise torchmetrics warns that nothing has been counted
         return metric
+
+
+class StoredMetrics(Mapping[str, MetricStates]):
+    """The stored metrics of one run, or of several runs whose counts are to be added up, by request.
+
+    A metric is made when it is first asked for, because only the analysis that asks knows its class.
+
+    Args:
+        runs: the states of the metrics of each run, by the names of their requests.
+    """
+
+    def __init__(self, *runs: Mapping[str, MetricStates]) -> None:
+        self._runs = runs
+        self._restored: dict[str, tuple[Metric, Mapping[str, Any]]] = {}
+
+    def __getitem__(self, name: str) -> MetricStates:
+        if name in self._restored:
+            return MetricStates.of(*self._restored[name])
+        if len(self._runs) > 1:
+            raise StateError(f"the counts {name!r} have not been added up yet")
+        return self._runs[0][name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(dict.fromkeys(name for run in self._runs for name in run))
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
+
+    def metric(self, name: str, kind: type[AnyMetric]) -> AnyMetric:
+        """Return the metric of a request, with the counts of all runs.
+
+        Args:
+            name: the name of the request.
+            kind: the class of the metric.
+
+        Raises:
+            StateError: the counts are those of another class or another version, or cannot be added up.
+        """
+        if name not in self._restored:
+            self._restored[name] = added_up([run[name] for run in self._runs if name in run], kind)
+        metric = self._restored[name][0]
+        if not isinstance(metric, kind):
+            raise StateError(f"the counts {name!r} are those of {type(metric).__name__}, not of {kind.__name__}")
+        return metric
+
+
+def added_up(stored: Sequence[MetricStates], kind: type[AnyMetric]) -> tuple[AnyMetric, Mapping[str, Any]]:
+    """Add up the counts of several runs.
+
+    A metric whose arguments depend on the corpus (such as its inventory of relations) has two methods for this:
+    ``joined_arguments``, which takes the arguments of all runs, and ``absorb``, which adds another metric.
+
+    Returns:
+        the metric, and the arguments that it was made with.
+
+    Raises:
+        StateError: the counts are those of another class, or were made with other arguments.
+    """
+    first, *others = stored
+    metric = first.restore(kind)
+    if all(other.arguments == first.arguments for other in others):
+        for other in others:
+            metric.merge_state(other.restore(kind))
+        return metric, first.arguments
+    join = getattr(kind, "joined_arguments", equal_but)
+    arguments: Mapping[str, Any] = join([each.arguments for each in stored])
+    total: Any = kind(**arguments)
+    for each in stored:
+        total.absorb(each.restore(kind))
+    total._update_count = 1  # as in `MetricStates.restore`
+    return total, arguments
+
+
+def equal_but(arguments: Sequence[Mapping[str, Any]], *differing: str) -> dict[str, Any]:
+    """Return the arguments that must be equal if counts are to be added up.
+
+    Args:
+        arguments: the arguments of several metrics of one class.
+        differing: the names of arguments that may differ, which are left out.
+
+    Raises:
+        StateError: other arguments differ.
+
+    Example:
+        >>> equal_but([{"seed": 0, "relations": ["nsubj"]}, {"seed": 0, "relations": ["obj"]}], "relations")
+        {'seed': 0}
+    """
+    first, *others = ({name: value for name, value in each.items() if name not in differing} for each in arguments)
+    for other in others:
+        for name in dict.fromkeys([*first, *other]):
+            if first.get(name) != other.get(name):
+                raise StateError(
+                    f"the counts cannot be added up: they were made with {name} {first.get(name)!r} and "
+                    f"{other.get(name)!r}"
+                )
+    return first
 
 
 def _states(metric: Metric) -> list[tuple[str, Any]]:

@@ -216,6 +216,17 @@ class OutcomeCounts(Metric):
         super().merge_state(incoming_state)
         self._check_limit()
 
+    def absorb(self, other: OutcomeCounts) -> None:
+        """Add counts whose groups may be fewer and in another order.
+
+        Args:
+            other: counts of the same shape, replicates and seed. All its groups must be groups of this metric.
+        """
+        rows = [self.groups.index(group) for group in other.groups]
+        self.counts[rows] += other.counts
+        self.bootstrap[rows] += other.bootstrap
+        self._check_limit()
+
     def split_counts(self) -> tuple[Counts, Counts]:
         """Return the counts over the corpus and its halves, and the counts over the replicates.
 

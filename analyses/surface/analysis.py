@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from attentionology.analyses.contract import Analysis, Counted, OptionSet, Plan, Request, Setting, Titles
+from attentionology.analyses.shared.merged_facts import merges_by
 from attentionology.analyses.shared.options import FeedForwardOptions, MapOptions
 from attentionology.analyses.surface.facts import ReadingFacts
 from attentionology.analyses.surface.options import ReadingOptions, SurfaceOptions
@@ -39,7 +40,7 @@ class SurfaceFacts:
 
     reading: ReadingFacts
     gradients: str = ""
-    asked: int = 0
+    asked: int = merges_by("sum", 0)
     unit: str = ""
     loss: Literal["mlm", "hidden"] = "mlm"
     obstacle: str = ""

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from attentionology.analyses.shared.map_facts import MapFacts
+from attentionology.analyses.shared.merged_facts import merges_by
 
 
 @dataclass(frozen=True)
@@ -17,13 +18,13 @@ class ReadingFacts:
         level: ``"token"`` or ``"word"``.
         specials: the model's names of its first and last special tokens.
         maps: a description of the maps.
-        notes: sentences about how the maps were treated.
         seed: the seed of the run.
+        notes: sentences about how the maps were treated.
     """
 
     request: str
     level: str
     specials: Mapping[str, str]
     maps: MapFacts
-    notes: tuple[str, ...]
     seed: int
+    notes: tuple[str, ...] = merges_by("union")

@@ -33,7 +33,7 @@ from attentionology.corpora_loaders import (
 )
 from attentionology.corpora_loaders.coreference import Documents, load_documents
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
-from attentionology.engine.run import Part, Run
+from attentionology.engine.run import CountedAnalysis, Part, Run
 from attentionology.extractors import (
     Encoder,
     MapMaker,
@@ -232,7 +232,7 @@ def test_a_run():
     unknown: Any = None
 
     def part(analysis: Analysis[Any, Any], kind: str | None, results: object) -> Part:
-        return Part(analysis, kind, "", unknown, None, results)
+        return Part(CountedAnalysis(analysis, kind, (), unknown, None), results)
 
     parts = (part(Dependency(), "<weight>", RESULTS), part(Norms(), None, ["<b>results of another kind</b>"]))
     run = Run(parts, Titles("tiny bert", "<i>.conllu"))

@@ -1,0 +1,81 @@
+"""Merging the facts of two runs over different texts: what must be equal, and what is added up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import MISSING, Field, field, fields, is_dataclass, replace
+from typing import Any, Literal
+
+from attentionology.corpora_loaders.errors import AttentionologyError
+
+_RULE = "merge"
+
+Rule = Literal["sum", "union", "add", "all", "common"]
+
+
+class MergeError(AttentionologyError, ValueError):
+    """Two runs differ in something that must be equal if their counts are to be added up."""
+
+
+def merges_by(rule: Rule, default: Any = MISSING) -> Any:
+    """Declare how a field of facts is merged if it differs between runs. Other fields must be equal.
+
+    Args:
+        rule: ``"sum"`` for numbers that are added up; ``"add"`` for mappings whose values are added up by key;
+            ``"all"`` for tuples or mappings that are put together; ``"union"`` for the same without repetitions;
+            ``"common"`` for a value that becomes None.
+        default: the default value of the field, if it has one.
+
+    Example:
+        >>> from dataclasses import dataclass
+        >>> @dataclass(frozen=True)
+        ... class Facts:
+        ...     model: str
+        ...     sentences: int = merges_by("sum")
+        >>> merged_facts(Facts("bert", 3), Facts("bert", 4))
+        Facts(model='bert', sentences=7)
+    """
+    return field(default=default, metadata={_RULE: rule})
+
+
+def merged_facts(first: Any, second: Any, what: str = "the facts") -> Any:
+    """Merge the facts of two runs, see `merges_by`.
+
+    Args:
+        first, second: two values of the same type.
+        what: what they are, for the message of an error.
+
+    Raises:
+        MergeError: the runs differ in something that must be equal.
+    """
+    if first == second:
+        return first
+    if type(first) is type(second):
+        if is_dataclass(first) and not isinstance(first, type):
+            return replace(first, **{each.name: _merged_field(each, first, second, what) for each in fields(first)})
+        if isinstance(first, Mapping) and all(second[key] == first[key] for key in first if key in second):
+            return {**first, **second}
+    raise MergeError(f"the runs differ in {what}: {_shown(first)} and {_shown(second)}")
+
+
+def _merged_field(each: Field[Any], first: Any, second: Any, what: str) -> Any:
+    one, other = getattr(first, each.name), getattr(second, each.name)
+    match each.metadata.get(_RULE):
+        case "sum":
+            return one + other
+        case "add":
+            return {
+                key: one.get(key, 0) + other.get(key, 0) for key in [*one, *(key for key in other if key not in one)]
+            }
+        case "all":
+            return {**one, **other} if isinstance(one, Mapping) else (*one, *other)
+        case "union":
+            return tuple(dict.fromkeys((*one, *other)))
+        case "common":
+            return one if one == other else None
+    return merged_facts(one, other, f"{each.name.replace('_', ' ')} of {what}")
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:60]}…"

@@ -1,0 +1,176 @@
+"""Adding up the counts of finished runs: more text, the same model, analyses and options."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from attentionology.analyses.contract import OptionError
+from attentionology.analyses.registry import registered_analyses
+from attentionology.analyses.shared.merged_facts import MergeError, merged_facts
+from attentionology.analyses.shared.metric_states import MetricStates, StoredMetrics
+from attentionology.analyses.shared.record import warnings_of
+from attentionology.engine.plain_data import from_plain, to_plain
+from attentionology.engine.run import Run
+from attentionology.engine.states import AnalysisStates, RunStates, read_states
+from attentionology.engine.stored_run import restored, write_from_states
+
+_OF_THE_MODEL = ("weights_sha256", "family", "dtype", "max_length", "tokenizer", "layers", "heads")
+_OF_THE_TEXT = ("corpus", "text", "limit", "out", "overwrite", "json", "model", "revision", "device", "batch_cells")
+"""The options in which runs that are merged may differ: the model is compared by its weights."""
+
+
+def merge(folders: Sequence[str | Path], out: str | Path, *, overwrite: bool = False) -> Run:
+    """Add up the counts of several runs, and write the report of all their texts together.
+
+    The runs must have the same model, analyses and options, and read different files. The result is that of one run
+    over all files, as long as no two sentences of different files have the same id: sentences with the same id are
+    drawn together by the bootstrap.
+
+    Args:
+        folders: the folders of at least two runs.
+        out: the folder for the report.
+        overwrite: whether to replace the folder of an earlier run.
+
+    Raises:
+        OptionError: there are fewer than two folders, or the same folder twice.
+        StateError: a folder has no states, or they are damaged.
+        MergeError: the runs do not belong together. The message names what differs.
+        RunFolderError: the folder cannot be written.
+    """
+    paths = [Path(folder) for folder in folders]
+    if len(paths) < 2:
+        raise OptionError("at least two runs are needed to merge them")
+    if len({path.resolve() for path in paths}) < len(paths):
+        raise OptionError("a run is named twice")
+    states = [read_states(path) for path in paths]
+    for path, other in zip(paths[1:], states[1:], strict=True):
+        _check(paths[0], states[0], path, other)
+    return write_from_states(merged_states(states, [str(path) for path in paths]), Path(out), overwrite=overwrite)
+
+
+def merged_states(states: Sequence[RunStates], names: Sequence[str]) -> RunStates:
+    """Return the states of all runs together.
+
+    Args:
+        states: the states of runs that belong together.
+        names: the names of the runs, for the run record.
+
+    Raises:
+        StateError, MergeError: the counts or the facts of the runs cannot be put together.
+    """
+    record = _merged_record([each.record for each in states], names)
+    files = [Path(file["path"]).name for file in record["corpus"]["files"]]
+    title = ", ".join(files[:2]) + (f" and {len(files) - 2} more" if len(files) > 2 else "")
+    metrics = StoredMetrics(*(each.metrics for each in states))
+    together = RunStates(
+        analyses=tuple(_merged_analysis(entries) for entries in zip(*(each.analyses for each in states), strict=True)),
+        metrics=metrics,
+        failures={name: failure for each in states for name, failure in each.failures.items()},
+        options=states[0].options,
+        titles=(states[0].titles[0], title),
+        record=record,
+        tables=_merged_tables([each.tables for each in states]),
+    )
+    restored(together)  # every analysis asks for its metrics, which are added up when they are asked for
+    return replace(together, metrics=_plain(metrics))
+
+
+def _plain(metrics: StoredMetrics) -> dict[str, MetricStates]:
+    return {
+        name: replace(metrics[name], arguments=to_plain(metrics[name].arguments, f"the arguments of {name}"))
+        for name in metrics
+    }
+
+
+def _check(path: Path, first: RunStates, other_path: Path, other: RunStates) -> None:
+    """Check that two runs belong together.
+
+    Raises:
+        MergeError: they differ in the model, the analyses or an option, or have read the same file.
+    """
+    both = f"{path} and {other_path}"
+    model, other_model = first.record["model"], other.record["model"]
+    for name in _OF_THE_MODEL:
+        if model[name] != other_model[name]:
+            raise MergeError(f"{both} are of different models: {name} is {model[name]} and {other_model[name]}")
+    analyses = [[(entry.name, entry.kind) for entry in states.analyses] for states in (first, other)]
+    if analyses[0] != analyses[1]:
+        raise MergeError(f"{both} have different analyses or kinds of maps: {analyses[0]} and {analyses[1]}")
+    options, other_options = first.record["options"], other.record["options"]
+    for name in dict.fromkeys([*options, *other_options]):
+        if name not in _OF_THE_TEXT and options.get(name) != other_options.get(name):
+            flag = f"--{name.replace('_', '-')}"
+            raise MergeError(f"{both} differ in {flag}: {options.get(name)} and {other_options.get(name)}")
+    if first.record["corpus"]["unit"] != other.record["corpus"]["unit"]:
+        raise MergeError(f"{both} have read inputs of different kinds")
+    read = {file["sha256"]: file["path"] for file in first.record["corpus"]["files"]}
+    if same := next((file for file in other.record["corpus"]["files"] if file["sha256"] in read), None):
+        raise MergeError(f"{both} have read the same file, {same['path']}; its sentences would be counted twice")
+
+
+def _merged_analysis(entries: Sequence[AnalysisStates]) -> AnalysisStates:
+    first, *others = entries
+    analysis = registered_analyses().get(first.name)
+    facts, looked = first.facts, first.looked
+    for other in others if analysis is not None else ():
+        facts = _merged(facts, other.facts, analysis.facts_type, f"the facts of the analysis {first.name}")
+        looked = _merged(looked, other.looked, analysis.looked_type, f"what the analysis {first.name} looked up")
+    return replace(first, facts=facts, looked=looked)
+
+
+def _merged(first: Any, second: Any, kind: Any, what: str) -> Any:
+    return to_plain(merged_facts(from_plain(first, kind, what), from_plain(second, kind, what), what), what)
+
+
+def _merged_tables(tables: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    merged: dict[str, Any] = {}
+    for name, table in (item for each in tables for item in each.items()):
+        rows = merged[name]["rows"] if name in merged else []
+        merged[name] = {"columns": table["columns"], "rows": [*rows, *table["rows"]]}
+    return merged
+
+
+def _merged_record(records: Sequence[Mapping[str, Any]], names: Sequence[str]) -> dict[str, Any]:
+    """Return the run record of all runs together: that of the first run, with the corpora put together."""
+    corpora = [record["corpus"] for record in records]
+    reading = [record["sentences"] for record in records]
+    sentences: dict[str, Any] = {
+        name: [skip for each in reading for skip in each[name]]
+        if name == "skipped"
+        else sum(each[name] for each in reading)
+        for name in reading[0]
+    }
+    of_reading = [warning for each in reading for warning in warnings_of(each)]
+    kept = dict.fromkeys(warning for record in records for warning in record["warnings"] if warning not in of_reading)
+    inputs = {"corpus": [name for record in records for name in record["options"].get("corpus") or []]}
+    return {
+        **records[0],
+        "command": f"attentionology merge {' '.join(names)}",
+        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+        "options": {**records[0]["options"], **inputs},
+        "corpus": {
+            **corpora[0],
+            "files": [file for corpus in corpora for file in corpus["files"]],
+            "counts": _added(corpus["counts"] for corpus in corpora),
+            "remarks": list(dict.fromkeys(remark for corpus in corpora for remark in corpus["remarks"])),
+            "relations": _added(corpus["relations"] for corpus in corpora),
+        },
+        "sentences": sentences,
+        "warnings": [*warnings_of(sentences), *kept],
+        "merged": [
+            {"run": name, **{key: record[key] for key in ("command", "started", "finished")}}
+            for name, record in zip(names, records, strict=True)
+        ],
+    }
+
+
+def _added(counts: Any) -> dict[str, int]:
+    total: dict[str, int] = {}
+    for each in counts:
+        for name, count in each.items():
+            total[name] = total.get(name, 0) + count
+    return total

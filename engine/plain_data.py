@@ -1,0 +1,69 @@
+"""Facts and options as plain data, which JSON can hold, and back."""
+
+from __future__ import annotations
+
+import functools
+import json
+from typing import Any
+
+from attentionology.analyses.shared.metric_states import StateError
+
+
+class PlainDataError(StateError):
+    """A value cannot be written as JSON, or stored data are not those of the expected type."""
+
+
+def to_plain(value: object, what: str) -> Any:
+    """Return a value as numbers, strings, lists and dictionaries.
+
+    Args:
+        value: numbers, strings, paths, and tuples, mappings and dataclasses of these.
+        what: what the value is, for the message of an error.
+
+    Raises:
+        PlainDataError: the value holds something else.
+
+    Example:
+        >>> from attentionology import CountOptions
+        >>> to_plain(CountOptions(min_count=20), "the options")
+        {'min_count': 20, 'replicates': 1000}
+    """
+    plain = _converter().unstructure(value)
+    try:
+        return json.loads(json.dumps(plain))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise PlainDataError(f"{what} cannot be stored: {error}") from None
+
+
+def from_plain(plain: Any, kind: Any, what: str) -> Any:
+    """Return the value that `to_plain` has made plain.
+
+    Args:
+        plain: the plain data.
+        kind: the type of the value; ``object`` for data that are used as they are.
+        what: what the value is, for the message of an error.
+
+    Raises:
+        PlainDataError: the data are not those of a value of this type.
+
+    Example:
+        >>> from attentionology import CountOptions
+        >>> from_plain({"min_count": 20, "replicates": 1000}, CountOptions, "the options")
+        CountOptions(min_count=20, replicates=1000)
+    """
+    if kind is object:
+        return plain
+    import cattrs
+
+    try:
+        return _converter().structure(plain, kind)
+    except (cattrs.BaseValidationError, TypeError, ValueError, KeyError, AttributeError) as error:
+        reasons = "; ".join(cattrs.transform_error(error)) if isinstance(error, Exception) else str(error)
+        raise PlainDataError(f"{what} cannot be read: {reasons}") from None
+
+
+@functools.cache
+def _converter() -> Any:
+    from cattrs.preconf.json import make_converter
+
+    return make_converter(forbid_extra_keys=True)

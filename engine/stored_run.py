@@ -1,0 +1,186 @@
+"""A run from its stored states, without the model and the corpus: to render it again, compare it, or merge it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from attentionology.analyses.contract import Counted, OptionError, OptionSet, Titles
+from attentionology.analyses.registry import registered_analyses
+from attentionology.analyses.shared.metric_states import MetricStates, StateError, StoredMetrics
+from attentionology.analyses.shared.options import CountOptions
+from attentionology.corpora_loaders.errors import AttentionologyError
+from attentionology.engine.passes import PassCounts
+from attentionology.engine.plain_data import from_plain, to_plain
+from attentionology.engine.run import CountedAnalysis, CountedRun, Run, sections_of, with_results
+from attentionology.engine.states import AnalysisStates, RunStates, read_states
+from attentionology.engine.writing import complete_record, write_run
+from attentionology.extractors import ExtractionError, ModelError
+from attentionology.reports.run_folder import RunFolder
+
+_FAILURES: dict[str, type[AttentionologyError]] = {kind.__name__: kind for kind in (ExtractionError, ModelError)}
+
+
+def states_of(
+    counted: CountedRun,
+    options: OptionSet,
+    titles: Titles,
+    record: Mapping[str, Any],
+    tables: Mapping[str, pd.DataFrame],
+) -> RunStates:
+    """Return everything that is stored of a run.
+
+    Args:
+        counted: what was counted.
+        options: the options of the run.
+        titles: the names of the model and of the corpus.
+        record: the run record without what the analyses add to it.
+        tables: the tables that describe the corpus.
+
+    Raises:
+        StateError: an analysis has counts, facts or options that cannot be stored.
+    """
+    groups = {kind.__name__: kind for source in counted.analyses for kind in source.analysis.options}
+    return RunStates(
+        analyses=tuple(_analysis_states(source) for source in counted.analyses),
+        metrics=_metric_states(counted.counts),
+        failures={name: (type(error).__name__, str(error)) for name, error in counted.counts.failures.items()},
+        options={name: to_plain(options[kind], f"the options {name}") for name, kind in groups.items()},
+        titles=(titles.model, titles.corpus),
+        record=dict(record),
+        tables={name: {"columns": list(table), "rows": table.to_numpy().tolist()} for name, table in tables.items()},
+    )
+
+
+def _analysis_states(source: CountedAnalysis) -> AnalysisStates:
+    name = source.analysis.name
+    return AnalysisStates(
+        name=name,
+        kind=source.kind,
+        requests=source.requests,
+        facts=to_plain(source.counted.facts, f"the facts of the analysis {name}"),
+        looked=to_plain(source.looked, f"what the analysis {name} looked up"),
+    )
+
+
+def _metric_states(counts: PassCounts) -> dict[str, MetricStates]:
+    states = {}
+    for name, metric in counts.metrics.items():
+        arguments = counts.arguments.get(name)
+        if arguments is None:
+            raise StateError(
+                f"the counts {name!r} cannot be stored, because their metric is not made by CountMaps or CountWith"
+            )
+        states[name] = MetricStates.of(metric, to_plain(arguments, f"the arguments of {name}"))
+    return states
+
+
+def load_run(folder: str | Path) -> Run:
+    """Load the results of a finished run from its folder.
+
+    The model and the corpus are not needed: all results are made again from the counts.
+
+    Args:
+        folder: the folder of the run.
+
+    Raises:
+        StateError: the folder has no states, they are damaged, or they are those of an analysis or of a version that
+            is not installed.
+
+    Example:
+        >>> import tempfile
+        >>> from attentionology import CorpusOptions, CountOptions, analyze, load_run
+        >>> options = [CorpusOptions(limit=3), CountOptions(replicates=0)]
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     run = analyze("demo", "sample", analyses="dependency", options=options, out=f"{folder}/run")
+        ...     loaded = load_run(f"{folder}/run")
+        >>> loaded["dependency"].best.equals(run["dependency"].best)
+        True
+    """
+    path = Path(folder)
+    return replace(restored(read_states(path)), folder=path)
+
+
+def restored(states: RunStates) -> Run:
+    """Make the results of a run from its states.
+
+    Raises:
+        StateError: the states are those of an analysis or of a version that is not installed.
+    """
+    failures: dict[str, Exception] = {
+        name: _FAILURES.get(kind, AttentionologyError)(message) for name, (kind, message) in states.failures.items()
+    }
+    metrics = states.metrics if isinstance(states.metrics, StoredMetrics) else StoredMetrics(states.metrics)
+    sources = []
+    for entry in states.analyses:
+        analysis = registered_analyses().get(entry.name)
+        if analysis is None:
+            raise StateError(f"the analysis {entry.name!r} of this run is not installed")
+        facts = from_plain(entry.facts, analysis.facts_type, f"the facts of the analysis {entry.name}")
+        looked = from_plain(entry.looked, analysis.looked_type, f"what the analysis {entry.name} looked up")
+        counted = Counted(facts, metrics, {}, failures)
+        sources.append(CountedAnalysis(analysis, entry.kind, entry.requests, counted, looked))
+    options = options_of(states, sources)
+    parts = with_results(sources, options)
+    record = complete_record(states.record, parts, options)
+    return Run(parts, Titles(*states.titles), record, options=options)
+
+
+def options_of(states: RunStates, sources: Sequence[CountedAnalysis]) -> OptionSet:
+    """Return the options of the analyses of a run."""
+    groups = {kind.__name__: kind for source in sources for kind in source.analysis.options}
+    if unknown := next((name for name in states.options if name not in groups), None):
+        raise StateError(f"the run has options of the group {unknown}, which none of its analyses has")
+    return OptionSet(
+        [from_plain(values, groups[name], f"the options {name}") for name, values in states.options.items()]
+    )
+
+
+def write_report_again(
+    folder: Path, *, out: Path | None = None, overwrite: bool = False, min_count: int | None = None
+) -> Run:
+    """Write the tables, the figures and the page of a run again, from its states alone.
+
+    Args:
+        folder: the folder of the run.
+        out: the folder to write to; None to replace the run's files.
+        overwrite: whether to replace the folder ``out`` of an earlier run.
+        min_count: another value of the option ``--min-count``; None to keep it.
+
+    Raises:
+        StateError: see `load_run`.
+        OptionError: none of the analyses has the option.
+        RunFolderError: the folder cannot be written.
+    """
+    states = read_states(folder)
+    if min_count is not None:
+        states = _with_min_count(states, min_count)
+    return write_from_states(states, out or folder, overwrite=overwrite or out is None)
+
+
+def write_from_states(states: RunStates, out: Path, *, overwrite: bool = False) -> Run:
+    """Write a whole run folder from states.
+
+    Raises:
+        StateError: see `load_run`.
+        RunFolderError: the folder cannot be written.
+    """
+    run = restored(states)
+    tables = {name: pd.DataFrame(table["rows"], columns=table["columns"]) for name, table in states.tables.items()}
+    with RunFolder(out, overwrite=overwrite) as target:
+        sections = sections_of(run.parts, run.titles)
+        write_run(target.path, sections=sections, record=dict(run.record), tables=tables, states=states)
+    return replace(run, folder=out, sections=tuple(sections))
+
+
+def _with_min_count(states: RunStates, min_count: int) -> RunStates:
+    group = CountOptions.__name__
+    if group not in states.options:
+        raise OptionError("--min-count has no effect on this run: none of its analyses counts decisions")
+    options = {**states.options, group: {**states.options[group], "min_count": min_count}}
+    described = {**states.record["options"], "min_count": min_count}
+    return replace(states, options=options, record={**states.record, "options": described})
