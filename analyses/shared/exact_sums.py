@@ -11,8 +11,13 @@ Round one value per input, not per cell, and never a sum over a batch: which inp
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from jaxtyping import Float, Int
 from torch import Tensor
+from torchmetrics import Metric
+from torchmetrics.utilities import dim_zero_sum
 
 from attentionology.corpora_loaders.errors import AttentionologyError
 
@@ -21,6 +26,8 @@ SCALE = 2**32
 
 LIMIT = 2**62
 """The largest absolute value of a sum, in units. It leaves room to add two sums without an overflow of int64."""
+
+_TOO_LARGE = "a sum is too large to be exact; count less text in one run"
 
 
 class ExactSumError(AttentionologyError, OverflowError):
@@ -59,6 +66,66 @@ def floating(sums: Int[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
         >>> floating(fixed(torch.tensor([0.5, 0.25])).sum()).item()
         0.75
     """
-    if bool((sums.abs() > LIMIT).any()):
-        raise ExactSumError("a sum is too large to be exact; count less text in one run")
+    # The absolute value of the smallest int64 is negative, so both bounds are compared.
+    if bool(((sums > LIMIT) | (sums < -LIMIT)).any()):
+        raise ExactSumError(_TOO_LARGE)
     return sums.double() / SCALE
+
+
+def added(sums: Int[Tensor, "*shape"], values: Float[Tensor, "inputs ..."]) -> Int[Tensor, "*shape"]:
+    """Return fixed-point sums with one more value of each input.
+
+    Args:
+        sums: the sums in fixed point, whose absolute values are below `LIMIT`.
+        values: one value per input and sum, each of which is rounded by itself.
+
+    Raises:
+        ExactSumError: a value is not finite, or a sum would be too large.
+
+    Example:
+        >>> import torch
+        >>> floating(added(fixed(torch.tensor([1.0])), torch.tensor([[0.5], [0.25]]))).tolist()
+        [1.75]
+    """
+    units = fixed(values)
+    # Many values may overflow together. Float64 is precise enough to notice it.
+    if bool((units.double().sum(0).abs() >= LIMIT).any()):
+        raise ExactSumError(_TOO_LARGE)
+    return _below_limit(sums + units.sum(0).to(sums.device))
+
+
+def _below_limit(sums: Int[Tensor, "*shape"]) -> Int[Tensor, "*shape"]:
+    """Return the sums if they are below the limit. Two such sums that overflow int64 have changed sign and are not.
+
+    Raises:
+        ExactSumError: they are not.
+    """
+    if bool(((sums >= LIMIT) | (sums <= -LIMIT)).any()):
+        raise ExactSumError(_TOO_LARGE)
+    return sums
+
+
+class ExactMetric(Metric):
+    """A metric whose states that are added up are int64, and whose `merge_state` refuses to overflow.
+
+    Real-valued sums are states in fixed point: `update` adds to them with `added`, and `compute` reads them with
+    `floating`. Such states are the same bits for any split of the corpus into batches that are counted alike, and for
+    any order and nesting of merges.
+    """
+
+    full_state_update = False
+
+    def __init__(self) -> None:
+        super().__init__(compute_with_cache=False)
+
+    def merge_state(self, incoming_state: dict[str, Any] | Metric) -> None:
+        """Add the sums of another part of the corpus.
+
+        Raises:
+            ExactSumError: a sum would be too large. The metric is then as it was.
+        """
+        incoming: Any = incoming_state.metric_state if isinstance(incoming_state, type(self)) else incoming_state
+        for name, reduction in self._reductions.items():
+            if reduction is dim_zero_sum and isinstance(incoming, Mapping) and name in incoming:
+                _below_limit(_below_limit(incoming[name]) + getattr(self, name))
+        super().merge_state(incoming_state)

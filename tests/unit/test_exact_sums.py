@@ -7,7 +7,15 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attentionology.analyses.shared.exact_sums import LIMIT, SCALE, ExactSumError, fixed, floating
+from attentionology.analyses.shared.exact_sums import (
+    LIMIT,
+    SCALE,
+    ExactMetric,
+    ExactSumError,
+    added,
+    fixed,
+    floating,
+)
 
 values = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=40)
 
@@ -44,3 +52,69 @@ def test_sums_that_may_have_overflowed_are_refused():
     assert floating(torch.tensor(LIMIT)).item() == 2.0**30
     with pytest.raises(ExactSumError):
         floating(torch.tensor([0, LIMIT + 1]))
+    with pytest.raises(ExactSumError):
+        floating(torch.tensor(-(2**63)))  # its absolute value does not exist in int64
+
+
+@given(st.lists(st.lists(st.floats(-1e3, 1e3), min_size=3, max_size=3), min_size=1, max_size=8))
+def test_each_input_is_rounded_by_itself(rows):
+    together = added(torch.zeros(3, dtype=torch.int64), torch.tensor(rows, dtype=torch.float64))
+    one_by_one = torch.zeros(3, dtype=torch.int64)
+    for row in rows:
+        one_by_one = added(one_by_one, torch.tensor([row], dtype=torch.float64))
+    assert torch.equal(together, one_by_one)
+    for column, units in enumerate(together.tolist()):
+        exact = sum(Fraction(row[column]) for row in rows)
+        assert abs(exact - Fraction(units, SCALE)) <= Fraction(len(rows), 2 * SCALE)
+
+
+@pytest.mark.parametrize("inputs", [1, 2, 4, 8, 16])
+def test_a_batch_that_overflows_is_refused(inputs):
+    """Four times 2⁶¹ units is −2⁶³ in int64, and eight times is 0."""
+    values = torch.full((inputs, 1), 2.0**29, dtype=torch.float64)
+    zero = torch.zeros(1, dtype=torch.int64)
+    if inputs == 1:
+        assert floating(added(zero, values)).item() == 2.0**29
+    else:
+        with pytest.raises(ExactSumError, match="too large"):
+            added(zero, values)
+
+
+def test_sums_that_grow_too_large_are_refused():
+    nearly = fixed(torch.tensor([2.0**30 - 1], dtype=torch.float64))
+    with pytest.raises(ExactSumError, match="too large"):
+        added(nearly, torch.tensor([[1.0]]))
+    with pytest.raises(ExactSumError, match="not finite"):
+        added(nearly, torch.tensor([[float("nan")]]))
+
+
+class Total(ExactMetric):
+    """The sum of all numbers."""
+
+    total: torch.Tensor
+
+    def __init__(self):
+        super().__init__()
+        self.add_state("total", torch.zeros(1, dtype=torch.int64), "sum", persistent=True)
+
+    def update(self, values):
+        self.total = added(self.total, values)
+
+    def compute(self):
+        return floating(self.total).item()
+
+
+def total_of(value):
+    metric = Total()
+    metric.update(torch.tensor([[value]], dtype=torch.float64))
+    return metric
+
+
+@pytest.mark.parametrize("as_dictionary", [True, False])
+def test_merged_sums_that_are_too_large_are_refused(as_dictionary):
+    metric, other = total_of(2.0**29), total_of(2.0**29)
+    with pytest.raises(ExactSumError, match="too large"):
+        metric.merge_state(other.metric_state if as_dictionary else other)
+    assert metric.compute() == 2.0**29  # the metric is as it was
+    metric.merge_state(total_of(-1.5))
+    assert metric.compute() == 2.0**29 - 1.5
