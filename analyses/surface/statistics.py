@@ -3,7 +3,7 @@
 See Clark et al. (2019), §3. All statistics are means over the rows of a map, so that one weighted sum of rows gives all
 of them. The attention is first added up over the columns of each class of tokens (one matrix product per layer), then
 over the rows of three groups: all rows, those of the first special token, those of the other special tokens. Sums over
-the remaining rows are differences of these.
+the remaining rows are differences of these. Sums over inputs are in fixed point, so their order has no effect.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import pandas as pd
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
-from torchmetrics import Metric
 
+from attentionology.analyses.shared.exact_sums import ExactMetric, added, floating
 from attentionology.analyses.surface.distributions import check_rows, check_shape
 from attentionology.extractors import MapBatch, is_punctuation
 
@@ -60,7 +60,7 @@ class SurfaceTables(NamedTuple):
     counts: pd.DataFrame
 
 
-class SurfaceStatistics(Metric):
+class SurfaceStatistics(ExactMetric):
     """Surface statistics of every head.
 
     In an input with n tokens, over the map's cells [from i, to j], they are
@@ -97,26 +97,25 @@ class SurfaceStatistics(Metric):
         [[0.25, 0.25, 1.0]]
     """
 
-    full_state_update = False
-    macro: Float[Tensor, "measures layers heads"]
-    pooled: Float[Tensor, "measures layers heads"]
+    macro: Int[Tensor, "measures layers heads"]
+    pooled: Int[Tensor, "measures layers heads"]
     inputs: Int[Tensor, " measures"]
     rows: Int[Tensor, " measures"]
-    uniform: Float[Tensor, 2]
+    uniform: Int[Tensor, 2]
 
     def __init__(self, n_layers: int, n_heads: int, *, reach: int = 5, smoothing: float = 0.0) -> None:
-        super().__init__(compute_with_cache=False)
+        super().__init__()
         if reach < 1 or not 0 <= smoothing < 1:
             raise ValueError(f"reach must be at least 1 and smoothing from 0 to 1, not {reach} and {smoothing}")
         self.n_layers, self.n_heads, self.smoothing = n_layers, n_heads, smoothing
         self.offsets = range(-reach, reach + 1)
         measures = len(self.offsets) + len(STATISTICS)
-        sums = torch.zeros(measures, n_layers, n_heads, dtype=torch.float64)
+        sums = torch.zeros(measures, n_layers, n_heads, dtype=torch.int64)
         self.add_state("macro", sums, "sum", persistent=True)
         self.add_state("pooled", sums.clone(), "sum", persistent=True)
         self.add_state("inputs", torch.zeros(measures, dtype=torch.int64), "sum", persistent=True)
         self.add_state("rows", torch.zeros(measures, dtype=torch.int64), "sum", persistent=True)
-        self.add_state("uniform", torch.zeros(2, dtype=torch.float64), "sum", persistent=True)
+        self.add_state("uniform", torch.zeros(2, dtype=torch.int64), "sum", persistent=True)
 
     def update(self, batch: MapBatch) -> None:
         """Add a batch at token or word level.
@@ -124,6 +123,7 @@ class SurfaceStatistics(Metric):
         Raises:
             ValueError: rows do not sum to 1 (extract with ``normalize="row"``), the maps have another shape, or the
                 batch has no forms.
+            ExactSumError: a statistic is not finite, or a sum over the corpus is too large.
         """
         check_shape(batch, self.n_layers, self.n_heads)
         device = batch.maps.device
@@ -134,21 +134,21 @@ class SurfaceStatistics(Metric):
         divisors = self._divisors(lengths, *queries[:, 1:].sum(-1).unbind(1))
         measures = [self._measure(layer, members, queries, lengths) for layer in batch.maps.unbind(1)]
         numerators = torch.stack(measures, dim=2).cpu().double()
-        defined = (divisors > 0).cpu()
-        weights = defined / divisors.cpu().clamp(min=1).double()
-        self.macro += torch.einsum("bmlh,bm->mlh", numerators, weights).to(self.macro.device)
-        self.pooled += torch.einsum("bmlh,bm->mlh", numerators, defined.double()).to(self.pooled.device)
-        self.inputs += defined.sum(0).to(self.inputs.device)
-        self.rows += divisors.sum(0).to(self.rows.device)
+        counts = divisors.cpu()[..., None, None].double()
         logarithms = batch.lengths.double().log()
-        self.uniform += torch.stack([logarithms.sum(), (logarithms * batch.lengths).sum()]).to(self.uniform.device)
+        macro = added(self.macro, torch.where(counts > 0, numerators / counts.clamp(min=1), 0))
+        pooled = added(self.pooled, torch.where(counts > 0, numerators, 0))
+        uniform = added(self.uniform, torch.stack([logarithms, logarithms * batch.lengths], dim=1))
+        self.macro, self.pooled, self.uniform = macro, pooled, uniform
+        self.inputs += (divisors > 0).sum(0).to(self.inputs.device)
+        self.rows += divisors.sum(0).to(self.rows.device)
 
     def compute(self) -> SurfaceTables:
         """Return the tables. A value is NaN if no input has rows for it, as in a model without special tokens."""
         inputs, rows = self.inputs.cpu(), self.rows.cpu()
         nan = torch.tensor(torch.nan, dtype=torch.float64)
         means = [
-            torch.where(count > 0, sums.cpu().movedim(0, -1) / count.clamp(min=1), nan).flatten(0, 1).numpy()
+            torch.where(count > 0, floating(sums.cpu()).movedim(0, -1) / count.clamp(min=1), nan).flatten(0, 1).numpy()
             for sums, count in ((self.macro, inputs), (self.pooled, rows))
         ]
         first_statistic = len(self.offsets)
@@ -171,7 +171,8 @@ class SurfaceStatistics(Metric):
         )
         inputs, rows = inputs[first_statistic:], rows[first_statistic:]
         counts = pd.DataFrame({"statistic": STATISTICS, "inputs": inputs.numpy(), "rows": rows.numpy()})
-        uniform, uniform_pooled = (self.uniform.cpu() / torch.stack([inputs[0], rows[0]]).clamp(min=1)).tolist()
+        sizes = torch.stack([inputs[0], rows[0]]).clamp(min=1)
+        uniform, uniform_pooled = (floating(self.uniform.cpu()) / sizes).tolist()
         layers = _by_layer(heads).assign(uniform_entropy=uniform, uniform_entropy_pooled=uniform_pooled)
         return SurfaceTables(heads, layers, offsets, counts)
 
