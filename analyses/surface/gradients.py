@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import pandas as pd
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Int
 from torch import Tensor
 from torch.nn import functional
-from torchmetrics import Metric
 
+from attentionology.analyses.shared.exact_sums import ExactMetric, added, floating
 from attentionology.extractors import TOKEN_CLASSES, GradientBatch
 
+_GRADIENT_UNITS = 2**8
+"""Means of gradients are far below 1, so they are counted in these parts of 1, and thus to 2⁻⁴⁰."""
 
-class GradientImportance(Metric):
+
+class GradientImportance(ExactMetric):
     """Mean |∂L/∂α| per layer, head and class of the token attended to, with the attention that goes there.
 
     Attention is a no-op where it is large and its gradient is small: a change of such weights would not change the
@@ -22,27 +25,30 @@ class GradientImportance(Metric):
         n_layers, n_heads: the shape of the model's attention.
     """
 
-    full_state_update = False
-    macro: Float[Tensor, "2 layers heads classes"]
-    pooled: Float[Tensor, "layers heads classes"]
+    macro: Int[Tensor, "2 layers heads classes"]
+    pooled: Int[Tensor, "layers heads classes"]
     inputs: Int[Tensor, " classes"]
     weights: Int[Tensor, " classes"]
     total: Int[Tensor, ""]
-    loss: Float[Tensor, ""]
+    loss: Int[Tensor, ""]
 
     def __init__(self, n_layers: int, n_heads: int) -> None:
-        super().__init__(compute_with_cache=False)
+        super().__init__()
         self.n_layers, self.n_heads = n_layers, n_heads
         shape = (n_layers, n_heads, len(TOKEN_CLASSES))
-        self.add_state("macro", torch.zeros(2, *shape, dtype=torch.float64), "sum", persistent=True)
-        self.add_state("pooled", torch.zeros(shape, dtype=torch.float64), "sum", persistent=True)
+        self.add_state("macro", torch.zeros(2, *shape, dtype=torch.int64), "sum", persistent=True)
+        self.add_state("pooled", torch.zeros(shape, dtype=torch.int64), "sum", persistent=True)
         self.add_state("inputs", torch.zeros(len(TOKEN_CLASSES), dtype=torch.int64), "sum", persistent=True)
         self.add_state("weights", torch.zeros(len(TOKEN_CLASSES), dtype=torch.int64), "sum", persistent=True)
         self.add_state("total", torch.tensor(0), "sum", persistent=True)
-        self.add_state("loss", torch.tensor(0.0, dtype=torch.float64), "sum", persistent=True)
+        self.add_state("loss", torch.tensor(0), "sum", persistent=True)
 
     def update(self, batch: GradientBatch) -> None:
-        """Add a batch of gradients."""
+        """Add a batch of gradients.
+
+        Raises:
+            ExactSumError: a gradient or a loss is not finite, or a sum over the corpus is too large.
+        """
         device = self.macro.device
         classes = batch.classes.to(batch.alpha.device)
         inside = (classes >= 0).to(batch.alpha.dtype)
@@ -53,13 +59,13 @@ class GradientImportance(Metric):
         )
         lengths, sizes = (classes >= 0).sum(1).to(device), members.sum(1).to(device)
         cells = sizes * lengths[:, None]
-        self.macro[0] += (gradients / cells.clamp(min=1)[:, None, None]).sum(0)
-        self.macro[1] += (attention / lengths[:, None, None, None]).sum(0)
-        self.pooled += gradients.sum(0)
+        means = gradients / cells.clamp(min=1)[:, None, None] * _GRADIENT_UNITS
+        macro = added(self.macro, torch.stack([means, attention / lengths[:, None, None, None]], dim=1))
+        pooled, loss = added(self.pooled, gradients), added(self.loss, batch.losses)
+        self.macro, self.pooled, self.loss = macro, pooled, loss
         self.inputs += (sizes > 0).sum(0)
         self.weights += cells.sum(0)
         self.total += len(lengths)
-        self.loss += batch.losses.double().sum().to(device)
 
     def compute(self) -> pd.DataFrame:
         """Return a table with one row per layer, head and class that occurs. Layers and heads are 1-based.
@@ -71,19 +77,19 @@ class GradientImportance(Metric):
         over inputs.
         """
         inputs, weights = self.inputs.tolist(), self.weights.tolist()
-        gradients, attention = self.macro.cpu().numpy()
-        pooled = self.pooled.cpu().numpy()
+        gradients, attention = floating(self.macro.cpu()).numpy()
+        pooled, loss = floating(self.pooled.cpu()).numpy(), float(floating(self.loss.cpu()))
         return pd.DataFrame(
             {
                 "layer": layer + 1,
                 "head": head + 1,
                 "class": name,
-                "gradient": gradients[layer, head, c] / inputs[c],
+                "gradient": gradients[layer, head, c] / _GRADIENT_UNITS / inputs[c],
                 "gradient_pooled": pooled[layer, head, c] / weights[c],
                 "attention": attention[layer, head, c] / int(self.total),
                 "inputs": inputs[c],
                 "weights": weights[c],
-                "loss": float(self.loss) / int(self.total),
+                "loss": loss / int(self.total),
             }
             for layer in range(self.n_layers)
             for head in range(self.n_heads)
