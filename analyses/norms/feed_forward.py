@@ -19,12 +19,12 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Int
 from scipy.stats import rankdata
 from torch import Tensor
-from torchmetrics import Metric
 
 from attentionology.analyses.norms.texts import ReadText
+from attentionology.analyses.shared.exact_sums import ExactMetric, ExactSumError, added, floating
 from attentionology.analyses.shared.resampling import sentence_keys
 from attentionology.extractors import StageBatch
 
@@ -45,13 +45,13 @@ class FeedForwardTables(NamedTuple):
     amplified: pd.DataFrame
 
 
-class FeedForwardChange(Metric):
+class FeedForwardChange(ExactMetric):
     """How far each component of the feed-forward block rearranges the map, and which pairs it amplifies.
 
     ``change`` is ``1 − ρ``, where ρ is Spearman's rank correlation between all cells of the maps before and after a
     component, as the mean over sentences. The components are FF (the two linear maps and the activation), RES (the
     residual connection), LN (the layer norm) and FFB (all of them). Cells that are 0 in all maps, which a causal model
-    cannot see, are left out.
+    cannot see, are left out. So are sentences for which ρ is not defined because all cells of a map are equal.
 
     ``amplified`` are the pairs i ≠ j whose cell the FF raises most after the rows of both maps were divided by their
     sums. (It is not known what the authors divide by.)
@@ -62,31 +62,39 @@ class FeedForwardChange(Metric):
         top: the number of pairs to keep per layer.
     """
 
-    full_state_update = False
-    sums: Float[Tensor, "layers components"]
-    sentences: Int[Tensor, ""]
+    sums: Int[Tensor, "layers components"]
+    sentences: Int[Tensor, "layers components"]
     top: Int[Tensor, "layers top 4"]
 
     def __init__(self, n_layers: int, components: Sequence[str], *, top: int = 20) -> None:
-        super().__init__(compute_with_cache=False)
+        super().__init__()
         self.n_layers, self.components = n_layers, tuple(components)
-        self.add_state("sums", torch.zeros(n_layers, len(components) + 1, dtype=torch.float64), "sum", persistent=True)
-        self.add_state("sentences", torch.tensor(0), "sum", persistent=True)
+        sums = torch.zeros(n_layers, len(components) + 1, dtype=torch.int64)
+        self.add_state("sums", sums, "sum", persistent=True)
+        self.add_state("sentences", sums.clone(), "sum", persistent=True)
         # The four numbers are the amplification in fixed point, the key of the sentence, i, and j. A row that holds no
         # pair yet has an amplification of −1, which no pair can have.
         empty = torch.full((n_layers, top, 4), -_FIXED_POINT, dtype=torch.int64)
         self.add_state("top", empty, _merged_top, persistent=True)
 
     def update(self, batch: StageBatch) -> None:
-        """Add a batch. Sentences of a single piece have no pairs to compare and are not counted."""
+        """Add a batch. Sentences of a single piece have no pairs to compare and are not counted.
+
+        Raises:
+            ExactSumError: a norm is not finite.
+        """
+        if not bool(batch.maps.isfinite().all()):
+            raise ExactSumError("a norm is not finite")
         keys = sentence_keys([sentence.id for sentence in batch.sentences]).view(np.int64)
         ff = self.components.index("FF")
         for row, length in enumerate(batch.lengths.tolist()):
             if length < 2:
                 continue
             maps = batch.maps[row, :, :, :length, :length].cpu().double()
-            self.sums += torch.from_numpy(_changes(maps.numpy())).to(self.sums.device)
-            self.sentences += 1
+            changes = torch.from_numpy(_changes(maps.numpy()))
+            defined = changes.isfinite()
+            self.sums = added(self.sums, torch.where(defined, changes, 0)[None])
+            self.sentences += defined.to(self.sentences.device)
             shares = maps[:, ff : ff + 2] / maps[:, ff : ff + 2].sum(-1, keepdim=True)
             raised = (shares[:, 1] - shares[:, 0]).masked_fill(torch.eye(length, dtype=torch.bool), -1)
             amplification, index = raised.flatten(1).topk(min(self.top.shape[1], length * (length - 1)))
@@ -103,8 +111,7 @@ class FeedForwardChange(Metric):
 
     def compute(self) -> FeedForwardTables:
         """Return the tables."""
-        count = int(self.sentences)
-        sums = self.sums.cpu().numpy()
+        sums, sentences = floating(self.sums.cpu()).numpy(), self.sentences.cpu().numpy()
         change = [
             {
                 "layer": layer + 1,
@@ -114,6 +121,7 @@ class FeedForwardChange(Metric):
             }
             for layer in range(self.n_layers)
             for column, component in enumerate((*self.components, WHOLE_BLOCK))
+            for count in [int(sentences[layer, column])]
         ]
         amplified = [
             {
@@ -139,13 +147,18 @@ def _changes(maps: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         maps: shape (layers, stages, n, n).
 
     Returns:
-        the changes, shape (layers, stages): there is one step less than stages, and the whole block.
+        the changes, shape (layers, stages): there is one step less than stages, and the whole block. They are NaN where
+        all cells of a map are equal.
     """
     changes = []
     for layer in maps:
         cells = layer.reshape(len(layer), -1)
-        ranks = rankdata(cells[:, (cells > 0).any(0)], axis=1)
-        rho = np.corrcoef(ranks)
+        seen = (cells > 0).any(0)
+        if not seen.any():
+            changes.append([np.nan] * len(layer))
+            continue
+        with np.errstate(divide="ignore", invalid="ignore"):
+            rho = np.corrcoef(rankdata(cells[:, seen], axis=1))
         changes.append([*(1 - rho[stage, stage + 1] for stage in range(len(layer) - 1)), 1 - rho[0, -1]])
     return np.array(changes)
 

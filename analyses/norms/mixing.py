@@ -13,42 +13,47 @@ import pandas as pd
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
-from torchmetrics import Metric
 
+from attentionology.analyses.shared.exact_sums import ExactMetric, ExactSumError, added, floating
 from attentionology.extractors import MIXING_VARIANTS, TOKEN_CLASSES, NormBatch
 
 ALL = "all"
 
 
-class MixingRatios(Metric):
+class MixingRatios(ExactMetric):
     """Mixing ratios per variant, layer and class of tokens: the mean, smallest and largest ratio of all tokens.
 
     Args:
         n_layers: the number of layers of the model.
     """
 
-    full_state_update = False
-    sums: Float[Tensor, "variants layers classes"]
+    sums: Int[Tensor, "variants layers classes"]
     lowest: Float[Tensor, "variants layers classes"]
     highest: Float[Tensor, "variants layers classes"]
     tokens: Int[Tensor, " classes"]
 
     def __init__(self, n_layers: int) -> None:
-        super().__init__(compute_with_cache=False)
+        super().__init__()
         self.n_layers = n_layers
         shape = (len(MIXING_VARIANTS), n_layers, len(TOKEN_CLASSES))
-        self.add_state("sums", torch.zeros(shape, dtype=torch.float64), "sum", persistent=True)
+        self.add_state("sums", torch.zeros(shape, dtype=torch.int64), "sum", persistent=True)
         self.add_state("lowest", torch.full(shape, torch.inf, dtype=torch.float64), "min", persistent=True)
         self.add_state("highest", torch.full(shape, -torch.inf, dtype=torch.float64), "max", persistent=True)
         self.add_state("tokens", torch.zeros(len(TOKEN_CLASSES), dtype=torch.int64), "sum", persistent=True)
 
     def update(self, batch: NormBatch) -> None:
-        """Add a batch of norms."""
+        """Add a batch of norms.
+
+        Raises:
+            ExactSumError: a ratio is not a number.
+        """
         ratios = batch.ratios.permute(0, 3, 1, 2).cpu().double()
+        if not bool(ratios[batch.mask].isfinite().all()):
+            raise ExactSumError("a mixing ratio is not finite")
         for index in range(len(TOKEN_CLASSES)):
             of_class = ratios[batch.classes == index].to(self.sums.device)
             if len(of_class):
-                self.sums[..., index] += of_class.sum(0)
+                self.sums[..., index] = added(self.sums[..., index], of_class)
                 self.lowest[..., index] = torch.minimum(self.lowest[..., index], of_class.amin(0))
                 self.highest[..., index] = torch.maximum(self.highest[..., index], of_class.amax(0))
                 self.tokens[index] += len(of_class)
@@ -58,7 +63,7 @@ class MixingRatios(Metric):
 
         Layer 0 stands for all layers together, and the class ``all`` for every token.
         """
-        sums, tokens = self.sums.cpu().numpy(), self.tokens.cpu().numpy()
+        sums, tokens = floating(self.sums.cpu()).numpy(), self.tokens.cpu().numpy()
         lowest, highest = self.lowest.cpu().numpy(), self.highest.cpu().numpy()
         present = [index for index in range(len(TOKEN_CLASSES)) if tokens[index]]
         all_layers = list(range(self.n_layers))

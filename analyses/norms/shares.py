@@ -10,15 +10,15 @@ from __future__ import annotations
 
 import pandas as pd
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Int
 from torch import Tensor
 from torch.nn import functional
-from torchmetrics import Metric
 
+from attentionology.analyses.shared.exact_sums import ExactMetric, added, floating
 from attentionology.extractors import TOKEN_CLASSES, NormBatch
 
 
-class NormShares(Metric):
+class NormShares(ExactMetric):
     """The attention weight, ‖f(x)‖ and ‖αf(x)‖ per layer, head and class of tokens.
 
     In each sentence, over its n pieces, these are
@@ -34,23 +34,26 @@ class NormShares(Metric):
         n_layers, n_heads: the shape of the model's attention.
     """
 
-    full_state_update = False
-    sums: Float[Tensor, "measures layers heads classes"]
+    sums: Int[Tensor, "measures layers heads classes"]
     sentences: Int[Tensor, " classes"]
     total: Int[Tensor, ""]
 
     MEASURES = ("weight", "value_norm", "norm", "norm_share")
 
     def __init__(self, n_layers: int, n_heads: int) -> None:
-        super().__init__(compute_with_cache=False)
+        super().__init__()
         self.n_layers, self.n_heads = n_layers, n_heads
         shape = (len(self.MEASURES), n_layers, n_heads, len(TOKEN_CLASSES))
-        self.add_state("sums", torch.zeros(shape, dtype=torch.float64), "sum", persistent=True)
+        self.add_state("sums", torch.zeros(shape, dtype=torch.int64), "sum", persistent=True)
         self.add_state("sentences", torch.zeros(len(TOKEN_CLASSES), dtype=torch.int64), "sum", persistent=True)
         self.add_state("total", torch.tensor(0), "sum", persistent=True)
 
     def update(self, batch: NormBatch) -> None:
-        """Add a batch of norms."""
+        """Add a batch of norms.
+
+        Raises:
+            ExactSumError: a norm is not finite, or a sum over the corpus is too large.
+        """
         device = batch.alpha.device
         mask = batch.mask.to(device)
         members = functional.one_hot(batch.classes.to(device).clamp(min=0), len(TOKEN_CLASSES)).to(batch.alpha.dtype)
@@ -66,7 +69,7 @@ class NormShares(Metric):
             for measure in (batch.received, values, batch.received * values, shares)
         ]
         by_class[1] = by_class[1] / sizes.clamp(min=1)[:, None, None]
-        self.sums += torch.stack([measure.cpu().double().sum(0) for measure in by_class]).to(self.sums.device)
+        self.sums = added(self.sums, torch.stack(by_class, dim=1).cpu())
         self.sentences += (sizes > 0).sum(0).to(self.sentences.device)
         self.total += len(batch.lengths)
 
@@ -75,7 +78,7 @@ class NormShares(Metric):
 
         The column ``sentences`` is the number of sentences that have a token of the class.
         """
-        sums = self.sums.cpu().numpy()
+        sums = floating(self.sums.cpu()).numpy()
         total, sentences = int(self.total), self.sentences.tolist()
         rows = []
         for layer in range(self.n_layers):

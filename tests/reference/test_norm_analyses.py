@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import spearmanr
 
@@ -203,11 +204,7 @@ def test_parts_of_a_corpus_merge_to_the_whole(sentences):
         results = [metric.compute() for metric in (first, whole)]
         tables = [one if isinstance(one, tuple) else (one,) for one in results]
         for a, b in zip(*tables, strict=True):
-            for column in b.columns:
-                if b[column].dtype == float:
-                    np.testing.assert_allclose(a[column], b[column], rtol=1e-12)
-                else:
-                    assert a[column].tolist() == b[column].tolist()
+            pd.testing.assert_frame_equal(a, b, check_exact=True)
 
 
 def test_masking_hits_words_alone_and_does_not_depend_on_batches():
