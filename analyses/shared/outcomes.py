@@ -7,9 +7,9 @@ replicate draws it. The products of weights and outcomes, added up per group, ar
 the bootstrap counts.
 
 The unit is a sentence or document and not a decision, because the decisions within one sentence depend on each other:
-intervals from resampled words would be too narrow. All sums are of integers and therefore exact. The bootstrap counts
-are held in float32, which is exact below 2²⁴, because a matrix product in float32 is many times faster than one of
-integers and can add to the state in place; `check_limit` keeps them below that bound.
+intervals from resampled words would be too narrow. All sums are of integers and therefore exact. The products within
+a batch are computed in float32, which is exact below 2²⁴, because a matrix product in float32 is many times faster than
+one of integers; the counts of the replicates are int32, and `check_limit` keeps them below 2³¹.
 """
 
 from __future__ import annotations
@@ -33,11 +33,14 @@ from attentionology.corpora_loaders import AttentionologyError
 SPLITS = 10
 """The number of ways in which the corpus is cut into halves for held-out accuracy. A single split depends on luck."""
 
-MOST_DECISIONS = 2**23
+MOST_DECISIONS = 2**30
 """The largest number of decisions of one group if there are bootstrap replicates. A replicate draws about as many
-decisions as there are, and float32 holds all integers exactly only up to twice this number."""
+decisions as there are, and int32 holds numbers up to twice this number."""
 
-_EXACT = 2**24  # from here on float32 drops odd numbers
+_TOO_LARGE = 2**31  # the smallest number that int32 does not hold
+_ROWS = 2**19
+"""The number of decisions that are multiplied at once. A replicate draws each of them 20 times at most, so that all
+sums are below 2²⁴, where float32 is exact."""
 
 Array = npt.NDArray[Any]
 
@@ -124,7 +127,7 @@ class OutcomeCounts(Metric):
 
     full_state_update = False
     counts: Int[Tensor, "groups subsets outcomes"]
-    bootstrap: Float[Tensor, "groups replicates outcomes"]
+    bootstrap: Int[Tensor, "groups replicates outcomes"]
     configuration: Int[Tensor, ""]
 
     def __init__(
@@ -147,11 +150,10 @@ class OutcomeCounts(Metric):
         # Subset 0 is the whole corpus, subset k the first half of split k.
         counts = torch.zeros(len(groups), 1 + SPLITS, outcomes, dtype=torch.int64)
         self.add_state("counts", counts, "sum", persistent=True)
-        # These are integers too, but in float32, so that matrix products can add to them in place.
-        self.add_state("bootstrap", torch.zeros(0), "sum", persistent=True)
+        self.add_state("bootstrap", torch.zeros(0, dtype=torch.int32), "sum", persistent=True)
         self.add_state("configuration", torch.tensor(self._hash()), _the_same, persistent=True)
         # torchmetrics keeps a copy of every initial state. A single expanded zero takes the place of this large one.
-        self._defaults["bootstrap"] = torch.zeros(1).expand(len(groups), replicates, outcomes)
+        self._defaults["bootstrap"] = torch.zeros(1, dtype=torch.int32).expand(len(groups), replicates, outcomes)
         self.reset()
 
     def check_shape(self, shape: Sequence[int]) -> None:
@@ -197,12 +199,17 @@ class OutcomeCounts(Metric):
         outcomes = torch.cat([hits.flatten(1), torch.from_numpy(baselines), total], dim=1).float()
         subsets = torch.from_numpy(np.concatenate([np.ones((1, len(ids)), dtype=bool), halves(ids, SPLITS, self.seed)]))
         draws = torch.from_numpy(poisson_weights(ids, self.replicates, self.seed))
-        # float32 is exact here, because all factors and sums are small integers.
+        product = torch.empty(self.bootstrap.shape[1:])
+        whole = torch.empty_like(product, dtype=torch.int32)
         for index in np.unique(group):
-            rows = np.flatnonzero(group == index)
-            units_of_rows, right = unit[rows], outcomes[rows]
-            self.counts[index] += (subsets[:, units_of_rows].float() @ right).to(self.counts)
-            self.bootstrap[index].addmm_(draws[:, units_of_rows].float(), right)
+            rows_of_group = np.flatnonzero(group == index)
+            for start in range(0, len(rows_of_group), _ROWS):
+                rows = rows_of_group[start : start + _ROWS]
+                units_of_rows, right = unit[rows], outcomes[rows]
+                # float32 is exact here, because all factors and sums are small integers.
+                self.counts[index] += (subsets[:, units_of_rows].float() @ right).to(self.counts)
+                torch.mm(draws[:, units_of_rows].float(), right, out=product)
+                self.bootstrap[index] += whole.copy_(product)
         self._check_limit()
         return outcomes
 
@@ -210,11 +217,16 @@ class OutcomeCounts(Metric):
         """Add the counts of another part of the corpus.
 
         Raises:
-            TooManyDecisionsError: the parts together have more decisions than the bootstrap can count. The counts of
-                this metric are then no longer usable.
+            TooManyDecisionsError: the parts together have more decisions than the bootstrap can count. The metric is
+                then as it was.
         """
+        incoming: Any = incoming_state.metric_state if isinstance(incoming_state, Metric) else incoming_state
+        if self.replicates and int(incoming["configuration"]) == int(self.configuration):
+            self._check_totals(
+                self.counts[:, 0, -1] + incoming["counts"][:, 0, -1],
+                self.bootstrap[..., -1].long() + incoming["bootstrap"][..., -1].long(),
+            )
         super().merge_state(incoming_state)
-        self._check_limit()
 
     def absorb(self, other: OutcomeCounts) -> None:
         """Add counts whose groups may be fewer and in another order.
@@ -260,19 +272,29 @@ class OutcomeCounts(Metric):
     def _check_limit(self) -> None:
         """Check that all counts are exact.
 
-        The totals of the replicates are checked too, because a replicate draws far more decisions than there are if a
-        few units have most of the decisions. It is enough to check them afterwards: the sums only grow, so a float32
-        total that has reached 2²⁴ stays there, whether or not it was rounded on the way.
+        It is enough to check them after a batch, whose own sums are far below 2³¹: a total of int32 that has overflowed
+        is negative.
         """
-        if not self.replicates:
-            return
-        check_limit(dict(zip(self.groups, self.counts[:, 0, -1].tolist(), strict=True)), self.replicates)
-        largest_totals = self.bootstrap[..., -1].amax(1)
-        if bool((largest_totals >= _EXACT).any()):
-            group = self.groups[int(largest_totals.argmax())]
+        if self.replicates:
+            totals = self.bootstrap[..., -1]
+            self._check_totals(self.counts[:, 0, -1], torch.where(totals < 0, _TOO_LARGE, totals.long()))
+
+    def _check_totals(self, decisions: Int[Tensor, " groups"], drawn: Int[Tensor, "groups replicates"]) -> None:
+        """Check that the bootstrap can count this many decisions.
+
+        The decisions that the replicates draw are checked too, because a replicate draws far more decisions than there
+        are if a few units have most of the decisions. No other count is larger than these.
+
+        Raises:
+            TooManyDecisionsError: it cannot.
+        """
+        check_limit(dict(zip(self.groups, decisions.tolist(), strict=True)), self.replicates)
+        most_drawn = drawn.amax(1)
+        if bool((most_drawn >= _TOO_LARGE).any()):
+            group = self.groups[int(most_drawn.argmax())]
             raise TooManyDecisionsError(
-                f"a bootstrap replicate draws {_EXACT:,} or more decisions of the group {group!r}, which are no longer "
-                "counted exactly; use --replicates 0, or less text"
+                f"a bootstrap replicate draws {_TOO_LARGE:,} or more decisions of the group {group!r}, which int32 "
+                "does not hold; use --replicates 0, or less text"
             )
 
     def _hash(self) -> int:

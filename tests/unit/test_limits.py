@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import torch
 from torchmetrics import Metric
@@ -9,7 +10,7 @@ from torchmetrics import Metric
 from attentionology.analyses.coreference.accuracy import CoreferenceAccuracy, mentions_by_group
 from attentionology.analyses.dependency.accuracy import DependencyAccuracy, words_by_group
 from attentionology.analyses.shared.outcomes import MOST_DECISIONS, TooManyDecisionsError, check_limit
-from attentionology.corpora_loaders import AttentionologyError
+from attentionology.corpora_loaders import OFFSETS, AttentionologyError
 from tests import documents
 
 RELATIONS = ["det", "nsubj", "nsubj:pass", "punct"]
@@ -30,8 +31,10 @@ def test_counts_that_together_pass_the_limit_do_not_merge():
     fits.merge_state(counted(half))
     best = fits.compute().best
     assert dict(zip(best["relation"], best["total"], strict=True))["nsubj"] == MOST_DECISIONS
-    with pytest.raises(TooManyDecisionsError, match=r"8,388,609 .*'nsubj'.*--replicates 0"):
-        counted(half).merge_state(counted(half + 1))
+    refused = counted(half)
+    with pytest.raises(TooManyDecisionsError, match=r"1,073,741,825 .*'nsubj'.*--replicates 0"):
+        refused.merge_state(counted(half + 1))
+    assert int(refused.counts[1, 0, -1]) == half  # the metric is as it was
     without = counted(half, replicates=0)
     without.merge_state(counted(half + 1, replicates=0))
     assert int(without.counts[1, 0, -1]) == MOST_DECISIONS + 1
@@ -44,22 +47,57 @@ def test_counts_past_the_limit_that_were_loaded_are_no_result():
         accuracy.compute()
 
 
-def test_a_replicate_that_draws_more_than_float32_counts_is_an_error():
-    """Few large documents may be drawn many times over: 6 million words three times are no longer exact."""
-    inexact = torch.tensor(2.0**24) + 1
-    assert int(inexact) == 2**24  # this is what must not happen unseen
-    fits = counted(6_000_000, drawn=2**24 - 1)
+def test_a_replicate_that_draws_more_than_int32_holds_is_an_error():
+    """Few large documents may be drawn many times over: 800 million words three times overflow."""
+    overflowed = torch.tensor(2**31 - 1, dtype=torch.int32) + 1
+    assert int(overflowed) == -(2**31)  # this is what must not happen unseen
+    fits = counted(800_000_000, drawn=2**31 - 1)
     fits.compute()
-    with pytest.raises(TooManyDecisionsError, match="'nsubj'"):
+    with pytest.raises(TooManyDecisionsError, match=r"2,147,483,648 .*'nsubj'"):
         fits.merge_state(counted(1, drawn=1))
+    fits.compute()
+    group, unit, hits = np.full(50, 1), np.arange(50), torch.zeros(50, 2, 2, 3, dtype=torch.bool)
+    with pytest.raises(TooManyDecisionsError, match=r"2,147,483,648 .*'nsubj'"):
+        fits.add_outcomes(group, unit, [f"s{k}" for k in unit], hits, np.zeros((50, len(OFFSETS)), dtype=bool))
+
+
+def test_counts_past_what_float32_holds_are_exact():
+    """float32 drops odd numbers from 2²⁴ on."""
+    hits, none = torch.ones(1, 2, 2, 3, dtype=torch.bool), np.zeros((1, len(OFFSETS)), dtype=bool)
+    alone, after = counted(0), counted(2**24, drawn=2**24)
+    after.bootstrap[1] = 2**24
+    for accuracy in (alone, after):
+        for _ in range(3):
+            accuracy.add_outcomes(np.array([1]), np.array([0]), ["s4"], hits, none)
+    assert 1 in alone.bootstrap[1] // 3  # a replicate draws the sentence once
+    assert torch.equal(after.bootstrap[1] - 2**24, alone.bootstrap[1])
+
+
+def test_a_batch_of_many_decisions_is_counted_in_exact_pieces(monkeypatch):
+    rng = np.random.default_rng(0)
+    size = 40
+    arguments = (
+        rng.integers(0, 4, size),
+        rng.integers(0, 9, size),
+        [f"s{k}" for k in range(9)],
+        torch.from_numpy(rng.random((size, 2, 2, 3)) < 0.5),
+        rng.random((size, len(OFFSETS))) < 0.5,
+    )
+    whole, in_pieces = counted(0), counted(0)
+    whole.add_outcomes(*arguments)
+    monkeypatch.setattr("attentionology.analyses.shared.outcomes._ROWS", 3)
+    in_pieces.add_outcomes(*arguments)
+    assert torch.equal(whole.bootstrap, in_pieces.bootstrap)
+    assert torch.equal(whole.counts, in_pieces.counts)
+    assert whole.bootstrap.dtype == torch.int32
 
 
 def test_the_limit_is_known_from_the_inventory():
-    relations = {"nsubj": 5_000_000, "nsubj:pass": 4_000_000, "det": 8_000_000}
-    assert words_by_group(relations, coarse=True) == {"nsubj": 9_000_000, "det": 8_000_000}
+    relations = {"nsubj": 600_000_000, "nsubj:pass": 500_000_000, "det": 1_000_000_000}
+    assert words_by_group(relations, coarse=True) == {"nsubj": 1_100_000_000, "det": 1_000_000_000}
     check_limit(words_by_group(relations), replicates=1000)
     check_limit(words_by_group(relations, coarse=True), replicates=0)
-    with pytest.raises(TooManyDecisionsError, match="9,000,000 decisions of the group 'nsubj'") as error:
+    with pytest.raises(TooManyDecisionsError, match="1,100,000,000 decisions of the group 'nsubj'") as error:
         check_limit(words_by_group(relations, coarse=True), replicates=1)
     assert isinstance(error.value, AttentionologyError)
     assert isinstance(error.value, OverflowError)
