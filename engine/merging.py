@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from attentionology.analyses.contract import OptionError
-from attentionology.analyses.registry import registered_analyses
 from attentionology.analyses.shared.merged_facts import MergeError, merged_facts
 from attentionology.analyses.shared.metric_states import MetricStates, StoredMetrics
 from attentionology.analyses.shared.record import warnings_of
 from attentionology.engine.plain_data import from_plain, to_plain
 from attentionology.engine.run import Run
 from attentionology.engine.states import AnalysisStates, RunStates, read_states
-from attentionology.engine.stored_run import restored, write_from_states
+from attentionology.engine.stored_run import registered_analysis, restored, write_from_states
 
 _OF_THE_MODEL = ("weights_sha256", "family", "dtype", "max_length", "tokenizer", "layers", "heads")
 _OF_THE_TEXT = ("corpus", "text", "limit", "out", "overwrite", "json", "model", "revision", "device", "batch_cells")
@@ -114,9 +113,9 @@ def _check(path: Path, first: RunStates, other_path: Path, other: RunStates) -> 
 
 def _merged_analysis(entries: Sequence[AnalysisStates]) -> AnalysisStates:
     first, *others = entries
-    analysis = registered_analyses().get(first.name)
+    analysis = registered_analysis(first.name)
     facts, looked = first.facts, first.looked
-    for other in others if analysis is not None else ():
+    for other in others:
         facts = _merged(facts, other.facts, analysis.facts_type, f"the facts of the analysis {first.name}")
         looked = _merged(looked, other.looked, analysis.looked_type, f"what the analysis {first.name} looked up")
     return replace(first, facts=facts, looked=looked)
@@ -138,12 +137,8 @@ def _merged_record(records: Sequence[Mapping[str, Any]], names: Sequence[str]) -
     """Return the run record of all runs together: that of the first run, with the corpora put together."""
     corpora = [record["corpus"] for record in records]
     reading = [record["sentences"] for record in records]
-    sentences: dict[str, Any] = {
-        name: [skip for each in reading for skip in each[name]]
-        if name == "skipped"
-        else sum(each[name] for each in reading)
-        for name in reading[0]
-    }
+    sentences = {name: sum(each[name] for each in reading) for name in reading[0] if name != "skipped"}
+    sentences["skipped"] = [skip for each in reading for skip in each["skipped"]]
     of_reading = [warning for each in reading for warning in warnings_of(each)]
     kept = dict.fromkeys(warning for record in records for warning in record["warnings"] if warning not in of_reading)
     inputs = {"corpus": [name for record in records for name in record["options"].get("corpus") or []]}

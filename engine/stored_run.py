@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from attentionology.analyses.contract import Counted, OptionError, OptionSet, Titles
+from attentionology.analyses.contract import Analysis, Counted, OptionError, OptionSet, Titles
 from attentionology.analyses.registry import registered_analyses
 from attentionology.analyses.shared.metric_states import MetricStates, StateError, StoredMetrics
 from attentionology.analyses.shared.options import CountOptions
@@ -117,9 +117,7 @@ def restored(states: RunStates) -> Run:
     metrics = states.metrics if isinstance(states.metrics, StoredMetrics) else StoredMetrics(states.metrics)
     sources = []
     for entry in states.analyses:
-        analysis = registered_analyses().get(entry.name)
-        if analysis is None:
-            raise StateError(f"the analysis {entry.name!r} of this run is not installed")
+        analysis = registered_analysis(entry.name)
         facts = from_plain(entry.facts, analysis.facts_type, f"the facts of the analysis {entry.name}")
         looked = from_plain(entry.looked, analysis.looked_type, f"what the analysis {entry.name} looked up")
         counted = Counted(facts, metrics, {}, failures)
@@ -128,6 +126,18 @@ def restored(states: RunStates) -> Run:
     parts = with_results(sources, options)
     record = complete_record(states.record, parts, options)
     return Run(parts, Titles(*states.titles), record, options=options)
+
+
+def registered_analysis(name: str) -> Analysis[Any, Any]:
+    """Return the analysis of a stored run.
+
+    Raises:
+        StateError: it is not installed.
+    """
+    analysis = registered_analyses().get(name)
+    if analysis is None:
+        raise StateError(f"the analysis {name!r} of this run is not installed")
+    return analysis
 
 
 def options_of(states: RunStates, sources: Sequence[CountedAnalysis]) -> OptionSet:

@@ -64,9 +64,7 @@ def _merged_field(each: Field[Any], first: Any, second: Any, what: str) -> Any:
         case "sum":
             return one + other
         case "add":
-            return {
-                key: one.get(key, 0) + other.get(key, 0) for key in [*one, *(key for key in other if key not in one)]
-            }
+            return {key: one.get(key, 0) + other.get(key, 0) for key in dict.fromkeys([*one, *other])}
         case "all":
             return {**one, **other} if isinstance(one, Mapping) else (*one, *other)
         case "union":
