@@ -17,9 +17,6 @@ from attentionology.analyses.shared.input_options import LimitOptions, ModelOpti
 from attentionology.engine.corpus import CorpusOptions
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
-    from attentionology.engine.run import Part
     from attentionology.engine.run_options import RunOptions
 
 _HELP = """Report what the attention heads of a model do on a treebank, a coreference corpus or a plain text.
@@ -55,7 +52,7 @@ class Analyze:
         """Run the analyses and return the exit status."""
         from attentionology.analyses.shared.record import command_line
         from attentionology.engine.analyze import execute
-        from attentionology.scripts.closing import print_results
+        from attentionology.scripts.closing import print_run
 
         output = self.output
         out = output.out or default_folder(self.model.model, self.files.text or self.files.corpus or (SAMPLE,))
@@ -67,10 +64,7 @@ class Analyze:
             command=command_line(arguments),
             shown_options=shown,
         )
-        kinds = {part.kind for part in run.parts if part.kind is not None}
-        shown_parts = [part.show if len(kinds) < 2 else functools.partial(_with_kind, part) for part in run.parts]
-        parts = [(section.summary, show) for section, show in zip(run.sections, shown_parts, strict=True)]
-        print_results(dict(run.record), parts, out, as_json=output.json)
+        print_run(run, out, as_json=output.json)
         return 0
 
     def run_options(self) -> RunOptions:
@@ -80,14 +74,6 @@ class Analyze:
         kinds = dict.fromkeys(kind for analysis in registered_analyses().values() for kind in analysis.options)
         groups = OptionSet([getattr(self, field_name(kind)) for kind in kinds])
         return RunOptions(self.analyses, groups, self.model, self.files, self.limits, self.seed)
-
-
-def _with_kind(part: Part, width: int) -> RenderableType:
-    """What the terminal shows of a part, below the name of its kind of map."""
-    from rich.console import Group
-    from rich.text import Text
-
-    return part.show(width) if part.kind is None else Group(Text(f"map “{part.kind}”", "bold"), part.show(width))
 
 
 def field_name(group: type) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -13,8 +14,33 @@ from attentionology.scripts.streams import delivered, say_json
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from attentionology.engine.run import Part as AnalysisPart
+    from attentionology.engine.run import Run
+
 Part = tuple[Mapping[str, Any], "Callable[[int], RenderableType]"]
 """A part of the results: its tables for JSON, by name, and a function of the width that makes what a terminal shows."""
+
+
+def print_run(run: Run, out: Path, *, as_json: bool) -> None:
+    """Print the results of a run as tables, with what was read and the path of the results folder, or as JSON.
+
+    Args:
+        run: the results, of which sections were made.
+        out: the results folder.
+        as_json: whether to print JSON.
+    """
+    kinds = {part.kind for part in run.parts if part.kind is not None}
+    shown = [part.show if len(kinds) < 2 else functools.partial(_with_kind, part) for part in run.parts]
+    parts = [(section.summary, show) for section, show in zip(run.sections, shown, strict=True)]
+    print_results(dict(run.record), parts, out, as_json=as_json)
+
+
+def _with_kind(part: AnalysisPart, width: int) -> RenderableType:
+    """What the terminal shows of a part, below the name of its kind of map."""
+    from rich.console import Group
+    from rich.text import Text
+
+    return part.show(width) if part.kind is None else Group(Text(f"map “{part.kind}”", "bold"), part.show(width))
 
 
 def print_results(run: dict[str, Any], parts: Sequence[Part], out: Path, *, as_json: bool) -> None:

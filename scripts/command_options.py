@@ -12,6 +12,10 @@ from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from types import NoneType
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
+from tyro.conf import Positional
+
+_POSITIONAL = get_args(Positional[str])[1]  # the note that marks a type
+
 _NAMES_OF_VALUES: dict[Any, str] = {int: "N", float: "X"}
 """What stands for the value of an option of some type that names no metavar."""
 
@@ -21,7 +25,7 @@ class OptionHelp:
     """What the help says about one option.
 
     Attributes:
-        flag: the option as it is typed, ``--min-count``.
+        flag: the option as it is typed, ``--min-count``; empty for an argument without a name.
         value: what stands for its value, ``N`` or ``{none,row}``; empty for a switch.
         text: its description, with the line breaks of the source.
         default: the value that it has unless it is given; empty where that is no value, or where a switch is off.
@@ -50,7 +54,8 @@ def option_sections(command: type[Any], most_used: Sequence[str]) -> list[Option
         most_used: names of fields that come first, under a heading of their own, in this order.
 
     Returns:
-        the most used options; then the groups, each under its title; then the options that are in no group.
+        the arguments without names, if there are any; the most used options; the groups, each under its title; and
+        the options that are in no group.
 
     Raises:
         ValueError: the command has no option of one of these names.
@@ -60,9 +65,11 @@ def option_sections(command: type[Any], most_used: Sequence[str]) -> list[Option
     flags = [_flag(name) for name in most_used]
     if unknown := [flag for flag in flags if flag not in known]:
         raise ValueError(f"{command.__name__} has no option {unknown[0]}")
-    sections = {"Most used options": [known[flag] for flag in flags]}
+    arguments = [option for _, option in titled if not option.flag]
+    sections = {"Arguments": arguments} if arguments else {}
+    sections["Most used options"] = [known[flag] for flag in flags]
     for title, option in sorted(titled, key=lambda pair: pair[0] == "Further options"):
-        if option.flag not in flags:
+        if option.flag and option.flag not in flags:
             sections.setdefault(title, []).append(option)
     return [OptionSection(title, tuple(options)) for title, options in sections.items()]
 
@@ -82,7 +89,13 @@ def _options(command: type[Any], defaults: Any = MISSING) -> Iterator[tuple[str,
 def _option(command: type[Any], name: str, kind: Any, default: Any) -> OptionHelp:
     on = default is True
     shown = "" if default in (None, MISSING, ()) or isinstance(default, bool) else _words(default)
-    return OptionHelp(_flag(f"no_{name}" if on else name), _value(kind), _docstring(command, name), shown)
+    flag = "" if is_positional(kind) else _flag(f"no_{name}" if on else name)
+    return OptionHelp(flag, _value(kind), _docstring(command, name), shown)
+
+
+def is_positional(kind: Any) -> bool:
+    """Whether the value of a field is given without the name of an option."""
+    return get_origin(kind) is Annotated and any(note is _POSITIONAL for note in get_args(kind)[1:])
 
 
 def _default(field: Field[Any]) -> Any:

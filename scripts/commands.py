@@ -40,6 +40,18 @@ def _analyze() -> type[Any]:
     return analyze_command()
 
 
+def _report() -> type[Any]:
+    from attentionology.scripts.report import Report
+
+    return Report
+
+
+def _merge() -> type[Any]:
+    from attentionology.scripts.merge import Merge
+
+    return Merge
+
+
 def _probe() -> type[Any]:
     from attentionology.scripts.probe import ProbeCommand
 
@@ -60,6 +72,8 @@ def _doctor() -> type[Any]:
 
 COMMANDS = {
     "analyze": Command(_analyze, ("model", "corpus", "analyses", "map", "out", "limit")),
+    "report": Command(_report, ("min_count", "out", "overwrite", "json")),
+    "merge": Command(_merge, ("out", "overwrite", "json")),
     "probe": Command(_probe, ("model", "train", "test", "vectors", "probe", "out"), resumes=True),
     "explain": Command(_explain, ("data", "test", "encoder", "model", "tests", "out"), resumes=True),
     "doctor": Command(_doctor, ("model", "corpus", "sentences", "device", "revision", "json")),

@@ -29,13 +29,15 @@ def command_page(name: str, command: type[Any], most_used: Sequence[str]) -> str
         command: the dataclass of its options. Its docstring describes it, see `flowing`.
         most_used: names of the options that come first.
     """
-    first, *sections = option_sections(command, most_used)
+    sections = option_sections(command, most_used)
+    arguments = [option.value for option in sections[0].options if not option.flag]
     if sections and sections[-1].title == "Further options":
         sections[-1] = OptionSection(sections[-1].title, (*sections[-1].options, _HELP))
     else:
         sections.append(OptionSection("Further options", (_HELP,)))
-    parts = [f"{_heading('Usage')} {name} [OPTIONS]", *flowing(inspect.getdoc(command) or "")]
-    for section in (first, *sections):
+    usage = " ".join([name, *arguments, "[OPTIONS]"])
+    parts = [f"{_heading('Usage')} {usage}", *flowing(inspect.getdoc(command) or "")]
+    for section in sections:
         parts.append("\n".join([_heading(section.title), *map(_option, section.options)]))
     return "\n\n".join(parts)
 
@@ -93,7 +95,7 @@ def _option(option: OptionHelp) -> str:
     elif option.default:
         blocks.append(f"(default: {option.default})")
     lines = [_laid_out(block, 3 * _INDENT) for block in blocks]
-    return "\n".join([_wrapped(f"{option.flag} {option.value}".rstrip(), _INDENT), *lines])
+    return "\n".join([_wrapped(f"{option.flag} {option.value}".strip(), _INDENT), *lines])
 
 
 def _command_line(text: str) -> str:

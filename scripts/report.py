@@ -1,0 +1,49 @@
+"""``attentionology report``: the report of a finished run once more, from its stored counts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from tyro.conf import Positional, arg
+
+from attentionology.analyses.shared.numbers import OptionalNumber
+
+
+@dataclass(frozen=True)
+class Report:
+    """Make the report of a finished run again, without the model and the corpus.
+
+    All tables, figures and the page are made of the counts that the run has stored in its folder states. Unless an
+    option says otherwise, the files are the same as before, byte for byte. The command is useful after an update of
+    attentionology, and for other values of the options below, none of which needs the text to be read again.
+    """
+
+    run_folder: Annotated[Positional[Path], arg(name="run", metavar="RUN")]
+    """The folder of the run."""
+
+    min_count: OptionalNumber = None
+    """Gray out relations and types with fewer than N decisions, and leave them out of figures. By default, as in the
+    run."""
+
+    out: Annotated[Path | None, arg(metavar="FOLDER")] = None
+    """The folder to write to. By default, the files of the run are replaced."""
+
+    overwrite: bool = False
+    """Replace the folder of an earlier run that --out names."""
+
+    json: bool = False
+    """Print the summary as JSON instead of a table."""
+
+    def run(self, arguments: Sequence[str] = ()) -> int:
+        """Write the report and return the exit status."""
+        from attentionology.analyses.shared.input_options import at_least_one
+        from attentionology.engine.stored_run import write_report_again
+        from attentionology.scripts.closing import print_run
+
+        at_least_one(self, "min_count")
+        run = write_report_again(self.run_folder, out=self.out, overwrite=self.overwrite, min_count=self.min_count)
+        print_run(run, self.out or self.run_folder, as_json=self.json)
+        return 0

@@ -1,0 +1,171 @@
+"""Reports made again from stored counts, and runs that are added up: the same files, byte for byte."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
+from attentionology.engine.stored_run import load_run
+from attentionology.scripts.cli import main
+from tests import tiny
+
+ANALYSES = ["--analyses", "dependency", "surface", "clusters", "norms", "--gradients", "none", "--n-clusters", "2"]
+SMALL = ["--replicates", "20", "--control", "random-init:1", "--ff-sentences", "100000"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder with a tiny model, and the sample treebank in three files of unequal length."""
+    folder = tmp_path_factory.mktemp("stored")
+    tiny.model("bert", max_position_embeddings=512).save_pretrained(folder / "model")
+    tiny.fresh_tokenizer("wordpiece").save_pretrained(folder / "model")
+    sentences = Path(SAMPLE_TREEBANK).read_text(encoding="utf-8").strip().split("\n\n")[:60]
+    for name, part in (("a", sentences[:31]), ("b", sentences[31:33]), ("c", sentences[33:])):
+        (folder / f"{name}.conllu").write_text("\n\n".join(part) + "\n\n", encoding="utf-8")
+    return folder
+
+
+def analyze(folder: Path, files: str, out: Path, *options: str) -> Path:
+    corpus = [str(folder / f"{name}.conllu") for name in files]
+    arguments = ["analyze", "--model", str(folder / "model"), "--corpus", *corpus, "--out", str(out)]
+    assert main([*arguments, *(options or [*ANALYSES, *SMALL])]) == 0
+    return out
+
+
+@pytest.fixture(scope="module")
+def whole(folder):
+    return analyze(folder, "abc", folder / "whole")
+
+
+@pytest.fixture(scope="module")
+def parts(folder):
+    return [analyze(folder, name, folder / name) for name in "abc"]
+
+
+def contents(folder: Path, below: str = "") -> dict[str, bytes]:
+    where = folder / below
+    return {str(path.relative_to(where)): path.read_bytes() for path in where.rglob("*") if path.is_file()}
+
+
+def test_a_report_is_a_function_of_the_counts(whole, tmp_path):
+    again = tmp_path / "again"
+    assert main(["report", str(whole), "--out", str(again)]) == 0
+    assert contents(again) == contents(whole)
+    copy = Path(shutil.copytree(whole, tmp_path / "copy"))
+    shutil.rmtree(copy / "tables")
+    (copy / "report.html").unlink()
+    assert main(["report", str(copy)]) == 0
+    assert contents(copy) == contents(whole)
+
+
+def test_loaded_results_are_those_of_the_tables(whole):
+    run = load_run(whole)
+    table = pd.read_csv(whole / "tables" / "dependency_best.csv")
+    best = run["dependency"].best
+    assert best["correct"].tolist() == table["correct"].tolist()
+    assert run["surface"].tables.heads["entropy"].to_numpy() == pytest.approx(
+        pd.read_csv(whole / "tables" / "surface_heads.csv")["entropy"].to_numpy(), abs=1e-15
+    )
+
+
+def test_another_min_count_changes_what_it_should(whole, tmp_path):
+    assert main(["report", str(whole), "--out", str(tmp_path / "few"), "--min-count", "3"]) == 0
+    assert json.loads((tmp_path / "few" / "run.json").read_text())["options"]["min_count"] == 3
+    assert contents(tmp_path / "few", "tables") == contents(whole, "tables")
+    assert (tmp_path / "few" / "report.html").read_text() != (whole / "report.html").read_text()
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1)])
+def test_merged_runs_are_the_run_over_all_texts(whole, parts, order, tmp_path):
+    assert main(["merge", *(str(parts[index]) for index in order), "--out", str(tmp_path / "merged")]) == 0
+    merged, expected = contents(tmp_path / "merged", "tables"), contents(whole, "tables")
+    assert merged.keys() == expected.keys()
+    differing = [name for name in expected if merged[name] != expected[name]]
+    assert differing == []
+    record = json.loads((tmp_path / "merged" / "run.json").read_text())
+    reading = json.loads((whole / "run.json").read_text())
+    assert record["sentences"] == reading["sentences"]
+    assert {file["sha256"] for file in record["corpus"]["files"]} == {
+        file["sha256"] for file in reading["corpus"]["files"]
+    }
+    assert record["corpus"]["counts"] == reading["corpus"]["counts"]
+
+
+def test_merging_is_associative(whole, parts, tmp_path):
+    assert main(["merge", str(parts[1]), str(parts[2]), "--out", str(tmp_path / "bc")]) == 0
+    assert main(["merge", str(tmp_path / "bc"), str(parts[0]), "--out", str(tmp_path / "all")]) == 0
+    assert contents(tmp_path / "all", "tables") == contents(whole, "tables")
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (["--analyses", "dependency", "--replicates", "20"], "analyses"),
+        ([*ANALYSES, *SMALL, "--coarse"], "--coarse"),
+        ([*ANALYSES, *SMALL, "--seed", "1"], "--seed"),
+        ([*ANALYSES, *SMALL, "--map", "norm"], "maps"),
+    ],
+)
+def test_runs_that_do_not_belong_together_are_refused(folder, parts, options, reason, tmp_path, capsys):
+    other = analyze(folder, "c", tmp_path / "other", *options)
+    capsys.readouterr()
+    assert main(["merge", str(parts[0]), str(other), "--out", str(tmp_path / "merged")]) == 1
+    assert reason in capsys.readouterr().err
+    assert not (tmp_path / "merged").exists()
+
+
+def test_another_model_and_the_same_file_are_refused(folder, parts, tmp_path, capsys):
+    tiny.model("bert", 1, max_position_embeddings=512).save_pretrained(tmp_path / "model")
+    tiny.fresh_tokenizer("wordpiece").save_pretrained(tmp_path / "model")
+    shutil.copy(folder / "c.conllu", tmp_path / "c.conllu")
+    other = analyze(tmp_path, "c", tmp_path / "other")
+    capsys.readouterr()
+    assert main(["merge", str(parts[0]), str(other), "--out", str(tmp_path / "merged")]) == 1
+    assert "different models" in capsys.readouterr().err
+    same = Path(shutil.copytree(parts[2], tmp_path / "same"))
+    assert main(["merge", str(parts[2]), str(same), "--out", str(tmp_path / "merged")]) == 1
+    assert "c.conllu" in capsys.readouterr().err
+    for wrong in ([str(same)], [str(same), str(same)]):
+        assert main(["merge", *wrong, "--out", str(tmp_path / "merged")]) == 2
+
+
+def test_damage_is_noticed(whole, tmp_path, capsys):
+    for index, path in enumerate(sorted((whole / "states").iterdir())):
+        copy = Path(shutil.copytree(whole, tmp_path / str(index)))
+        damaged = copy / "states" / path.name
+        content = bytearray(damaged.read_bytes())
+        content[len(content) // 2] ^= 1
+        damaged.write_bytes(content)
+        before = contents(copy)
+        assert main(["report", str(copy)]) == 1
+        assert path.name in capsys.readouterr().err
+        assert contents(copy) == before
+        damaged.unlink()
+        assert main(["report", str(copy)]) == 1
+        assert "Traceback" not in capsys.readouterr().err
+
+
+def test_folders_without_states_are_refused(tmp_path, capsys):
+    assert main(["report", str(tmp_path)]) == 1
+    assert "states" in capsys.readouterr().err
+    assert main(["report", str(tmp_path / "none")]) == 1
+    assert "does not exist" in capsys.readouterr().err
+
+
+def test_one_count_more_in_the_states_is_one_more_in_the_tables(whole):
+    run = load_run(whole)
+    counted = run.parts[0].counted
+    from attentionology.analyses.dependency.accuracy import DependencyAccuracy
+
+    metric = counted.metric(counted.facts.model, DependencyAccuracy)
+    before = metric.compute().cells["correct"].to_numpy()
+    metric.counts[0, 0, 0] += 1
+    changed = metric.compute().cells["correct"].to_numpy() - before
+    assert np.flatnonzero(changed).size in (1, 2)  # the relation, and the total of all
+    assert set(changed) == {0, 1}
