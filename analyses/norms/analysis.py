@@ -88,7 +88,9 @@ class Norms(Analysis[NormFacts, "NormResults"]):
         ff_bias = options[FeedForwardOptions].ff_bias
         maker, size = NormMaker(ff_bias), ("n_layers", encoder.n_layers)
         shares = CountWith(NormShares, (size, ("n_heads", encoder.n_heads)))
-        frequency, mixing = CountWith(FrequencyCorrelation, (("ranks", ranks),)), CountWith(MixingRatios, (size,))
+        vocabulary = 1 + max(encoder.tokenizer.get_vocab().values())
+        frequency = CountWith(FrequencyCorrelation, (("vocabulary", vocabulary), ("ranks", ranks)))
+        mixing = CountWith(MixingRatios, (size,))
         requests = [
             Request("norms-shares", "norms", corpus, maker, shares),
             Request("norms-frequency", "norms", corpus, maker, frequency),
@@ -134,6 +136,7 @@ class Norms(Analysis[NormFacts, "NormResults"]):
         from attentionology.analyses.norms.shares import NormShares
 
         facts = counted.facts
+        frequency = counted.metric("norms-frequency", FrequencyCorrelation)
         change = amplified = None
         if facts.stages:
             tables = _stages(counted)
@@ -142,12 +145,12 @@ class Norms(Analysis[NormFacts, "NormResults"]):
         return NormResults(
             shares=counted.metric("norms-shares", NormShares).compute(),
             mixing=counted.metric("norms-mixing", MixingRatios).compute(),
-            frequency=counted.metric("norms-frequency", FrequencyCorrelation).compute(),
+            frequency=frequency.compute(),
             expansion=pd.DataFrame({"layer": range(1, len(rates) + 1), "expansion": rates}),
             change=change,
             amplified=amplified,
             published=published(facts.model),
-            notes=facts.notes,
+            notes=(*facts.notes, *_sample_notes(*frequency.sampled())),
         )
 
     def section(self, results: NormResults, titles: Titles) -> Section:
@@ -191,6 +194,16 @@ def _ranks(options: NormsOptions, setting: Setting) -> tuple[Mapping[int, int] |
     return frequency_ranks(by_id), [
         f"Frequency ranks are those of {file}; {len(by_id):,} of its {len(counts):,} forms are "
         "pieces of this model's vocabulary."
+    ]
+
+
+def _sample_notes(sampled: int, total: int) -> list[str]:
+    """Return a note if the correlations with frequency are those of a sample of the sentences."""
+    if sampled == total:
+        return []
+    return [
+        f"The correlations with frequency are those of {sampled:,} of {total:,} inputs, which were sampled by a hash "
+        "of their ids. Ranks that are counted on this corpus are counted on all of it."
     ]
 
 

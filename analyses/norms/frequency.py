@@ -1,4 +1,11 @@
-"""The metric of how weights, norms and mixing depend on frequency (Kobayashi et al. 2020, §4.3; 2021, §5)."""
+"""The metric of how weights, norms and mixing depend on frequency (Kobayashi et al. 2020, §4.3; 2021, §5).
+
+Ranks are known only after the whole corpus, so the measures of single tokens are kept. To bound the memory, these are
+the tokens of a sample of sentences once the corpus has more than a million tokens. A sentence is in the sample if the
+hash of its id lies below a bound, which is halved whenever the sample is too large. The bound depends on the sentences
+alone and not on their order, so parts of a corpus have samples that merge to that of the whole. Frequencies are always
+counted on all tokens.
+"""
 
 from __future__ import annotations
 
@@ -6,45 +13,69 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 import torch
+from jaxtyping import Float, Int
 from scipy.stats import spearmanr
 from torch import Tensor
 from torchmetrics import Metric
 
+from attentionology.analyses.shared.exact_sums import ExactMetric, ExactSumError
+from attentionology.analyses.shared.resampling import sentence_keys
 from attentionology.extractors import MIXING_VARIANTS, TOKEN_CLASSES, NormBatch
+
+MOST_TOKENS = 1_000_000
+"""The largest number of tokens whose measures are kept."""
+
+_HASH_BITS = 63
 
 MEASURES = ("value_norm", "weight", "norm", *MIXING_VARIANTS)
 _SPECIAL = [TOKEN_CLASSES.index(name) for name in ("[CLS]", "[SEP]")]
 
 
-class FrequencyCorrelation(Metric):
+class FrequencyCorrelation(ExactMetric):
     """Spearman's ρ between the frequency rank of a token (1 is the most frequent) and its measures, over a corpus.
 
     The measures of a token are ``value_norm``, its ‖f(x)‖ as the mean over layers and heads; ``weight`` and ``norm``,
     the attention weight and ‖αf(x)‖ that it receives as means over layers, heads and queries; and its mixing ratios as
-    means over layers. The metric keeps 13 numbers per token, because ranks are known only after the whole corpus.
+    means over layers. The metric keeps 76 bytes per token of the sample.
 
     Args:
-        ranks: the frequency rank by vocabulary id; ids that are not in it come after all others. None to count the
-            corpus itself, see `frequency_ranks`.
+        vocabulary: the number of vocabulary ids.
+        ranks: the frequency rank by vocabulary id; ids that are not in it come after all others. Ids may be strings,
+            as JSON stores them. None to count the corpus itself, see `frequency_ranks`.
+        most_tokens: the largest number of tokens in the sample.
     """
 
-    full_state_update = False
-    ids: list[Tensor]
-    special: list[Tensor]
+    counts: Int[Tensor, " vocabulary"]
+    sentences: Int[Tensor, ""]
+    level: Int[Tensor, ""]
+    tokens: list[Tensor]
     values: list[Tensor]
 
-    def __init__(self, ranks: Mapping[int, int] | None = None) -> None:
-        super().__init__(compute_with_cache=False)
-        self.ranks = ranks
-        for name in ("ids", "special", "values"):
-            self.add_state(name, [], "cat", persistent=True)
+    def __init__(
+        self, vocabulary: int, ranks: Mapping[Any, int] | None = None, *, most_tokens: int = MOST_TOKENS
+    ) -> None:
+        super().__init__()
+        self.most_tokens = most_tokens
+        self.ranks = None if ranks is None else {int(token): rank for token, rank in ranks.items()}
+        self.add_state("counts", torch.zeros(vocabulary, dtype=torch.int64), "sum", persistent=True)
+        self.add_state("sentences", torch.tensor(0), "sum", persistent=True)
+        # Sentences are in the sample if this many of the highest bits of their hash are 0.
+        self.add_state("level", torch.tensor(0), "max", persistent=True)
+        # One row per token of the sample: the hash of the sentence, the position in it, the vocabulary id, and whether
+        # the token is special. Each tensor of the list is sorted.
+        self.add_state("tokens", [], "cat", persistent=True)
+        self.add_state("values", [], "cat", persistent=True)
 
     def update(self, batch: NormBatch) -> None:
-        """Add a batch of norms."""
-        mask = batch.mask
+        """Add a batch of norms.
+
+        Raises:
+            ExactSumError: a measure is not finite.
+            ValueError: a vocabulary id is too large.
+        """
+        mask = batch.mask.cpu()
         measures = torch.stack(
             [
                 batch.value_norms.mean((1, 2)),
@@ -54,33 +85,133 @@ class FrequencyCorrelation(Metric):
             ],
             dim=-1,
         )
-        self.ids.append(batch.ids[mask])
-        self.special.append(torch.isin(batch.classes[mask], torch.tensor(_SPECIAL)))
-        self.values.append(measures.cpu()[mask].double())
+        values = measures.cpu()[mask].float()
+        if not bool(values.isfinite().all()):
+            raise ExactSumError("a norm or mixing ratio is not finite")
+        ids = batch.ids.cpu()
+        if int(ids[mask].max()) >= len(self.counts):
+            raise ValueError(f"the vocabulary id {int(ids[mask].max())} is not below {len(self.counts)}")
+        # The lowest bit is dropped, so that hashes are not negative as int64.
+        keys = (sentence_keys([sentence.id for sentence in batch.sentences]) >> np.uint64(1)).astype(np.int64)
+        special = torch.isin(batch.classes.cpu(), torch.tensor(_SPECIAL))
+        columns = [torch.from_numpy(keys)[:, None].expand_as(ids), mask.cumsum(1) - 1, ids, special.long()]
+        self.counts += torch.bincount(ids[mask], minlength=len(self.counts)).to(self.counts.device)
+        self.sentences += len(batch.lengths)
+        chunk = _sorted(torch.stack(columns, dim=-1)[mask], values)
+        chunks = [*self._chunks(), *_within([chunk], int(self.level))]
+        self._hold(chunks)
+        if _size(chunks) > self.most_tokens:
+            self._thin()
 
     def compute(self) -> pd.DataFrame:
         """Return a table with one row per measure and choice of tokens.
 
-        The choice ``all`` is of all tokens, ``words`` of those that are neither [CLS] nor [SEP]. ρ is NaN if the ranks
-        or the values do not vary.
+        The choice ``all`` is of all tokens, ``words`` of those that are neither [CLS] nor [SEP], both of the sample.
+        The column ``count`` is their number. ρ is NaN if the ranks or the values do not vary.
         """
-        ids, special, values = (_joined(state) for state in (self.ids, self.special, self.values))
-        if self.ranks is None:
-            distinct, counts = np.unique(ids, return_counts=True)
-            by_id = frequency_ranks(dict(zip(distinct.tolist(), counts.tolist(), strict=True)))
+        self._thin()
+        tokens, values = (state.cpu().numpy() for state in self._compact())
+        counts = self.counts.cpu().numpy()
+        by_id: Mapping[int, int]
+        if self.ranks is not None:
+            by_id = self.ranks
         else:
-            by_id = dict(self.ranks)
-        last = max(by_id.values(), default=0) + 1
-        ranks = np.array([by_id.get(int(token), last) for token in ids])
+            by_id = frequency_ranks({int(token): int(counts[token]) for token in np.flatnonzero(counts)})
+        rank_of = np.full(len(counts), max(by_id.values(), default=0) + 1)
+        for token, rank in by_id.items():
+            if token < len(rank_of):
+                rank_of[token] = rank
+        ranks, special = rank_of[tokens[:, 2]], tokens[:, 3].astype(bool)
         rows = []
         for column, measure in enumerate(MEASURES):
-            for name, included in (("all", np.ones(len(ids), dtype=bool)), ("words", ~special.astype(bool))):
+            for name, included in (("all", np.ones(len(tokens), dtype=bool)), ("words", ~special)):
                 x, y = ranks[included], values[included, column]
                 varied = len(np.unique(x)) > 1 and len(np.unique(y)) > 1
                 # SciPy is not annotated, and the result that type checkers infer lacks the attribute.
                 rho = cast(Any, spearmanr(x, y)).statistic if varied else float("nan")
                 rows.append({"measure": measure, "tokens": name, "rho": float(rho), "count": int(included.sum())})
         return pd.DataFrame(rows)
+
+    def sampled(self) -> tuple[int, int]:
+        """Return the number of sentences in the sample, and the number of all sentences."""
+        self._thin()
+        tokens, _ = self._compact()
+        return int((tokens[:, 1] == 0).sum()), int(self.sentences)
+
+    def merge_state(self, incoming_state: dict[str, Any] | Metric) -> None:
+        """Add the counts and the sample of another part of the corpus.
+
+        Raises:
+            ExactSumError: a count would be too large.
+        """
+        super().merge_state(incoming_state)
+        self._thin()
+
+    @property
+    def metric_state(self) -> dict[str, list[Tensor] | Tensor]:
+        """The states. They depend on the sentences that were counted, and not on their order."""
+        self._compact()
+        return super().metric_state
+
+    def state_dict(self, *arguments: Any, **options: Any) -> Any:
+        """Return the states like `torch.nn.Module.state_dict`. They do not depend on the order of the sentences."""
+        self._compact()
+        return super().state_dict(*arguments, **options)
+
+    def _chunks(self) -> list[tuple[Tensor, Tensor]]:
+        """Return the parts of the sample. After a reduction, torchmetrics holds a tensor in place of each list."""
+        if isinstance(self.tokens, Tensor) or isinstance(self.values, Tensor):
+            return [_sorted(cast(Tensor, self.tokens), cast(Tensor, self.values))]
+        return list(zip(self.tokens, self.values, strict=True))
+
+    def _hold(self, chunks: list[tuple[Tensor, Tensor]]) -> None:
+        self.tokens = [tokens for tokens, _ in chunks]
+        self.values = [values for _, values in chunks]
+
+    def _thin(self) -> None:
+        """Leave out what is above the bound, and halve the bound until the sample is small enough."""
+        level = int(self.level)
+        chunks = _within(self._chunks(), level)
+        while _size(chunks) > self.most_tokens and level < _HASH_BITS:
+            level += 1
+            chunks = _within(chunks, level)
+        self.level = torch.full_like(self.level, level)
+        self._hold(chunks)
+
+    def _compact(self) -> tuple[Tensor, Tensor]:
+        """Replace the parts of the sample by one that is sorted, and return it."""
+        chunks = self._chunks() or [(torch.zeros(0, 4, dtype=torch.int64), torch.zeros(0, len(MEASURES)))]
+        if len(chunks) > 1:
+            tokens, values = (torch.cat(parts) for parts in zip(*chunks, strict=True))
+            chunks = [_sorted(tokens, values)]
+        self._hold(chunks)
+        return chunks[0]
+
+
+def _within(chunks: list[tuple[Tensor, Tensor]], level: int) -> list[tuple[Tensor, Tensor]]:
+    """Return the tokens of those sentences whose hash begins with as many zeros as the level says."""
+    kept = []
+    for tokens, values in chunks:
+        rows = tokens[:, 0] >> (_HASH_BITS - level) == 0
+        if bool(rows.all()):
+            kept.append((tokens, values))
+        elif bool(rows.any()):
+            kept.append((tokens[rows], values[rows]))
+    return kept
+
+
+def _size(chunks: list[tuple[Tensor, Tensor]]) -> int:
+    """Return the number of tokens."""
+    return sum(len(tokens) for tokens, _ in chunks)
+
+
+def _sorted(
+    tokens: Int[Tensor, "tokens 4"], values: Float[Tensor, "tokens measures"]
+) -> tuple[Int[Tensor, "tokens 4"], Float[Tensor, "tokens measures"]]:
+    """Sort tokens by sentence and position. Ids of sentences may repeat, so the order is also by all else."""
+    columns = [*tokens.cpu().numpy().T, *values.cpu().numpy().T]
+    order = torch.from_numpy(np.lexsort(columns[::-1])).to(tokens.device)
+    return tokens[order], values[order]
 
 
 def frequency_ranks(counts: Mapping[int, int]) -> dict[int, int]:
@@ -93,9 +224,3 @@ def frequency_ranks(counts: Mapping[int, int]) -> dict[int, int]:
     ordered = sorted(counts.values(), reverse=True)
     first = {count: rank for rank, count in reversed(list(enumerate(ordered, start=1)))}
     return {int(token): first[count] for token, count in counts.items()}
-
-
-def _joined(state: list[Tensor] | Tensor) -> npt.NDArray[Any]:
-    """Return a state as one array, which torchmetrics holds as a list or, after a reduction, as a tensor."""
-    joined: npt.NDArray[Any] = (state if isinstance(state, Tensor) else torch.cat(state)).cpu().numpy()
-    return joined

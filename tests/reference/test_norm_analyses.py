@@ -30,6 +30,7 @@ from tests import tiny
 from tests.reference.naive_layers import READERS, Naive, naive_layers
 
 FAMILIES = tuple(READERS)
+VOCABULARY = 10_000
 
 
 @pytest.fixture(scope="module")
@@ -122,7 +123,7 @@ def test_shares(family, sentences):
 
 def test_frequency(sentences):
     encoder = tiny.randomised("bert")
-    metric = FrequencyCorrelation()
+    metric = FrequencyCorrelation(VOCABULARY)
     for batch in extract_norms(encoder, sentences, batch_cells=300):
         metric.update(batch)
     table = metric.compute().set_index(["measure", "tokens"])
@@ -191,7 +192,7 @@ def test_parts_of_a_corpus_merge_to_the_whole(sentences):
     makers: list[tuple[Any, list[Any]]] = [
         (lambda: NormShares(encoder.n_layers, encoder.n_heads), norms),
         (lambda: MixingRatios(encoder.n_layers), norms),
-        (FrequencyCorrelation, norms),
+        (lambda: FrequencyCorrelation(VOCABULARY), norms),
         (lambda: FeedForwardChange(encoder.n_layers, stages[0].components, top=4), stages),
     ]
     for make, batches in makers:
@@ -245,9 +246,9 @@ def test_ranks():
     encoder = tiny.encoder()
     (batch,) = extract_norms(encoder, [Sentence("s", ("the", "dog", "the"))])
     ids = batch.ids[0].tolist()
-    given = FrequencyCorrelation({ids[1]: 1})
+    given = FrequencyCorrelation(VOCABULARY, {ids[1]: 1})
     given.update(batch)
-    same = FrequencyCorrelation({ids[1]: 1, **{i: 2 for i in ids if i != ids[1]}})
+    same = FrequencyCorrelation(VOCABULARY, {ids[1]: 1, **{i: 2 for i in ids if i != ids[1]}})
     same.update(batch)
     assert given.compute().equals(same.compute())
     assert not given.compute()["rho"].isna().all()

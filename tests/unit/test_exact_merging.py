@@ -9,7 +9,9 @@ from __future__ import annotations
 import copy
 import math
 import random
+from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -18,16 +20,24 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import spearmanr
 from torchmetrics import Metric
 
+from attentionology.analyses.coreference.accuracy import CoreferenceAccuracy
+from attentionology.analyses.dependency.accuracy import DependencyAccuracy
 from attentionology.analyses.norms.feed_forward import FeedForwardChange
+from attentionology.analyses.norms.frequency import MEASURES, FrequencyCorrelation
 from attentionology.analyses.norms.mixing import MixingRatios
 from attentionology.analyses.norms.shares import NormShares
 from attentionology.analyses.shared.exact_sums import LIMIT, ExactSumError
+from attentionology.analyses.shared.metric_states import MetricStates
+from attentionology.analyses.shared.resampling import sentence_keys
 from attentionology.analyses.surface.gradients import GradientImportance
 from attentionology.analyses.surface.statistics import STATISTICS, SurfaceStatistics
 from attentionology.corpora_loaders import Sentence
 from attentionology.extractors import MIXING_VARIANTS, TOKEN_CLASSES, GradientBatch, MapBatch, NormBatch, StageBatch
+from tests import documents
+from tests.maps import RELATIONS, batch_of, random_sentence
 from tests.reference import naive_surface
 
 LAYERS, HEADS, VOCABULARY = 2, 3, 12
@@ -100,10 +110,31 @@ def gradient_batch(rng: np.random.Generator) -> GradientBatch:
     return GradientBatch(gradients, maps, classes_of(rng, lengths), losses, sentences_of(rng, lengths))
 
 
+def word_batch(rng: np.random.Generator) -> MapBatch:
+    sentences = [random_sentence(rng, f"s{rng.integers(2**40)}", 5) for _ in range(rng.integers(1, 4))]
+    word_maps = [rng.random((LAYERS, HEADS, len(s) + 2, len(s) + 2), dtype=np.float32) for s in sentences]
+    return batch_of(sentences, word_maps)
+
+
+def window_batch(rng: np.random.Generator) -> MapBatch:
+    windows = [documents.window(DOCUMENTS[index]) for index in rng.integers(0, len(DOCUMENTS), rng.integers(1, 4))]
+    word_maps = [rng.random((LAYERS, HEADS, len(w) + 2, len(w) + 2), dtype=np.float32) for w in windows]
+    return batch_of(windows, word_maps)
+
+
+DOCUMENTS = [documents.random_document(np.random.default_rng(k), f"d{k}") for k in range(6)]
+
 METRICS: dict[str, tuple[Callable[[], Metric], Callable[[np.random.Generator], Any]]] = {
+    "dependency": (lambda: DependencyAccuracy(RELATIONS, LAYERS, HEADS, replicates=9), word_batch),
+    "coreference": (
+        lambda: CoreferenceAccuracy(documents.corpus(*DOCUMENTS), LAYERS, HEADS, replicates=9),
+        window_batch,
+    ),
     "surface": (lambda: SurfaceStatistics(LAYERS, HEADS), map_batch),
     "gradients": (lambda: GradientImportance(LAYERS, HEADS), gradient_batch),
     "shares": (lambda: NormShares(LAYERS, HEADS), norm_batch),
+    "frequency": (lambda: FrequencyCorrelation(VOCABULARY), norm_batch),
+    "frequency-sample": (lambda: FrequencyCorrelation(VOCABULARY, most_tokens=7), norm_batch),
     "mixing": (lambda: MixingRatios(LAYERS), norm_batch),
     "change": (lambda: FeedForwardChange(LAYERS, COMPONENTS, top=4), stage_batch),
 }
@@ -223,7 +254,14 @@ def test_maps_that_are_not_finite_are_refused():
 
 
 @pytest.mark.parametrize(
-    ("name", "field"), [("shares", "value_norms"), ("mixing", "ratios"), ("change", "maps"), ("gradients", "gradients")]
+    ("name", "field"),
+    [
+        ("shares", "value_norms"),
+        ("frequency", "value_norms"),
+        ("mixing", "ratios"),
+        ("change", "maps"),
+        ("gradients", "gradients"),
+    ],
 )
 @pytest.mark.parametrize("value", [math.nan, math.inf])
 def test_values_that_are_not_finite_are_refused(name, field, value):
@@ -235,3 +273,105 @@ def test_values_that_are_not_finite_are_refused(name, field, value):
         metric.update(batch)
     for state, empty in before.items():
         assert same(metric.metric_state[state], empty), state
+
+
+def measures_of(batches: Sequence[NormBatch]) -> dict[str, list[tuple[int, bool, list[float]]]]:
+    """The vocabulary id, whether it is special, and the measures of each token, by sentence."""
+    tokens: dict[str, list[tuple[int, bool, list[float]]]] = {}
+    for batch in batches:
+        for row, (sentence, length) in enumerate(zip(batch.sentences, batch.lengths.tolist(), strict=True)):
+            alpha, norms = batch.alpha[row].double().numpy(), batch.value_norms[row].double().numpy()
+            tokens[sentence.id] = [
+                (
+                    int(batch.ids[row, i]),
+                    TOKEN_CLASSES[batch.classes[row, i]] in ("[CLS]", "[SEP]"),
+                    [
+                        norms[..., i].mean(),
+                        alpha[..., :length, i].mean(),
+                        (alpha[..., :length, i].mean(-1) * norms[..., i]).mean(),
+                        *batch.ratios[row, ..., i].double().mean(1).tolist(),
+                    ],
+                )
+                for i in range(length)
+            ]
+    return tokens
+
+
+@pytest.mark.parametrize("most_tokens", [1000, 60, 20])
+def test_correlations_are_those_of_the_sample_and_ranks_those_of_all_tokens(most_tokens):
+    rng = np.random.default_rng(1)
+    batches = [norm_batch(rng) for _ in range(30)]
+    metric = FrequencyCorrelation(VOCABULARY, most_tokens=most_tokens)
+    for batch in batches:
+        metric.update(batch)
+    tokens = measures_of(batches)
+    size = sum(map(len, tokens.values()))
+    counts = Counter(token for sentence in tokens.values() for token, _, _ in sentence)
+    in_sample, bound = list(tokens), 2**64
+    while sum(len(tokens[name]) for name in in_sample) > most_tokens:
+        bound //= 2
+        in_sample = [name for name in tokens if int(sentence_keys([name])[0]) < bound]
+    assert metric.sampled() == (len(in_sample), len(tokens))
+    assert (len(in_sample) < len(tokens)) == (size > most_tokens)
+    table = {(row["measure"], row["tokens"]): row for row in metric.compute().to_dict("records")}
+    for choice in ("all", "words"):
+        rows = [row for name in in_sample for row in tokens[name] if choice == "all" or not row[1]]
+        for column, measure in enumerate(MEASURES):
+            expected = spearmanr([-counts[token] for token, _, _ in rows], [values[column] for *_, values in rows])
+            assert table[measure, choice]["rho"] == pytest.approx(expected.statistic, abs=1e-9)
+            assert table[measure, choice]["count"] == len(rows)
+
+
+def test_sentences_of_one_id_are_sampled_together_in_any_order():
+    rng = np.random.default_rng(2)
+    batches = [norm_batch(rng) for _ in range(8)]
+    named = [replace(batch, sentences=(Sentence("same", ("w",)),) * len(batch.lengths)) for batch in batches]
+    metrics = [FrequencyCorrelation(VOCABULARY) for _ in range(2)]
+    for metric, order in zip(metrics, (named, named[::-1]), strict=True):
+        for batch in order:
+            metric.update(batch)
+    assert all(same(metrics[0].metric_state[name], state) for name, state in metrics[1].metric_state.items())
+    few = FrequencyCorrelation(VOCABULARY, most_tokens=3)
+    for batch in named:
+        few.update(batch)
+    assert few.sampled()[0] == 0  # one sentence of too many tokens
+    assert few.compute()["rho"].isna().all()
+
+
+def test_the_states_of_a_sample_can_be_loaded():
+    rng = np.random.default_rng(3)
+    batches = [norm_batch(rng) for _ in range(9)]
+    metric, restored = (FrequencyCorrelation(VOCABULARY, most_tokens=30) for _ in range(2))
+    for batch in batches:
+        metric.update(batch)
+    restored.load_state_dict(metric.state_dict())
+    assert restored.compute().equals(metric.compute())
+    ranks = {"3": 1, "5": 2}  # as they come from JSON
+    arguments = {"vocabulary": VOCABULARY, "most_tokens": 30, "ranks": ranks}
+    given = FrequencyCorrelation(VOCABULARY, {3: 1, 5: 2}, most_tokens=30)
+    given.merge_state(metric)
+    assert MetricStates.of(given, arguments).restore(FrequencyCorrelation).compute().equals(given.compute())
+    restored.update(batches[0])
+    assert restored.sampled()[1] == metric.sampled()[1] + len(batches[0].lengths)
+    with pytest.raises(ValueError, match="vocabulary id"):
+        FrequencyCorrelation(2).update(batches[0])
+
+
+def test_changes_without_a_rank_correlation_are_left_out():
+    rng = np.random.default_rng(4)
+    batch = stage_batch(rng)
+    while max(batch.lengths) < 3:
+        batch = stage_batch(rng)
+    alone, both = (FeedForwardChange(LAYERS, COMPONENTS, top=2) for _ in range(2))
+    alone.update(batch)
+    both.update(batch)
+    uniform = replace(batch, maps=batch.maps.clone())
+    uniform.maps[:, 0, 0] = (batch.maps[:, 0, 0] > 0).float()  # nothing to rank before FF in layer 1
+    uniform.maps[:, 1] = 0
+    both.update(uniform)
+    sentences = int((batch.lengths > 1).sum())
+    expected = alone.compute().change.to_dict("records")
+    for row, one in zip(both.compute().change.to_dict("records"), expected, strict=True):
+        twice = row["layer"] == 1 and row["component"] in ("RES", "LN")
+        assert row["sentences"] == sentences * (2 if twice else 1)
+        assert row["change"] == pytest.approx(one["change"], rel=0, abs=1e-9)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 
 import pandas as pd
 import pytest
 
+import attentionology
 from attentionology.analyses.contract import Titles
 from attentionology.analyses.norms.feed_forward import FeedForwardChange, with_examples
 from attentionology.analyses.norms.frequency import FrequencyCorrelation
@@ -17,7 +19,8 @@ from attentionology.analyses.norms.shares import NormShares
 from attentionology.analyses.norms.terminal import norms_table
 from attentionology.analyses.norms.texts import ReadText
 from attentionology.analyses.shared.resampling import sentence_keys
-from attentionology.corpora_loaders import Sentence
+from attentionology.corpora_loaders import Sentence, load_treebank
+from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.extractors import MIXING_VARIANTS, extract_norms, extract_stages
 from attentionology.extractors.tokens.pieces import Pieces
 from attentionology.reports.page import write_report, write_section
@@ -29,7 +32,7 @@ from tests.unit.test_reports import RUN
 def results():
     encoder = tiny.encoder()
     sentences = [Sentence("<s>", ("the", "man", "&", "<b>", ".")), Sentence("t", ("a", "dog"))]
-    shares, mixing, frequency = NormShares(3, 4), MixingRatios(3), FrequencyCorrelation()
+    shares, mixing, frequency = NormShares(3, 4), MixingRatios(3), FrequencyCorrelation(1000)
     for batch in extract_norms(encoder, sentences):
         for metric in (shares, mixing, frequency):
             metric.update(batch)
@@ -107,3 +110,20 @@ def test_without_the_feed_forward_block(results, tmp_path):
     assert (tmp_path / "report.html").read_text().count("<svg") == 2
     assert "FFB" not in [column.header for column in norms_table(dataclasses.replace(results, change=None)).columns]
     assert "FFB" in [column.header for column in norms_table(results).columns]
+
+
+class SmallSample(FrequencyCorrelation):
+    def __init__(self, vocabulary, ranks=None):
+        super().__init__(vocabulary, ranks, most_tokens=100)
+
+
+def test_a_sample_of_sentences_is_said_in_the_notes(monkeypatch):
+    encoder, corpus = tiny.encoder(max_position_embeddings=200), load_treebank(SAMPLE_TREEBANK, limit=12)
+    whole = attentionology.analyze(encoder, corpus, analyses="norms")["norms"]
+    assert not any("sampled" in note for note in whole.notes)
+    monkeypatch.setattr("attentionology.analyses.norms.frequency.FrequencyCorrelation", SmallSample)
+    sampled = attentionology.analyze(encoder, corpus, analyses="norms")["norms"]
+    [note] = [note for note in sampled.notes if "sampled" in note]
+    kept, total = map(int, re.findall(r"\d+", note))
+    assert 0 < kept < total == 12
+    assert kept < sampled.frequency["count"].max() <= 100 < whole.frequency["count"].max()
