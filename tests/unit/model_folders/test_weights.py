@@ -1,79 +1,31 @@
-"""Model folders that are not what they seem: each is refused with its cause, and nothing legitimate is."""
+"""Weights that are not what they seem: each file is refused with its cause, and nothing legitimate is."""
 
 from __future__ import annotations
 
-import json
 import shutil
 import struct
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 import transformers
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 
 from attentionology.extractors import Encoder, ModelError, load_classifier, load_masked_lm
 from attentionology.extractors.model.checkpoint import check_checkpoint
 from tests import tiny
-
-WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
-SHARDS = ("model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors")
-Change = Callable[[Path], object]
-
-
-def save(folder: Path, family: str = "bert", auto_class: Any = transformers.AutoModel) -> Path:
-    """A model of a family under some head, with its tokenizer."""
-    model = auto_class.from_config(tiny.model(family).config)
-    model.save_pretrained(folder)
-    tiny.fresh_tokenizer(tiny.FAMILIES[family][0]).save_pretrained(folder)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return save(tmp_path_factory.mktemp("saved"))
-
-
-@pytest.fixture
-def folder(saved: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(saved, tmp_path / "model"))
-
-
-@pytest.fixture
-def shards(folder: Path) -> Path:
-    """The same in two files with an index."""
-    weights = load_file(folder / WEIGHTS)
-    (folder / WEIGHTS).unlink()
-    shard_of = {name: SHARDS[number % 2] for number, name in enumerate(sorted(weights))}
-    for shard in SHARDS:
-        part = {name: weights[name] for name in weights if shard_of[name] == shard}
-        save_file(part, folder / shard, metadata={"format": "pt"})
-    (folder / INDEX).write_text(json.dumps({"metadata": {}, "weight_map": shard_of}))
-    return folder
-
-
-def cut(path: Path, size: int) -> None:
-    path.write_bytes(path.read_bytes()[:size])
-
-
-def configure(folder: Path, **changes: object) -> None:
-    config = json.loads((folder / "config.json").read_text())
-    (folder / "config.json").write_text(json.dumps({**config, **changes}))
-
-
-def reindex(folder: Path, shard: str) -> None:
-    """Let the index name another file in place of the second shard."""
-    content = json.loads((folder / INDEX).read_text())
-    names = {name: shard if file == SHARDS[1] else file for name, file in content["weight_map"].items()}
-    (folder / INDEX).write_text(json.dumps({**content, "weight_map": names}))
-
-
-def change_weights(folder: Path, change: Callable[[dict[str, torch.Tensor]], object]) -> None:
-    weights = load_file(folder / WEIGHTS)
-    change(weights)
-    save_file(weights, folder / WEIGHTS, metadata={"format": "pt"})
+from tests.unit.model_folders.folders import (
+    INDEX,
+    SHARDS,
+    WEIGHTS,
+    Change,
+    change_weights,
+    configure,
+    cut,
+    reindex,
+    save,
+)
 
 
 @pytest.mark.parametrize(
@@ -169,78 +121,6 @@ def test_what_would_be_read_otherwise_is_refused(folder, prepare: Change, says: 
     prepare(folder)
     with pytest.raises(ModelError, match=says):
         Encoder.from_pretrained(folder)
-
-
-def test_code_beside_a_known_architecture_is_not_run_and_the_user_is_told(folder, tmp_path):
-    configure(folder, auto_map={"AutoModel": "own.Own", "AutoConfig": "own.OwnConfig"})
-    (folder / "own.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')")
-    encoder = Encoder.from_pretrained(folder)
-    assert any("auto_map" in warning and "never run" in warning for warning in encoder.warnings)
-    assert not (tmp_path / "ran").exists()
-
-
-@pytest.mark.parametrize(
-    ("changes", "says"),
-    [
-        ({"num_attention_heads": 0}, "num_attention_heads must be a whole number of at least 1, not 0"),
-        ({"num_attention_heads": "12"}, "num_attention_heads .* not '12'"),
-        ({"num_attention_heads": True}, "num_attention_heads .* not True"),
-        ({"num_attention_heads": 5}, "multiple of the number of attention heads"),
-        ({"num_hidden_layers": -1}, "num_hidden_layers .* not -1"),
-        ({"_attn_implementation": "someone/kernel"}, "_attn_implementation names a kernel on the Hub"),
-        ({"num_hidden_layers": 10**8}, "num_hidden_layers is 100,000,000"),
-        ({"hidden_size": 24.0}, r"hidden_size .* not 24\.0"),
-        ({"vocab_size": -5}, "vocab_size .* not -5"),
-        ({"vocab_size": 10**9}, "vocab_size is 1,000,000,000, more than the weights"),
-        ({"vocab_size": 380}, r"word_embeddings.weight is \[374, 24\] in the checkpoint, and \[380, 24\]"),
-        (
-            {"max_position_embeddings": 32},
-            r"position_embeddings.weight is \[64, 24\] in the checkpoint, and \[32, 24\]",
-        ),
-        ({"layer_norm_eps": "x"}, "layer_norm_eps"),
-        ({"hidden_act": "nonsense"}, "nonsense"),
-        ({"pad_token_id": 99999}, "padding_idx|Padding_idx"),
-        ({"model_type": ["bert"]}, "model_type must be a string"),
-        ({"id2label": [1]}, "id2label must be an object"),
-        ({"model_type": "nonsense", "architectures": None}, "nonsense"),
-    ],
-)
-def test_a_bad_value_in_the_configuration_is_named(folder, changes: dict[str, object], says: str):
-    configure(folder, **changes)
-    with pytest.raises(ModelError, match=says) as raised:
-        Encoder.from_pretrained(folder)
-    assert "\n" not in str(raised.value)
-
-
-@pytest.mark.parametrize("name", ["config.json", "tokenizer.json", "tokenizer_config.json"])
-@pytest.mark.parametrize("text", ["", "{", "[]", "null", '"x"', "[" * 5000, "\x00"])
-def test_a_json_file_that_is_none_is_named(folder, name: str, text: str):
-    (folder / name).write_text(text)
-    with pytest.raises(ModelError, match=name):
-        Encoder.from_pretrained(folder)
-
-
-@pytest.mark.parametrize("tokenizer_class", ["RobertaTokenizer", "GPT2Tokenizer", "T5Tokenizer", "ByT5Tokenizer", 3])
-def test_a_tokenizer_class_that_does_not_fit_is_refused(folder, tokenizer_class: object):
-    settings = json.loads((folder / "tokenizer_config.json").read_text())
-    (folder / "tokenizer_config.json").write_text(json.dumps({**settings, "tokenizer_class": tokenizer_class}))
-    change_weights(folder, lambda w: w.update({"embeddings.word_embeddings.weight": torch.zeros(500, 24)}))
-    configure(folder, vocab_size=500)  # so that a vocabulary that grew by other special tokens is not what is refused
-    with pytest.raises(ModelError, match="tokenizer"):
-        Encoder.from_pretrained(folder)
-
-
-@pytest.mark.parametrize("auto_class", [transformers.AutoModel, transformers.AutoModelForMaskedLM])
-@pytest.mark.parametrize("family", ["roberta", "electra", "gpt2"])
-def test_weights_of_another_family_are_refused(tmp_path, auto_class: Any, family: str):
-    configure(save(tmp_path, auto_class=auto_class), model_type=family)
-    with pytest.raises(ModelError, match=rf"model_type is '{family}', but the weights were saved from Bert"):
-        Encoder.from_pretrained(tmp_path)
-
-
-def test_families_that_compute_the_same_may_stand_for_each_other(tmp_path):
-    configure(save(tmp_path, "roberta"), model_type="xlm-roberta")
-    assert Encoder.from_pretrained(tmp_path).family == "xlm-roberta"
 
 
 @pytest.mark.parametrize(
