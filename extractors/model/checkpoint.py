@@ -17,6 +17,12 @@ from safetensors import SafetensorError, safe_open
 from attentionology.extractors.errors import ModelError
 
 CONFIG, WEIGHTS, INDEX = "config.json", "model.safetensors", "model.safetensors.index.json"
+TOKENIZER, TOKENIZER_CONFIG = "tokenizer.json", "tokenizer_config.json"
+OTHER_CLASS = (
+    f'download the files again, or set tokenizer_class in {TOKENIZER_CONFIG} to "PreTrainedTokenizerFast", which reads '
+    f"any {TOKENIZER}"
+)
+"""What to do about a tokenizer class that does not fit, for messages."""
 
 _SIZES = (
     *("hidden_size", "d_model", "dim", "n_embd", "vocab_size"),
@@ -33,6 +39,12 @@ _WIDTHS = ("embedding_size", "input_embedding_size", "hidden_size", "d_model", "
 
 _SAME_ARCHITECTURE = ({"roberta", "xlm-roberta", "camembert"}, {"t5", "mt5"})
 """Families whose models compute the same, so that one may stand in config.json for the other."""
+
+_TOKENIZER_SETTINGS: tuple[tuple[str, Any, str], ...] = (
+    ("tokenizer_class", str | None, "a string"),
+    ("model_max_length", int | float | None, "a number"),
+)
+"""Keys of tokenizer_config.json, the types of their values, and the types in words."""
 
 _LFS_POINTER = b"version https://git-lfs.github.com/"
 _QUANTIZED = re.compile(r"I8|F[468]_.*|F4")
@@ -57,12 +69,12 @@ def check_checkpoint(folder: str | Path) -> list[str]:
     folder = Path(folder)
     config = read_object(folder / CONFIG)
     warnings = _check_config(folder, config)
-    for name in ("tokenizer.json", "tokenizer_config.json"):
+    for name in (TOKENIZER, TOKENIZER_CONFIG):
         if (folder / name).exists():
             settings = read_object(folder / name)
-            if not isinstance(settings.get("tokenizer_class", ""), str | None):
-                given = _kind(settings["tokenizer_class"])
-                raise ModelError(f"{str(folder / name)!r}: tokenizer_class must be a string, not {given}")
+            for key, kinds, expected in _TOKENIZER_SETTINGS:
+                if not isinstance(settings.get(key), kinds):
+                    raise ModelError(f"{str(folder / name)!r}: {key} must be {expected}, not {_kind(settings[key])}")
             if "auto_map" in settings:
                 warnings.append(
                     f"{name} names code of the model's authors (auto_map), which is never run. The tokenizer is read "
@@ -81,7 +93,7 @@ def check_tokenizer(folder: str | Path, tokenizer: Any) -> None:
     Raises:
         ModelError: it does not.
     """
-    path = Path(folder) / "tokenizer.json"
+    path = Path(folder) / TOKENIZER
     if not path.is_file():
         return
     model = read_object(path).get("model")
@@ -91,8 +103,7 @@ def check_tokenizer(folder: str | Path, tokenizer: Any) -> None:
     if described not in (None, loaded):
         raise ModelError(
             f"{str(folder)!r}: tokenizer.json describes a {described} tokenizer, but the class that "
-            f"tokenizer_config.json and config.json ask for, {type(tokenizer).__name__}, is of {loaded}; they do not "
-            "belong together"
+            f"tokenizer_config.json and config.json ask for, {type(tokenizer).__name__}, is of {loaded}; {OTHER_CLASS}"
         )
 
 

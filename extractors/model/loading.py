@@ -12,10 +12,11 @@ import huggingface_hub
 import torch
 import transformers
 
-from attentionology.extractors.errors import ModelError, cause
+from attentionology.extractors.errors import ModelError
 from attentionology.extractors.model.checkpoint import check_tokenizer
 from attentionology.extractors.model.files import LoadedFiles, Location, find_model
 from attentionology.extractors.model.hub import CONVERSION_HINT
+from attentionology.extractors.model.load_failures import model_failure, tokenizer_failure
 from attentionology.extractors.model.loaded_weights import check_loaded, shape_conflict
 
 
@@ -41,7 +42,7 @@ def load_tokenizer(name_or_path: Location, revision: str | None = None) -> Any:
                 str(files.folder), local_files_only=True, trust_remote_code=False
             )
         except Exception as error:  # whatever the libraries raise, the cause is in the files
-            raise ModelError(f"cannot load {files.name!r} (its tokenizer): {cause(error)}") from error
+            raise ModelError(tokenizer_failure(files.name, files.folder or Path(), error)) from error
     check_tokenizer(files.folder or "", tokenizer)
     if len(tokenizer) <= len(tokenizer.all_special_ids) + 1:
         raise ModelError(
@@ -130,7 +131,7 @@ def load_masked_lm(
                 str(files.folder), local_files_only=True, trust_remote_code=False
             )
         except Exception as error:
-            raise ModelError(f"cannot load {files.name!r}: {cause(error)}") from error
+            raise ModelError(model_failure(files.name, files.folder or Path(), error)) from error
     if config.is_encoder_decoder or type(config) not in transformers.MODEL_FOR_MASKED_LM_MAPPING:
         return None
     model, info = _from_pretrained(transformers.AutoModelForMaskedLM, files, dtype)
@@ -171,7 +172,7 @@ def _from_pretrained(
             if "ignore_mismatched_sizes" in str(error):
                 raise ModelError(_shape_conflict(auto_class, files)) from error
             hint = f" {CONVERSION_HINT}" if "safetensors" in str(error) else ""
-            raise ModelError(f"cannot load {files.name!r}: {cause(error)}{hint}") from error
+            raise ModelError(model_failure(files.name, files.folder or Path(), error) + hint) from error
     return model, info
 
 

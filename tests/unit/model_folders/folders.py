@@ -31,8 +31,15 @@ def cut(path: Path, size: int) -> None:
 
 
 def configure(folder: Path, **changes: object) -> None:
-    config = json.loads((folder / "config.json").read_text())
-    (folder / "config.json").write_text(json.dumps({**config, **changes}))
+    _change_object(folder / "config.json", changes)
+
+
+def configure_tokenizer(folder: Path, **changes: object) -> None:
+    _change_object(folder / "tokenizer_config.json", changes)
+
+
+def _change_object(path: Path, changes: dict[str, object]) -> None:
+    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
 
 
 def reindex(folder: Path, shard: str) -> None:

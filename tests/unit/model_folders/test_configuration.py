@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
 import torch
 import transformers
 
+from attentionology.corpora_loaders import Sentence
 from attentionology.extractors import Encoder, ModelError
-from tests.unit.model_folders.folders import change_weights, configure, save
+from attentionology.extractors.tokens.pieces import Pieces
+from tests.unit.model_folders.folders import change_weights, configure, configure_tokenizer, save
 
 
 def test_code_beside_a_known_architecture_is_not_run_and_the_user_is_told(folder, tmp_path):
@@ -40,8 +41,10 @@ def test_code_beside_a_known_architecture_is_not_run_and_the_user_is_told(folder
             r"position_embeddings.weight is \[64, 24\] in the checkpoint, and \[32, 24\]",
         ),
         ({"layer_norm_eps": "x"}, "layer_norm_eps"),
-        ({"hidden_act": "nonsense"}, "nonsense"),
-        ({"pad_token_id": 99999}, "padding_idx|Padding_idx"),
+        ({"hidden_act": "nonsense"}, r"config\.json': hidden_act is 'nonsense', .* knows gelu, .*; correct it"),
+        ({"hidden_act": 3}, r"config\.json': .* 'hidden_act' expected str, got int .*; correct it"),
+        ({"pad_token_id": 9999}, r"config\.json': pad_token_id is 9999, .* 374 pieces \(vocab_size\); correct it"),
+        ({"pad_token_id": -999}, r"config\.json': pad_token_id is -999, .*; correct it"),
         ({"model_type": ["bert"]}, "model_type must be a string"),
         ({"id2label": [1]}, "id2label must be an object"),
         ({"model_type": "nonsense", "architectures": None}, "nonsense"),
@@ -62,14 +65,62 @@ def test_a_json_file_that_is_none_is_named(folder, name: str, text: str):
         Encoder.from_pretrained(folder)
 
 
-@pytest.mark.parametrize("tokenizer_class", ["RobertaTokenizer", "GPT2Tokenizer", "T5Tokenizer", "ByT5Tokenizer", 3])
-def test_a_tokenizer_class_that_does_not_fit_is_refused(folder, tokenizer_class: object):
-    settings = json.loads((folder / "tokenizer_config.json").read_text())
-    (folder / "tokenizer_config.json").write_text(json.dumps({**settings, "tokenizer_class": tokenizer_class}))
+@pytest.mark.parametrize(("family", "key"), [("distilbert", "activation"), ("modernbert", "hidden_activation")])
+def test_an_unknown_activation_is_named_by_the_key_of_its_family(tmp_path, family: str, key: str):
+    configure(save(tmp_path, family), **{key: "nonsense"})
+    with pytest.raises(ModelError, match=rf"config\.json': {key} is 'nonsense'"):
+        Encoder.from_pretrained(tmp_path)
+
+
+@pytest.mark.parametrize("text", ["{}", '{"added_tokens": []}', '{"added_tokens": [3], "model": {}}'])
+def test_a_tokenizer_file_that_describes_no_tokenizer_is_named(folder, text: str):
+    (folder / "tokenizer.json").write_text(text)
+    with pytest.raises(ModelError, match=rf"tokenizer\.json' \({len(text)} bytes\) .*; download it again") as raised:
+        Encoder.from_pretrained(folder)
+    assert str(folder / "tokenizer.json") in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("tokenizer_class", "says"),
+    [
+        *((name, f"a WordPiece tokenizer, .* {name}, is of") for name in ("RobertaTokenizer", "ByT5Tokenizer")),
+        *((name, f"class {name} cannot read .* a WordPiece tok") for name in ("T5Tokenizer", "AlbertTokenizer")),
+    ],
+)
+def test_a_tokenizer_class_that_does_not_fit_is_refused(folder, tokenizer_class: str, says: str):
+    configure_tokenizer(folder, tokenizer_class=tokenizer_class)
     change_weights(folder, lambda w: w.update({"embeddings.word_embeddings.weight": torch.zeros(500, 24)}))
     configure(folder, vocab_size=500)  # so that a vocabulary that grew by other special tokens is not what is refused
-    with pytest.raises(ModelError, match="tokenizer"):
+    with pytest.raises(ModelError, match=rf'{says}.*; download .* tokenizer_config\.json to "PreTrained') as raised:
         Encoder.from_pretrained(folder)
+    assert str(folder) in str(raised.value)
+    configure_tokenizer(folder, tokenizer_class="PreTrainedTokenizerFast")  # the way out that the message names
+    (pieces,) = Encoder.from_pretrained(folder).align([Sentence.from_text("a cat")])
+    assert isinstance(pieces, Pieces)
+    assert pieces.special[0]
+    assert not pieces.unknown
+
+
+def test_the_tokenizer_class_of_the_model_may_not_fit_either(folder):
+    (folder / "tokenizer_config.json").unlink()
+    configure(folder, model_type="albert", architectures=None)
+    with pytest.raises(ModelError, match=r"config\.json': the tokenizer class of its model_type cannot read"):
+        Encoder.from_pretrained(folder)
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"tokenizer_class": 3}, "tokenizer_class must be a string, not 3"),
+        ({"model_max_length": "x"}, "model_max_length must be a number, not a string"),
+        ({"pad_token": 3}, "pad_token .*; correct '.*', or download it again"),
+    ],
+)
+def test_a_bad_value_in_the_configuration_of_the_tokenizer_is_named(folder, changes: dict[str, object], says: str):
+    configure_tokenizer(folder, **changes)
+    with pytest.raises(ModelError, match=says) as raised:
+        Encoder.from_pretrained(folder)
+    assert str(folder / "tokenizer_config.json") in str(raised.value)
 
 
 @pytest.mark.parametrize("auto_class", [transformers.AutoModel, transformers.AutoModelForMaskedLM])
