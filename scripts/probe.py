@@ -4,26 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Annotated
 
-from tyro.conf import arg
-
-from attentionology.analyses.probing.options import (
-    MapStoreOptions,
-    ProbedMapOptions,
-    ProbeOptions,
-    ProbeTrainingOptions,
-    TreebankOptions,
-)
 from attentionology.analyses.probing.run_options import ProbingOptions
 from attentionology.analyses.shared.builtin import SAMPLE
-from attentionology.analyses.shared.input_options import ModelOptions, OutputOptions, default_folder
-from attentionology.analyses.shared.options import CountOptions
+from attentionology.analyses.shared.input_options import OutputOptions, default_folder
 from attentionology.scripts.closing import print_results
 
 
 @dataclass(frozen=True)
-class ProbeCommand:
+class ProbeCommand(ProbingOptions):
     """Train probes that predict syntactic heads from the attention maps of all heads together.
 
     attention: one learned weight per attention head and direction. attention+words: weights that depend on the vectors
@@ -38,17 +27,6 @@ class ProbeCommand:
     Without --train the treebank of --test is cut into folds; each is predicted by probes trained on the others.
     """
 
-    model: ModelOptions = field(default_factory=ModelOptions)
-    treebanks: TreebankOptions = field(default_factory=TreebankOptions)
-    probes: ProbeOptions = field(default_factory=ProbeOptions)
-    training: ProbeTrainingOptions = field(default_factory=ProbeTrainingOptions)
-    maps: ProbedMapOptions = field(default_factory=ProbedMapOptions)
-    store: MapStoreOptions = field(default_factory=MapStoreOptions)
-    counts: CountOptions = field(default_factory=CountOptions)
-
-    seed: Annotated[int, arg(metavar="N")] = 0
-    """The first seed of the probes, and the seed of the control task, the random weights and the bootstrap."""
-
     output: OutputOptions = field(default_factory=OutputOptions)
 
     def run(self, arguments: Sequence[str] = ()) -> int:
@@ -56,13 +34,10 @@ class ProbeCommand:
         from attentionology.analyses.probing.run import execute
         from attentionology.analyses.shared.record import command_line
 
-        options = ProbingOptions(
-            *(self.model, self.treebanks, self.probes, self.training, self.maps, self.store, self.counts, self.seed)
-        )
         output, default = self.output, default_folder(self.model.model, self.treebanks.test or (SAMPLE,))
         out = output.out or default.with_name(f"probe-{default.name}")
         run = execute(
-            options,
+            self,
             out=out,
             overwrite=output.overwrite,
             command=command_line(arguments),

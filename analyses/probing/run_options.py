@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from tyro.conf import arg
 
 from attentionology.analyses.probing.options import (
     MapStoreOptions,
@@ -32,7 +34,6 @@ class ProbingOptions:
         maps: which kind of map probes read.
         store: how maps are kept on disk.
         counts: how results are counted and shown.
-        seed: the first seed of the probes, and the seed of the control task, the random weights and the bootstrap.
     """
 
     model: ModelOptions = field(default_factory=ModelOptions)
@@ -42,7 +43,9 @@ class ProbingOptions:
     maps: ProbedMapOptions = field(default_factory=ProbedMapOptions)
     store: MapStoreOptions = field(default_factory=MapStoreOptions)
     counts: CountOptions = field(default_factory=CountOptions)
-    seed: int = 0
+
+    seed: Annotated[int, arg(metavar="N")] = 0
+    """The first seed of the probes, and the seed of the control task, the random weights and the bootstrap."""
 
     @property
     def seeds(self) -> range:
