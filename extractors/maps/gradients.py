@@ -24,7 +24,8 @@ from attentionology.extractors.maps.batching import DEFAULT_BATCH_CELLS, Extract
 from attentionology.extractors.maps.extraction import extract_many
 from attentionology.extractors.maps.shared_pass import SharedBatch
 from attentionology.extractors.model.conditions import check_full_attention, switch_to_eager
-from attentionology.extractors.model.encoder import Encoder, model_inputs
+from attentionology.extractors.model.encoder import Encoder
+from attentionology.extractors.model.forward_pass import model_inputs
 from attentionology.extractors.tokens.masking import check_masking, mask_pieces
 from attentionology.extractors.tokens.pieces import Pieces
 

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
 from jaxtyping import Bool, Int
-from torch import Tensor, nn
+from torch import Tensor
 
 from attentionology.corpora_loaders import Sentence
 from attentionology.extractors.errors import ModelError, cause
-from attentionology.extractors.layers import read_weights
-from attentionology.extractors.layers.verification import LayerRecorder, verify_model
 from attentionology.extractors.model.conditions import (
     Batching,
     attend_fully,
@@ -27,8 +24,11 @@ from attentionology.extractors.model.conditions import (
 )
 from attentionology.extractors.model.files import LoadedFiles, find_model
 from attentionology.extractors.model.float64_copy import float64_twin, in_float64
-from attentionology.extractors.model.forward_pass import Forward, ModelLayers
-from attentionology.extractors.model.loading import load_model, load_tokenizer, quiet
+from attentionology.extractors.model.forward_pass import Forward, ModelLayers, model_inputs
+from attentionology.extractors.model.layer_reading import parameters_key, read_layers
+from attentionology.extractors.model.loading import load_model, load_tokenizer, on_device, quiet
+from attentionology.extractors.model.random_copy import random_copy
+from attentionology.extractors.model.weights_digest import weights_sha256
 from attentionology.extractors.tokens.pieces import Pieces, Unalignable, align, prepare_tokenizer
 from attentionology.extractors.tokens.token_classes import PieceForms, token_classes
 
@@ -113,16 +113,8 @@ class Encoder:
         files = find_model(name_or_path, revision)
         tokenizer = load_tokenizer(files)
         model, files = load_model(files, dtype=dtype)
-        try:
-            if torch.device(device).type == "meta":
-                raise RuntimeError("it computes shapes and no numbers")
-            model = model.to(device)
-        except (RuntimeError, AssertionError, NotImplementedError) as error:
-            reason = str(error).split(". ", 1)[0].split("\n", 1)[0][:120]
-            usual = "usual are cpu, cuda, cuda:1, mps"
-            raise ModelError(f"cannot use device {str(device)!r} ({usual}): {reason}") from error
         name = Path(name_or_path).resolve().name if files.endpoint is None else files.name
-        return cls(model, tokenizer, name, files)
+        return cls(on_device(model, device), tokenizer, name, files)
 
     def __repr__(self) -> str:
         return f"Encoder({self.name!r}, {self.family}, {self.n_layers} layers × {self.n_heads} heads, {self.dtype})"
@@ -226,14 +218,7 @@ class Encoder:
         drawn as the architecture initializes it. The embedding tables are all `torch.nn.Embedding`
         modules (words, positions, segments); the layer norm after them is reset like the rest.
         """
-        with torch.random.fork_rng(devices=[]), torch.device("cpu"):
-            torch.manual_seed(seed)
-            random = type(self.model)._from_config(self.model.config, dtype=self.dtype)
-        trained = dict(self.model.named_modules())
-        for module_name, module in random.named_modules():
-            if isinstance(module, nn.Embedding):
-                module.weight.data.copy_(trained[module_name].weight.data)
-        random.set_attn_implementation("eager")
+        random = random_copy(self.model, seed, self.dtype)
         control = Encoder(random.to(self.device), self.tokenizer, f"{self.name} random-init seed {seed}")
         control.batching = self.batching
         return control
@@ -243,13 +228,7 @@ class Encoder:
 
         Weights that the files lack, such as a pooler's, are random numbers in every run and are left out.
         """
-        digest = hashlib.sha256()
-        for key, tensor in sorted(self.model.state_dict().items()):
-            if key in self.files.untrained:
-                continue
-            digest.update(f"{key} {tuple(tensor.shape)} {tensor.dtype}\n".encode())
-            digest.update(tensor.detach().cpu().reshape(-1).contiguous().view(torch.uint8).numpy())
-        return digest.hexdigest()
+        return weights_sha256(self.model, self.files.untrained)
 
     def _probe(self) -> tuple[Tensor, ...]:
         """Return the attention of a short input, after switching the model to eager attention if it gives none."""
@@ -266,34 +245,15 @@ class Encoder:
         return ids, torch.ones_like(ids, dtype=torch.bool)
 
     def _read_layers(self) -> ModelLayers:
-        try:
-            return self._verified_layers()
-        except ModelError:
-            raise
-        except Exception as error:
-            raise ModelError(f"{self.family!r}: the row of this architecture does not fit: {cause(error)}") from error
+        def run(ids: Tensor, mask: Tensor) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...] | None]:
+            return self._run(ids, mask, hidden_states=True)
 
-    @torch.inference_mode()
-    def _verified_layers(self) -> ModelLayers:
-        weights = read_weights(self.model, self.n_layers, self.n_heads)
-        long, _ = self._probe_input("a b c d e f g h i j k l")
-        short, _ = self._probe_input("m")
-        ids, mask = long.expand(2, -1).clone(), torch.ones(2, long.shape[1], dtype=torch.bool, device=long.device)
-        ids[1, : short.shape[1]] = short
-        mask[1, short.shape[1] :] = False
-        with LayerRecorder(self.model) as recorded:
-            attentions, hidden = self._run(ids, mask, hidden_states=True)
-        unchecked = ModelLayers(weights, [False] * self.n_layers, self.family)
-        layers = list(Forward(list(attentions), mask, hidden, unchecked).layers())
-        comparable = verify_model(layers, recorded, hidden or (), self.family)
-        return ModelLayers(weights, comparable, self.family)
+        long, short = (self._probe_input(text)[0] for text in ("a b c d e f g h i j k l", "m"))
+        return read_layers(self.model, (self.n_layers, self.n_heads), long, short, run)
 
     def _parameters_key(self) -> tuple[Any, ...]:
-        """A key that changes when a parameter is replaced, moved or written to, other than through ``.data``."""
-        return tuple(
-            (id(p), p.data_ptr(), p.dtype, p.device, None if p.is_inference() else p._version)
-            for p in self.model.parameters()
-        )
+        """A key that changes with the parameters."""
+        return parameters_key(self.model)
 
     @torch.inference_mode()
     def _run(
@@ -335,11 +295,3 @@ class _Float64Encoder(Encoder):
         """A key that changes with any value, because the weights read here are copies, which must not go stale."""
         flat = [parameter.flatten() for parameter in self.model.parameters()]
         return tuple(float(p.sum()) + float(torch.dot(p[1:], p[:-1])) for p in flat)
-
-
-def model_inputs(
-    ids: Int[Tensor, "batch n"], mask: Bool[Tensor, "batch n"], segment_ids: Int[Tensor, "batch n"] | None
-) -> dict[str, Any]:
-    """Return the arguments with which every model is called to give its attention."""
-    inputs = {"input_ids": ids, "attention_mask": mask.long(), "output_attentions": True, "return_dict": True}
-    return inputs if segment_ids is None else {**inputs, "token_type_ids": segment_ids}

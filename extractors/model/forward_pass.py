@@ -1,11 +1,12 @@
-"""What one forward pass over a padded batch leaves behind."""
+"""What one forward pass over a padded batch is given, and what it leaves behind."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from attentionology.corpora_loaders.describing import amount
@@ -96,3 +97,11 @@ class Forward:
                 where = f"{self.model_layers.family!r} layer {number + 1}"
                 verify_batch(layer, self.hidden_states[number + 1], where)
             yield layer
+
+
+def model_inputs(
+    ids: Int[Tensor, "batch n"], mask: Bool[Tensor, "batch n"], segment_ids: Int[Tensor, "batch n"] | None
+) -> dict[str, Any]:
+    """Return the arguments with which every model is called to give its attention."""
+    inputs = {"input_ids": ids, "attention_mask": mask.long(), "output_attentions": True, "return_dict": True}
+    return inputs if segment_ids is None else {**inputs, "token_type_ids": segment_ids}

@@ -141,6 +141,22 @@ def load_masked_lm(
     return model.eval()
 
 
+def on_device(model: Any, device: str | torch.device) -> Any:
+    """Move a model to a device.
+
+    Raises:
+        ModelError: there is no such device, or it cannot compute this model.
+    """
+    try:
+        if torch.device(device).type == "meta":
+            raise RuntimeError("it computes shapes and no numbers")
+        return model.to(device)
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        reason = str(error).split(". ", 1)[0].split("\n", 1)[0][:120]
+        usual = "usual are cpu, cuda, cuda:1, mps"
+        raise ModelError(f"cannot use device {str(device)!r} ({usual}): {reason}") from error
+
+
 def save_model(model: Any, tokenizer: Any, folder: str | Path) -> None:
     """Write a model, as safetensors, and its tokenizer to a folder from which they can be loaded."""
     with quiet():
