@@ -4,16 +4,13 @@ Replacing a row shows how much the words matter only if nothing else carries the
 last layer, for the position that is classified. In other places, residual connections and other rows carry them, too.
 Jain & Wallace (2019) replace the one row of an LSTM; for BERT see Pruthi et al. (2020).
 
-A replaced attention can be run in three ways (`Way`), which give the same logits at very different cost. Whether a way
-works for a model is not known from its architecture alone, so when the model is wrapped every way is tried on two short
-texts: the model's own attention is put back, and every word is given a weight of 1. The logits must be the model's own
-in the first case, and those of the slowest way, which takes nothing for granted, in the second.
+How the model is run with a replaced attention is in `attentionology.extractors.replaceable.continuation`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
@@ -33,23 +30,18 @@ from attentionology.extractors.model.files import LoadedFiles
 from attentionology.extractors.model.loading import save_model
 from attentionology.extractors.replaceable.attention_model import Special, TextState, Words, state_of
 from attentionology.extractors.replaceable.attention_patch import (
-    TOLERANCE,
     AttentionPatch,
     InputEmbeddings,
     WordRows,
     check_calls,
     check_first_position,
-    difference,
     implementation,
-    resumed,
 )
+from attentionology.extractors.replaceable.continuation import ReplacedHeads, Way, fastest_way, model_logits
 from attentionology.extractors.replaceable.transformer_state import TransformerState
 from attentionology.extractors.tokens.text_reader import TextLevel, TextReader
 
 Query = Literal["cls", "all"]
-Way = Literal["first position", "from the layer", "whole model"]
-"""How much is computed again under other attention. All ways give the same logits. The first needs the last layer and a
-classifier that reads the first position alone; the second needs an architecture that has a row of names."""
 
 _PROBE: tuple[Words, ...] = (("a", "b", "c", "d", "e", "f"), ("g", "h"))
 
@@ -129,8 +121,9 @@ class TransformerAttention(nn.Module):
         self._reader = TextReader(self._encoder, level, batch_cells)
         self.layer, self.heads = self._scope(layer, heads)
         self._layers = layer_modules(model) if self._encoder.family in ARCHITECTURES else []
+        self._replaced = ReplacedHeads(model, self.layer, self.heads, self.special, self._layers)
         self.way: Way = "whole model"
-        self._verify()
+        self._choose_way()
 
     def describe(self) -> dict[str, Any]:
         """Describe what is replaced, for people: layer and heads are counted from 1."""
@@ -187,7 +180,7 @@ class TransformerAttention(nn.Module):
             seen = stack.enter_context(AttentionPatch(self.layer))
             embedded = stack.enter_context(InputEmbeddings(self.model, leaf=gradient))
             recorded = stack.enter_context(LayerRecorder(self.model)) if self._layers else None
-            self._logits(ids, mask)
+            model_logits(self.model, ids, mask)
             chosen = seen.weights[:, self.heads, : 1 if self.query == "cls" else None].flatten(1, 2)
             rows, alpha = WordRows.split(chosen, word_of, n)
             first = seen.weights[:, :, 0]
@@ -228,7 +221,9 @@ class TransformerAttention(nn.Module):
         rows = state.rows.detached() if disconnected else state.rows
         length = 1 if self.way == "first position" else state.ids.shape[1]
         step = max(1, self._reader.fitting(length) // len(state))
-        return torch.cat([self._decode(state, rows, part) for part in torch.split(alpha, step, dim=1)], dim=1)
+        return torch.cat(
+            [self._replaced.logits(state, rows, part, self.way) for part in torch.split(alpha, step, dim=1)], dim=1
+        )
 
     @torch.no_grad()
     def scores(self, state: TextState) -> Float[Tensor, "batch n"]:
@@ -262,34 +257,6 @@ class TransformerAttention(nn.Module):
         rank: Tensor = torch.linalg.matrix_rank(state.values[:, self.heads] * inside)
         return rank
 
-    def _decode(self, state: TransformerState, rows: WordRows, alpha: Tensor) -> Tensor:
-        k = alpha.shape[1]
-        weights = rows.join(alpha, self.special == "renormalise")
-        weights = weights.view(len(state), k, len(self.heads), -1, weights.shape[-1])
-        positions, context = slice(None), None
-        if self.way == "first position":
-            positions = slice(1)
-            first = state.first[:, None].repeat(1, k, 1, 1)
-            first[:, :, self.heads] = weights[..., 0, :]
-            context = torch.einsum("bkhn,bhnd->bkhd", first, state.values).flatten(0, 1)[:, None]
-        with ExitStack() as stack:
-            if self.way == "whole model":
-                stack.enter_context(InputEmbeddings(self.model, state.embeddings.repeat_interleave(k, 0)))
-                patch = AttentionPatch(self.layer, weights.flatten(0, 1), self.heads)
-            else:
-                assert state.hidden is not None  # noqa: S101 the other ways need an architecture with a row of names
-                hidden = state.hidden[:, positions].repeat_interleave(k, 0)
-                stack.enter_context(resumed(self._layers, self.layer, hidden))
-                patch = AttentionPatch(0, weights.flatten(0, 1), self.heads, context)
-            stack.enter_context(patch)
-            ids, inside = (tensor[:, positions].repeat_interleave(k, 0) for tensor in (state.ids, state.inside))
-            logits = self._logits(ids, inside)
-        return logits.view(len(state), k, -1)
-
-    def _logits(self, ids: Int[Tensor, "batch n"], mask: Bool[Tensor, "batch n"]) -> Float[Tensor, "batch classes"]:
-        logits: Tensor = self.model(input_ids=ids, attention_mask=mask.long(), return_dict=True).logits
-        return logits
-
     def _scope(self, layer: int, heads: str | Sequence[int]) -> tuple[int, list[int]]:
         n_layers, n_heads = self._encoder.n_layers, self._encoder.n_heads
         if not -n_layers <= layer < n_layers:
@@ -300,16 +267,16 @@ class TransformerAttention(nn.Module):
         return layer % n_layers, chosen
 
     @torch.no_grad()
-    def _verify(self) -> None:
+    def _choose_way(self) -> None:
         """Check that attention can be replaced without side effects, and choose the fastest way that gives the same."""
         ids, mask = self._encoder.pad(self._reader.pieces(_PROBE))
-        original = self._logits(ids, mask)
+        original = model_logits(self.model, ids, mask)
         self.model.set_attn_implementation(implementation())
         with AttentionPatch(self._encoder.n_layers - 1) as seen:
-            self._logits(ids, mask)
+            model_logits(self.model, ids, mask)
         check_calls(seen, self._encoder.n_layers, self._label)
         if self.query == "cls":
-            check_first_position(lambda: self._logits(ids, mask), original, seen, self._label)
+            check_first_position(lambda: model_logits(self.model, ids, mask), original, seen, self._label)
         batches = list(self.batches(_PROBE))
         states = [self.encode([_PROBE[i] for i in batch]) for batch in batches]
         trials = [torch.stack([s.alpha, s.mask[:, None].expand_as(s.alpha).to(s.alpha)], 1) for s in states]
@@ -318,19 +285,9 @@ class TransformerAttention(nn.Module):
             self.way = way
             return torch.cat([self.decode(state, alpha) for state, alpha in zip(states, trials, strict=True)])
 
-        expected = logits("whole model")
-        change = difference(expected[:, 0], original[[i for batch in batches for i in batch]])
-        if not change <= TOLERANCE:
-            raise ModelError(
-                f"{self._label}: with its own attention put back, its logits change by {change:.2g}; this model does "
-                "something else with its attention, which cannot be replaced"
-            )
         ways: list[Way] = ["from the layer", "whole model"] if self._layers else ["whole model"]
         if self._layers and self.query == "cls" and self.layer == self._encoder.n_layers - 1:
             ways.insert(0, "first position")
-        for way in ways:
-            with suppress(RuntimeError, ValueError, IndexError):  # not every architecture can be resumed
-                if difference(logits(way), expected) <= TOLERANCE:
-                    break
+        self.way = fastest_way(ways, logits, original[[i for batch in batches for i in batch]], self._label)
         if self._maps.kind.name != "weight":
             self.scores(states[0])

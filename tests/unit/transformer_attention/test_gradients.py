@@ -10,6 +10,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from attentionology.extractors.replaceable.attention_patch import InputEmbeddings
+from attentionology.extractors.replaceable.continuation import model_logits
 from tests import tiny
 from tests.unit.transformer_attention.replaceable import TEXTS, patchable, random_rows
 
@@ -39,7 +40,7 @@ def test_gradients_of_embeddings(way: str) -> None:
 
     def directly(given: Tensor) -> Tensor:
         with InputEmbeddings(attention.model, given):
-            return attention._logits(ids, mask)[:, 0].sum()
+            return model_logits(attention.model, ids, mask)[:, 0].sum()
 
     given = embeddings.detach().clone().requires_grad_()
     assert torch.allclose(found, torch.autograd.grad(directly(given), given)[0], atol=1e-10)
@@ -72,7 +73,7 @@ def test_the_model_is_trained_through_it_as_by_itself() -> None:
     functional.cross_entropy(attention.decode(state, state.alpha[:, None])[:, 0], targets).backward()
     found = {name: parameter.grad for name, parameter in attention.model.named_parameters()}
     attention.model.zero_grad(set_to_none=True)
-    functional.cross_entropy(attention._logits(state.ids, state.inside), targets).backward()
+    functional.cross_entropy(model_logits(attention.model, state.ids, state.inside), targets).backward()
     for name, parameter in attention.model.named_parameters():
         assert torch.allclose(found[name], parameter.grad, atol=1e-10), name
 
