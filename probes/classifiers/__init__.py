@@ -1,7 +1,8 @@
 """Attention classifiers of texts, trained here, for the tests of attention as an explanation."""
 
-from attentionology.probes.classifiers.attention_classifier import AttentionClassifier, cosine_to_mean
+from attentionology.probes.classifiers.attention_classifier import AttentionClassifier
 from attentionology.probes.classifiers.imitation import LAMBDAS, Divergence, Imitation
+from attentionology.probes.classifiers.regularizers import cosine_to_mean
 from attentionology.probes.classifiers.training import (
     FINE_TUNING,
     IMITATION,

@@ -6,7 +6,6 @@ of Serrano & Smith (2019); the regularizers are Tutek & Šnajder's (2020) and th
 
 from __future__ import annotations
 
-import json
 import math
 import threading
 from collections.abc import Iterator, Sequence
@@ -15,31 +14,27 @@ from typing import Any, Literal, get_args
 
 import torch
 from jaxtyping import Bool, Float, Int
-from safetensors import safe_open
 from torch import Tensor, nn
 from torch.nn import functional
 
 from attentionology.corpora_loaders import WordVectors
 from attentionology.extractors.replaceable.attention_model import Special, TextState, Words, state_of
+from attentionology.probes.classifiers.classifier_file import StoredClassifier
 from attentionology.probes.classifiers.classifier_state import ClassifierState
 from attentionology.probes.classifiers.encoders import ENCODERS, EncoderName, size_of
+from attentionology.probes.classifiers.regularizers import (
+    STRENGTHS,
+    Regularizer,
+    attended_states,
+    masked_word_penalty,
+    state_penalty,
+)
 from attentionology.probes.classifiers.training import PUBLISHED, ClassifierRecipe, CrossEntropy, train
-from attentionology.probes.classifiers.vocabulary import END, MASK, PAD, SPECIAL, START, UNKNOWN, Vocabulary
+from attentionology.probes.classifiers.vocabulary import END, PAD, SPECIAL, START, UNKNOWN, Vocabulary
 from attentionology.probes.training import one_thread
-from attentionology.storage.sealed import ANYWHERE, has_seal
-from attentionology.storage.tensors import read_tensors, write_tensors
 
 Attention = Literal["additive", "dot"]
-Regularizer = Literal["concat", "residual", "tying", "mlm", "conicity"]
-
-STRENGTHS = {"tying": 0.1, "mlm": 1.0, "conicity": 0.1}
-"""Default weight of the penalties, each per text, beside the cross-entropy of the text. With 1, tying and conicity cost
-an LSTM 6 and 11 points of accuracy on SST-2."""
-
-MASK_RATE = 0.15
 _BATCH_CELLS = 1 << 12  # words of a batch
-
-
 _RNG = threading.Lock()  # the generator of initial weights is that of all threads
 
 
@@ -204,11 +199,7 @@ class AttentionClassifier(nn.Module):
             embedded = embedded.detach().requires_grad_()
         states = self.encoder(embedded, lengths)
         words, hidden = embedded[:, 1 : n + 1], states[:, 1 : n + 1]
-        attended = hidden
-        if self.regularizer == "concat":
-            attended = torch.cat([hidden, words], dim=-1)
-        elif self.regularizer == "residual":
-            attended = hidden + words
+        attended = attended_states(self.regularizer, hidden, words)
         mask = torch.arange(n) < lengths[:, None] - 2
         logits = (self.attend(attended)[..., 0] / self.scale).masked_fill(~mask, -math.inf)
         alpha = torch.where(mask.any(1)[:, None], logits, 0.0).softmax(-1) * mask
@@ -256,23 +247,17 @@ class AttentionClassifier(nn.Module):
             state: of texts to train on.
             generator: draws the masked words.
         """
-        hidden, mask = state.hidden, state.mask
         strength: float = self.config["strength"]
-        per_word: Tensor = hidden.new_zeros(mask.shape)
-        if self.regularizer == "tying":
-            per_word = torch.linalg.vector_norm(hidden - state.words, dim=-1)
-        elif self.regularizer == "conicity":
-            per_word = cosine_to_mean(hidden, mask)
-        elif self.tell is not None:
-            ids, lengths = state.ids, state.lengths
-            hit = (torch.rand(mask.shape, generator=generator) < MASK_RATE) & mask
-            masked = ids.clone()
-            masked[:, 1:-1][hit] = MASK
-            predicted = self.tell(self.encoder(self._embedded(masked), lengths)[:, 1:-1][hit])
-            errors: Tensor = functional.cross_entropy(predicted, ids[:, 1:-1][hit], reduction="none")
-            return strength * (errors / hit.sum(1).repeat_interleave(hit.sum(1))).sum()
-        share = torch.where(mask, per_word, 0.0).sum(1) / mask.sum(1).clamp(min=1)
-        return strength * share.sum()
+        tell = self.tell
+        if tell is None:
+            return strength * state_penalty(self.regularizer, state)
+
+        def predict(masked: Tensor, hit: Tensor) -> Tensor:
+            states = self.encoder(self._embedded(masked), state.lengths)[:, 1:-1]
+            logits: Tensor = tell(states[hit])
+            return logits
+
+        return strength * masked_word_penalty(state, generator, predict)
 
     def parameter_groups(self, weight_decay: float) -> list[dict[str, Any]]:
         """Parameters for an optimizer: no weight decay for the attention, as Jain & Wallace's code has it.
@@ -286,8 +271,7 @@ class AttentionClassifier(nn.Module):
 
     def save(self, path: Path) -> None:
         """Write weights, vocabulary and classes to one safetensors file."""
-        facts = {"config": self.config, "classes": self.classes, "words": self.vocabulary.words}
-        write_tensors(path, self.state_dict(), facts, ANYWHERE)
+        StoredClassifier(self.config, self.classes, self.vocabulary.words, self.state_dict()).write(path)
 
     @classmethod
     def load(cls, path: Path) -> AttentionClassifier:
@@ -298,14 +282,9 @@ class AttentionClassifier(nn.Module):
             DamagedError: the file is not as it was written.
         """
         try:
-            if has_seal(path):
-                tensors, facts = read_tensors(path, ANYWHERE)
-            else:  # the first versions wrote no digest
-                with safe_open(path, "pt") as file:
-                    facts = json.loads(file.metadata()["classifier"])
-                    tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 no mapping
-            model = cls(**facts["config"]).build(Vocabulary(tuple(facts["words"])), facts["classes"])
-            model.load_state_dict(tensors)
+            stored = StoredClassifier.read(path)
+            model = cls(**stored.config).build(Vocabulary(stored.words), stored.classes)
+            model.load_state_dict(stored.tensors)
         except (TypeError, RuntimeError) as error:
             raise ValueError(f"{path} holds no classifier: {error}") from error
         return model
@@ -318,11 +297,3 @@ class AttentionClassifier(nn.Module):
         """Two classes have one logit z; it becomes (0, z)."""
         both: Tensor = logits if logits.shape[-1] > 1 else functional.pad(logits, (1, 0))
         return both
-
-
-def cosine_to_mean(hidden: Float[Tensor, "batch n size"], mask: Bool[Tensor, "batch n"]) -> Float[Tensor, "batch n"]:
-    """Cosine of each state with the mean state of its text; their mean is the conicity (Mohankumar et al. 2020)."""
-    inside = mask[..., None].to(hidden.dtype)
-    mean = (hidden * inside).sum(1, keepdim=True) / inside.sum(1, keepdim=True).clamp(min=1)
-    cosine: Tensor = functional.cosine_similarity(hidden, mean, dim=-1) * mask
-    return cosine

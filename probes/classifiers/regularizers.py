@@ -1,0 +1,78 @@
+"""What keeps the states of a classifier close to its words: the regularizers of Tutek & Šnajder (2020) and conicity."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+from torch.nn import functional
+
+from attentionology.probes.classifiers.classifier_state import ClassifierState
+from attentionology.probes.classifiers.vocabulary import MASK
+
+Regularizer = Literal["concat", "residual", "tying", "mlm", "conicity"]
+
+STRENGTHS = {"tying": 0.1, "mlm": 1.0, "conicity": 0.1}
+"""Default weight of the penalties, each per text, beside the cross-entropy of the text. With 1, tying and conicity cost
+an LSTM 6 and 11 points of accuracy on SST-2."""
+
+MASK_RATE = 0.15
+
+
+def attended_states(
+    regularizer: Regularizer | None, hidden: Float[Tensor, "batch n size"], words: Float[Tensor, "batch n dim"]
+) -> Float[Tensor, "batch n attended"]:
+    """The states that the attention weighs.
+
+    Args:
+        regularizer: ``concat`` and ``residual`` combine the states with the embeddings; with others, they are as they
+            are.
+        hidden: the states as the encoder gives them.
+        words: the embeddings of the words.
+    """
+    if regularizer == "concat":
+        return torch.cat([hidden, words], dim=-1)
+    return hidden + words if regularizer == "residual" else hidden
+
+
+def state_penalty(regularizer: Regularizer | None, state: ClassifierState) -> Float[Tensor, ""]:
+    """The mean penalty of the words of each text, summed over the texts: of ``tying`` or ``conicity``, 0 for others."""
+    hidden, mask = state.hidden, state.mask
+    per_word: Tensor = hidden.new_zeros(mask.shape)
+    if regularizer == "tying":
+        per_word = torch.linalg.vector_norm(hidden - state.words, dim=-1)
+    elif regularizer == "conicity":
+        per_word = cosine_to_mean(hidden, mask)
+    share = torch.where(mask, per_word, 0.0).sum(1) / mask.sum(1).clamp(min=1)
+    return share.sum()
+
+
+def masked_word_penalty(
+    state: ClassifierState,
+    generator: torch.Generator,
+    predict: Callable[[Int[Tensor, "batch positions"], Bool[Tensor, "batch n"]], Float[Tensor, "masked vocabulary"]],
+) -> Float[Tensor, ""]:
+    """The mean cross-entropy of the masked words of each text, summed over the texts: the penalty of ``mlm``.
+
+    Args:
+        state: the texts.
+        generator: draws the masked words.
+        predict: returns the logits of the words at the masked positions, given the ids and these positions.
+    """
+    mask, ids = state.mask, state.ids
+    hit = (torch.rand(mask.shape, generator=generator) < MASK_RATE) & mask
+    masked = ids.clone()
+    masked[:, 1:-1][hit] = MASK
+    errors: Tensor = functional.cross_entropy(predict(masked, hit), ids[:, 1:-1][hit], reduction="none")
+    return (errors / hit.sum(1).repeat_interleave(hit.sum(1))).sum()
+
+
+def cosine_to_mean(hidden: Float[Tensor, "batch n size"], mask: Bool[Tensor, "batch n"]) -> Float[Tensor, "batch n"]:
+    """Cosine of each state with the mean state of its text; their mean is the conicity (Mohankumar et al. 2020)."""
+    inside = mask[..., None].to(hidden.dtype)
+    mean = (hidden * inside).sum(1, keepdim=True) / inside.sum(1, keepdim=True).clamp(min=1)
+    cosine: Tensor = functional.cosine_similarity(hidden, mean, dim=-1) * mask
+    return cosine
