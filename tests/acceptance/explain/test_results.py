@@ -1,0 +1,220 @@
+"""The results of ``attentionology explain``, and that they are the same again."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from attentionology.analyses.explanation.names import TESTS
+from attentionology.probes.classifiers import train
+from tests.acceptance.explain.explaining import (
+    ALL,
+    FEWEST,
+    FIGURES,
+    OF_ONE_MODEL,
+    SMALL,
+    TABLES,
+    columns,
+    everything,
+    files_of,
+    record,
+    run,
+    said,
+    table,
+)
+
+
+class TestResults:
+    def test_all_tests_have_their_tables_and_figures(self, done):
+        assert [path.name for path in sorted((done / "run" / "tables").iterdir())] == [
+            f"explain_{name}.csv" for name in TABLES
+        ]
+        assert [path.name for path in sorted((done / "run" / "figures").glob("*.svg"))] == [
+            f"explain_{name}.svg" for name in FIGURES
+        ]
+        ran = record(done / "run")
+        assert ran["left_out"] == {}
+        assert list(ran["options"]["tests"]) == list(TESTS)
+        judged = set(table(done / "run", "verdicts")["test"])
+        assert judged == set(TESTS) - {"regularizers"}
+
+    def test_every_model_is_listed_and_trained_once(self, done):
+        models = table(done / "run", "models")
+        assert list(models["model"]) == [
+            *("base", "uniform", "seed 1", "seed 2", "λ = 0", "λ = 0.01"),
+            *("guided by uniform", "guided by own", "guided by base", "guided by adversary"),
+            *("concat", "residual", "tying", "mlm", "conicity"),
+        ]
+        own = record(done / "run")["training"]
+        assert (own["trained"], own["from_cache"]) == (len(models), 0)
+        history = table(done / "run", "training")
+        assert set(history["model"]) == set(models["model"])
+        assert (history.loc[history["role"] != "adversary", "dev_auc"].notna()).all()
+
+    def test_accuracy_is_what_the_texts_say(self, done, files):
+        found, models = table(done / "run"), table(done / "run", "models").set_index("model")
+        labels = [int(line[0]) for line in (files / "test.txt").read_text().splitlines()]
+        assert list(found["label"]) == labels
+        assert list(found["id"]) == [f"test.txt:{i}" for i in range(1, len(labels) + 1)]
+        assert list(found["correct"]) == [float(p == y) for p, y in zip(found["predicted"], labels, strict=True)]
+        assert models.loc["base", "accuracy"] == pytest.approx(found["correct"].mean(), abs=1e-12)
+        for name, column in (
+            ("uniform", "uniform_retrained_correct"),
+            *((f"guided by {guide}", f"guided_{guide}_correct") for guide in ("uniform", "own", "base", "adversary")),
+        ):
+            assert models.loc[name, "accuracy"] == pytest.approx(found[column].mean(), abs=1e-12)
+        assert found["correct"].mean() > 0.9
+
+    def test_summary_is_the_means_of_the_texts(self, done):
+        found, summary = table(done / "run"), table(done / "run", "summary")
+        assert set(summary["predicted"]) == {ALL, "0", "1"}
+        for row in summary.to_dict("records"):
+            rows = found if row["predicted"] == ALL else found[found["predicted"] == int(row["predicted"])]
+            values = rows[row["measure"]].dropna()
+            assert (row["n"], row["undefined"]) == (len(values), len(rows) - len(values))
+            assert row["mean"] == pytest.approx(values.mean(), abs=1e-12, nan_ok=True)
+
+    def test_verdicts_are_differences_of_columns(self, done):
+        found, judged = table(done / "run"), table(done / "run", "verdicts")
+        for row in judged.to_dict("records"):
+            difference = (found[row["larger"]] - found.assign(epsilon=0.05)[row["smaller"]]).dropna()
+            assert row["n"] == len(difference)
+            assert row["difference"] == pytest.approx(difference.mean(), abs=1e-12)
+            assert row["larger_mean"] - row["smaller_mean"] == pytest.approx(row["difference"], abs=1e-12)
+            assert row["low"] <= row["high"]
+            decided = "passes" if row["low"] > 0 else "fails" if row["high"] < 0 else "undecided"
+            assert row["verdict"] == (decided if row["n"] >= FEWEST else "undecided")
+
+    def test_no_verdict_depends_on_the_other_tests(self, done, files, tmp_path, monkeypatch):
+        """Nor on the order in which they are given."""
+        # Figures take most of the time.
+        monkeypatch.setattr("attentionology.analyses.explanation.section.explain_figures", lambda *_: {})
+        everywhere = table(done / "run", "verdicts")
+        judged = [name for name in TESTS if name != "regularizers"]
+        rng = np.random.default_rng(0)
+        subsets = [[name] for name in judged]
+        subsets += [rng.permutation(judged)[: rng.integers(2, len(judged))].tolist() for _ in range(8)]
+        # the cheapest of the others, so that no pair of two tests that share numbers is missing
+        subsets += [list(pair) for pair in itertools.combinations(("permutation", "adversarial", "seeds"), 2)]
+        for number, tests in enumerate(subsets):
+            trained = []
+            for option, value, users in (
+                ("--draws", 5, {"permutation", "adversarial", "seeds", "imitation"}),
+                ("--steps", 3, {"adversarial"}),
+                ("--seeds", 2, {"seeds"}),
+                ("--adversary-epochs", 2, {"imitation"}),
+                ("--lambdas", 0.01, {"imitation"}),
+            ):
+                trained += [option, value] if users & set(tests) else []
+            data = ("--data", files / "train.txt", "--dev", files / "dev.txt", "--test", files / "test.txt")
+            out = tmp_path / str(number)
+            options = ("--tests", ",".join(tests), *trained, "--cache", done / "cache", "--out", out)
+            assert run(*data, *SMALL, *options) == 0
+            expected = everywhere[everywhere["test"].isin(tests)].reset_index(drop=True)
+            assert set(expected["test"]) == set(tests)
+            pd.testing.assert_frame_equal(table(out, "verdicts"), expected, check_exact=True)
+
+    def test_flips_add_up(self, done):
+        found, flips = table(done / "run"), table(done / "run", "flips")
+        assert (flips[["both", "only_top", "only_random", "neither"]].sum(axis=1) == flips["n"]).all()
+        for row in flips.to_dict("records"):
+            assert row["both"] + row["only_top"] == found[f"single_{row['measure']}_top_flip"].sum()
+            assert row["both"] + row["only_random"] == found[f"single_{row['measure']}_random_flip"].sum()
+
+    def test_values_have_their_bounds(self, done):
+        found = table(done / "run")
+        assert (found["adversarial_jsd"] <= found["exact_jsd"] + 1e-6).all()
+        assert (found["exact_jsd"] <= found["ceiling_jsd"] + 1e-9).all()
+        assert (found["ceiling_jsd"] <= math.log(2) + 1e-6).all()
+        assert (found["adversarial_tvd"] <= 0.05 + 1e-6).all()
+        for column in columns(found, "tau_"):
+            assert found[column].dropna().between(-1, 1).all()
+
+    def test_curve_has_seeds_adversaries_and_texts(self, done):
+        curve = table(done / "run", "curve")
+        assert list(curve["kind"]) == ["seed"] * 2 + ["adversary"] * 2 + ["per text"] * 2
+        assert list(curve.loc[curve["kind"] == "adversary", "lambda"]) == [0.0, 0.01]
+
+    def test_json_is_valid_and_says_the_same(self, done, files, tmp_path, capsys):
+        model, tests = done / "run" / "classifier.safetensors", ("--tests", "correlation,erasure,removal")
+        given = ("--model", model, "--test", files / "test.txt", *tests, "--replicates", 20, "--json")
+        assert run(*given, "--out", tmp_path / "run") == 0
+
+        def refused(constant: str) -> None:
+            raise AssertionError(constant)
+
+        printed = json.loads(capsys.readouterr().out, parse_constant=refused)
+        means, judged = table(tmp_path / "run", "summary"), table(tmp_path / "run", "verdicts")
+        means = means[means["predicted"] == ALL]
+        assert [row["measure"] for row in printed["explain_summary"]] == list(means["measure"])
+        assert [row["verdict"] for row in printed["explain_verdicts"]] == list(judged["verdict"])
+        assert {row["verdict"] for row in printed["explain_verdicts"]} <= {"passes", "fails", "undecided"}
+
+
+class TestTheSameAgain:
+    def test_interrupted_runs_go_on_and_end_alike(self, done, files, tmp_path, monkeypatch, capsys):
+        options = (*everything(files), "--out", tmp_path / "run", "--cache", tmp_path / "cache")
+        trained = []
+
+        def stops(*arguments, **options):
+            trained.append(1)
+            if len(trained) == 4:
+                raise KeyboardInterrupt
+            return train(*arguments, **options)
+
+        def stops_examining(*arguments, **options):
+            raise KeyboardInterrupt
+
+        for name, broken in (
+            ("attentionology.probes.classifiers.trainings.train", stops),
+            ("attentionology.analyses.explanation.tested.examine", stops_examining),
+        ):
+            with monkeypatch.context() as patched:
+                patched.setattr(name, broken)
+                assert run(*options) == 130
+            assert "the same command goes on where it stopped" in capsys.readouterr().err
+            assert not (tmp_path / "run").exists()
+        kept = sorted((tmp_path / "cache" / "classifiers").glob("*.safetensors"))
+        assert len(kept) == 3
+        kept[0].write_bytes(kept[0].read_bytes()[:100])  # as if the disk had been full
+        assert run(*options) == 0
+        assert record(tmp_path / "run")["training"]["from_cache"] == 2
+        assert files_of(tmp_path / "run") == files_of(done / "run")
+
+    def test_a_saved_classifier_gives_the_same_numbers(self, done, files, tmp_path, capsys):
+        model = done / "run" / "classifier.safetensors"
+        options = ("--draws", 5, "--steps", 3, "--replicates", 20)
+        assert run("--model", model, "--test", files / "test.txt", *options, "--out", tmp_path / "run") == 0
+        before, after = table(done / "run"), table(tmp_path / "run")
+        pd.testing.assert_frame_equal(after, before[list(after)], check_exact=True)
+        of_other_models = columns(before, "seed_", "guided_", "imitation_", "uniform_retrained_")
+        assert list(after) == [name for name in before if name not in of_other_models]
+        assert record(tmp_path / "run")["model"]["weights_sha256"] == record(done / "run")["model"]["weights_sha256"]
+        printed = said(capsys.readouterr().out)
+        for test in ("seeds", "guided", "regularizers"):
+            assert f"Not run: {test} (it trains models, and nothing is trained in this run)" in printed
+
+    def test_texts_do_not_depend_on_those_beside_them(self, done, files, tmp_path):
+        options = (*everything(files, f"{OF_ONE_MODEL},seeds"), "--seeds", 2, "--cache", done / "cache")
+        assert run(*options, "--limit", 15, "--out", tmp_path / "run") == 0
+        few, all_of_them = table(tmp_path / "run").set_index("id"), table(done / "run").set_index("id")
+        assert len(few) == 15
+        same = all_of_them.loc[few.index, list(few)].drop(columns=["adversarial_jsd", "adversarial_tvd"])
+        pd.testing.assert_frame_equal(few[list(same)], same, check_exact=False, rtol=0, atol=1e-5)
+
+    def test_order_of_the_texts_does_not_matter(self, done, files, tmp_path):
+        lines = (files / "test.txt").read_text().splitlines()
+        (tmp_path / "test.txt").write_text("\n".join(reversed(lines)) + "\n")
+        tests = ("--tests", "correlation,adversarial,removal,eraser", "--draws", 5)
+        options = ("--steps", 0, "--replicates", 20, *tests)
+        model = done / "run" / "classifier.safetensors"
+        assert run("--model", model, "--test", tmp_path / "test.txt", *options, "--out", tmp_path / "run") == 0
+        turned = table(tmp_path / "run").iloc[::-1].reset_index(drop=True)
+        measured = [name for name in columns(turned, "") if name != "id"]  # also what is drawn at random
+        before = table(done / "run")[measured]
+        pd.testing.assert_frame_equal(turned[measured], before, check_exact=False, rtol=0, atol=1e-5)

@@ -1,0 +1,91 @@
+"""``attentionology explain`` on texts and models of all kinds."""
+
+from __future__ import annotations
+
+import math
+
+from tests.acceptance.explain.explaining import (
+    OF_ONE_MODEL,
+    SMALL,
+    columns,
+    everything,
+    record,
+    run,
+    said,
+    table,
+)
+
+
+class TestOddTexts:
+    def test_one_word_unknown_words_and_lines_without_text(self, done, files, tmp_path):
+        odd = ["", "1", "0 ", "1 good", "0 bad", "1 zzz yyy xxx", "0 qqq", "1 <b>good</b> & $x$ film", "0 the film",
+               "1 the film"]  # fmt: skip
+        lines = [*(files / "test.txt").read_text().splitlines(), *odd]
+        (tmp_path / "test.txt").write_text("\n".join(lines) + "\n")
+        options = ("--cache", done / "cache", "--out", tmp_path / "run")
+        given = [tmp_path / "test.txt" if one == files / "test.txt" else one for one in everything(files, OF_ONE_MODEL)]
+        assert run(*given, *options) == 0
+        found = table(tmp_path / "run").set_index("id")
+        assert len(found) == 47
+        for line in (44, 45, 47):  # one word: there is only one attention
+            row = found.loc[f"test.txt:{line}"]
+            assert row["words"] == 1
+            assert row["max_attention"] == 1
+            assert row[columns(found, "tau_", "permutation_", "exact_", "single_attention_")].isna().all()
+        own = record(tmp_path / "run")
+        assert own["sentences"]["unknown_words"] == 7
+        assert own["texts"]["test"]["remarks"] == [
+            "Blank lines that were skipped: 1.",
+            f"2 texts without a word were skipped, the first is {tmp_path / 'test.txt'}:42.",
+            "Texts that repeat an earlier one: 1; of these, repeats of a text that occurs with more than one label: 1.",
+        ]
+        page = (tmp_path / "run" / "report.html").read_text()
+        assert "2 texts without a word were skipped" in page
+        assert "<b>good</b>" not in page
+
+    def test_labels_with_blanks_and_signs(self, tmp_path, capsys):
+        labels = ("very $bad$", "<b>so so</b>", "good & 'fine'")
+        lines = [f'"{labels[i % 3]}","{("bad", "meh", "good")[i % 3]} film {i % 7}"' for i in range(90)]
+        (tmp_path / "texts.csv").write_text("\n".join(["kind,words", *lines]) + "\n")
+        options = ("--text-column", "words", "--label-column", "kind", "--tests", "correlation,permutation,removal")
+        assert run("--data", tmp_path / "texts.csv", *SMALL, *options, "--out", tmp_path / "run") == 0
+        assert record(tmp_path / "run")["model"]["classes"] == sorted(labels)
+        assert set(table(tmp_path / "run")["label"]) <= set(labels)
+        assert "<b>so so</b>" not in (tmp_path / "run" / "report.html").read_text()
+        assert "<b>so so</b>" in said(capsys.readouterr().out)
+
+    def test_a_model_that_says_one_thing_only_is_said_to(self, files, tmp_path, capsys):
+        (tmp_path / "train.txt").write_text("1 x y\n" * 30 + "0 x y\n" * 30)
+        data = ("--data", tmp_path / "train.txt", "--dev", files / "dev.txt", "--test", files / "test.txt")
+        assert run(*data, *SMALL, "--tests", "correlation,removal", "--out", tmp_path / "run") == 0
+        printed = said(capsys.readouterr().out)
+        assert "The model gives every tested text the same class." in printed
+        assert "of the tested words are unknown to the model" in printed
+
+
+def test_regularizers_that_do_not_fit_are_left_out(files, tmp_path, capsys):
+    data = ("--data", files / "train.txt", "--test", files / "test.txt")
+    options = ("--encoder", "cnn", "--dimensions", 6, "--tests", "regularizers", "--epochs", 1, "--replicates", 0)
+    assert run(*data, *options, "--out", tmp_path / "run") == 0
+    assert set(table(tmp_path / "run", "regularizers")["regularizer"]) == {"none", "concat", "mlm", "conicity"}
+    printed = said(capsys.readouterr().out)
+    for name in ("residual", "tying"):
+        assert f"regularizer {name} (the size of the states of 'cnn' must be a multiple of 4, not 6)" in printed
+
+
+def test_the_papers_on_sentiment(data_file, tmp_path):
+    """Attention ranks words as gradients do where there is no context, less so where there is (on a part of SST-2)."""
+    train, dev = data_file("classification/sst2.train.txt"), data_file("classification/sst2.dev.txt")
+    lines = train.read_text(encoding="utf-8").splitlines()
+    (tmp_path / "train.txt").write_text("\n".join(lines[::3]) + "\n", encoding="utf-8")
+    found = {}
+    for encoder, epochs in (("average", 3), ("lstm", 2)):
+        data = ("--data", tmp_path / "train.txt", "--test", dev, "--encoder", encoder, "--epochs", epochs)
+        options = ("--dimensions", 50, "--tests", "correlation,adversarial", "--steps", 0, "--limit", 200)
+        assert run(*data, *options, "--replicates", 0, "--out", tmp_path / encoder) == 0
+        found[encoder] = table(tmp_path / encoder)
+    tau = {encoder: rows["tau_gradient"].mean() for encoder, rows in found.items()}
+    assert tau["average"] > 0.45
+    assert tau["average"] > tau["lstm"] + 0.1
+    assert 0.6 < found["lstm"]["exact_jsd"].mean() < math.log(2)
+    assert (found["lstm"]["exact_jsd"] <= found["lstm"]["ceiling_jsd"] + 1e-9).all()
