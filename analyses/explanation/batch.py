@@ -149,8 +149,8 @@ def examine(
     if not texts or len(set(ids)) != len(texts):
         raise ValueError("every text needs an id of its own" if texts else "there is no text to examine")
 
-    def part(places: list[int]) -> pd.DataFrame:
-        batch = read(model, [ids[i] for i in places], [texts[i] for i in places], seed)
+    def part(indices: list[int]) -> pd.DataFrame:
+        batch = read(model, [ids[i] for i in indices], [texts[i] for i in indices], seed)
         columns: dict[str, object] = {
             "id": list(batch.ids),
             "words": [len(text) for text in batch.texts],
@@ -163,8 +163,8 @@ def examine(
             if twice := columns.keys() & rows.keys():
                 raise ValueError(f"the test {name!r} gives a column that there is already: {', '.join(sorted(twice))}")
             columns |= rows
-        advance(len(places))
-        return pd.DataFrame(columns, index=places)
+        advance(len(indices))
+        return pd.DataFrame(columns, index=indices)
 
     threads = torch.get_num_threads()
     with ThreadPoolExecutor(workers, initializer=torch.set_num_threads, initargs=(threads,)) as pool:

@@ -68,7 +68,7 @@ def exact_jsd(
     return best.clamp(min=0), one_word.amax(1).clamp(min=0)
 
 
-def exactly_normalised(alpha: Float[Tensor, "*batch n"]) -> Float[Tensor, "*batch n"]:
+def exactly_normalized(alpha: Float[Tensor, "*batch n"]) -> Float[Tensor, "*batch n"]:
     """In float64, without the rounding of float32 sums; a text without words keeps its zeros."""
     double = alpha.double()
     total = double.sum(-1, keepdim=True)
@@ -86,19 +86,19 @@ def _pairs(
     return torch.where(crossing, (c - below) / (above - below), 1.0), crossing
 
 
-def exact_attention(batch: TextBatch, place: int, *, epsilon: float = EPSILON) -> Float[Tensor, " n"]:
+def exact_attention(batch: TextBatch, index: int, *, epsilon: float = EPSILON) -> Float[Tensor, " n"]:
     """The attention that `exact` finds for one text: the farthest that changes the probability by ε at most.
 
     Args:
         batch: texts as read by a model that is `solvable`.
-        place: which text, one of at least two words.
+        index: the index of the text, 0-based; it must have at least two words.
         epsilon: largest change of the probability.
     """
-    model, n = batch.model, len(batch.texts[place])
+    model, n = batch.model, len(batch.texts[index])
     assert isinstance(model, LinearAttentionModel)  # noqa: S101 the caller looked
     evidence, bias = model.evidence(batch.state)
-    f = (evidence[place, :n, 1] - evidence[place, :n, 0] + bias[1] - bias[0]).detach().double()
-    alpha = exactly_normalised(batch.alpha[place, 0, :n])
+    f = (evidence[index, :n, 1] - evidence[index, :n, 0] + bias[1] - bias[0]).detach().double()
+    alpha = exactly_normalized(batch.alpha[index, 0, :n])
     p = torch.sigmoid(alpha @ f)
     tried = [alpha, *torch.eye(n, dtype=torch.float64)[(torch.sigmoid(f) - p).abs() <= epsilon]]
     for bound in (torch.logit(p - epsilon), torch.logit(p + epsilon)):

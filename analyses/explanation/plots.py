@@ -27,7 +27,7 @@ from attentionology.reports.drawing import (
 MAX_CLASSES = 6
 """With more classes nothing is split by class."""
 
-_COLOURS = (BLUE, ORANGE, GREEN, PURPLE, SKY, YELLOW)
+_COLORS = (BLUE, ORANGE, GREEN, PURPLE, SKY, YELLOW)
 _BINS = (0.25, 0.5, 0.75)
 _BIN_NAMES = ("0–0.25", "0.25–0.5", "0.5–0.75", "0.75–1")
 FEW = 10
@@ -48,7 +48,7 @@ def by_class(texts: pd.DataFrame, classes: Sequence[str]) -> Iterator[tuple[str,
     for c, name in enumerate(classes):
         of_class = texts[texts["predicted"] == c]
         if len(of_class):
-            yield f"predicted: {clipped(name)}", _COLOURS[c], of_class
+            yield f"predicted: {clipped(name)}", _COLORS[c], of_class
 
 
 def clipped(name: str) -> str:
@@ -82,7 +82,7 @@ def max_attention_figure(texts: pd.DataFrame, column: str, classes: Sequence[str
         axes.grid(axis="y", color="#eeeeee", zorder=0)
         axes.set_axisbelow(True)
         width = 0.8 / len(groups)
-        for g, (_, colour, of_group) in enumerate(groups):
+        for g, (_, color, of_group) in enumerate(groups):
             bins = np.digitize(of_group["max_attention"], _BINS)
             for position in range(len(_BIN_NAMES)):
                 values = of_group[column].to_numpy(dtype=np.float64)[bins == position]
@@ -90,10 +90,10 @@ def max_attention_figure(texts: pd.DataFrame, column: str, classes: Sequence[str
                 middle = position + (g - (len(groups) - 1) / 2) * width
                 if len(values) >= FEW and values.std() > 1e-6:
                     drawn: Any = axes.violinplot(values, [middle], widths=0.9 * width, showextrema=False)
-                    drawn["bodies"][0].set(facecolor=colour, alpha=0.55, edgecolor=colour)
+                    drawn["bodies"][0].set(facecolor=color, alpha=0.55, edgecolor=color)
                 else:
                     spread = middle + width * rng.uniform(-0.2, 0.2, len(values))
-                    axes.scatter(spread, values, s=9, color=colour, alpha=0.7, linewidths=0)
+                    axes.scatter(spread, values, s=9, color=color, alpha=0.7, linewidths=0)
                 if len(values):
                     ends = (middle - 0.3 * width, middle + 0.3 * width)
                     axes.plot(ends, [np.median(values)] * 2, color=BLACK, linewidth=1.4, solid_capstyle="butt")
@@ -104,5 +104,5 @@ def max_attention_figure(texts: pd.DataFrame, column: str, classes: Sequence[str
         axes.set_ylim(bottom=0)
         axes.set_xlabel("attention to the most attended word")
         axes.set_ylabel(label)
-        legend(figure, axes, title, [Patch(color=colour, alpha=0.55, label=name) for name, colour, _ in groups])
+        legend(figure, axes, title, [Patch(color=color, alpha=0.55, label=name) for name, color, _ in groups])
     return figure

@@ -94,7 +94,7 @@ def describe(run: Finished, command: str, shown_options: Mapping[str, Any]) -> d
             "recipe": asdict(run.source.recipe),
             "adversaries": asdict(run.source.imitation),
             "trained": run.trainings.made,
-            "from_cache": run.trainings.found,
+            "from_cache": run.trainings.from_cache,
             "cache": run.trainings.cache_log.describe(),
         },
         "left_out": dict(run.left_out),
@@ -181,8 +181,9 @@ def notes(run: Finished) -> Iterator[str]:
     repeated = texts.overlap()
     if repeated:
         yield f"Tested texts of more than three words that also occur word for word in training: {repeated:,}."
-    if run.trainings.found:
-        yield f"Models taken from an earlier run: {run.trainings.found} of {run.trainings.found + run.trainings.made}."
+    from_cache = run.trainings.from_cache
+    if from_cache:
+        yield f"Models taken from an earlier run: {from_cache} of {from_cache + run.trainings.made}."
     yield from run.notes
     model = run.subject.model
     if isinstance(model, TransformerAttention):

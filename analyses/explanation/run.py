@@ -19,7 +19,7 @@ from attentionology.analyses.explanation.registry import borrowed_by, choose_tes
 from attentionology.analyses.explanation.results import ExplainResults
 from attentionology.analyses.explanation.run_options import ExplainOptions
 from attentionology.analyses.explanation.sources import Classifiers, ModelSource, Transformers, load_saved
-from attentionology.analyses.explanation.summary import Bootstrap, summarise
+from attentionology.analyses.explanation.summary import Bootstrap, summarize
 from attentionology.analyses.explanation.tested import Subject, Tested, TrainingOnLabels
 from attentionology.analyses.explanation.texts import (
     ExplainTexts,
@@ -237,7 +237,7 @@ def _results(
         labels = subject.labels.tolist()
         results = ExplainResults(
             texts=table,
-            summary=summarise(table, measures_of(table), model.classes, subject.bootstrap),
+            summary=summarize(table, measures_of(table), model.classes, subject.bootstrap),
             verdicts=verdicts(table, subject.bootstrap, epsilon=options.tests.epsilon),
             models=pd.DataFrame([asdict(score) for finding in findings for score in finding.models]),
             curve=pd.DataFrame([point.row() for finding in findings for point in finding.points]),

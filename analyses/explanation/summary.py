@@ -60,7 +60,7 @@ class Bootstrap:
         return bounds[0], bounds[1]
 
 
-def summarise(
+def summarize(
     texts: pd.DataFrame, tests: Mapping[str, Sequence[str]], classes: Sequence[str], bootstrap: Bootstrap
 ) -> pd.DataFrame:
     """Means of per-text columns.

@@ -44,6 +44,22 @@ def fingerprint(path: Path, digest: str) -> Fingerprint:
     return Fingerprint(digest, status.st_size, status.st_ino, status.st_mtime_ns)
 
 
+class MapLocation(NamedTuple):
+    """Where the map of a sentence is stored.
+
+    Attributes:
+        part: the number of the part.
+        shard: the number of the file within the part.
+        number: the number of the sentence in the corpus, by which the file names the map.
+        special: the positions of special tokens.
+    """
+
+    part: int
+    shard: int
+    number: int
+    special: tuple[int, ...]
+
+
 @dataclass(frozen=True, repr=False)
 class StoredMaps(Sequence[MapBatch]):
     """Word maps of a corpus, one sentence per batch, in the order of the corpus, without the sentences that have no
@@ -78,7 +94,7 @@ class StoredMaps(Sequence[MapBatch]):
     bytes: int
     made: int
     log: ExtractionLog
-    _places: tuple[tuple[int, int, int, tuple[int, ...]], ...]  # part, shard, number in the corpus, special positions
+    _locations: tuple[MapLocation, ...]
     _exact: Callable[[Sentence], Tensor] | None
     _shards: dict[tuple[int, int], Fingerprint] = field(repr=False)
     _open: dict[tuple[int, int], Any] = field(default_factory=dict, repr=False)
@@ -98,7 +114,7 @@ class StoredMaps(Sequence[MapBatch]):
     def __getitem__(self, index: int | slice) -> MapBatch | StoredMaps:
         if isinstance(index, slice):
             return self.subset(range(len(self))[index])
-        part, shard, number, special = self._places[index]
+        part, shard, number, special = self._locations[index]
         maps = self._shard(part, shard).get_tensor(str(number)).float()
         n = maps.shape[-1]
         mask = torch.zeros(1, n, dtype=torch.bool)
@@ -122,7 +138,7 @@ class StoredMaps(Sequence[MapBatch]):
         return replace(
             self,
             sentences=tuple(self.sentences[i] for i in indices),
-            _places=tuple(self._places[i] for i in indices),
+            _locations=tuple(self._locations[i] for i in indices),
         )
 
     def relabelled(self, sentences: Sequence[Sentence]) -> StoredMaps:

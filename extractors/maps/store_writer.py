@@ -27,7 +27,7 @@ from attentionology.extractors.layers import FFBias
 from attentionology.extractors.maps.batching import DEFAULT_BATCH_CELLS, WINDOW, ExtractionLog, Skipped
 from attentionology.extractors.maps.extraction import extract
 from attentionology.extractors.maps.map_maker import Merge, Normalize
-from attentionology.extractors.maps.store_reader import Fingerprint, StoredMaps, fingerprint, shard_name
+from attentionology.extractors.maps.store_reader import Fingerprint, MapLocation, StoredMaps, fingerprint, shard_name
 from attentionology.extractors.model.encoder import Encoder
 from attentionology.extractors.tokens.pieces import Segment
 from attentionology.storage.cache_log import CacheLog
@@ -104,30 +104,30 @@ def store_maps(
     cache_log = CacheLog() if cache_log is None else cache_log
     maker = _Maker(encoder, sentences, store, {**options, "batch_cells": batch_cells}, dtype, advance, cache_log)
     parts = [maker.part(number) for number in range(-(-len(sentences) // WINDOW))]
-    log, places, shape = ExtractionLog(), [], (0, 0)
+    log, locations, shape = ExtractionLog(), list[MapLocation](), (0, 0)
     for number, part in enumerate(parts):
         log.read += len(part["maps"])
         for count in ("words", "unknown_words", "substituted_words"):
             setattr(log, count, getattr(log, count) + part[count])
         log.skipped += [Skipped(sentences[index], reason) for index, reason in part["skipped"]]
-        places += [(number, shard, index, tuple(special)) for index, shard, special in part["maps"]]
+        locations += [MapLocation(number, shard, index, tuple(special)) for index, shard, special in part["maps"]]
         shape = tuple(part["shape"]) if part["maps"] else shape
-    if not places:
+    if not locations:
         raise ExtractionError(f"none of the {len(sentences)} sentences could be read: {log.reasons()}")
-    places.sort(key=lambda place: place[2])
+    locations.sort(key=lambda location: location.number)
 
     def exact(sentence: Sentence) -> Tensor:
         return next(extract(encoder.double, [sentence], **options, log=ExtractionLog())).maps[0].cpu()
 
     return StoredMaps(
         folder=store,
-        sentences=tuple(sentences[index] for _, _, index, _ in places),
+        sentences=tuple(sentences[location.number] for location in locations),
         kind=kind,
         shape=shape,
         bytes=sum(shard.size for shard in maker.shards.values()),
         made=maker.made,
         log=log,
-        _places=tuple(places),
+        _locations=tuple(locations),
         _exact=exact if dtype == "float32" else None,
         _shards=maker.shards,
     )

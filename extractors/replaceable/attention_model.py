@@ -179,16 +179,16 @@ def probabilities(
     return result[[index_of[text] for text in texts]]
 
 
-def drop(words: Words, place: int) -> Words:
+def drop(words: Words, index: int) -> Words:
     """Return the text without one word, which is deleted and not masked.
 
     Args:
         words: the text.
-        place: the word, 0-based.
+        index: the index of the word, 0-based.
 
     Example:
         >>> from attentionology.extractors import drop
         >>> drop(("not", "a", "dull", "film"), 0)
         ('a', 'dull', 'film')
     """
-    return words[:place] + words[place + 1 :]
+    return words[:index] + words[index + 1 :]

@@ -171,9 +171,9 @@ class AttentionClassifier(nn.Module):
         """
         classes = sorted(set(labels))
         self.build(Vocabulary.of(texts, min_count=min_count, vectors=vectors), classes, vectors)
-        places = [classes.index(label) for label in labels]
+        indices = [classes.index(label) for label in labels]
         held = None if dev is None else (dev[0], [classes.index(label) for label in dev[1]])
-        objective = CrossEntropy(places, len(classes))
+        objective = CrossEntropy(indices, len(classes))
         with one_thread():
             self.history_ = train(self, texts, objective, recipe, dev=held, seed=self.config["random_state"])
         return self

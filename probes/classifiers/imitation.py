@@ -55,15 +55,15 @@ class Imitation:
 
     def __call__(
         self,
-        places: Sequence[int],
+        indices: Sequence[int],
         state: TextState,
         alpha: Float[Tensor, "batch rows n"],
         logits: Float[Tensor, "batch classes"],
     ) -> Float[Tensor, ""]:
         """Summed over the texts of a batch, see `attentionology.probes.classifiers.training.Objective`."""
-        off = (logits.softmax(-1) - self.probabilities[list(places)].to(logits)).abs().sum() / 2
+        off = (logits.softmax(-1) - self.probabilities[list(indices)].to(logits)).abs().sum() / 2
         target = torch.zeros_like(alpha)
-        for row, index in enumerate(places):
+        for row, index in enumerate(indices):
             original = self.attention[index]
             target[row, :, : original.shape[1]] = original
         return off - self.strength * self._divergence(alpha, target, state.mask[:, None]).mean(1).sum()

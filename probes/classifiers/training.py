@@ -84,7 +84,7 @@ class Trainable(AttentionModel, Protocol):
 
 
 @runtime_checkable
-class Regularised(Protocol):
+class Regularized(Protocol):
     """A model with wishes of its own about how it is trained."""
 
     def parameter_groups(self, weight_decay: float) -> list[dict[str, Any]]:
@@ -102,12 +102,12 @@ class Objective(Protocol):
 
     def __call__(
         self,
-        places: Sequence[int],
+        indices: Sequence[int],
         state: TextState,
         alpha: Float[Tensor, "batch rows n"],
         logits: Float[Tensor, "batch classes"],
     ) -> Float[Tensor, ""]:
-        """Compute the loss of the texts at these places."""
+        """Compute the loss of the training texts with these indices."""
         ...
 
 
@@ -129,13 +129,13 @@ class CrossEntropy:
 
     def __call__(
         self,
-        places: Sequence[int],
+        indices: Sequence[int],
         state: TextState,
         alpha: Float[Tensor, "batch rows n"],
         logits: Float[Tensor, "batch classes"],
     ) -> Float[Tensor, ""]:
         """See `Objective`."""
-        return functional.cross_entropy(logits, self.labels[list(places)], weight=self.weights, reduction="sum")
+        return functional.cross_entropy(logits, self.labels[list(indices)], weight=self.weights, reduction="sum")
 
 
 def train(
@@ -171,7 +171,7 @@ def train(
         raise TrainingError("there is no text to learn from")
     groups = (
         model.parameter_groups(recipe.weight_decay)
-        if isinstance(model, Regularised)
+        if isinstance(model, Regularized)
         else [{"params": list(model.parameters()), "weight_decay": recipe.weight_decay}]
     )
     adam = torch.optim.Adam(groups, recipe.learning_rate, amsgrad=True, fused=True)
@@ -181,12 +181,12 @@ def train(
     history: list[dict[str, Any]] = []
     for epoch in range(1, recipe.epochs + 1):
         total = 0.0
-        for places in shuffled_batches(texts, recipe.batch_size, (seed, epoch)):
-            state = model.encode([texts[i] for i in places])
+        for indices in shuffled_batches(texts, recipe.batch_size, (seed, epoch)):
+            state = model.encode([texts[i] for i in indices])
             alpha = model.attention(state)[0] if attend is None else attend(state)
             logits = model.decode(state, alpha[:, None])[:, 0]
-            loss = objective(places, state, alpha, logits)
-            if isinstance(model, Regularised):
+            loss = objective(indices, state, alpha, logits)
+            if isinstance(model, Regularized):
                 loss = loss + model.penalty(state, generator)
             adam.zero_grad(set_to_none=True)
             torch.autograd.backward(loss)
@@ -194,7 +194,7 @@ def train(
                 torch.nn.utils.clip_grad_norm_(parameters, recipe.clip)
             adam.step()
             total += loss.item()
-            report(len(places), f"epoch {epoch} loss {loss.item() / len(places):.3f}")
+            report(len(indices), f"epoch {epoch} loss {loss.item() / len(indices):.3f}")
         if not (math.isfinite(total) and all(parameter.isfinite().all() for parameter in parameters)):
             raise TrainingError(f"the loss of epoch {epoch} is {total}; a lower learning rate may help")
         auc = None if dev is None else mean_auc(probabilities(model, dev[0], attend).numpy(), np.asarray(dev[1]))
@@ -224,7 +224,7 @@ def mean_auc(probabilities: Float[np.ndarray, "texts classes"], labels: np.ndarr
 
 
 def shuffled_batches(texts: Sequence[Words], size: int, seed: tuple[int, int]) -> Iterator[list[int]]:
-    """Places of texts in random batches of similar length."""
+    """Indices of texts in random batches of similar length."""
     rng = np.random.default_rng(seed)
     order = rng.permutation(len(texts))
     batches: list[list[int]] = []

@@ -66,14 +66,14 @@ class Trainings:
 
     Attributes:
         history: of all, see `attentionology.probes.classifiers.train`, with ``model`` and ``role``.
-        made, found: how many were trained, and how many were there already.
+        made, from_cache: how many were trained, and how many were taken from the cache.
         cache_log: which files were damaged and thrown away, and which may not be written.
     """
 
     def __init__(self, cache: Path | None, *, workers: int) -> None:
         self.cache, self.workers = cache, workers
         self.history: list[dict[str, Any]] = []
-        self.made = self.found = 0
+        self.made = self.from_cache = 0
         self.cache_log = CacheLog()
         self._stop = threading.Event()
 
@@ -103,7 +103,7 @@ class Trainings:
                 raise
         for training, (_, history, was_cached) in zip(trainings, done, strict=True):
             self.history += [{"model": training.name, "role": training.role, **row} for row in history]
-            self.found += was_cached
+            self.from_cache += was_cached
             self.made += not was_cached
         return {training.name: model for training, (model, _, _) in zip(trainings, done, strict=True)}
 

@@ -10,7 +10,7 @@ import pytest
 
 from attentionology.analyses.explanation.contract import Question
 from attentionology.analyses.explanation.readings import ModelReading
-from attentionology.analyses.explanation.summary import OVERALL, Bootstrap, quality, summarise
+from attentionology.analyses.explanation.summary import OVERALL, Bootstrap, quality, summarize
 from attentionology.analyses.explanation.tests.correlation import (
     significant,
 )
@@ -72,7 +72,7 @@ TABLE = pd.DataFrame(
 
 def test_means_by_class_worked_by_hand():
     texts = [(str(i),) for i in range(5)]
-    found = summarise(TABLE, {"t": ["a", "b"], "u": ["a"]}, ["no", "yes", "never"], Bootstrap(texts, 100))
+    found = summarize(TABLE, {"t": ["a", "b"], "u": ["a"]}, ["no", "yes", "never"], Bootstrap(texts, 100))
     assert found[["test", "measure", "predicted"]].to_numpy().tolist() == [
         [test, measure, group]
         for test, measures in (("t", "ab"), ("u", "a"))
@@ -89,13 +89,13 @@ def test_means_by_class_worked_by_hand():
     b = found[found["measure"] == "b"]
     assert b[["mean", "sd", "median", "low", "high"]].isna().all(axis=None)
     assert b["undefined"].tolist() == [5, 3, 2, 0]
-    alone = summarise(TABLE[:1], {"t": ["a"]}, ["no"], Bootstrap(texts[:1], 0))
+    alone = summarize(TABLE[:1], {"t": ["a"]}, ["no"], Bootstrap(texts[:1], 0))
     assert alone[["n", "mean"]].to_numpy().tolist() == [[1, 1.0], [1, 1.0]]
     assert alone[["sd", "low", "high"]].isna().all(axis=None)
 
 
 def test_a_class_may_be_called_like_the_whole():
-    found = summarise(TABLE, {"t": ["a"]}, [OVERALL, "yes"], Bootstrap([(str(i),) for i in range(5)], 10))
+    found = summarize(TABLE, {"t": ["a"]}, [OVERALL, "yes"], Bootstrap([(str(i),) for i in range(5)], 10))
     assert found["n"].tolist() == [4, 2, 2]
 
 

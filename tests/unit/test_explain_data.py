@@ -153,10 +153,10 @@ def weights(model: object) -> list[torch.Tensor]:
 def test_models_are_kept_and_found_again(tmp_path: Path) -> None:
     first = Trainings(tmp_path, workers=2)
     made = first([job(0), job(1)], "train")
-    assert (first.made, first.found) == (2, 0)
+    assert (first.made, first.from_cache) == (2, 0)
     again = Trainings(tmp_path, workers=1)
     found = again([job(1), job(0)], "train")
-    assert (again.made, again.found) == (0, 2)
+    assert (again.made, again.from_cache) == (0, 2)
     for name, model in made.items():
         assert all(torch.equal(a, b) for a, b in zip(weights(model), weights(found[name]), strict=True))
     assert sorted(map(str, first.history)) == sorted(map(str, again.history))
@@ -167,7 +167,7 @@ def check_made_again(folder: Path, made: object, whole: bytes) -> CacheLog:
     (file,) = (folder / "classifiers").iterdir()
     again = Trainings(folder, workers=1)
     model = again([job()], "train")["seed 0"]
-    assert (again.made, again.found) == (1, 0)
+    assert (again.made, again.from_cache) == (1, 0)
     assert all(torch.equal(a, b) for a, b in zip(weights(made), weights(model), strict=True))
     assert file.read_bytes() == whole
     assert [found.path for found in again.cache_log.discarded] == [file]
@@ -202,7 +202,7 @@ def test_two_files_that_were_swapped_are_noticed(tmp_path: Path) -> None:
     b.write_bytes(contents[0])
     again = Trainings(tmp_path, workers=1)
     again([job(0), job(1)], "train")
-    assert (again.made, again.found) == (2, 0)
+    assert (again.made, again.from_cache) == (2, 0)
     assert (a.read_bytes(), b.read_bytes()) == contents
 
 

@@ -20,7 +20,7 @@ from attentionology.analyses.explanation.plots import clipped
 from attentionology.analyses.explanation.registry import column_of
 from attentionology.analyses.explanation.results import ExplainResults, Highlight, HighlightedText
 from attentionology.analyses.explanation.section import explain_section, verdict_rows
-from attentionology.analyses.explanation.summary import OVERALL, Bootstrap, summarise
+from attentionology.analyses.explanation.summary import OVERALL, Bootstrap, summarize
 from attentionology.analyses.explanation.terminal import explain_table
 from attentionology.analyses.explanation.tests.correlation import significant
 from attentionology.analyses.explanation.tests.erasure import flip_table
@@ -147,7 +147,7 @@ def results(
     curve += [("per text", "adversarial", np.nan, 0.5, 0.03)]
     return ExplainResults(
         texts=texts,
-        summary=summarise(texts, tests, classes, bootstrap),
+        summary=summarize(texts, tests, classes, bootstrap),
         verdicts=verdicts(texts, bootstrap),
         models=pd.DataFrame(
             [

@@ -12,6 +12,7 @@ import pytest
 
 from attentionology.corpora_loaders import Sentence, WordVectors
 from attentionology.extractors import ExtractionLog, StoredMaps
+from attentionology.extractors.maps.store_reader import MapLocation
 from attentionology.probes import TUNED, AttentionProbe, control_task, make_probe
 from attentionology.probes.splits import CorrectWords, Split, controlled, folds_of, make_splits
 from attentionology.probes.training_cache import training_key
@@ -28,14 +29,14 @@ def sentences_of(lengths: Iterable[int], documents: Iterable[str | None] | None 
 
 def store(sentences: tuple[Sentence, ...]) -> StoredMaps:
     """A store of which nothing is read."""
-    places = tuple((0, 0, i, ()) for i in range(len(sentences)))
-    return StoredMaps(Path(), sentences, "weight", (1, 1), 0, 0, ExtractionLog(), places, None, {})
+    locations = tuple(MapLocation(0, 0, i, ()) for i in range(len(sentences)))
+    return StoredMaps(Path(), sentences, "weight", (1, 1), 0, 0, ExtractionLog(), locations, None, {})
 
 
 def ids(maps: StoredMaps | None) -> list[str]:
     assert maps is not None
-    assert len(maps) == len(maps._places)
-    assert [f"{s.id[0]}{number}" for s, (*_, number, _) in zip(maps.sentences, maps._places, strict=True)] == [
+    assert len(maps) == len(maps._locations)
+    assert [f"{s.id[0]}{location.number}" for s, location in zip(maps.sentences, maps._locations, strict=True)] == [
         s.id for s in maps.sentences
     ]  # every sentence with its own map
     return [s.id for s in maps.sentences]
@@ -231,7 +232,7 @@ class TestControlled:
         for old, new in zip(parts, (after.train, after.dev, after.test), strict=True):
             assert new.sentences == tuple(control_task(old.sentences, 3))
             assert new.sentences != tuple(control_task(old.sentences, 4))
-            assert new._places == old._places
+            assert new._locations == old._locations
         assert after.tested == before.tested
         # the same words in all three: sdt differ in the names of sentences only
         assert [s.heads for s in after.train.sentences] == [s.heads for s in after.test.sentences]

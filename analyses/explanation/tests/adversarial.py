@@ -24,7 +24,7 @@ from attentionology.analyses.explanation.contract import (
     Findings,
     Question,
 )
-from attentionology.analyses.explanation.exact_adversary import EPSILON, exact_jsd, exactly_normalised, solvable
+from attentionology.analyses.explanation.exact_adversary import EPSILON, exact_jsd, exactly_normalized, solvable
 from attentionology.analyses.explanation.measures import LN2, jsd, tvd
 from attentionology.analyses.explanation.options import ExplanationTestOptions
 from attentionology.analyses.explanation.plots import has_values, legend
@@ -125,7 +125,7 @@ def exact(batch: TextBatch, *, epsilon: float = EPSILON) -> Rows:
     best, ceiling = exact_jsd(
         (evidence[..., 1] - evidence[..., 0]).detach().double(),
         float((bias[1] - bias[0]).detach()),
-        exactly_normalised(batch.alpha[:, 0]),
+        exactly_normalized(batch.alpha[:, 0]),
         batch.mask,
         epsilon,
     )

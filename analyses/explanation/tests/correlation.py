@@ -243,14 +243,14 @@ def tau_figure(texts: pd.DataFrame, classes: Sequence[str], *, title: str) -> Fi
         size = (1.0 + 1.8 * len(columns), 0.9 + 1.25 * len(groups))
         figure = Figure(figsize=(max(size[0], 3.6), size[1]), layout="constrained")
         grid = figure.subplots(len(groups), len(columns), squeeze=False, sharex=True, sharey=True)
-        for row, (name, colour, of_group) in zip(grid, groups, strict=True):
+        for row, (name, color, of_group) in zip(grid, groups, strict=True):
             for axes, column in zip(row, columns, strict=True):
                 values = of_group[column].dropna().to_numpy()
                 axes.grid(axis="y", color="#eeeeee", zorder=0)
                 axes.set_axisbelow(True)
                 axes.axvline(0, color=GREY, linewidth=0.6)
                 if len(values):
-                    histogram(axes, values, bins, color=colour)
+                    histogram(axes, values, bins, color=color)
                     axes.axvline(values.mean(), color=BLACK, linewidth=1, label="mean")
                     axes.text(0.02, 0.86, f"n = {len(values):,}", transform=axes.transAxes, color="#666666", fontsize=7)
                 if column != "tau_gradient_loo" and has_values(of_group, "tau_random"):

@@ -167,7 +167,7 @@ def single_figure(texts: pd.DataFrame, measures: Mapping[str, str], *, title: st
         for axes, name in zip(row, panels, strict=True):
             x, y = texts[f"single_{name}_weight_difference"], texts[f"single_{name}_difference"]
             flipped = texts[f"single_{name}_top_flip"] > 0
-            for chosen, colour, marker, label in (
+            for chosen, color, marker, label in (
                 (~flipped, BLUE, "o", "decision stays without the best word"),
                 (flipped, ORANGE, "^", "decision changes"),
             ):
@@ -175,7 +175,7 @@ def single_figure(texts: pd.DataFrame, measures: Mapping[str, str], *, title: st
                     *(x[chosen], y[chosen]),
                     s=10,
                     marker=marker,
-                    color=colour,
+                    color=color,
                     alpha=0.5,
                     linewidths=0,
                     label=label,

@@ -20,7 +20,7 @@ from attentionology.analyses.explanation.plots import clipped, has_values
 from attentionology.analyses.explanation.registry import column_of, owner_of, registered_tests, with_unit
 from attentionology.analyses.explanation.results import ExplainResults
 from attentionology.analyses.explanation.sources import Classifiers
-from attentionology.analyses.explanation.summary import OVERALL, summarise
+from attentionology.analyses.explanation.summary import OVERALL, summarize
 from attentionology.analyses.explanation.tested import Tested
 from attentionology.extractors import AttentionModel, probabilities
 from attentionology.reports.drawing import BLACK, BLUE, STYLE, name_rows
@@ -87,7 +87,7 @@ intervals do not cover that.</p>
         for name in ("none", *REGULARIZERS):
             if name in tables:
                 columns = [column for column in ("correct", *self.reads) if column in tables[name]]
-                rows = summarise(tables[name], {self.name: columns}, tested.model.classes, tested.bootstrap)
+                rows = summarize(tables[name], {self.name: columns}, tested.model.classes, tested.bootstrap)
                 overall = rows.loc[rows["predicted"] == OVERALL, ["measure", "n", "mean", "low", "high"]]
                 parts.append(overall.replace({"measure": {"correct": "accuracy"}}).assign(regularizer=name))
         table = pd.concat(parts)[["regularizer", "measure", "n", "mean", "low", "high"]].reset_index(drop=True)
@@ -154,9 +154,9 @@ def regularizers_figure(table: pd.DataFrame, *, title: str) -> Figure:
     return figure
 
 
-def _dot(axes: Axes, row: pd.Series[Any], height: int, factor: float, colour: str) -> None:
+def _dot(axes: Axes, row: pd.Series[Any], height: int, factor: float, color: str) -> None:
     """A mean with its interval, if there is one."""
     mean, low, high = (factor * float(row[name]) for name in ("mean", "low", "high"))
     if not math.isnan(low):
-        axes.plot([low, high], [height, height], color=colour, linewidth=1.2, zorder=2)
-    axes.scatter([mean], [height], s=20, color=colour, zorder=3)
+        axes.plot([low, high], [height, height], color=color, linewidth=1.2, zorder=2)
+    axes.scatter([mean], [height], s=20, color=color, zorder=3)

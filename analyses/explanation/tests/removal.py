@@ -153,13 +153,13 @@ def removal_figure(texts: pd.DataFrame, orders: Mapping[str, str], *, title: str
     names = [name for name in orders if f"removal_{name}" in texts]
     shares = 100 * texts[[f"removal_{name}" for name in names]]
     common = shares.dropna()
-    colours = dict(zip(orders, (BLUE, GREEN, ORANGE, GREY, SKY), strict=True))
+    colors = dict(zip(orders, (BLUE, GREEN, ORANGE, GREY, SKY), strict=True))
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(6.3, 0.9 + 0.34 * len(names)), layout="constrained")
         first, second = figure.subplots(1, 2, sharex=True)
         for axes, table in ((first, shares), (second, common)):
             for height, name in enumerate(names):
-                _box(axes, table[f"removal_{name}"].dropna().to_numpy(), height, colours[name])
+                _box(axes, table[f"removal_{name}"].dropna().to_numpy(), height, colors[name])
             axes.grid(axis="x", color="#eeeeee", zorder=0)
             axes.set_axisbelow(True)
             axes.set_xlim(0, 101)
@@ -174,15 +174,15 @@ def removal_figure(texts: pd.DataFrame, orders: Mapping[str, str], *, title: str
     return figure
 
 
-def _box(axes: Axes, values: npt.NDArray[np.float64], height: int, colour: str) -> None:
+def _box(axes: Axes, values: npt.NDArray[np.float64], height: int, color: str) -> None:
     """A box plot from left to right, with whiskers of at most 1.5 boxes; points where texts are few."""
     if len(values) < FEW:
-        axes.scatter(values, [height] * len(values), s=12, color=colour, zorder=2)
+        axes.scatter(values, [height] * len(values), s=12, color=color, zorder=2)
         return
     low, middle, high = np.quantile(values, (0.25, 0.5, 0.75))
     near = values[(values >= low - 1.5 * (high - low)) & (values <= high + 1.5 * (high - low))]
     axes.plot([near.min(), near.max()], [height, height], color=BLACK, linewidth=0.8, zorder=1)
-    axes.barh(height, high - low, left=low, height=0.55, color=colour, edgecolor=BLACK, linewidth=0.6, zorder=2)
+    axes.barh(height, high - low, left=low, height=0.55, color=color, edgecolor=BLACK, linewidth=0.6, zorder=2)
     axes.plot([middle, middle], [height - 0.27, height + 0.27], color=BLACK, linewidth=1.6, zorder=3)
     far = values[(values < near.min()) | (values > near.max())]
     axes.scatter(far, [height] * len(far), s=3, color=BLACK, alpha=0.4, linewidths=0, rasterized=len(far) > MANY)
