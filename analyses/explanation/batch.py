@@ -1,7 +1,7 @@
-"""One pass over all texts: every test sees each batch once, and gives one row of numbers per text.
+"""One pass over all texts, in which every test sees each batch once and computes one row of numbers per text.
 
-Rows are what can be merged: those of two parts of a corpus are the rows of the whole. What is drawn at random for a
-text depends on its words, the seed and the test alone, so batching, order and names of files change nothing.
+Rows can be merged: the rows of two parts of a corpus together are the rows of the whole. What is drawn at random for a
+text depends only on its words, the seed and the test, so batches, order and file names have no effect on it.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ Rows = dict[str, Values]
 
 @dataclass(frozen=True, eq=False)
 class TextBatch:
-    """Texts as a model has read them, and what it says of them.
+    """A batch of texts that a model has read, with its output.
 
     Attributes:
         model: the model.
-        ids: one per text, unique in the corpus.
-        state: as encoded, without a graph.
-        probabilities: of the classes.
-        scores: importance of each word as a reader is shown it.
-        seed: of all that is drawn.
+        ids: the ids of the texts, unique in the corpus.
+        state: the encoded texts, without a graph of gradients.
+        probabilities: the probabilities of the classes.
+        scores: the importance of each word as a reader is shown it.
+        seed: the seed of everything random.
     """
 
     model: AttentionModel
@@ -53,7 +53,7 @@ class TextBatch:
 
     @property
     def texts(self) -> tuple[Words, ...]:
-        """The words of each."""
+        """The words of each text."""
         return self.state.texts
 
     @property
@@ -63,7 +63,7 @@ class TextBatch:
 
     @property
     def weights(self) -> Float[Tensor, "batch n"]:
-        """The attention to each word, mean over the rows; what `scores` may rank by other means."""
+        """The attention to each word, averaged over the rows. (`scores` may rank words by another kind of map.)"""
         return self.alpha.mean(1)
 
     @property
@@ -73,15 +73,15 @@ class TextBatch:
 
     @property
     def predicted(self) -> npt.NDArray[np.int64]:
-        """0-based class of each text."""
+        """The predicted class of each text, 0-based."""
         return self.probabilities.argmax(-1).numpy()
 
     def generator(self, index: int, purpose: str) -> np.random.Generator:
-        """A source of random numbers for one text and purpose."""
+        """Return a generator of random numbers for one text and purpose."""
         return generator(" ".join(self.texts[index]), purpose, self.seed)
 
     def decoded(self, alpha: Float[Tensor, "batch k rows n"]) -> Float[Tensor, "batch k classes"]:
-        """Class probabilities under other attention."""
+        """Compute the class probabilities under other attention."""
         return self.model.decode(self.state, alpha).double().softmax(-1)
 
 
@@ -90,16 +90,16 @@ BatchTest = Callable[[TextBatch], Rows]
 
 
 def generator(text: str, purpose: str, seed: int) -> np.random.Generator:
-    """A source of random numbers that depends on these three alone."""
+    """Return a generator of random numbers that depends on nothing but the three arguments."""
     digest = hashlib.blake2b(f"{seed} {purpose} {text}".encode(), digest_size=16).digest()
     return np.random.default_rng(int.from_bytes(digest, "little"))
 
 
 def read(model: AttentionModel, ids: Sequence[str], texts: Sequence[Words], seed: int = 0) -> TextBatch:
-    """Encode a batch and ask the model what it says.
+    """Encode a batch of texts and compute the output of the model.
 
     Raises:
-        ValueError: the model pays attention to something else than words (pieces), which the tests could not follow.
+        ValueError: the model pays attention to something else than words, such as pieces, so the tests do not apply.
     """
     with torch.no_grad():
         state = model.encode(texts)
@@ -122,21 +122,21 @@ def examine(
     """Run tests on all texts.
 
     Args:
-        model: whose attention it is about.
-        ids: one per text, unique.
-        texts: their words.
-        tests: by name; no two may give a column of the same name.
-        seed: of all that is drawn.
-        workers: batches to examine at once, with the threads of PyTorch each; more than one for models whose methods
-            can run side by side (those of a transformer cannot).
-        advance: called with the number of further texts that are done.
+        model: the model whose attention is tested.
+        ids: the ids of the texts, which must be unique.
+        texts: the words of each text.
+        tests: the tests by name. No two of them may have a column of the same name.
+        seed: the seed of everything random.
+        workers: the number of batches to examine at once, each with the threads of PyTorch. More than one takes a model
+            whose methods can run side by side, which those of a transformer cannot.
+        advance: called after every batch with the number of its texts.
 
     Raises:
-        ValueError: no text, ids that are not unique, or two columns of the same name.
+        ValueError: there is no text, the ids are not unique, or two columns have the same name.
 
     Returns:
-        one row per text in the order given: ``id, words, predicted`` (0-based class), ``probability`` (of that class),
-        ``max_attention``, and the columns of the tests.
+        one row per text in the given order: ``id``, ``words`` (their number), ``predicted`` (the class, 0-based),
+        ``probability`` (of that class), ``max_attention``, and the columns of the tests.
 
     Example:
         >>> from attentionology import AttentionClassifier, examine, permutation
@@ -173,6 +173,6 @@ def examine(
 
 
 def single_words_out(batch: TextBatch, rows: Rows) -> Rows:
-    """NaN for texts of fewer than two words: they have only one distribution of attention."""
+    """Replace the values of texts with fewer than two words by NaN, because they have only one possible attention."""
     short = np.array([len(text) < 2 for text in batch.texts])
     return {name: np.where(short, np.nan, column) for name, column in rows.items()}

@@ -1,4 +1,4 @@
-"""Rows of the tables of models that are compared: how good a model is, and how far it is from the tested one."""
+"""Rows of the tables of compared models: how good a model is, and how much it differs from the tested model."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ class ModelScore:
     """How good a model is on the tested texts; see `attentionology.analyses.explanation.summary.quality`.
 
     Attributes:
-        model, role: what it is called in tables, and what it was trained for.
-        accuracy: share of right decisions.
-        low, high: its 95 % interval.
+        model, role: the name of the model in tables, and what it was trained for.
+        accuracy: the share of correct decisions.
+        low, high: the 95 % interval of the accuracy.
         macro_f1, f1, auc: further measures.
     """
 
@@ -29,14 +29,14 @@ class ModelScore:
 
 @dataclass(frozen=True)
 class CurvePoint:
-    """Attention elsewhere, in the plane of how far it is and how much it changes the output; means over the texts.
+    """How much other attention differs from the tested model's, and how much it changes the output: means over texts.
 
     Attributes:
         kind: ``adversary``, ``seed`` or ``per text``.
-        name: of the model or the search.
-        strength: λ of a trained adversary, NaN for others.
-        jsd: difference of the attention in nats.
-        tvd: difference of the output.
+        name: the name of the model or the search.
+        strength: λ of a trained adversary; NaN for others.
+        jsd: the Jensen-Shannon divergence of the attention, in nats.
+        tvd: the total variation distance of the output.
     """
 
     kind: str
@@ -46,5 +46,5 @@ class CurvePoint:
     tvd: float
 
     def row(self) -> dict[str, Any]:
-        """A row of the table ``explain_curve``."""
+        """Return the row of the table ``explain_curve``."""
         return {"kind": self.kind, "name": self.name, "lambda": self.strength, "jsd": self.jsd, "tvd": self.tvd}

@@ -1,9 +1,9 @@
-"""What an explanation test is.
+"""The contract of an explanation test.
 
-An explanation test asks one thing of the attention of a text classifier: whether its weights can be read as an
-explanation of what the classifier says. Everything that belongs to it lies in one class: how its numbers are computed,
-what they are called, which questions they decide against which floor, its figures, and its part of the report. Tables,
-page, terminal and verdicts read the registered tests and name none of them.
+An explanation test asks one question about the attention of a text classifier, and so whether its weights can be read
+as an explanation of what the classifier decides. Everything that belongs to it lies in one class: how its numbers are
+computed, what they are called, which questions they decide against which floor, its figures, and its part of the
+report. Tables, page, terminal and verdicts read the registered tests and name none of them.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ class Column:
     """A column of the per-text table.
 
     Attributes:
-        label: what it is called in tables and figures.
-        unit: of its values.
-        averaged: whether its mean over texts means something. It does not for numbers of classes or for p.
+        label: the name of the column in tables and figures.
+        unit: the unit of its values.
+        averaged: whether the mean over the texts is meaningful, which it is not for numbers of classes and p values.
     """
 
     label: str
@@ -49,14 +49,14 @@ class Question:
     What is compared is fixed, so that the verdict does not depend on which other tests were chosen.
 
     Attributes:
-        question: what is decided.
-        compared: which number is compared with which floor.
-        larger: column of the per-text table; ``epsilon``: the tolerance.
-        smaller: the other column.
-        passed, failed: what it means.
-        searched: column that takes the place of ``smaller`` where a model has no exact solution: the best that a search
-            found. That it found nothing better proves nothing, so nothing is passed against it.
-        floor_is_larger: whether ``larger`` is the floor, because less is better. Otherwise ``smaller`` is.
+        question: the question in words.
+        compared: which number is compared with which floor, in words.
+        larger: the column of the per-text table that must be larger, or ``epsilon`` for the tolerance.
+        smaller: the column that must be smaller.
+        passed, failed: the verdicts in words.
+        searched: the column that replaces ``smaller`` where a model has no exact solution. It holds the best result of
+            a search. A search that finds nothing better proves nothing, so the question cannot be passed against it.
+        floor_is_larger: whether ``larger`` is the floor, because lower values are better. By default, ``smaller`` is.
     """
 
     question: str
@@ -70,7 +70,7 @@ class Question:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """All columns that it names."""
+        """All columns that the question names."""
         return (self.larger, self.smaller, *((self.searched,) if self.searched else ()))
 
 
@@ -79,12 +79,12 @@ class Findings:
     """What a test adds to the tables.
 
     Attributes:
-        columns: of the per-text table, one value per text in its order.
-        models: how good the models are that it trained.
-        points: of the curve.
+        columns: columns of the per-text table, with one value per text in its order.
+        models: the scores of the models that the test has trained.
+        points: points of the curve.
         tables: further tables, by the names in `ExplanationTest.tables`.
-        notes: how the numbers came about, a sentence each.
-        left_out: parts of the test that could not run, and why.
+        notes: remarks on how the numbers were computed, one sentence each.
+        left_out: the parts of the test that could not run, each with the reason.
     """
 
     columns: Rows = field(default_factory=dict)
@@ -99,26 +99,27 @@ class ExplanationTest(ABC):
     """One explanation test. Subclass it, and name the subclass in the registry or as an entry point.
 
     Attributes:
-        name: what ``--tests`` takes.
-        heading: of its part of the page.
-        columns: all columns that it gives, by name.
-        questions: what it decides.
-        shown: columns in its table on the page, also those of other tests. None: all of its own that are averaged.
-        significance: columns with the share of texts in which a column is significant, by that column.
-        key: columns that the terminal shows.
-        captions: of its figures, by their names. A caption is a Jinja template; it gets ``epsilon``.
-        page: HTML below its numbers, a Jinja template. It gets ``there`` (the columns of its table that there are),
-            ``epsilon``, and what `page_values` returns; filters: ``percent``, ``number``, ``value(unit)`` and
+        name: the name of the test in ``--tests``.
+        heading: the heading of its part of the page.
+        columns: all columns that the test computes, by name.
+        questions: the questions that the test decides.
+        shown: the columns in its table on the page, which may belong to other tests. None for all columns of the test
+            that are averaged.
+        significance: for each column, the column whose mean is the share of texts in which it is significant.
+        key: the columns that the terminal shows.
+        captions: the captions of its figures, by their names. A caption is a Jinja template, which gets ``epsilon``.
+        page: a Jinja template of the HTML below the table. It gets ``there`` (the columns of the table that exist),
+            ``epsilon``, and what `page_values` returns. Its filters are ``percent``, ``number``, ``value(unit)`` and
             ``bounds(high, unit)``.
-        tables: further tables that it gives, by name; True for those that are part of ``summary.json`` too.
-        uses: the options of `ExplanationTestOptions` that only some tests read, and this one does.
-        reads: columns of other tests that it computes itself for other models.
-        after: names of tests whose findings `compare` uses, if they run.
-        trains: whether it cannot run without training models.
-        small_only: whether it is for the small classifiers that are trained here, not for transformers.
-        by_default: whether it is part of a run that names no tests.
-        always: whether it describes a model and runs whatever tests are chosen. ``--tests`` does not know its name.
-        gate: whether the other tests say little if its verdict is not that attention passes. It is reported first.
+        tables: the names of further tables, each with whether it is part of ``summary.json``.
+        uses: the options of `ExplanationTestOptions` that the test reads and not all other tests do.
+        reads: columns of other tests that this test also computes for other models.
+        after: the names of tests whose findings `compare` uses if they run.
+        trains: whether the test cannot run without training models.
+        small_only: whether the test is for the small classifiers that are trained here, and not for transformers.
+        by_default: whether the test is part of a run that names no tests.
+        always: whether the test describes a model and runs in every run. ``--tests`` does not accept its name.
+        gate: whether the other tests mean little unless attention passes this one. It is reported first.
 
     Example:
         >>> from attentionology import ExplanationTest
@@ -152,45 +153,45 @@ class ExplanationTest(ABC):
     gate: ClassVar[bool] = False
 
     def impossible(self, model: Any, options: ExplanationTestOptions) -> str | None:
-        """Why the test cannot be run with this model, None if it can. It is asked before anything is trained."""
+        """Return why the test cannot be run with this model; None if it can. This is asked before any training."""
         return None
 
     def without_training(self) -> str | None:
-        """Which part of the test is left out where nothing is trained, None if no part is."""
+        """Return the name of the part of the test that is left out if nothing is trained; None if no part is."""
         return None
 
     def examine(self, batch: TextBatch, options: ExplanationTestOptions) -> Rows:
-        """Columns that need no other model, one value per text of the batch; NaN where a text has none."""
+        """Compute the columns that need no other model, with one value per text of the batch; NaN for no value."""
         return {}
 
     def compare(self, tested: Tested, earlier: Mapping[str, Findings]) -> Findings:
-        """What other models say of the same texts; called only where models are trained.
+        """Compare the model with other models on the same texts. It is called only if models are trained.
 
         Args:
-            tested: the tested model, its texts, and how others are trained.
-            earlier: findings of the tests in `after` that ran, by name.
+            tested: the tested model, its texts, and how other models are trained.
+            earlier: the findings of the tests in `after` that have run, by name.
         """
         return Findings()
 
     def conclude(self, texts: pd.DataFrame, options: ExplanationTestOptions) -> Findings:
-        """Points and tables that follow from the per-text table once all its columns are there."""
+        """Compute what follows from the per-text table when it has all columns of `examine`."""
         return Findings()
 
     def figures(self, results: ExplainResults, title: str) -> Mapping[str, Figure]:
-        """Figures by the names in `captions`; those without any value are left out."""
+        """Draw the figures, by the names in `captions`. Figures without any value are left out."""
         return {}
 
     def page_values(self, results: ExplainResults) -> Mapping[str, Any]:
-        """Further values for `page`."""
+        """Return further values for `page`."""
         return {}
 
     def on_page(self) -> tuple[str, ...]:
-        """Columns in its table on the page."""
+        """Return the columns in its table on the page."""
         averaged = tuple(name for name, column in self.columns.items() if column.averaged)
         return averaged if self.shown is None else self.shown
 
     def ran(self, there: Collection[str], borrowed: Collection[str], results: ExplainResults) -> bool:
-        """Whether the results hold anything of the test that no other test asked for."""
+        """Return whether the results hold anything of this test that was not computed for another test."""
         return any(name in there for name in self.columns if name not in borrowed) or any(
             len(results.table(name)) for name in self.tables
         )

@@ -1,15 +1,15 @@
 """The attention that is as different as possible and gives the same output, computed exactly.
 
-Jain & Wallace (2019, §4.2.2) ask for each text how far attention can move without moving the output by more than ε,
-and search by gradient. Of two classes and a classifier that is linear in the attention, the answer is exact, and far
-faster. The output is then σ(z · a + b): it depends on the attention a only through one number, z · a, the evidence of
-the words weighted by the attention. "The probability moves by ε at most" therefore bounds z · a from below and above,
-and the attentions that are allowed form a polytope, the part of the simplex between two parallel planes. The
-Jensen-Shannon divergence to the original attention is convex in a, and a convex function on a polytope has its maximum
-at a vertex. A vertex of the simplex cut by planes lies on an edge of the simplex, so it gives weight to at most two
-words: either one word whose evidence alone is within the bounds, or two words on either side of a bound, mixed so that
-the bound is met exactly. There are n single words and fewer than n² pairs for each bound, and all of them are tried.
-The search by gradient can only find less: it is bounded from above by the exact maximum, which also tests it.
+Jain & Wallace (2019, §4.2.2) ask for each text how far attention can move without moving the output by more than ε, and
+search by gradient. For two classes and a classifier that is linear in the attention, the answer can be computed
+exactly, and far faster. The output is then σ(z · a + b): it depends on the attention a only through one number, z · a,
+the evidence of the words weighted by the attention. "The probability moves by ε at most" therefore bounds z · a from
+below and above, and the attentions that are allowed form a polytope, the part of the simplex between two parallel
+planes. The Jensen-Shannon divergence to the original attention is convex in a, and a convex function on a polytope has
+its maximum at a vertex. A vertex of the simplex cut by planes lies on an edge of the simplex, so it gives weight to at
+most two words: either one word whose evidence alone is within the bounds, or two words on either side of a bound, mixed
+so that the bound is met exactly. There are n single words and fewer than n² pairs for each bound, and all of them are
+tried. The search by gradient can only find less: it is bounded from above by the exact maximum, which also tests it.
 """
 
 from __future__ import annotations
@@ -42,14 +42,15 @@ def exact_jsd(
     mask: Bool[Tensor, "batch n"],
     epsilon: float,
 ) -> tuple[Float[Tensor, " batch"], Float[Tensor, " batch"]]:
-    """Largest JSD to ``alpha`` of any attention whose σ(z · a + bias) is within ``epsilon``, and without that bound.
+    """Compute the largest JSD to ``alpha`` of any attention that changes σ(z · a + bias) by at most ``epsilon``, and of
+    any attention at all.
 
     Args:
         z: what full attention to each word adds to the log odds; float64.
         bias: log odds without attention.
         alpha: the attention; sums to 1.
         mask: True at words.
-        epsilon: largest change of the probability.
+        epsilon: the largest change of the probability.
     """
     if not z.shape[1]:
         return z.sum(1), z.sum(1)
@@ -69,7 +70,7 @@ def exact_jsd(
 
 
 def exactly_normalized(alpha: Float[Tensor, "*batch n"]) -> Float[Tensor, "*batch n"]:
-    """In float64, without the rounding of float32 sums; a text without words keeps its zeros."""
+    """Normalize attention in float64, without the rounding of float32 sums. A text without words keeps its zeros."""
     double = alpha.double()
     total = double.sum(-1, keepdim=True)
     return double / torch.where(total > 0, total, 1.0)
@@ -87,12 +88,12 @@ def _pairs(
 
 
 def exact_attention(batch: TextBatch, index: int, *, epsilon: float = EPSILON) -> Float[Tensor, " n"]:
-    """The attention that `exact` finds for one text: the farthest that changes the probability by ε at most.
+    """Find the attention to one text that differs most and changes the probability by at most ε, see `exact_jsd`.
 
     Args:
-        batch: texts as read by a model that is `solvable`.
+        batch: a batch of texts that was read by a model that is `solvable`.
         index: the index of the text, 0-based; it must have at least two words.
-        epsilon: largest change of the probability.
+        epsilon: the largest change of the probability.
     """
     model, n = batch.model, len(batch.texts[index])
     assert isinstance(model, LinearAttentionModel)  # noqa: S101 the caller looked

@@ -59,12 +59,12 @@ def check_checkpoint(folder: str | Path) -> list[str]:
             the Hub's cache must be.
 
     Returns:
-        what a user should know although the folder can be read, one sentence each.
+        warnings about a folder that can be read, one sentence each.
 
     Raises:
-        ModelError: a JSON file that is none; sizes in ``config.json`` that no model has; a safetensors file that is
-            truncated, empty, or something else; an index that names missing files, files outside the folder, or files
-            that are not safetensors; an adapter, quantized weights, or a model that needs code of its own.
+        ModelError: a JSON file that cannot be parsed; sizes in ``config.json`` that no model has; a safetensors file
+            that is truncated, empty, or something else; an index that names missing files, files outside the folder, or
+            files that are not safetensors; an adapter, quantized weights, or a model that needs code of its own.
     """
     folder = Path(folder)
     config = read_object(folder / CONFIG)
@@ -85,13 +85,13 @@ def check_checkpoint(folder: str | Path) -> list[str]:
 
 
 def check_tokenizer(folder: str | Path, tokenizer: Any) -> None:
-    """A tokenizer must be of the kind that ``tokenizer.json`` describes.
+    """Check that a tokenizer is of the kind that ``tokenizer.json`` describes.
 
     Transformers chooses a class by ``tokenizer_config.json`` and the type of the model, and may build the tokenizer of
-    that class from the vocabulary alone. One of another kind would read most words as single characters or unknown.
+    that class from the vocabulary alone. One of another kind would read most words as single characters or as unknown.
 
     Raises:
-        ModelError: it does not.
+        ModelError: the tokenizer is of another kind.
     """
     path = Path(folder) / TOKENIZER
     if not path.is_file():
@@ -108,10 +108,10 @@ def check_tokenizer(folder: str | Path, tokenizer: Any) -> None:
 
 
 def read_object(path: Path) -> dict[str, Any]:
-    """The object in a JSON file.
+    """Read the object in a JSON file.
 
     Raises:
-        ModelError: the file cannot be read, or holds something else.
+        ModelError: the file cannot be read, or does not hold an object.
     """
     try:
         content = json.loads(path.read_bytes())
@@ -161,7 +161,7 @@ def _check_config(folder: Path, config: dict[str, Any]) -> list[str]:
 
 
 def _check_architecture(path: str, config: dict[str, Any]) -> None:
-    """The class that the weights were saved from must be of the family that they are to be read as."""
+    """Check that the class that the weights were saved from belongs to the family that they will be read as."""
     family = config.get("model_type")
     for name in config.get("architectures") or ():
         saved_as = getattr(transformers, name, None) if isinstance(name, str) else None

@@ -56,8 +56,8 @@ class HubModel:
 
     Attributes:
         name: the model's name on the Hub.
-        folder: where the files lie.
-        commit: which commit they are of.
+        folder: the folder of the files.
+        commit: the commit that the files belong to.
         revision: the branch, tag or commit that was asked for; None for the main branch.
         endpoint: the address of the Hub.
         checked: the SHA-256 of each file with weights, by its name.
@@ -78,9 +78,9 @@ class _LackingError(Exception):
 
 
 def hub_model(name: str, revision: str | None = None) -> HubModel:
-    """Find one commit of a model on the Hub, fetch what is not in the cache of it, and check all of it.
+    """Find one commit of a model on the Hub, fetch the files that are not in the cache, and check all of them.
 
-    The name is resolved to a commit once, so that the tokenizer and every form of the model are of the same commit.
+    The name is resolved to a commit once, so that the tokenizer and every form of the model come from the same commit.
     Only the configuration, the files of the tokenizer and the weights as safetensors are fetched. Where the Hub does
     not answer a single request within `huggingface_hub.constants.HF_HUB_ETAG_TIMEOUT` seconds (10 unless the
     environment says otherwise), or ``HF_HUB_OFFLINE`` is set, the cache is used as an earlier run left it.
@@ -109,7 +109,7 @@ def hub_model(name: str, revision: str | None = None) -> HubModel:
 
 
 def shard_names(index: Path) -> list[str]:
-    """The files that an index of sharded weights names, each a safetensors file beside the index.
+    """Return the names of the files in an index of sharded weights, each a safetensors file beside the index.
 
     Raises:
         ModelError: the index cannot be read, or names anything else.
@@ -127,10 +127,10 @@ def shard_names(index: Path) -> list[str]:
 
 
 def _check_request(name: str, revision: str | None) -> None:
-    """Refuse names, revisions and addresses that no Hub has.
+    """Check that a name, a revision and the address of the Hub are well formed.
 
     Raises:
-        ModelError: it is one.
+        ModelError: one of them is not.
     """
     try:
         validate_repo_id(name)
@@ -156,10 +156,10 @@ def _check_request(name: str, revision: str | None) -> None:
 
 
 def _from_hub(name: str, revision: str | None) -> HubModel:
-    """The model as the Hub has it.
+    """Find and fetch a model on the Hub.
 
     Raises:
-        ModelError: as `hub_model`.
+        ModelError: for the same reasons as `hub_model`, except that the Hub does not answer.
         NoAnswerError: the Hub does not answer.
     """
     with asking(name, revision):
@@ -199,14 +199,14 @@ def _from_hub(name: str, revision: str | None) -> HubModel:
 
 
 def _from_cache(name: str, revision: str | None, why: str) -> HubModel:
-    """The model as an earlier run left it in the cache.
+    """Find a model that an earlier run left in the cache.
 
     Raises:
-        ModelError: it is not there, not complete, or damaged.
+        ModelError: the model is not in the cache, or its files are incomplete or damaged.
     """
     what, cache = f"{name!r} ({revision or constants.DEFAULT_REVISION})", constants.HF_HUB_CACHE
     config = None
-    with suppress(UnicodeDecodeError):  # of what a branch or tag stands for
+    with suppress(UnicodeDecodeError):  # raised by a damaged file that says which commit a branch stands for
         config = huggingface_hub.try_to_load_from_cache(name, _CONFIG, revision=revision)
     if not isinstance(config, str):
         raise ModelError(f"{why}, and {what} is not in the cache {cache}")
@@ -225,18 +225,18 @@ def _from_cache(name: str, revision: str | None, why: str) -> HubModel:
 
 
 def _collect(there: Collection[str], get: Callable[[str], tuple[Path, str]]) -> tuple[Path, dict[str, str]]:
-    """Get all files of a model that are needed, the weights last, so that a folder with weights is complete.
+    """Get all files that are needed of a model. The weights come last, so that a folder with weights is complete.
 
     Args:
-        there: names of the files that there are.
-        get: makes sure that a file is in the folder and intact; gives its path and SHA-256.
+        there: the names of the files that the model has.
+        get: makes sure that a file is in the folder and intact, and returns its path and SHA-256.
 
     Returns:
         the folder, and the SHA-256 of the files with weights.
 
     Raises:
-        _LackingError: there is no configuration or are no weights as safetensors.
-        ModelError: the index of the weights is none.
+        _LackingError: the model has no configuration, or no weights as safetensors.
+        ModelError: the index of the weights cannot be read.
     """
     sharded = _WEIGHTS not in there
     if sharded and _INDEX not in there:
@@ -257,7 +257,7 @@ def _download(name: str, revision: str | None, commit: str, file: str) -> Path:
     """Fetch one file into the cache.
 
     Raises:
-        ModelError: it did not come, or cannot be written.
+        ModelError: the file was not received as a whole, or cannot be written.
     """
     bars: list[Any] = []
 

@@ -1,4 +1,4 @@
-"""What a Hub refuses, and what a cache does, as one line that says what to do about it."""
+"""Messages about a Hub that refuses a request and a cache that cannot be used: one line each, with the way out."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ _BUSY = (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS)
 
 
 class NoAnswerError(Exception):
-    """The Hub does not answer, or as no Hub does; says how."""
+    """The Hub does not answer, or its answer is not that of a Hub. The message says which."""
 
 
 @contextmanager
 def asking(name: str, revision: str | None) -> Iterator[None]:
-    """Tell a Hub that refuses from one that does not answer.
+    """Distinguish a Hub that refuses a request from one that does not answer.
 
     Raises:
-        ModelError: it refuses.
-        NoAnswerError: it does not answer, or not as a Hub.
+        ModelError: the Hub refuses the request.
+        NoAnswerError: the Hub does not answer, or its answer is not that of a Hub.
     """
     try:
         with refusals(name, revision):
@@ -45,10 +45,10 @@ def asking(name: str, revision: str | None) -> Iterator[None]:
 
 @contextmanager
 def refusals(name: str, revision: str | None) -> Iterator[None]:
-    """Say what to do about what a Hub refuses.
+    """Turn the refusals of a Hub into errors that say what to do.
 
     Raises:
-        ModelError: it does. Answers that say that the Hub is down or busy are passed on.
+        ModelError: the Hub refuses the request. Errors of a Hub that is down or busy are passed on as they are.
     """
     endpoint = constants.ENDPOINT
     try:
@@ -73,10 +73,10 @@ def refusals(name: str, revision: str | None) -> Iterator[None]:
 
 @contextmanager
 def using_cache() -> Iterator[None]:
-    """Name the cache where it cannot be read or written.
+    """Turn errors of reading or writing the cache into errors that name it.
 
     Raises:
-        ModelError: it cannot be. Other errors are passed on.
+        ModelError: the cache cannot be read or written. Other errors are passed on as they are.
     """
     try:
         yield
@@ -93,13 +93,13 @@ def _status(error: Any) -> str:
 
 
 def first_line(error: Exception) -> str:
-    """The first line of an error's message, or the error's kind if it has none."""
+    """Return the first line of an error's message, or the name of its class if it has no message."""
     return str(error).strip().split("\n", 1)[0] or type(error).__name__
 
 
 @contextmanager
 def without_remarks() -> Iterator[None]:
-    """Keep what huggingface_hub logs off the terminal: the errors raised here say it."""
+    """Keep the log of huggingface_hub off the terminal, because the errors that are raised here say the same."""
     verbosity = huggingface_hub.logging.get_verbosity()
     huggingface_hub.logging.set_verbosity_error()
     try:

@@ -12,11 +12,11 @@ from attentionology.storage.durable import StorageError, write_durably
 
 
 def sha256_if_intact(path: Path, checksum: str | None) -> str | None:
-    """The SHA-256 of a file in the cache; None if it is not the file that its checksum says it is.
+    """Return the SHA-256 of a file in the cache; None if the file does not have the checksum that it should have.
 
     Args:
         path: the file, usually a link to one that has its checksum as its name.
-        checksum: what to compare a file with that is no link, if known.
+        checksum: the checksum that a file should have that is not a link; None if it is not known.
     """
     sha256 = file_sha256(path)
     # Not `resolve`: the file that is named by its checksum may itself be a link into a store with names of its own.
@@ -31,7 +31,7 @@ def sha256_if_intact(path: Path, checksum: str | None) -> str | None:
 
 
 def discard(path: Path) -> None:
-    """Remove a file from the cache, with all that it links to."""
+    """Remove a file from the cache, and the files that it links to."""
     while path.is_symlink():
         target = path.parent / path.readlink()
         path.unlink()
@@ -40,10 +40,10 @@ def discard(path: Path) -> None:
 
 
 def remember(folder: Path, revision: str, commit: str) -> None:
-    """Write down which commit a branch or tag means, where huggingface_hub looks for it without the Hub.
+    """Record which commit a branch or tag stands for, in the file where huggingface_hub looks it up offline.
 
-    huggingface_hub does so before a file is fetched. Here it is done when all are there, so that what is found without
-    the Hub is complete.
+    huggingface_hub writes that file before it fetches any other. Here it is written after all files have been fetched,
+    so that a model that is found offline is complete.
     """
     reference = folder.parents[1] / "refs" / revision
     with suppress(OSError, StorageError):  # a cache that cannot be written serves this run all the same

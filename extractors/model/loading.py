@@ -28,7 +28,7 @@ def load_tokenizer(name_or_path: Location, revision: str | None = None) -> Any:
         revision: a branch, tag or commit on the Hub.
 
     Raises:
-        ModelError: it cannot be loaded, or it has hardly any vocabulary because its files are missing.
+        ModelError: the tokenizer cannot be loaded, or has hardly any vocabulary because its files are missing.
 
     Example:
         >>> from attentionology import load_encoder, load_tokenizer

@@ -41,9 +41,8 @@ _RNG = threading.Lock()  # the generator of initial weights is that of all threa
 class AttentionClassifier(nn.Module):
     """A text classifier that reads a weighted mean of word states, of any number of classes.
 
-    A text is read as ``[SOS] words [EOS]``; attention is paid to words only. Two classes have one logit z and the
-    logits (0, z). Nothing is dropped out. It is an
-    `attentionology.extractors.LinearAttentionModel`.
+    It is a `LinearAttentionModel` without dropout. A text is read as ``[SOS] words [EOS]``, and attention is paid to
+    words only. For two classes, the model computes one logit z, and its logits are (0, z).
 
     Args:
         encoder: ``lstm`` (both directions), ``cnn``, ``average`` (word by word), ``none``.
@@ -51,18 +50,19 @@ class AttentionClassifier(nn.Module):
         regularizer: ``concat``: states become [h; e], e the embedding; ``residual``: h + e; ``tying``: penalty mean
             over words of ‖h − e‖; ``mlm``: words are masked and must be predicted from the states; ``conicity``:
             penalty mean over words of cos(h, mean of h).
-        dimensions: of the embeddings; with vectors it is theirs.
-        size: of the states; default as in the papers (256, 128, 128), or that of the embeddings where these are added
-            to or compared with them.
-        strength: weight of the penalty; default `STRENGTHS`.
-        random_state: seed of the initial weights and of training.
+        dimensions: the number of dimensions of the embeddings; with vectors, it is that of the vectors.
+        size: the size of the states. The default is that of the papers (256, 128, 128), or that of the embeddings if
+            states are added to them or compared with them.
+        strength: the weight of the penalty. The defaults are in `STRENGTHS`.
+        random_state: the seed of the initial weights and of training.
 
     Attributes:
-        vocabulary, classes: once built; names of the classes in the order of the logits.
-        history_: of training, see `attentionology.probes.classifiers.training.train`.
+        vocabulary: the known words, once the model is built.
+        classes: the names of the classes in the order of the logits, once the model is built.
+        history_: the epochs of training, see `attentionology.probes.classifiers.training.train`.
 
     Raises:
-        ValueError: an unknown name, or (when built) fewer than two classes or a size that is not possible.
+        ValueError: a name is unknown, there are fewer than two classes, or the size is not possible.
 
     Example:
         >>> from attentionology import AttentionClassifier
@@ -113,9 +113,9 @@ class AttentionClassifier(nn.Module):
         """Make the parameters.
 
         Args:
-            vocabulary: the words it is to know.
-            classes: names of the classes.
-            vectors: what embeddings begin with; they are trained on.
+            vocabulary: the words that have embeddings.
+            classes: the names of the classes.
+            vectors: the initial values of the embeddings, which training changes.
         """
         if len(classes) < 2:
             raise ValueError(f"a classifier needs at least two classes, not {len(classes)}")
@@ -159,15 +159,15 @@ class AttentionClassifier(nn.Module):
         """Build and train on labelled texts.
 
         Args:
-            texts, labels: to train on.
-            dev: texts and labels to choose the epoch by.
-            vectors: what embeddings begin with.
+            texts, labels: the training texts and their labels.
+            dev: texts and labels that decide which epoch is kept.
+            vectors: the initial values of the embeddings.
             min_count: words that occur less often are unknown words.
-            recipe: how.
+            recipe: the hyperparameters.
 
         Raises:
-            ValueError: as of the class; a dev label that does not occur in training.
-            TrainingError: there is nothing to learn from.
+            ValueError: for the same reasons as the class, or a dev label does not occur in training.
+            TrainingError: there are no texts, or the loss is no longer finite.
         """
         classes = sorted(set(labels))
         self.build(Vocabulary.of(texts, min_count=min_count, vectors=vectors), classes, vectors)
@@ -179,7 +179,7 @@ class AttentionClassifier(nn.Module):
         return self
 
     def batches(self, texts: Sequence[Words]) -> Iterator[list[int]]:
-        """Places of the texts to encode together, the longest first."""
+        """Yield the indices of the texts to encode together, the longest first."""
         batch: list[int] = []
         for index in sorted(range(len(texts)), key=lambda i: -len(texts[i])):
             if batch and (len(batch) + 1) * (len(texts[batch[0]]) + 2) > _BATCH_CELLS:
@@ -220,31 +220,31 @@ class AttentionClassifier(nn.Module):
         )
 
     def attention(self, state: TextState) -> tuple[Float[Tensor, "batch 1 n"], Bool[Tensor, "batch n"]]:
-        """The one row of attention, and the mask of words."""
+        """Return the one row of attention, and the mask of words."""
         return state.alpha, state.mask
 
     def decode(self, state: TextState, alpha: Float[Tensor, "batch k 1 n"]) -> Float[Tensor, "batch k classes"]:
-        """Logits under k other attentions per text; without any weight, what the bias says."""
+        """Compute the logits under k other attentions per text. Attention without any weight leaves the bias."""
         logits = alpha[:, :, 0] @ state_of(state, ClassifierState).evidence + self.decoder.bias
         return self._all_classes(logits)
 
     def evidence(self, state: TextState) -> tuple[Float[Tensor, "batch n classes"], Float[Tensor, " classes"]]:
-        """What full attention to each word adds to the logits, and the bias."""
+        """Return what full attention to each word adds to the logits, and the bias."""
         return self._all_classes(state_of(state, ClassifierState).evidence), self._all_classes(self.decoder.bias)
 
     def embeddings(self, state: TextState) -> Float[Tensor, "batch positions dim"]:
-        """The input embeddings of ``[SOS] words [EOS]``."""
+        """Return the input embeddings of ``[SOS] words [EOS]``."""
         return state.embeddings
 
     def scores(self, state: TextState) -> Float[Tensor, "batch n"]:
-        """The attention."""
+        """Return the attention."""
         return state.alpha[:, 0]
 
     def penalty(self, state: ClassifierState, generator: torch.Generator) -> Float[Tensor, ""]:
-        """What the regularizer adds to the loss, summed over the texts.
+        """Compute what the regularizer adds to the loss, summed over the texts.
 
         Args:
-            state: of texts to train on.
+            state: a batch of training texts.
             generator: draws the masked words.
         """
         strength: float = self.config["strength"]
@@ -260,10 +260,10 @@ class AttentionClassifier(nn.Module):
         return strength * masked_word_penalty(state, generator, predict)
 
     def parameter_groups(self, weight_decay: float) -> list[dict[str, Any]]:
-        """Parameters for an optimizer: no weight decay for the attention, as Jain & Wallace's code has it.
+        """Return the parameter groups of an optimizer, without weight decay for the attention and the embeddings.
 
-        Nor for the embeddings: Adam makes a step of full length of any gradient, so those of words that the training
-        texts do not have would all decay to nothing.
+        The code of Jain & Wallace spares the attention, too. Embeddings of words that do not occur in training would
+        decay to zero, because Adam makes a step of full length for any gradient.
         """
         spared = [*self.attend.parameters(), *self.table.parameters()]
         rest = [parameter for parameter in self.parameters() if all(parameter is not other for other in spared)]
@@ -275,11 +275,11 @@ class AttentionClassifier(nn.Module):
 
     @classmethod
     def load(cls, path: Path) -> AttentionClassifier:
-        """Read what `save` wrote.
+        """Load a classifier from a file that `save` wrote.
 
         Raises:
-            OSError, SafetensorError, KeyError, ValueError: there is no such file, or it is another one.
-            DamagedError: the file is not as it was written.
+            OSError, SafetensorError, KeyError, ValueError: there is no such file, or it holds no classifier.
+            DamagedError: the file has changed since it was written.
         """
         try:
             stored = StoredClassifier.read(path)
@@ -294,6 +294,6 @@ class AttentionClassifier(nn.Module):
         return embedded
 
     def _all_classes(self, logits: Tensor) -> Tensor:
-        """Two classes have one logit z; it becomes (0, z)."""
+        """Turn the one logit z of two classes into (0, z)."""
         both: Tensor = logits if logits.shape[-1] > 1 else functional.pad(logits, (1, 0))
         return both

@@ -17,7 +17,7 @@ from attentionology.storage.tensors import read_tensors, write_tensors
 
 @dataclass(frozen=True, eq=False)
 class StoredClassifier:
-    """What the file of a classifier holds.
+    """The content of the file of a classifier.
 
     Attributes:
         config: the arguments of `AttentionClassifier`.
@@ -41,8 +41,8 @@ class StoredClassifier:
         """Read a file that `write` or an earlier version has written.
 
         Raises:
-            OSError, SafetensorError, KeyError, ValueError, TypeError: there is no such file, or it is another one.
-            DamagedError: the file is not as it was written.
+            OSError, SafetensorError, KeyError, ValueError, TypeError: there is no such file, or it holds no classifier.
+            DamagedError: the file has changed since it was written.
         """
         if has_seal(path):
             tensors, facts = read_tensors(path, ANYWHERE)

@@ -1,7 +1,7 @@
-"""From embeddings of words to states: what attention is paid to.
+"""Encoders: they turn the embeddings of words into states, to which attention is paid.
 
-Every encoder takes embeddings (batch, positions, dimensions), zero at padding, and lengths; it gives states (batch,
-positions, size) that do not depend on how far a text was padded.
+Every encoder takes embeddings of shape (batch, positions, dimensions), which are zero on padding, and the lengths of
+the texts. It returns states of shape (batch, positions, size), which do not depend on how far a text was padded.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ KERNELS = (1, 3, 5, 7)
 
 
 class BiLSTM(nn.Module):
-    """One layer in both directions.
+    """A bidirectional LSTM of one layer.
 
-    Each is an LSTM over the padded batch, the second over texts turned round within their lengths, so that padding
-    always comes last and reaches nothing. On a CPU that takes half the time of packed sequences.
+    Each direction is an LSTM over the padded batch. The second reads every text from its end, with the padding still
+    last, so that padding never influences a word. On a CPU this takes half the time of packed sequences.
 
     Args:
-        dimensions: of the embeddings.
-        size: of the states, half of it for each direction.
+        dimensions: the number of dimensions of the embeddings.
+        size: the size of the states, half of it for each direction.
     """
 
     def __init__(self, dimensions: int, size: int) -> None:
@@ -36,7 +36,7 @@ class BiLSTM(nn.Module):
     def forward(
         self, embedded: Float[Tensor, "batch positions dim"], lengths: Int[Tensor, " batch"]
     ) -> Float[Tensor, "batch positions size"]:
-        """States."""
+        """Compute the states."""
         last = lengths[:, None] - 1
         position = torch.arange(embedded.shape[1])
         turned = torch.where(position <= last, last - position, position)[..., None]
@@ -57,13 +57,13 @@ class CNN(nn.Module):
     def forward(
         self, embedded: Float[Tensor, "batch positions dim"], lengths: Int[Tensor, " batch"]
     ) -> Float[Tensor, "batch positions size"]:
-        """States."""
+        """Compute the states."""
         channels = embedded.transpose(1, 2)
         return torch.cat([convolution(channels) for convolution in self.convolutions], dim=1).relu().transpose(1, 2)
 
 
 class Projection(nn.Module):
-    """A linear layer and tanh, word by word: nothing of one word reaches another ("average" of Jain & Wallace)."""
+    """A linear layer with tanh, applied to each word by itself ("average" in the paper of Jain & Wallace)."""
 
     def __init__(self, dimensions: int, size: int) -> None:
         super().__init__()
@@ -72,7 +72,7 @@ class Projection(nn.Module):
     def forward(
         self, embedded: Float[Tensor, "batch positions dim"], lengths: Int[Tensor, " batch"]
     ) -> Float[Tensor, "batch positions size"]:
-        """States."""
+        """Compute the states."""
         states: Tensor = self.linear(embedded).tanh()
         return states
 
@@ -86,7 +86,7 @@ class Embeddings(nn.Module):
     def forward(
         self, embedded: Float[Tensor, "batch positions dim"], lengths: Int[Tensor, " batch"]
     ) -> Float[Tensor, "batch positions size"]:
-        """States."""
+        """Compute the states."""
         return embedded
 
 
@@ -96,16 +96,16 @@ _SIZES = {"lstm": 256, "cnn": 128, "average": 128}  # Jain & Wallace: 128 for ea
 
 
 def size_of(encoder: str, dimensions: int, size: int | None, *, as_embeddings: bool) -> int:
-    """Size of the states.
+    """Determine the size of the states.
 
     Args:
-        encoder: which.
-        dimensions: of the embeddings.
-        size: as asked for; None: as Jain & Wallace have it.
-        as_embeddings: whether it must be that of the embeddings.
+        encoder: the name of the encoder.
+        dimensions: the number of dimensions of the embeddings.
+        size: the size that was asked for; None for the size of Jain & Wallace.
+        as_embeddings: whether the states must have the size of the embeddings.
 
     Raises:
-        ValueError: it cannot be that size.
+        ValueError: the encoder cannot have states of the size that was asked for.
     """
     if encoder == "none" or as_embeddings:
         if size not in (None, dimensions):

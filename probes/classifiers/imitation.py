@@ -1,8 +1,8 @@
-"""A model of the same class that says what another says and attends as differently as it can.
+"""The loss of an adversary: a model that gives the same output as another and attends as differently as it can.
 
 Wiegreffe & Pinter (2019, §4): the loss of a text is TVD(p, p_base) − λ · divergence(α, α_base). With λ = 0 it is plain
-imitation, the floor of all others. (The published loss is also multiplied by a sum of class weights over the batch, a
-number for the whole batch that Adam all but ignores; it is left out.)
+imitation, to which all others are compared. (The published loss is also multiplied by the sum of the class weights of
+the batch. That is one factor for the whole batch, which has next to no effect with Adam, so it is left out here.)
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from attentionology.extractors.replaceable.attention_model import TextState
 Divergence = Literal["kl", "jsd"]
 
 LAMBDAS = (0.0, 1e-4, 5e-4, 1e-3, 5e-3, 1e-2)
-"""About 5e-4 in the paper; the Kullback-Leibler divergence has no bound, hence the small numbers."""
+"""The weights λ. The paper uses about 5e-4. They are small because the Kullback-Leibler divergence has no bound."""
 
 _TINY = 1e-10
 
@@ -29,13 +29,13 @@ class Imitation:
     """The loss of an adversary.
 
     Args:
-        probabilities: what the base says of each training text.
-        attention: what it attends to, shape (rows, words) each.
-        strength: λ.
+        probabilities: the output of the base model for each training text.
+        attention: the attention of the base model to each training text, shape (rows, words).
+        strength: the weight λ.
         divergence: ``kl``: KL(α ‖ α_base), as published; ``jsd``: the Jensen-Shannon divergence, which is bounded.
 
     Raises:
-        ValueError: an unknown divergence, or a negative λ.
+        ValueError: the divergence is unknown, or λ is negative.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class Imitation:
         alpha: Float[Tensor, "batch rows n"],
         logits: Float[Tensor, "batch classes"],
     ) -> Float[Tensor, ""]:
-        """Summed over the texts of a batch, see `attentionology.probes.classifiers.training.Objective`."""
+        """Compute the loss, summed over a batch; see `attentionology.probes.classifiers.training.Objective`."""
         off = (logits.softmax(-1) - self.probabilities[list(indices)].to(logits)).abs().sum() / 2
         target = torch.zeros_like(alpha)
         for row, index in enumerate(indices):
@@ -83,6 +83,6 @@ class Imitation:
 def _kl(
     p: Float[Tensor, "batch rows n"], q: Float[Tensor, "batch rows n"], mask: Bool[Tensor, "batch 1 n"]
 ) -> Float[Tensor, "batch rows"]:
-    """KL(p ‖ q); padding, where both are 0, counts nothing (0 · log 0 would be NaN), and weights are 1e-10 at least."""
+    """Compute KL(p ‖ q). Weights below 1e-10 count as 1e-10. Padding is left out, because 0 · log 0 would be NaN."""
     ratio = p.clamp(min=_TINY).log() - q.clamp(min=_TINY).log()
     return (p * ratio).masked_fill(~mask, 0.0).sum(-1)

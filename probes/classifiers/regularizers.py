@@ -1,4 +1,4 @@
-"""What keeps the states of a classifier close to its words: the regularizers of Tutek & Šnajder (2020) and conicity."""
+"""Regularizers that keep states close to words (Tutek & Šnajder 2020), or states apart (Mohankumar et al. 2020)."""
 
 from __future__ import annotations
 
@@ -25,11 +25,10 @@ MASK_RATE = 0.15
 def attended_states(
     regularizer: Regularizer | None, hidden: Float[Tensor, "batch n size"], words: Float[Tensor, "batch n dim"]
 ) -> Float[Tensor, "batch n attended"]:
-    """The states that the attention weighs.
+    """Return the states that the attention weighs.
 
     Args:
-        regularizer: ``concat`` and ``residual`` combine the states with the embeddings; with others, they are as they
-            are.
+        regularizer: ``concat`` and ``residual`` combine the states with the embeddings; others change nothing.
         hidden: the states as the encoder gives them.
         words: the embeddings of the words.
     """
@@ -39,7 +38,7 @@ def attended_states(
 
 
 def state_penalty(regularizer: Regularizer | None, state: ClassifierState) -> Float[Tensor, ""]:
-    """The mean penalty of the words of each text, summed over the texts: of ``tying`` or ``conicity``, 0 for others."""
+    """Compute the mean penalty per word of each text, summed over the texts; 0 unless ``tying`` or ``conicity``."""
     hidden, mask = state.hidden, state.mask
     per_word: Tensor = hidden.new_zeros(mask.shape)
     if regularizer == "tying":
@@ -55,7 +54,7 @@ def masked_word_penalty(
     generator: torch.Generator,
     predict: Callable[[Int[Tensor, "batch positions"], Bool[Tensor, "batch n"]], Float[Tensor, "masked vocabulary"]],
 ) -> Float[Tensor, ""]:
-    """The mean cross-entropy of the masked words of each text, summed over the texts: the penalty of ``mlm``.
+    """Compute the penalty of ``mlm``: the mean cross-entropy of the masked words of each text, summed over the texts.
 
     Args:
         state: the texts.
@@ -71,7 +70,7 @@ def masked_word_penalty(
 
 
 def cosine_to_mean(hidden: Float[Tensor, "batch n size"], mask: Bool[Tensor, "batch n"]) -> Float[Tensor, "batch n"]:
-    """Cosine of each state with the mean state of its text; their mean is the conicity (Mohankumar et al. 2020)."""
+    """Compute the cosine of each state and the mean state of its text. The mean of a text is its conicity."""
     inside = mask[..., None].to(hidden.dtype)
     mean = (hidden * inside).sum(1, keepdim=True) / inside.sum(1, keepdim=True).clamp(min=1)
     cosine: Tensor = functional.cosine_similarity(hidden, mean, dim=-1) * mask

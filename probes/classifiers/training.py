@@ -1,6 +1,7 @@
-"""How attention classifiers are trained: Adam over batches of texts, the best epoch by the dev texts.
+"""The training of attention classifiers: Adam over batches of texts, and the epoch that is best on the dev texts.
 
-Jain & Wallace's recipe, without what their code does by accident: here the first epoch may be chosen, too.
+This is the recipe of Jain & Wallace with one difference: their code never chooses the first epoch, which can be chosen
+here.
 """
 
 from __future__ import annotations
@@ -26,22 +27,24 @@ from attentionology.extractors.replaceable.attention_model import (
 )
 from attentionology.probes.training import TrainingError
 
-_BLOCK = 50  # batches are cut from stretches of this many batches, sorted by length
+_BLOCK = 50
+"""Texts are sorted by length within stretches of this many batches, which are then cut into batches."""
 
 
 @dataclass(frozen=True)
 class ClassifierRecipe:
-    """How to train.
+    """The hyperparameters of training.
 
     Attributes:
-        epochs: passes over the texts, at most.
-        batch_size: texts per step.
-        learning_rate, weight_decay: of Adam with amsgrad; the decay is part of the gradient.
-        patience: how many epochs in a row may bring nothing better; the next is the last. None: train to the end.
-        clip: bound on the norm of the gradient; None: none.
+        epochs: the largest number of passes over the texts.
+        batch_size: the number of texts per step.
+        learning_rate, weight_decay: the parameters of Adam with amsgrad; the decay is added to the gradient.
+        patience: the number of epochs in a row that may bring no improvement; training stops after one more of them.
+            None trains to the end.
+        clip: the upper bound on the norm of the gradient; None for no bound.
 
     Raises:
-        ValueError: less than one epoch, or text per step.
+        ValueError: ``epochs`` or ``batch_size`` is less than 1.
     """
 
     epochs: int = 8
@@ -57,13 +60,14 @@ class ClassifierRecipe:
 
 
 PUBLISHED = ClassifierRecipe()
-"""As in the code of Jain & Wallace (2019)."""
+"""The recipe in the code of Jain & Wallace (2019)."""
 
 IMITATION = ClassifierRecipe(epochs=80, patience=9)
-"""For adversaries, as in the code of Wiegreffe & Pinter (2019): until ten epochs bring no lower training loss."""
+"""The recipe of adversaries, as in the code of Wiegreffe & Pinter (2019): they train until ten epochs in a row have not
+lowered the training loss."""
 
 FINE_TUNING = ClassifierRecipe(epochs=2, learning_rate=3e-5, weight_decay=0.0, clip=1.0)
-"""For transformers."""
+"""The recipe of fine-tuning a transformer."""
 
 
 @runtime_checkable
@@ -71,28 +75,28 @@ class Trainable(AttentionModel, Protocol):
     """An attention model that can be trained."""
 
     def parameters(self) -> Iterator[torch.nn.Parameter]:
-        """As of `torch.nn.Module`."""
+        """See `torch.nn.Module`."""
         ...
 
     def state_dict(self) -> dict[str, Any]:
-        """As of `torch.nn.Module`."""
+        """See `torch.nn.Module`."""
         ...
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> object:
-        """As of `torch.nn.Module`."""
+        """See `torch.nn.Module`."""
         ...
 
 
 @runtime_checkable
 class Regularized(Protocol):
-    """A model with wishes of its own about how it is trained."""
+    """A model that groups its parameters for the optimizer and adds a penalty to the loss."""
 
     def parameter_groups(self, weight_decay: float) -> list[dict[str, Any]]:
-        """Parameters for an optimizer."""
+        """Return the parameter groups of an optimizer."""
         ...
 
     def penalty(self, state: TextState, generator: torch.Generator) -> Float[Tensor, ""]:
-        """What its regularizer adds to the loss, summed over the texts."""
+        """Compute what the regularizer adds to the loss, summed over the texts."""
         ...
 
 
@@ -112,14 +116,14 @@ class Objective(Protocol):
 
 
 class CrossEntropy:
-    """Cross-entropy with weights that give every class the same say.
+    """Cross-entropy in which all classes have the same total weight.
 
-    A class weighs as much more as it is rarer, 1 in the mean over the texts (the published ``pos_weight`` of two
-    classes, up to a factor that both have).
+    The weight of a class is inversely proportional to its frequency, and the mean weight of the texts is 1. (For two
+    classes this is the published ``pos_weight``, up to a common factor.)
 
     Args:
-        labels: 0-based class of each training text.
-        classes: how many there are.
+        labels: the class of each training text, 0-based.
+        classes: the number of classes.
     """
 
     def __init__(self, labels: Sequence[int], classes: int) -> None:
@@ -149,23 +153,27 @@ def train(
     seed: int = 0,
     report: Callable[[int, str], object] = lambda done, remark: None,
 ) -> list[dict[str, Any]]:
-    """Train in place; the best epoch is kept: by the dev texts, without them by the training loss.
+    """Train a model in place, and keep the weights of its best epoch.
+
+    The best epoch is the one with the highest score on the dev texts or, without dev texts, with the lowest training
+    loss.
 
     Args:
-        model: what to train.
-        texts: to train on.
+        model: the model.
+        texts: the training texts.
         objective: the loss.
-        recipe: how.
-        dev: texts and their 0-based classes, to choose by ROC-AUC (mean over the classes against all others).
-        attend: attention that takes the place of the model's own in every text.
-        seed: of the order of texts, and of what a regularizer draws.
-        report: called after every step with the number of further texts that are done, and a remark.
+        recipe: the hyperparameters.
+        dev: the dev texts and their classes, 0-based. Their score is the ROC-AUC, averaged over the classes, each
+            against all others.
+        attend: attention that replaces the model's own in every text.
+        seed: the seed of the order of the texts and of what a regularizer draws.
+        report: called after every step with the number of texts in it and a remark.
 
     Returns:
-        one row per epoch: ``epoch, loss`` (per text), ``dev_auc`` (None without dev texts).
+        one row per epoch: ``epoch``, ``loss`` (per text), and ``dev_auc`` (None without dev texts).
 
     Raises:
-        TrainingError: no texts, or the loss is no longer finite.
+        TrainingError: there are no texts, or the loss is no longer finite.
     """
     if not texts:
         raise TrainingError("there is no text to learn from")
@@ -211,9 +219,9 @@ def train(
 
 
 def mean_auc(probabilities: Float[np.ndarray, "texts classes"], labels: np.ndarray) -> float:
-    """ROC-AUC of each class against all others, mean over the classes that some but not all texts have.
+    """Compute the ROC-AUC of each class against all others, and the mean over the classes.
 
-    With no such class there is nothing to tell apart: 0.5.
+    Classes that no text has, or that all texts have, are left out. If no class is left, the result is 0.5.
     """
     areas = [
         float(roc_auc_score(labels == c, probabilities[:, c]))
@@ -224,7 +232,7 @@ def mean_auc(probabilities: Float[np.ndarray, "texts classes"], labels: np.ndarr
 
 
 def shuffled_batches(texts: Sequence[Words], size: int, seed: tuple[int, int]) -> Iterator[list[int]]:
-    """Indices of texts in random batches of similar length."""
+    """Yield the indices of the texts in random batches of similar length."""
     rng = np.random.default_rng(seed)
     order = rng.permutation(len(texts))
     batches: list[list[int]] = []

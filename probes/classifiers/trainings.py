@@ -1,4 +1,4 @@
-"""Models trained side by side, and kept, so that nothing is trained twice."""
+"""The training of several models at once, with a cache, so that no model is trained twice."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ _LAYOUT = 5
 
 @dataclass(frozen=True, eq=False)
 class ClassifierTraining:
-    """A model to train.
+    """The training of one model.
 
     Attributes:
-        name, role: what it is called in tables.
-        make: gives the untrained model.
-        texts: to train on.
+        name, role: the name of the model in tables, and what it is trained for.
+        make: returns the untrained model.
+        texts: the training texts.
         objective, recipe, seed, dev, attend: see `attentionology.probes.classifiers.train`.
-        identity: names texts, objective and attention, for the cache.
-        made_of: names what the untrained model is made of.
+        identity: identifies the texts, the objective and the attention in the cache.
+        made_of: returns what identifies the untrained model in the cache.
     """
 
     name: str
@@ -52,7 +52,11 @@ class ClassifierTraining:
     attend: Attend | None = None
 
     def key(self, model: Trainable) -> str:
-        """Changes with anything that training depends on; of a model as `make` gives it, trained or not."""
+        """Return a key that changes with everything that training depends on.
+
+        Args:
+            model: a model that `make` returned. Whether it has been trained has no effect.
+        """
         known = [_LAYOUT, torch.__version__, self.seed, asdict(self.recipe), self.identity, self.made_of(model)]
         return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()[:24]
 
@@ -61,13 +65,15 @@ class Trainings:
     """Trains models, as many at once as there are cores if they are small.
 
     Args:
-        cache: where they are kept; None: nowhere.
-        workers: how many to train at once, with one thread each; 1: one after the other, with all threads.
+        cache: the folder in which trained models are kept; None to keep none.
+        workers: the number of models to train at once, with one thread each. With 1, models are trained one after the
+            other, with all threads.
 
     Attributes:
-        history: of all, see `attentionology.probes.classifiers.train`, with ``model`` and ``role``.
+        history: the epochs of all trainings, see `attentionology.probes.classifiers.train`, with ``model`` and
+            ``role``.
         made, from_cache: how many were trained, and how many were taken from the cache.
-        cache_log: which files were damaged and thrown away, and which may not be written.
+        cache_log: the files that were damaged and deleted, and those that cannot be written.
     """
 
     def __init__(self, cache: Path | None, *, workers: int) -> None:
@@ -78,10 +84,10 @@ class Trainings:
         self._stop = threading.Event()
 
     def __call__(self, trainings: Sequence[ClassifierTraining], label: str) -> dict[str, Trainable]:
-        """Train, or take from the cache; models by name.
+        """Train models or take them from the cache, and return them by name.
 
         Raises:
-            TrainingError: one of them cannot be trained; says which.
+            TrainingError: a model cannot be trained. The message names it.
         """
         total = sum(len(training.texts) * training.recipe.epochs for training in trainings)
         with (
@@ -110,7 +116,7 @@ class Trainings:
     def _trained(
         self, training: ClassifierTraining, advance: Callable[..., None]
     ) -> tuple[Trainable, list[dict[str, Any]], bool]:
-        """The model, its history, and whether it was in the cache."""
+        """Return the trained model, its history, and whether it was in the cache."""
         model = training.make()
         path = None if self.cache is None else self.cache / "classifiers" / f"{training.key(model)}.safetensors"
         shown, whole = 0, len(training.texts) * training.recipe.epochs
@@ -149,7 +155,7 @@ class Trainings:
 
 
 def _load(path: Path, model: Trainable) -> list[dict[str, Any]]:
-    """Put what was kept into the model; returns the history.
+    """Load the weights in a file of the cache into a model, and return the history of its training.
 
     Raises:
         FileNotFoundError, DamagedError, StorageError: see `attentionology.storage.sealed.check`.

@@ -1,4 +1,4 @@
-"""Words ↔ rows of an embedding table."""
+"""The vocabulary of a classifier: the row of each word in the table of embeddings."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ class Vocabulary:
     """The words that have a row of their own; all others share that of the unknown word.
 
     Attributes:
-        words: in the order of their rows, which come after those of `SPECIAL`.
+        words: the words in the order of their rows, which follow the rows of `SPECIAL`.
     """
 
     words: tuple[str, ...]
 
     @classmethod
     def of(cls, texts: Iterable[Words], *, min_count: int = 1, vectors: WordVectors | None = None) -> Vocabulary:
-        """Words that occur so often in the training texts, and those with a vector.
+        """Collect the words that are frequent in the training texts, and the words that have a vector.
 
         Args:
-            texts: to train on.
-            min_count: how often a word must occur there to have a row.
-            vectors: words that have one are known too, whether or not they occur.
+            texts: the training texts.
+            min_count: how often a word must occur in them to have a row.
+            vectors: word vectors; their words have rows whether or not they occur in the texts.
         """
         counts = Counter(word for text in texts for word in text)
         frequent = sorted(word for word, count in counts.items() if count >= min_count)
@@ -45,10 +45,10 @@ class Vocabulary:
         return {word: row for row, word in enumerate(self.words, start=len(SPECIAL))}
 
     def ids(self, text: Words) -> list[int]:
-        """Row of each word, looked up as it is written, then in lower case."""
+        """Look up the row of each word, as it is written and then in lower case."""
         rows = self._rows
         return [rows.get(word, rows.get(word.lower(), UNKNOWN)) for word in text]
 
     def unknown(self, texts: Sequence[Words]) -> int:
-        """How many words of the texts have no row."""
+        """Count the words of the texts that have no row."""
         return sum(self.ids(text).count(UNKNOWN) for text in texts)
