@@ -26,10 +26,10 @@ ORDERS = {
 """Orders in which words are taken out, as they are called in columns, and for a reader."""
 
 DRAWS = 5
-"""Random orders per text."""
+"""The number of random orders per text."""
 
 CELLS = 20_000_000
-"""Attention weights to decode at once, at most, unless one change of a batch has more."""
+"""The largest number of attention weights to decode at once, unless a single change of a batch has more."""
 
 
 def erased(
@@ -50,12 +50,12 @@ def erased(
 def answers(
     batch: TextBatch, count: int, changed: Callable[[slice], Float[Tensor, "batch part rows n"]]
 ) -> Float[Tensor, "batch k classes"]:
-    """Class probabilities under other attention, decoded in parts that fit into memory.
+    """Compute class probabilities under other attention, in parts that fit into memory.
 
     Args:
         batch: the texts.
-        count: changes per text, k.
-        changed: the attention after some of them.
+        count: the number of changes per text, k.
+        changed: returns the attention after some of the changes.
     """
     step = max(CELLS // max(batch.alpha.numel(), 1), 1)
     with torch.no_grad():
@@ -64,7 +64,7 @@ def answers(
 
 
 def without(batch: TextBatch, gone: Bool[Tensor, "batch k n"]) -> Float[Tensor, "batch k classes"]:
-    """Class probabilities when the weights of some words are taken out, k times per text."""
+    """Compute class probabilities without the weights of some words, k times per text."""
 
     def changed(part: slice) -> Tensor:
         taken = gone[:, part]
@@ -95,7 +95,7 @@ def measures(batch: TextBatch) -> dict[str, Tensor]:
 
 
 def random_scores(batch: TextBatch, draws: int) -> Float[Tensor, "batch draws n"]:
-    """Scores without meaning, 0 outside the text; those of a text are the same in every batch."""
+    """Draw random scores of words, which are the same for a text in every batch; 0 outside the text."""
     scores = torch.zeros(len(batch), draws, batch.mask.shape[-1], dtype=torch.float64)
     for i, text in enumerate(batch.texts):
         scores[i, :, : len(text)] = torch.from_numpy(batch.generator(i, "removal").random((draws, len(text))))
@@ -130,5 +130,5 @@ def ranks(scores: Float[Tensor, "batch k n"], mask: Bool[Tensor, "batch n"]) -> 
 
 
 def columns(values: Mapping[str, Tensor], there: Bool[Tensor, " batch"]) -> Rows:
-    """One value per text, NaN where it has none."""
+    """Convert tensors into columns: one value per text, NaN where a text has none."""
     return {name: value.double().masked_fill(~there, torch.nan).numpy() for name, value in values.items()}

@@ -1,4 +1,4 @@
-"""Distances between distributions, and what is computed of many texts at once."""
+"""Distances between distributions, computed for many texts at once."""
 
 from __future__ import annotations
 
@@ -28,6 +28,6 @@ def jsd(p: Float[Tensor, "*#batch n"], q: Float[Tensor, "*#batch n"]) -> Float[T
 
 
 def uniform(mask: Bool[Tensor, "*batch n"], dtype: torch.dtype = torch.float32) -> Float[Tensor, "*batch n"]:
-    """The same weight for every word; zeros for a text without words."""
+    """Return the same weight for every word; zeros for a text without words."""
     weights = mask.to(dtype)
     return weights / weights.sum(-1, keepdim=True).clamp(min=1)

@@ -1,7 +1,7 @@
-"""Several models on the same texts: other seeds, adversaries, attention that was fixed in training.
+"""Several models on the same texts: other seeds, adversaries, and attention that was fixed in training.
 
-Wiegreffe & Pinter (2019) ask of every alternative attention whether a model would learn it, and how far models trained
-alike differ anyway.
+Wiegreffe & Pinter (2019) ask whether a model would learn an alternative attention, and how much models differ that were
+trained in the same way.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from attentionology.extractors.replaceable.attention_model import Attend, Attent
 
 @dataclass(frozen=True, eq=False)
 class ModelReading:
-    """What a model makes of some texts.
+    """The attention and the output of a model on some texts.
 
     Attributes:
-        attention: of each text; shape (rows, words).
-        probabilities: of the classes.
+        attention: the attention to each text, shape (rows, words).
+        probabilities: the probabilities of the classes.
     """
 
     attention: list[Float[ndarray, "_ _"]]
@@ -37,7 +37,7 @@ class ModelReading:
 
     @property
     def predicted(self) -> npt.NDArray[np.int64]:
-        """0-based class of each text."""
+        """The predicted class of each text, 0-based."""
         classes: npt.NDArray[np.int64] = np.argmax(self.probabilities, axis=1)
         return classes
 
@@ -48,13 +48,13 @@ def reading(
     attend: Attend | None = None,
     advance: Callable[[int], object] = lambda _: None,
 ) -> ModelReading:
-    """What a model makes of texts.
+    """Compute the attention and the output of a model on texts.
 
     Args:
         model: the model.
-        texts: what it reads.
-        attend: attention that takes the place of its own.
-        advance: called with the number of further texts that are done.
+        texts: the texts.
+        attend: attention that replaces that of the model.
+        advance: called after every batch with the number of its texts.
     """
     attention: list[Float[ndarray, "_ _"]] = [np.zeros((0, 0), dtype=np.float32)] * len(texts)
     probabilities = np.zeros((len(texts), len(model.classes)))
@@ -70,32 +70,32 @@ def reading(
 
 
 def uniform_rows(state: TextState) -> Float[Tensor, "batch rows n"]:
-    """The same weight for every word, in every row."""
+    """Return the same weight for every word, in every row."""
     return uniform(state.mask, state.alpha.dtype)[:, None].expand_as(state.alpha)
 
 
 class Given:
-    """Attention as another model paid it, looked up by text.
+    """The attention of another model, looked up by text.
 
     Args:
         texts: the texts.
-        attention: of each; shape (rows, words).
+        attention: the attention to each text, shape (rows, words).
     """
 
     def __init__(self, texts: Sequence[Words], attention: Sequence[Float[ndarray, "_ _"]]) -> None:
         self._of = dict(zip(texts, attention, strict=True))
 
     def __call__(self, state: TextState) -> Float[Tensor, "batch rows n"]:
-        """The attention of a batch.
+        """Return the attention of a batch.
 
         Raises:
-            KeyError: a text that was not among those given.
+            KeyError: a text is not among those that were given.
         """
         return padded([self._of[text] for text in state.texts], state.alpha.shape[-1]).to(state.alpha)
 
 
 def padded(attention: Sequence[Float[ndarray, "_ _"]], n: int) -> Float[Tensor, "batch rows n"]:
-    """Attention of several texts with zeros up to n words."""
+    """Stack the attention of several texts, padded with zeros to n words."""
     rows = torch.zeros(len(attention), len(attention[0]), n)
     for index, rows_of_text in enumerate(attention):
         rows[index, :, : rows_of_text.shape[1]] = torch.from_numpy(rows_of_text)
@@ -103,10 +103,12 @@ def padded(attention: Sequence[Float[ndarray, "_ _"]], n: int) -> Float[Tensor, 
 
 
 def divergences(first: ModelReading, second: ModelReading) -> tuple[Values, Values]:
-    """JSD of the attention (mean over rows) and TVD of the output, text by text; JSD NaN for fewer than two words.
+    """Compute the JSD of the attention (mean over rows) and the TVD of the output for each text.
+
+    The JSD is NaN for texts with fewer than two words.
 
     Raises:
-        ValueError: they are not of the same texts, or do not have the same rows of attention.
+        ValueError: the readings are not of the same texts, or do not have the same rows of attention.
     """
     shapes_of = [[alpha.shape for alpha in each.attention] for each in (first, second)]
     if shapes_of[0] != shapes_of[1]:
@@ -134,11 +136,11 @@ def chance(
     against, however many others there are. A median over shuffles would be another number where these are skewed.
 
     Args:
-        base: the model that is tested.
-        others: those that it is compared with, at least one.
-        texts: what all of them have read.
-        draws: shuffles per text.
-        seed: of the shuffles.
+        base: the tested model.
+        others: the models that it is compared with, at least one.
+        texts: the texts that all of them have read.
+        draws: the number of shuffles per text.
+        seed: the seed of the shuffles.
 
     Returns:
         NaN for texts of fewer than two words.
@@ -160,7 +162,7 @@ def chance(
 
 
 def curve_point(kind: str, name: str, strength: float, base: ModelReading, other: ModelReading) -> CurvePoint:
-    """How far another model is from the base, in its attention and in its output."""
+    """Measure how much another model differs from the base model in its attention and in its output."""
     shapes, outputs = divergences(base, other)
     jsd = float(np.nanmean(shapes)) if not np.isnan(shapes).all() else np.nan
     return CurvePoint(kind, name, strength, jsd, float(outputs.mean()))

@@ -45,22 +45,22 @@ class HighlightedText:
 
 
 class ExplainResults(NamedTuple):
-    """What was found. Tests that did not run have no columns and no rows.
+    """The results of the explanation tests. Tests that did not run have no columns and no rows.
 
     Attributes:
         texts: one row per tested text, with the columns of the tests that ran.
-        summary: means of these, overall and by predicted class.
-        verdicts: one row per question; without columns if there is none.
+        summary: the means of these columns, overall and by predicted class.
+        verdicts: one row per question; without columns if there is no question.
         models: ``model, role, accuracy, low, high, macro_f1, f1, auc``.
-        curve: ``kind, name, lambda, jsd, tvd`` of attention elsewhere, means over the texts.
+        curve: ``kind, name, lambda, jsd, tvd`` of other attention, as means over the texts.
         tables: further tables of single tests, by their names.
         history: ``model, epoch, loss, dev_auc`` of every training.
-        classes: names, in the order of ``predicted``.
+        classes: the names of the classes, in the order of ``predicted``.
         examples: texts with the weights of their words.
-        epsilon: change of the output that counts as none.
-        facts: what was tested on what, a phrase each.
-        notes: how the numbers came about, a sentence each.
-        left_out: tests that did not run, and why.
+        epsilon: changes of the output up to this value count as no change.
+        facts: what was tested on which texts, one phrase each.
+        notes: remarks on how the numbers were computed, one sentence each.
+        left_out: the tests that did not run, each with the reason.
     """
 
     texts: pd.DataFrame
@@ -78,7 +78,7 @@ class ExplainResults(NamedTuple):
     left_out: tuple[tuple[str, str], ...] = ()
 
     def table(self, name: str) -> pd.DataFrame:
-        """A further table of a test; empty where it was not made."""
+        """Return a further table of a test; an empty one if the test did not make it."""
         return self.tables.get(name, pd.DataFrame())
 
     def __repr__(self) -> str:

@@ -40,8 +40,8 @@ class Choice:
     """The tests of a run.
 
     Attributes:
-        tests: those that run.
-        left_out: those that do not, and why.
+        tests: the tests that run.
+        left_out: the names of those that do not run, each with the reason.
     """
 
     tests: tuple[ExplanationTest, ...]
@@ -49,18 +49,18 @@ class Choice:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the tests that run."""
+        """The names of the tests that run."""
         return tuple(test.name for test in self.tests)
 
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """What is known before anything is trained.
+    """The inputs of a run, before anything is trained.
 
     Attributes:
-        texts: by role; the model can read all of them.
-        source: how models are made; None where the model was saved or loaded before.
-        model: the tested model, not trained yet if it will be.
+        texts: the texts by role, all of which the model can read.
+        source: how models are made; None if the model was saved or loaded before.
+        model: the tested model, which may still have to be trained.
         choice: the tests.
     """
 
@@ -96,7 +96,7 @@ def choose(options: ExplainOptions) -> Choice:
 
 
 def _check_that_all_are_read(options: ExplainOptions, chosen: Sequence[ExplanationTest]) -> None:
-    """Refuse options that have no effect, because no chosen test reads them."""
+    """Check that every given option is read by a chosen test, because it has no effect otherwise."""
     given = changed(options.tests)
     for option in fields(options.tests):
         readers = [test.name for test in registered_tests().values() if option.name in test.uses]
@@ -149,7 +149,7 @@ def _model(options: ExplainOptions, source: ModelSource | None) -> AttentionMode
 
 
 def train_model(options: ExplainOptions, inputs: Inputs, trainings: Trainings, stages: Stages) -> Subject:
-    """The tested model, trained if it is to be, on its texts."""
+    """Train the tested model if it has to be trained, and return it with its texts."""
     model, texts = inputs.model, inputs.texts
     if inputs.source is not None and options.trains:
         training = TrainingOnLabels(texts, inputs.source)("base", "base", options.seed)
@@ -212,10 +212,10 @@ def _examined(subject: Subject, chosen: Sequence[ExplanationTest]) -> pd.DataFra
 
 
 def _in_order(chosen: Sequence[ExplanationTest]) -> list[ExplanationTest]:
-    """Every test after those whose findings it uses, otherwise in the order given.
+    """Order tests so that each comes after those whose findings it uses, and otherwise as given.
 
     Raises:
-        OptionError: tests that wait for each other.
+        OptionError: some tests wait for each other.
     """
     names, order, waiting = {test.name for test in chosen}, list[ExplanationTest](), list(chosen)
     while waiting:
@@ -256,7 +256,7 @@ def _results(
 def finished(
     subject: Subject, inputs: Inputs, trainings: Trainings, results: ExplainResults, remarks: tuple[str, ...] = ()
 ) -> Finished:
-    """What the run record is about."""
+    """Return the finished run, which the run record describes."""
     return Finished(
         subject=subject,
         chosen=inputs.choice.names,
@@ -269,7 +269,7 @@ def finished(
 
 
 def measures_of(table: pd.DataFrame) -> dict[str, list[str]]:
-    """Columns of each test whose mean says something, in the order in which they are in the per-text table."""
+    """Return the columns of each test that are averaged, in their order in the per-text table."""
     measures: dict[str, list[str]] = {}
     for name in map(str, table.columns):
         owner = owner_of().get(name)

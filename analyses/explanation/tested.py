@@ -28,7 +28,7 @@ from attentionology.reports.progress import Stages, progress_bar
 
 @runtime_checkable
 class Examiner(Protocol):
-    """What a model is examined with: an `ExplanationTest`, of which this module knows no more than this."""
+    """The part of an `ExplanationTest` that this module uses."""
 
     @property
     def name(self) -> str:
@@ -47,14 +47,14 @@ class Subject:
     """A model and the texts that it is tested on.
 
     Attributes:
-        options: of the run.
-        texts: by role; the model can read all of them.
-        model: whose attention is tested.
-        labels: 0-based class of each tested text.
-        bootstrap: of the tested texts.
-        stages: the stopwatch.
-        workers: batches to examine at once.
-        descriptions: tests that describe a model whatever else is chosen.
+        options: the options of the run.
+        texts: the texts by role, all of which the model can read.
+        model: the model whose attention is tested.
+        labels: the class of each tested text, 0-based.
+        bootstrap: the bootstrap over the tested texts.
+        stages: measures how long the stages of the run take.
+        workers: the number of batches to examine at once.
+        descriptions: the tests that describe a model and run whatever tests are chosen.
     """
 
     options: ExplainOptions
@@ -79,14 +79,14 @@ class Subject:
         label: str,
         only: Mapping[str, Sequence[str]] | None = None,
     ) -> pd.DataFrame:
-        """The per-text table of one model.
+        """Compute the per-text table of one model.
 
         Args:
             model: the model.
-            tests: what is computed, and with it all descriptions of the model.
-            options: of the tests.
-            label: what the progress bar calls it.
-            only: columns to keep of some tests, by their names; all of the others are kept.
+            tests: the tests to run, besides the descriptions of the model.
+            options: the options of the tests.
+            label: the label of the progress bar.
+            only: for some tests by name, the columns to keep; all columns of other tests are kept.
         """
         every = list(dict.fromkeys((*tests, *self.descriptions)))
         functions = {test.name: partial(_rows, test, options, (only or {}).get(test.name)) for test in every}
@@ -105,7 +105,7 @@ class Subject:
         return table.assign(label=names, correct=(table["predicted"].to_numpy() == self.labels).astype(float))
 
     def score(self, name: str, role: str, given: Values) -> tuple[ModelScore, Values]:
-        """How good a model is by its class probabilities, and 1 for every text that it is right about, else 0."""
+        """Return the scores of class probabilities; and 1 for each text that is classified correctly, else 0."""
         correct: Values = (given.argmax(1) == self.labels).astype(np.float64)
         (low,), (high,) = self.bootstrap(correct[:, None])
         return ModelScore(name, role, low=low, high=high, **quality(given, self.labels)), correct
@@ -139,8 +139,8 @@ class TrainingOnLabels:
             name, role: what the model is called in tables, and what it is for.
             seed: the seed of its initial weights and of training.
             make: makes the untrained model. Default: as the source does.
-            attend: attention that takes the place of its own.
-            attended: names this attention for the cache.
+            attend: attention that replaces that of the model.
+            attended: the name of this attention in the cache.
         """
         train, dev, source = self.texts.train, self.texts.dev, self.source
         assert train is not None  # noqa: S101 there is training
@@ -182,19 +182,19 @@ class Tested(Subject):
 
     @property
     def training(self) -> TrainingOnLabels:
-        """Models to train on the labels, as the tested one was."""
+        """The training of models on the labels, as the tested model was trained."""
         return TrainingOnLabels(self.texts, self.source)
 
     def base_key(self) -> str:
-        """What the cache calls the tested model."""
+        """Return the key of the tested model in the cache."""
         return self.training("base", "base", self.options.seed).key(cast(Trainable, self.model))
 
 
 def _rows(test: Examiner, options: ExplanationTestOptions, only: Sequence[str] | None, batch: TextBatch) -> Rows:
-    """The columns of a test for a batch.
+    """Compute the columns of a test for a batch.
 
     Raises:
-        RegistryError: it gives a column that it does not declare.
+        RegistryError: the test returns a column that it does not declare.
     """
     rows = test.examine(batch, options)
     if unknown := next((name for name in rows if name not in test.columns), None):
