@@ -24,12 +24,13 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 from sys import intern
+from typing import NamedTuple
 
 from conllu.exceptions import ParseException
 from conllu.parser import parse_comment_line, parse_id_value, parse_int_value
 
 from attentionology.corpora_loaders.errors import CorpusError
-from attentionology.corpora_loaders.lines import numbered_lines
+from attentionology.corpora_loaders.lines import located_lines
 from attentionology.corpora_loaders.sentence import Sentence
 from attentionology.corpora_loaders.tree import depths
 
@@ -56,12 +57,47 @@ def read_conllu(path: str | Path) -> Iterator[Sentence]:
         >>> sentence.id, sentence.document, len(sentence)
         ('garden-01', 'garden', 14)
     """
+    for sentence, _ in bookmarked_sentences(path):
+        yield sentence
+
+
+class Bookmark(NamedTuple):
+    """A position between two sentences of a file, from which reading can be resumed.
+
+    Attributes:
+        offset: the number of bytes before the position, see `attentionology.corpora_loaders.lines.located_lines`.
+        line: the number of lines before it.
+        sentences: the number of sentences before it.
+        documents: the number of documents that begin before it.
+        document: the id of the document that goes on at the position, if there is one.
+    """
+
+    offset: int = 0
+    line: int = 0
+    sentences: int = 0
+    documents: int = 0
+    document: str | None = None
+
+
+BEGINNING = Bookmark()
+"""The position before the first sentence."""
+
+
+def bookmarked_sentences(path: str | Path, start: Bookmark = BEGINNING) -> Iterator[tuple[Sentence, Bookmark]]:
+    """Yield the sentences of a file from a position on, each with the position after it; see `read_conllu`.
+
+    Args:
+        path: the file.
+        start: the beginning of the file, or a position that was yielded before.
+
+    Raises:
+        CorpusError: `read_conllu` raises it.
+    """
     path = Path(path)
     block: list[tuple[int, str]] = []
     pending: list[str] = []  # comments from blocks without words, which belong to the next sentence
-    document: str | None = None
-    documents = sentences = 0
-    for number, line in _with_final_blank(path):
+    sentences, documents, document = start.sentences, start.documents, start.document
+    for number, offset, line in _with_final_blank(path, start):
         if line.strip() or line.count("\t") == _COLUMNS - 1:  # a row of empty columns is not a blank line
             block.append((number, line))
             continue
@@ -74,7 +110,8 @@ def read_conllu(path: str | Path) -> Iterator[Sentence]:
                 document = match["id"] or f"{path}:doc{documents}"
         if any(not text.startswith("#") for _, text in block):
             sentences += 1
-            yield _sentence(path, block, f"{path.name}:{sentences}", document, pending)
+            sentence = _sentence(path, block, f"{path.name}:{sentences}", document, pending)
+            yield sentence, Bookmark(offset, number, sentences, documents, document)
             pending = []
         else:
             _check_comments(path, block)
@@ -82,11 +119,11 @@ def read_conllu(path: str | Path) -> Iterator[Sentence]:
         block = []
 
 
-def _with_final_blank(path: Path) -> Iterator[tuple[int, str]]:
-    number = 0
-    for number, line in numbered_lines(path):
-        yield number, line
-    yield number + 1, ""
+def _with_final_blank(path: Path, start: Bookmark) -> Iterator[tuple[int, int, str]]:
+    number, offset = start.line, start.offset
+    for number, offset, line in located_lines(path, offset=start.offset, lines=start.line):
+        yield number, offset, line
+    yield number + 1, offset, ""
 
 
 def _check_comments(path: Path, block: list[tuple[int, str]]) -> None:

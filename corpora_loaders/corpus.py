@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -16,6 +16,7 @@ from attentionology.corpora_loaders.lines import file_sha256
 from attentionology.corpora_loaders.sentence import Sentence
 
 Item = TypeVar("Item")
+Contents = TypeVar("Contents", bound=Sized)
 
 _ORIGIN = re.compile(r"licen[cs]e|source", re.IGNORECASE)
 
@@ -60,6 +61,19 @@ def read_files(
         ValueError: no file is given, or the limit is less than 1.
         CorpusError: two files are the same, so that their items would count twice.
     """
+    return digested_files(paths, lambda path, limit_of_file: list(islice(read(path), limit_of_file)), limit)
+
+
+def digested_files(
+    paths: str | Path | Iterable[str | Path], read: Callable[[str | Path, int | None], Contents], limit: int | None
+) -> Iterator[tuple[str | Path, str, Contents]]:
+    """Yield each file with its SHA-256 and what was read of it; see `read_files`.
+
+    Args:
+        paths: one file or several.
+        read: reads at most so many items of a file, and returns something whose length is the number of items.
+        limit: read at most this many items from all files together.
+    """
     chosen = [paths] if isinstance(paths, str | Path) else list(paths)
     if not chosen:
         raise ValueError("no file is given")
@@ -69,36 +83,69 @@ def read_files(
     for path in chosen:
         if limit == 0:
             return
-        items = list(islice(read(path), limit))
+        contents = read(path, limit)
         digest = file_sha256(path)
         if digest in seen:
             raise CorpusError(f"this is the same file as {seen[digest]}; its content would count twice", file=path)
         seen[digest] = path
-        limit = None if limit is None else limit - len(items)
-        yield path, digest, items
+        limit = None if limit is None else limit - len(contents)
+        yield path, digest, contents
 
 
-def describe_file(path: str | Path, sha256: str, sentences: Sequence[Sentence]) -> CorpusFile:
+class FileTally:
+    """Counts of the sentences of one file, which are added one by one.
+
+    Attributes:
+        sentences: the number of sentences.
+        words: the number of words.
+        origin: the comments of the first sentence that mention a license or a source.
+    """
+
+    def __init__(self) -> None:
+        self.sentences = self.words = 0
+        self.origin: dict[str, str] = {}
+        self._is_long = False  # a sentence of one word may really be "_"
+        self._has_words = False
+
+    def __len__(self) -> int:
+        return self.sentences
+
+    def add(self, sentence: Sentence) -> None:
+        """Count a sentence."""
+        if not self.sentences:
+            comments = sentence.comments.items()
+            self.origin = {key: value for key, value in comments if value and _ORIGIN.search(key)}
+        self.sentences += 1
+        self.words += len(sentence)
+        self._is_long = self._is_long or len(sentence) > 1
+        self._has_words = self._has_words or any(word != "_" for word in sentence.words)
+
+    def describe(self, path: str | Path, sha256: str) -> CorpusFile:
+        """Describe the file.
+
+        Raises:
+            CorpusError: every form is ``_``, as in corpora whose text may not be distributed.
+        """
+        if self._is_long and not self._has_words:
+            raise CorpusError("every form is '_': this corpus was released without its words", file=path)
+        return CorpusFile(str(path), sha256, self.sentences, self.words, self.origin)
+
+
+def describe_file(path: str | Path, sha256: str, sentences: Iterable[Sentence]) -> CorpusFile:
     """Describe a file from which these sentences were read.
 
     Raises:
         CorpusError: every form is ``_``, as in corpora whose text may not be distributed.
     """
-    is_long = any(len(sentence) > 1 for sentence in sentences)  # a sentence of one word may really be "_"
-    if is_long and all(word == "_" for sentence in sentences for word in sentence.words):
-        raise CorpusError("every form is '_': this corpus was released without its words", file=path)
-    return CorpusFile(
-        path=str(path),
-        sha256=sha256,
-        sentences=len(sentences),
-        words=sum(len(sentence) for sentence in sentences),
-        origin={
-            key: value
-            for sentence in sentences[:1]
-            for key, value in sentence.comments.items()
-            if value and _ORIGIN.search(key)
-        },
-    )
+    tally = FileTally()
+    for sentence in sentences:
+        tally.add(sentence)
+    return tally.describe(path, sha256)
+
+
+def most_frequent_first(counts: Mapping[str, int]) -> Counter[str]:
+    """The counts of relations, most frequent first; those that are equally frequent are in alphabetical order."""
+    return Counter(dict(sorted(counts.items(), key=lambda item: (-item[1], item[0]))))
 
 
 class UniqueNames:
@@ -149,7 +196,7 @@ class Corpus(Sequence[Sentence]):
     unit: ClassVar[str] = "sentences"
     limit_unit: ClassVar[str] = "sentences"
 
-    sentences: tuple[Sentence, ...]
+    sentences: Sequence[Sentence]
     files: tuple[CorpusFile, ...] = ()
     relations: Counter[str] = field(init=False)
 
@@ -160,8 +207,7 @@ class Corpus(Sequence[Sentence]):
             for head, relation in zip(sentence.heads, sentence.relations, strict=True)
             if head is not None
         )
-        ordered = Counter(dict(sorted(counts.items(), key=lambda item: (-item[1], item[0]))))
-        object.__setattr__(self, "relations", ordered)
+        object.__setattr__(self, "relations", most_frequent_first(counts))
 
     def __len__(self) -> int:
         return len(self.sentences)
@@ -169,8 +215,8 @@ class Corpus(Sequence[Sentence]):
     @overload
     def __getitem__(self, index: int) -> Sentence: ...
     @overload
-    def __getitem__(self, index: slice) -> tuple[Sentence, ...]: ...
-    def __getitem__(self, index: int | slice) -> Sentence | tuple[Sentence, ...]:
+    def __getitem__(self, index: slice) -> Sequence[Sentence]: ...
+    def __getitem__(self, index: int | slice) -> Sentence | Sequence[Sentence]:
         return self.sentences[index]
 
     def __iter__(self) -> Iterator[Sentence]:

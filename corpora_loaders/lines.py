@@ -42,16 +42,37 @@ def numbered_lines(path: str | Path) -> Iterator[tuple[int, str]]:
             is a broken gzip or zip file; or the zip file is encrypted, uses a compression method that Python does not
             support, or holds several files of which none is named.
     """
+    for number, _, line in located_lines(path):
+        yield number, line
+
+
+def located_lines(path: str | Path, *, offset: int = 0, lines: int = 0) -> Iterator[tuple[int, int, str]]:
+    """Yield ``(line number, offset of the next line, line)`` of a file; see `numbered_lines`.
+
+    An offset is a number of bytes of the text. In a compressed file it counts what has been decompressed, so that
+    everything before the offset is decompressed once more when reading is resumed there.
+
+    Args:
+        path: the file.
+        offset: where the first line to read begins.
+        lines: the number of lines before the offset.
+
+    Raises:
+        CorpusError: `numbered_lines` raises it.
+    """
     path = Path(path)
-    number = 0
+    number = lines
     try:
         with _opened(path) as stream:
-            for number, raw in enumerate(stream, start=1):
+            if offset:
+                stream.seek(offset)
+            for number, raw in enumerate(stream, start=lines + 1):
+                offset += len(raw)
                 if number == 1:
                     raw = raw.removeprefix(_BOM)
                     if raw.startswith(_UTF16):
                         raise CorpusError("the file is UTF-16, not UTF-8; convert it first", file=path, line=1)
-                yield number, raw.rstrip(b"\r\n").decode("utf-8")
+                yield number, offset, raw.rstrip(b"\r\n").decode("utf-8")
     except UnicodeDecodeError as error:
         message = f"the file is not UTF-8 ({error.reason}); convert it first"
         raise CorpusError(message, file=path, line=number) from error
