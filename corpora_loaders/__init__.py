@@ -7,6 +7,7 @@ from attentionology.corpora_loaders.corpus import Corpus, CorpusFile
 from attentionology.corpora_loaders.errors import AttentionologyError, CorpusError
 from attentionology.corpora_loaders.frequencies import read_frequencies
 from attentionology.corpora_loaders.labelled import LabelledTexts, load_labelled
+from attentionology.corpora_loaders.lazy_treebank import LazyTreebank, open_treebank
 from attentionology.corpora_loaders.pairs import Pair, pair_paragraphs
 from attentionology.corpora_loaders.sentence import Sentence
 from attentionology.corpora_loaders.surface import surface_sentence
@@ -24,6 +25,7 @@ __all__ = [
     "CorpusError",
     "CorpusFile",
     "LabelledTexts",
+    "LazyTreebank",
     "Pair",
     "PlainText",
     "Sentence",
@@ -35,6 +37,7 @@ __all__ = [
     "load_text",
     "load_treebank",
     "load_vectors",
+    "open_treebank",
     "pair_paragraphs",
     "read_conllu",
     "read_frequencies",

@@ -87,8 +87,7 @@ def load_treebank(
         >>> treebank[0].words[:4], treebank[0].heads[:4]
         (('Harrow', 'Lane', 'Garden', 'began'), (2, 3, 4, 0))
     """
-    if tokens not in ("syntactic", "surface"):
-        raise ValueError(f"tokens must be 'syntactic' or 'surface', not {tokens!r}")
+    check_tokens(tokens)
 
     def read(path: str | Path) -> Iterator[Sentence]:
         trees = (format_of(path).read_trees or read_conllu)(path)  # read_conllu says what is wrong with other formats
@@ -105,3 +104,13 @@ def load_treebank(
             name = unique_names(sentence.id)
             sentences.append(sentence if name == sentence.id else replace(sentence, id=name))
     return Treebank(tuple(sentences), tuple(files), tokens, unique_names.renamed)
+
+
+def check_tokens(tokens: str) -> None:
+    """Validate the choice of what counts as a word.
+
+    Raises:
+        ValueError: it is neither ``"syntactic"`` nor ``"surface"``.
+    """
+    if tokens not in ("syntactic", "surface"):
+        raise ValueError(f"tokens must be 'syntactic' or 'surface', not {tokens!r}")
