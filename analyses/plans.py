@@ -147,7 +147,8 @@ class Counted(Generic[Facts]):
     Attributes:
         facts: the facts of the plan.
         metrics: the metrics, or their stored states, by the names of their requests.
-        logs: which inputs were read and which were skipped, by the names of the requests.
+        logs: which inputs were read and which were skipped, by the names of the requests. Skipped inputs have their id,
+            file and line, but no words.
         failures: the errors for which optional requests could not be met, by the names of the requests.
 
     Example:

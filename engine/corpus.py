@@ -13,7 +13,7 @@ from attentionology.analyses.contract import Analysis, OptionError
 from attentionology.analyses.shared.builtin import SAMPLE, corpus_path
 from attentionology.analyses.shared.input_options import at_least_one
 from attentionology.analyses.shared.numbers import OptionalNumber
-from attentionology.corpora_loaders import Corpus, CorpusError, PlainText, load_text, load_treebank
+from attentionology.corpora_loaders import Corpus, CorpusError, PlainText, load_text, open_treebank
 from attentionology.corpora_loaders.coreference import format_of, load_documents
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class CorpusOptions:
         >>> options = CorpusOptions(limit=2)  # of the sample treebank
         >>> options.check([])
         >>> options.read([])
-        Treebank(2 sentences, 43 words, 'en_sample.conllu')
+        LazyTreebank(2 sentences, 43 words, 'en_sample.conllu')
     """
 
     corpus: Annotated[tuple[str, ...] | None, arg(metavar="FILE [FILE ...]")] = None
@@ -120,13 +120,18 @@ class CorpusOptions:
         return not self.text and (any(analysis.of_mentions for analysis in chosen) or not self.has_trees)
 
     def read(self, chosen: Sequence[Analysis[Any, Any]]) -> Corpus:
-        """Read the text, the treebank, or the coreference corpus that the options name."""
+        """Read the text, the treebank, or the coreference corpus that the options name.
+
+        The sentences of a treebank stay in its files until they are needed. It takes no longer than loading all of them
+        if there are at most 4,096. Larger treebanks are parsed once for the index and once more for each pass, which is
+        little beside what the model needs.
+        """
         if self.text:
             return load_text(self.text, limit=self.limit)
         if self.read_as_documents(chosen):
             needed = any(analysis.of_mentions for analysis in chosen)
             return load_documents(self.files, lenient=self.lenient, limit=self.limit, mentions_needed=needed)
-        return load_treebank(self.files, tokens=self.tokens, limit=self.limit)
+        return open_treebank(self.files, tokens=self.tokens, limit=self.limit)
 
     def warnings(self, corpus: Corpus) -> list[str]:
         """Warnings that the corpus has less than the options request."""

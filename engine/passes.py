@@ -60,6 +60,14 @@ class Limits:
         return {"batch_cells": self.batch_cells, "too_long": self.too_long, "max_length": self.max_length}
 
 
+class PassLog(ExtractionLog):
+    """A record of what was read that keeps no words of skipped inputs, because there may be very many of them."""
+
+    def skip(self, sentence: Sentence, reason: str) -> None:
+        """Add an input that gave no map, with its id, its file and its line alone."""
+        super().skip(Sentence(sentence.id, (), file=sentence.file, line=sentence.line), reason)
+
+
 @dataclass
 class PassCounts:
     """What all passes counted.
@@ -111,7 +119,7 @@ class Pass:
             ModelError: the model cannot provide what a request needs.
         """
         makers = list(dict.fromkeys(request.maker for request in self.requests))
-        log = ExtractionLog()
+        log = PassLog()
         unit = getattr(self.inputs, "unit", "sentences")
         counted = PassCounts()
         with progress_bar(self.label, len(self.inputs), unit=unit) as advance:

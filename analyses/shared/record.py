@@ -129,11 +129,10 @@ def warnings_of(reading: dict[str, Any]) -> list[str]:
 
 def describe_reading(corpus: Corpus, log: ExtractionLog) -> dict[str, Any]:
     """Describe what the model read, and what was skipped."""
-    skipped = {skip.sentence.id for skip in log.skipped}
     return {
         "read": log.read,
         "words": log.words,
-        "words_without_head": sum(sentence.heads.count(None) for sentence in corpus if sentence.id not in skipped),
+        "words_without_head": _words_without_head(corpus, log),
         "unknown_words": log.unknown_words,
         "substituted_words": log.substituted_words,
         "skipped": [
@@ -141,3 +140,11 @@ def describe_reading(corpus: Corpus, log: ExtractionLog) -> dict[str, Any]:
             for skip in log.skipped
         ],
     }
+
+
+def _words_without_head(corpus: Corpus, log: ExtractionLog) -> int:
+    """The number of words without a head in the sentences that were not skipped."""
+    counts, skipped = corpus.counts(), {skip.sentence.id for skip in log.skipped}
+    if "words_without_head" in counts and not skipped:
+        return counts["words_without_head"]  # without reading the corpus once more
+    return sum(sentence.heads.count(None) for sentence in corpus if sentence.id not in skipped)

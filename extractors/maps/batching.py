@@ -69,6 +69,10 @@ class ExtractionLog:
     substituted_words: int = 0
     skipped: list[Skipped] = field(default_factory=list)
 
+    def skip(self, sentence: Sentence, reason: str) -> None:
+        """Add a sentence that gave no map."""
+        self.skipped.append(Skipped(sentence, reason))
+
     def reasons(self) -> str:
         """Say why the first few sentences were skipped, for a message."""
         first = "; ".join(f"{skipped.sentence.id}: {skipped.reason}" for skipped in self.skipped[:3])
@@ -96,7 +100,7 @@ def plan(
             if reason is None and isinstance(pieces, Pieces):
                 readable.append((sentence, pieces))
             elif too_long == "skip":
-                log.skipped.append(Skipped(sentence, reason or ""))
+                log.skip(sentence, reason or "")
             else:
                 location = f"{sentence.file}:{sentence.line}: " if sentence.file else ""
                 raise ExtractionError(f"{location}sentence {sentence.id!r}: {reason}")

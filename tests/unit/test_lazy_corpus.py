@@ -1,0 +1,85 @@
+"""A run over a treebank that stays in its files: the same results as from a loaded one, in bounded memory."""
+
+import tracemalloc
+
+import pandas as pd
+import pytest
+
+import attentionology
+from attentionology.analyses.contract import OptionGroup
+from attentionology.analyses.shared.input_options import LimitOptions
+from attentionology.analyses.surface.options import SurfaceOptions
+from attentionology.corpora_loaders import LazyTreebank, load_treebank, open_treebank
+from attentionology.engine.corpus import CorpusOptions
+from attentionology.engine.passes import Limits, plan_passes, run_passes
+from tests import tiny
+from tests.unit.test_engine import request
+from tests.unit.test_lazy_treebank import sentence, windows_of
+
+
+@pytest.fixture(scope="module")
+def encoder():
+    return tiny.encoder(max_position_embeddings=200)
+
+
+@pytest.fixture
+def path(tmp_path):
+    written = tmp_path / "a.conllu"
+    written.write_text("".join(sentence(2 + k % 5, "same", head="_" if k % 3 else None) for k in range(20)))
+    return written
+
+
+@pytest.mark.parametrize("max_length", [None, 12], ids=["nothing skipped", "some skipped"])
+def test_a_run_has_the_results_of_a_loaded_treebank(encoder, path, max_length):
+    options: list[OptionGroup] = [LimitOptions(max_length=max_length), SurfaceOptions(gradients="none")]
+    with windows_of(4):
+        lazy = attentionology.analyze(encoder, path, analyses=("dependency", "surface"), options=options)
+    loaded = attentionology.analyze(encoder, load_treebank(path), analyses=("dependency", "surface"), options=options)
+    assert lazy.record["corpus"] == loaded.record["corpus"]
+    assert lazy.record["sentences"] == loaded.record["sentences"]
+    assert bool(lazy.record["sentences"]["skipped"]) == (max_length is not None)
+    assert 0 < lazy.record["sentences"]["words_without_head"] <= 13
+    pd.testing.assert_frame_equal(lazy["dependency"].best, loaded["dependency"].best)
+
+
+def test_treebanks_are_read_lazily_by_the_options(path):
+    treebank = CorpusOptions(corpus=(str(path),), limit=7).read([])
+    assert isinstance(treebank, LazyTreebank)
+    assert [read.id for read in treebank[5:]] == ["same#6", "same#7"]
+
+
+def test_requests_share_a_pass_over_one_lazily_read_treebank(path):
+    treebank = open_treebank(path)
+    requests = [request("a", treebank), request("b", open_treebank(path)), request("c", treebank[:2])]
+    passes = plan_passes([*requests, request("a", treebank)])
+    assert [[planned.name for planned in group.requests] for group in passes] == [["a", "b"], ["c"]]
+
+
+def test_skipped_inputs_are_kept_without_their_words(encoder, path):
+    counts = run_passes(plan_passes([request("a", open_treebank(path))]), encoder, limits=Limits(max_length=12))
+    [log] = counts.logs.values()
+    first = log.skipped[0].sentence
+    assert (first.words, first.heads, first.relations) == ((), (), ())
+    assert (first.id, first.line, first.file) in {(read.id, read.line, read.file) for read in load_treebank(path)}
+
+
+def peak(path) -> int:
+    """The peak of the memory that indexing and two passes allocate, in bytes."""
+    tracemalloc.start()
+    treebank = open_treebank(path)
+    for _ in range(2):
+        words = sum(map(len, treebank))
+    assert words == treebank.counts()["words"]
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return most
+
+
+def test_memory_does_not_grow_with_the_treebank(tmp_path):
+    text = [sentence(5, f"s{k}", form=f"w{k}") for k in range(4000)]
+    short, long = tmp_path / "short.conllu", tmp_path / "long.conllu"
+    short.write_text("".join(text[:1000]))
+    long.write_text("".join(text))
+    with windows_of(64):
+        peak(short)  # what is allocated only once
+        assert peak(long) - peak(short) < 3000 * 60, "bytes; a sentence of five words would take about 2,500"
