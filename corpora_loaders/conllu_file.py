@@ -23,7 +23,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from sys import intern
 from typing import NamedTuple
 
 from conllu.exceptions import ParseException
@@ -35,6 +34,7 @@ from attentionology.corpora_loaders.sentence import Sentence
 from attentionology.corpora_loaders.tree import depths
 
 _COLUMNS = 10
+_SHARED_CELLS = 2**13
 _DOCUMENT_COMMENT = re.compile(r"#\s*(global\.|newdoc)")
 _DOCUMENT = re.compile(r"#\s*newdoc(?:\s+id\s*=\s*(?P<id>.*?))?\s*$")
 
@@ -96,6 +96,9 @@ def bookmarked_sentences(path: str | Path, start: Bookmark = BEGINNING) -> Itera
     path = Path(path)
     block: list[tuple[int, str]] = []
     pending: list[str] = []  # comments from blocks without words, which belong to the next sentence
+    # Treebanks repeat the same few strings, which are stored once. The memory for this is bounded, because a reader may
+    # keep none of the sentences. `sys.intern` would keep every string for good in Python 3.12.
+    cells: dict[str, str] = {}
     sentences, documents, document = start.sentences, start.documents, start.document
     for number, offset, line in _with_final_blank(path, start):
         if line.strip() or line.count("\t") == _COLUMNS - 1:  # a row of empty columns is not a blank line
@@ -110,7 +113,9 @@ def bookmarked_sentences(path: str | Path, start: Bookmark = BEGINNING) -> Itera
                 document = match["id"] or f"{path}:doc{documents}"
         if any(not text.startswith("#") for _, text in block):
             sentences += 1
-            sentence = _sentence(path, block, f"{path.name}:{sentences}", document, pending)
+            if len(cells) > _SHARED_CELLS:
+                cells.clear()
+            sentence = _sentence(path, block, f"{path.name}:{sentences}", document, pending, cells)
             yield sentence, Bookmark(offset, number, sentences, documents, document)
             pending = []
         else:
@@ -142,7 +147,12 @@ def _check_comments(path: Path, block: list[tuple[int, str]]) -> None:
 
 
 def _sentence(
-    path: Path, block: list[tuple[int, str]], default_id: str, document: str | None, pending: list[str]
+    path: Path,
+    block: list[tuple[int, str]],
+    default_id: str,
+    document: str | None,
+    pending: list[str],
+    cells: dict[str, str],
 ) -> Sentence:
     comments: dict[str, str | None] = dict(pair for line in pending for pair in parse_comment_line(line))
     rows: list[list[str]] = []
@@ -217,7 +227,7 @@ def _sentence(
         raise fail(str(error), start) from error
 
     def column(index: int) -> tuple[str, ...]:
-        return tuple(intern(row[index]) for row in rows)  # large treebanks repeat the same few strings
+        return tuple([cells.setdefault(row[index], row[index]) for row in rows])
 
     return Sentence(
         id=sentence_id,
