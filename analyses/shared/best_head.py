@@ -11,6 +11,7 @@ of a model of the same architecture that has learned nothing?
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,23 @@ import pandas as pd
 Array = npt.NDArray[Any]
 Choice = tuple[int, int, int]
 """The indices of a direction, a layer and a head, 0-based."""
+
+
+@dataclass(frozen=True)
+class HeldOutChoice:
+    """A head that was chosen on one half of the sentences, and its score on the other half.
+
+    Attributes:
+        split: the number of the split, 0-based.
+        head: the head and direction with the most right decisions in the half that was used to choose.
+        correct: the right decisions of this head in the other half.
+        total: the number of decisions in the other half.
+    """
+
+    split: int
+    head: Choice
+    correct: int
+    total: int
 
 
 def best_head(correct: Array, total: int, directions: Sequence[str]) -> tuple[Choice, dict[str, Any]]:
@@ -70,24 +88,46 @@ def heldout(correct: Array, total: Array) -> dict[str, Any]:
         >>> heldout(correct, np.array([10, 5]))["heldout_accuracy"]
         0.5
     """
-    right, scored = [], []
-    for split in range(1, len(correct)):
-        first = correct[split], total[split]
-        second = correct[0] - correct[split], total[0] - total[split]
-        right.append(0)
-        scored.append(0)
-        for (choosing, n_choosing), (scoring, n_scoring) in ((first, second), (second, first)):
-            if n_choosing > 0:  # an empty half gives no choice that could be scored
-                right[-1] += int(scoring[argbest(choosing)])
-                scored[-1] += int(n_scoring)
-    by_split = rates(np.array(right), np.array(scored))
+    splits = len(correct) - 1
+    right, scored = np.zeros(splits, dtype=np.int64), np.zeros(splits, dtype=np.int64)
+    for choice in heldout_choices(correct, total):
+        right[choice.split] += choice.correct
+        scored[choice.split] += choice.total
+    by_split = rates(right, scored)
     return {
-        "heldout_correct": sum(right),
-        "heldout_total": sum(scored),
-        "heldout_accuracy": rate(sum(right), sum(scored)),
+        "heldout_correct": int(right.sum()),
+        "heldout_total": int(scored.sum()),
+        "heldout_accuracy": rate(int(right.sum()), int(scored.sum())),
         "heldout_min": float(by_split.min()) if by_split.size else float("nan"),
         "heldout_max": float(by_split.max()) if by_split.size else float("nan"),
     }
+
+
+def heldout_choices(correct: Array, total: Array) -> list[HeldOutChoice]:
+    """Return the heads that are chosen on each half of each split, with their scores on the other half.
+
+    Args:
+        correct: the numbers of right decisions, shape (1 + splits, directions, layers, heads): those in the whole
+            corpus, then those in the first half of each split.
+        total: the numbers of decisions, shape (1 + splits,).
+
+    Returns:
+        two choices for each split. An empty half gives no choice that could be scored, and is left out.
+
+    Example:
+        >>> correct = np.array([[[[6, 7]]], [[[4, 3]]]])
+        >>> [(choice.head, choice.correct, choice.total) for choice in heldout_choices(correct, np.array([10, 5]))]
+        [((0, 0, 0), 2, 5), ((0, 0, 1), 3, 5)]
+    """
+    choices = []
+    for split in range(1, len(correct)):
+        first = correct[split], int(total[split])
+        second = correct[0] - correct[split], int(total[0] - total[split])
+        for (choosing, n_choosing), (scoring, n_scoring) in ((first, second), (second, first)):
+            if n_choosing > 0:
+                head = argbest(choosing)
+                choices.append(HeldOutChoice(split - 1, head, int(scoring[head]), n_scoring))
+    return choices
 
 
 def argbest(correct: Array) -> Choice:
