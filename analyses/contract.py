@@ -8,7 +8,7 @@ itself: it names the batches that it wants (`Request`) and the metric that count
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
@@ -18,6 +18,7 @@ from attentionology.analyses.plans import Counted, MapChoice, Masking, Plan, Rea
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from attentionology.analyses.shared.comparable import Comparable
     from attentionology.reports.page import Section
 
 Facts = TypeVar("Facts")
@@ -161,6 +162,13 @@ class Analysis(ABC, Generic[Facts, Results]):
     @abstractmethod
     def show(self, results: Results, width: int) -> RenderableType:
         """Return what a terminal of ``width`` columns shows."""
+
+    def comparable(self, counted: Counted[Facts]) -> Sequence[Comparable]:
+        """Return the statistics that can be compared with those of another run or of another kind of maps.
+
+        They are made of the counts alone. By default there are none.
+        """
+        return ()
 
     def record(self, options: OptionSet, counted: Counted[Facts], results: Results) -> dict[str, Any]:
         """Return what is added to ``run.json``.

@@ -151,14 +151,21 @@ class CoreferenceAccuracy(OutcomeCounts):
         Raises:
             ValueError: counts of another configuration were merged or loaded.
         """
+        return tables(self.members(), self.members_by_label(), *self.split_counts(), self.distances.cpu().numpy())
+
+    def members(self) -> dict[str, list[int]]:
+        """Return the indices of the counts of each type of mention, all types together first."""
         members: dict[str, list[int]] = {ALL: list(range(len(self.groups)))}
         for kind, name in enumerate(TYPES):
             members[name] = [group for group in members[ALL] if group % len(TYPES) == kind]
-        by_label = {
-            label: [group for group in members[ALL] if label in self.labels[group // len(TYPES)]]
+        return members
+
+    def members_by_label(self) -> dict[str, list[int]]:
+        """Return the indices of the counts of each group of documents."""
+        return {
+            label: [group for group in range(len(self.groups)) if label in self.labels[group // len(TYPES)]]
             for label in sorted({label for labels in self.labels for label in labels})
         }
-        return tables(members, by_label, *self.split_counts(), self.distances.cpu().numpy())
 
 
 def groups_of_documents(corpus: Documents | Sequence[Sequence[str]]) -> list[tuple[str, ...]]:

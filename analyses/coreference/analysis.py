@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from attentionology.analyses.contract import (
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from attentionology.analyses.coreference.examples import CoreferenceExample
     from attentionology.analyses.coreference.section import CoreferenceResults
+    from attentionology.analyses.shared.comparable import Comparable
     from attentionology.corpora_loaders.coreference import Documents
     from attentionology.extractors import Windows
     from attentionology.reports.page import Section
@@ -209,6 +210,23 @@ class Coreference(Analysis[CoreferenceFacts, "CoreferenceResults"]):
         from attentionology.analyses.coreference.terminal import coreference_table
 
         return coreference_table(results, width=width)
+
+    def comparable(self, counted: Counted[CoreferenceFacts]) -> Sequence[Comparable]:
+        """Return the held-out accuracy of the best head of each type of mention, for each choice of candidates."""
+        from attentionology.analyses.coreference.accuracy import CoreferenceAccuracy
+        from attentionology.analyses.coreference.antecedents import DIRECTIONS
+        from attentionology.analyses.coreference.choices import POLICIES
+        from attentionology.analyses.shared.comparable import Comparable, measured_heads
+
+        metric = counted.metric(counted.plan.facts.model, CoreferenceAccuracy)
+        counts = metric.split_counts()
+        members = {**metric.members(), **metric.members_by_label()}
+        families = []
+        for index, policy in enumerate(POLICIES):
+            subsets, replicates = (replace(part, correct=part.correct[:, :, index]) for part in counts)
+            measured = measured_heads(members, subsets, replicates, DIRECTIONS)
+            families.append(Comparable(f"candidates: {policy}", measured, "antecedents found", "mentions", metric.seed))
+        return families
 
     def record(
         self, options: OptionSet, counted: Counted[CoreferenceFacts], results: CoreferenceResults

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from attentionology.analyses.dependency.section import DependencyResults
+    from attentionology.analyses.shared.comparable import Comparable
     from attentionology.reports.page import Section
 
 
@@ -116,6 +117,19 @@ class Dependency(Analysis[DependencyFacts, "DependencyResults"]):
         usual = results.map_facts[:1] and results.map_facts[0].startswith("map “weight”")
         facts = () if usual else results.map_facts
         return best_heads_table(results.best, min_count=results.min_count, width=width, map_facts=facts)
+
+    def comparable(self, counted: Counted[DependencyFacts]) -> Sequence[Comparable]:
+        """Return the held-out accuracy of the best head of each relation."""
+        from attentionology.analyses.dependency.accuracy import DependencyAccuracy
+        from attentionology.analyses.dependency.tables import members_of
+        from attentionology.analyses.shared.comparable import Comparable, measured_heads
+        from attentionology.extractors import DIRECTIONS
+
+        metric = counted.metric(counted.plan.facts.model, DependencyAccuracy)
+        subsets, replicates = metric.split_counts()
+        members = members_of(metric.groups, subsets)
+        measured = measured_heads(members, subsets, replicates, DIRECTIONS)
+        return (Comparable("relations", measured, "words whose head is found", "words", metric.seed),)
 
     def record(
         self,

@@ -52,9 +52,25 @@ def tables(relations: Sequence[str], subsets: Counts, replicates: Counts, offset
         replicates: the counts over each bootstrap replicate.
         offsets: the fixed offsets, in the order of the baselines.
     """
+    members = members_of(relations, subsets)
+    rows_of_cells = [
+        cells(subsets.correct[rows, 0].sum(0), int(subsets.total[rows, 0].sum()), DIRECTIONS, {"relation": name})
+        for name, rows in members.items()
+    ]
+    best = [_best(name, rows, subsets, replicates, offsets) for name, rows in members.items()]
+    return DependencyTables(pd.concat(rows_of_cells, ignore_index=True), pd.DataFrame(best))
+
+
+def members_of(relations: Sequence[str], subsets: Counts) -> dict[str, list[int]]:
+    """Return the indices of the relations that each row counts: the `TOTALS` first, then by falling frequency.
+
+    Args:
+        relations: the inventory of relations, in the order of the counts.
+        subsets: the counts over the whole corpus, then over one half of each split.
+    """
     by_frequency = sorted(range(len(relations)), key=lambda index: (-subsets.total[index, 0], relations[index]))
     without_punctuation = [index for index in by_frequency if not is_punct(relations[index])]
-    members: dict[str, list[int]] = {
+    return {
         ALL: by_frequency,
         ALL_NO_PUNCT: without_punctuation,
         ALL_NO_PUNCT_ROOT: [
@@ -62,12 +78,6 @@ def tables(relations: Sequence[str], subsets: Counts, replicates: Counts, offset
         ],
         **{relations[index]: [index] for index in by_frequency},
     }
-    rows_of_cells = [
-        cells(subsets.correct[rows, 0].sum(0), int(subsets.total[rows, 0].sum()), DIRECTIONS, {"relation": name})
-        for name, rows in members.items()
-    ]
-    best = [_best(name, rows, subsets, replicates, offsets) for name, rows in members.items()]
-    return DependencyTables(pd.concat(rows_of_cells, ignore_index=True), pd.DataFrame(best))
 
 
 def _best(name: str, rows: list[int], subsets: Counts, replicates: Counts, offsets: Sequence[int]) -> dict[str, Any]:

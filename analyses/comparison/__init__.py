@@ -1,0 +1,1 @@
+"""Comparisons of statistics between runs or kinds of maps, for all analyses alike."""

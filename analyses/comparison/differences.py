@@ -1,0 +1,157 @@
+"""Differences of statistics between two runs, with intervals and p values that are adjusted for their number.
+
+* The standard error of a difference is the standard deviation of the differences of the replicates. Replicate r draws
+  the same sentences in both runs, so whatever makes a sentence easy or difficult for both of them cancels out. If the
+  runs read different sentences, the draws are independent, and the same formula gives the standard error of a
+  difference between two samples.
+* The p value and the 95 % interval are those of a normal distribution with this standard error. To count the replicates
+  beyond 0 would not do: with 1,000 replicates such a p value is 0 or at least 0.001, and the correction for 45
+  relations asks for p values around 0.05 / 45 ≈ 0.001. Quantiles of the replicates would do for the interval, but the
+  replicates of a choice among few heads take few values, and an interval that leaves out 0 beside a p value of 0.6
+  helps no reader; both cover equally well in simulations. The normal distribution is a good approximation for a
+  difference of two accuracies over many sentences, and a poor one for a few decisions, which is one reason for the
+  smallest number of decisions below which a group is not tested.
+* Holm's step-down procedure (1979) adjusts the p values of a family. The probability that any group of the family
+  without a difference gets an adjusted p value below 0.05 is then at most 5 %, however the groups depend on each other.
+  The intervals are not adjusted: each holds with 95 % confidence alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from attentionology.analyses.shared.comparable import Comparable, Measured
+
+Array = npt.NDArray[Any]
+
+LEVEL = 0.05
+"""A difference is significant if its adjusted p value is below this level."""
+
+_ROUNDING = 1e-12
+"""The bound below which a variation counts as rounding of a value that is constant in exact arithmetic."""
+
+_QUANTILE = 1.959963984540054
+"""The number of standard errors on each side of a 95 % interval."""
+
+_NAN = float("nan")
+
+
+@dataclass(frozen=True, eq=False)
+class Difference:
+    """The difference of one statistic between two runs, first minus second.
+
+    Attributes:
+        group: what the statistic is about, for example a relation.
+        first, second: the statistic in each run; None if the run does not have it.
+        difference: the value of the first run minus that of the second; NaN if one of them is undefined.
+        low, high: the 95 % interval of the difference; NaN if there is none.
+        p: the two-sided p value of no difference; NaN if there is none.
+        p_holm: the p value adjusted for all tested groups of the family; NaN if the group is not among them.
+        reason: why a number is missing; empty if none is.
+    """
+
+    group: str
+    first: Measured | None
+    second: Measured | None
+    difference: float = _NAN
+    low: float = _NAN
+    high: float = _NAN
+    p: float = _NAN
+    p_holm: float = _NAN
+    reason: str = ""
+
+    @property
+    def significant(self) -> bool:
+        """Whether the adjusted p value is below `LEVEL`."""
+        return self.p_holm < LEVEL
+
+
+def differences(
+    first: Comparable | None, second: Comparable | None, *, min_count: int, names: tuple[str, str] = ("A", "B")
+) -> tuple[Difference, ...]:
+    """Return the differences of all groups of a family.
+
+    Args:
+        first, second: the family in each run. At most one of them is None, which means that the run does not have it.
+        min_count: groups with fewer decisions in either run are not tested, so that the other groups are not
+            adjusted for them.
+        names: the names of the runs, for reasons.
+
+    Returns:
+        the groups of the first run in its order, then those that only the second run has.
+    """
+    by_group = [{one.group: one for one in run.measured} if run else {} for run in (first, second)]
+    rows = []
+    for group in dict.fromkeys([*by_group[0], *by_group[1]]):
+        pair = by_group[0].get(group), by_group[1].get(group)
+        row, testable = _difference(group, *pair, names)
+        fewest = min((measured.n for measured in pair if measured), default=0)
+        if testable and fewest < min_count:
+            row = replace(row, reason=f"not tested: fewer than {min_count:,} in one of the runs")
+            testable = False
+        rows.append((row, testable))
+    adjusted = iter(holm([row.p for row, testable in rows if testable]))
+    return tuple(replace(row, p_holm=next(adjusted)) if testable else row for row, testable in rows)
+
+
+def _difference(
+    group: str, first: Measured | None, second: Measured | None, names: tuple[str, str]
+) -> tuple[Difference, bool]:
+    """Return the difference of one group without its adjusted p value, and whether the group can be tested."""
+    row = Difference(group, first, second)
+    if first is None or second is None:
+        return replace(row, reason=f"only {names[0] if second is None else names[1]} has this group"), False
+    for measured, name in zip((first, second), names, strict=True):
+        if math.isnan(measured.value):
+            return replace(row, reason=f"{name} has no value for this group, of n = {measured.n:,}"), False
+    row = replace(row, difference=first.value - second.value)
+    replicates = min(len(first.deviations), len(second.deviations))
+    by_run = [measured.deviations[:replicates] for measured in (first, second)]
+    deviations = by_run[0] - by_run[1]
+    usable = np.isfinite(deviations)
+    if usable.sum() < 2:
+        return replace(row, reason="no interval: there are no bootstrap replicates"), False
+    deviations = deviations[usable]
+    error = float(deviations.std(ddof=1))
+    if error < _ROUNDING:
+        return _constant(row, [values[usable] for values in by_run])
+    margin = _QUANTILE * error
+    p = math.erfc(abs(row.difference) / error / math.sqrt(2))
+    return replace(row, low=row.difference - margin, high=row.difference + margin, p=p), True
+
+
+def _constant(row: Difference, by_run: Sequence[Array]) -> tuple[Difference, bool]:
+    """Return a difference that is the same in every replicate, and whether the group can be tested."""
+    if abs(row.difference) >= _ROUNDING:
+        return replace(row, reason="no interval: the difference is the same in every replicate"), False
+    row = replace(row, difference=0.0, low=0.0, high=0.0, p=1.0)
+    if all(np.ptp(values) < _ROUNDING for values in by_run):
+        return replace(row, reason="not tested: neither value varies from replicate to replicate"), False
+    return row, True
+
+
+def holm(p: Sequence[float]) -> list[float]:
+    """Adjust p values for their number by the step-down procedure of Holm (1979).
+
+    Args:
+        p: the p values in any order.
+
+    Returns:
+        the adjusted p values in the same order.
+
+    Example:
+        >>> [round(value, 3) for value in holm([0.01, 0.04, 0.03, 0.005])]
+        [0.03, 0.06, 0.06, 0.02]
+    """
+    adjusted = [0.0] * len(p)
+    largest = 0.0
+    for rank, index in enumerate(sorted(range(len(p)), key=lambda i: p[i])):
+        largest = max(largest, min(1.0, (len(p) - rank) * p[index]))
+        adjusted[index] = largest
+    return adjusted
