@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from attentionology.analyses.clusters.distances import HeadDistances
     from attentionology.analyses.clusters.options import ClustersOptions
+    from attentionology.analyses.comparison.results import Comparison
     from attentionology.analyses.contract import (
         Analysis,
         Counted,
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
     )
     from attentionology.corpora_loaders.coreference import load_documents
     from attentionology.engine.analyze import analyze
+    from attentionology.engine.compare import compare
     from attentionology.engine.corpus import CorpusOptions
     from attentionology.engine.run import Run
     from attentionology.extractors import (
@@ -102,6 +104,7 @@ if TYPE_CHECKING:
 _ROOMS = {
     "analyses.clusters.distances": ["HeadDistances"],
     "analyses.clusters.options": ["ClustersOptions"],
+    "analyses.comparison.results": ["Comparison"],
     "analyses.contract": [
         *("Analysis", "Counted", "Masking", "OptionError", "OptionSet"),
         *("Plan", "Request", "Setting", "Titles"),
@@ -133,6 +136,7 @@ _ROOMS = {
     ],
     "corpora_loaders.coreference": ["load_documents"],
     "engine.analyze": ["analyze"],
+    "engine.compare": ["compare"],
     "engine.corpus": ["CorpusOptions"],
     "engine.run": ["Run"],
     "extractors": [
@@ -160,6 +164,7 @@ __all__ = [
     "ClassifierOptions",
     "ClassifierTrainingOptions",
     "ClustersOptions",
+    "Comparison",
     "ControlOptions",
     "CoreferenceAccuracy",
     "CoreferenceOptions",
@@ -210,6 +215,7 @@ __all__ = [
     "WordProbe",
     "WordsDistancesProbe",
     "analyze",
+    "compare",
     "correlation",
     "examine",
     "explain",

@@ -1,0 +1,46 @@
+"""The figure of a comparison: two dots per group, joined by a line, sorted by their difference."""
+
+from __future__ import annotations
+
+import matplotlib as mpl
+from matplotlib.figure import Figure
+
+from attentionology.analyses.comparison.results import Contrast
+from attentionology.reports.drawing import BLUE, GREY, ORANGE, STYLE, name_rows
+
+
+def dumbbells(contrast: Contrast) -> Figure | None:
+    """Draw the values of both sides for each tested group, sorted by the difference.
+
+    Dots are filled if the difference is significant. If no group is tested, all groups with a difference are drawn.
+
+    Returns:
+        the figure; None if no group has a difference.
+    """
+    rows = contrast.tested or [row for row in contrast.others if row.difference == row.difference]
+    if not rows:
+        return None
+    scale, percent = contrast.scale, contrast.unit == "%"
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(5.2, 1.35 + 0.21 * len(rows)), layout="constrained")
+        axes = figure.subplots()
+        labels, gaps = [], []
+        for y, row in enumerate(rows):
+            values = [scale * measured.value for measured in (row.first, row.second) if measured]
+            axes.plot(values, [y, y], color=GREY, lw=1.2, zorder=2)
+            for value, color in zip(values, (BLUE, ORANGE), strict=True):
+                axes.plot(value, y, "o", mec=color, mfc=color if row.significant else "white", ms=4.8, zorder=3)
+            counts = dict.fromkeys(f"{measured.n:,}" for measured in (row.first, row.second) if measured)
+            labels.append(f"{row.group} (n = {' and '.join(counts)})")
+            gaps.append(f"{scale * row.difference:+.1f}" if percent else f"{row.difference:+.3f}")
+        for side, color in ((contrast.first, BLUE), (contrast.second, ORANGE)):
+            axes.plot([], [], "o", color=color, ms=4.8, label=side.name)
+        axes.plot([], [], "o", mec=GREY, mfc="white", ms=4.8, label="difference not significant")
+        if percent:
+            axes.set_xlim(0, 100)
+        axes.set_xlabel(f"{contrast.quantity} ({contrast.unit})")
+        name_rows(axes, labels, gaps)
+        handles = axes.get_legend_handles_labels()
+        figure.legend(*handles, loc="outside upper left", ncols=3, frameon=False, handletextpad=0.4)
+        axes.set_title(f"{contrast.analysis}, {contrast.family}", loc="left")
+    return figure

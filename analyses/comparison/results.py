@@ -1,0 +1,199 @@
+"""A comparison: the differences of all families of statistics between runs, or between kinds of maps of one run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import pandas as pd
+
+from attentionology.analyses.comparison.differences import Difference, differences
+from attentionology.analyses.shared.comparable import Comparable
+
+Pairing = Literal["paired", "partly paired", "unpaired"]
+"""Whether both sides of a comparison read the same inputs, some of the same inputs, or different ones."""
+
+COLUMNS = (
+    "analysis", "family", "group", "run_a", "map_a", "run_b", "map_b", "n_a", "n_b", "value_a", "value_b",
+    "difference", "low", "high", "p", "p_holm", "choice_a", "choice_b", "unit", "paired", "reason",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side of a comparison.
+
+    Attributes:
+        run: the name of the run, which differs from those of the other runs of the comparison.
+        map: the kind of map; empty if the analysis does not depend on the chosen kinds.
+        name: the short name of this side in headings and figures.
+    """
+
+    run: str
+    map: str
+    name: str
+
+
+@dataclass(frozen=True, eq=False)
+class Contrast:
+    """The differences of one family of statistics between two sides, first side minus second side.
+
+    Attributes:
+        analysis: the name of the analysis.
+        family: the name of the family.
+        first, second: the sides.
+        pairing: whether both sides read the same inputs.
+        differences: one row for each group.
+        quantity, counted, unit: see `Comparable`.
+    """
+
+    analysis: str
+    family: str
+    first: Side
+    second: Side
+    pairing: Pairing
+    differences: tuple[Difference, ...]
+    quantity: str
+    counted: str
+    unit: str
+
+    @property
+    def scale(self) -> float:
+        """The factor from values to displayed values."""
+        return 100.0 if self.unit == "%" else 1.0
+
+    @property
+    def tested(self) -> list[Difference]:
+        """The rows with an adjusted p value, the largest difference first."""
+        rows = [row for row in self.differences if row.p_holm == row.p_holm]
+        return sorted(rows, key=lambda row: (-row.difference, row.group))
+
+    @property
+    def others(self) -> list[Difference]:
+        """The rows without an adjusted p value, in the order of the analysis."""
+        return [row for row in self.differences if row.p_holm != row.p_holm]
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison:
+    """The differences of all statistics that the compared runs have.
+
+    Attributes:
+        contrasts: the families of statistics, each between two sides.
+        min_count: groups with fewer decisions in either run are listed, but not tested.
+        notes: sentences about what was compared, and what could not be.
+
+    Example:
+        >>> import numpy as np
+        >>> from attentionology.analyses.shared.comparable import Comparable, Measured
+        >>> deviations = np.array([-0.02, 0.0, 0.02])
+        >>> first, second = (
+        ...     Comparable("relations", (Measured("obj", value, 100, factor * deviations),), "words found", "words", 0)
+        ...     for value, factor in ((0.8, 1), (0.6, 2))
+        ... )
+        >>> sides = Side("run", "norm", "norm"), Side("run", "weight", "weight")
+        >>> comparison = Comparison((contrast("dependency", first, second, *sides, "paired", min_count=50),), 50)
+        >>> comparison.table[["group", "difference", "low", "high"]].round(2).values.tolist()
+        [['obj', 0.2, 0.16, 0.24]]
+    """
+
+    contrasts: tuple[Contrast, ...]
+    min_count: int
+    notes: tuple[str, ...] = ()
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """All differences, one row per analysis, family, group and pair of sides.
+
+        The columns are the names (``analysis, family, group``), both sides (``run_a, map_a, run_b, map_b``), the
+        number of decisions and the value in each (``n_a, n_b, value_a, value_b``), ``difference`` (a minus b) with its
+        95 % interval ``low, high``, its p value ``p``, adjusted for all tested groups of the family in ``p_holm``, the
+        head that each chooses on its whole corpus (``choice_a, choice_b``), the ``unit`` (with ``%``, values are
+        shares), whether the inputs are ``paired``, and the ``reason`` why a number is missing.
+        """
+        rows = [_row(one, difference) for one in self.contrasts for difference in one.differences]
+        return pd.DataFrame(rows, columns=list(COLUMNS)).astype({"n_a": "Int64", "n_b": "Int64"})
+
+    def __repr__(self) -> str:
+        families = ", ".join(f"{one.analysis}: {one.first.name} − {one.second.name}" for one in self.contrasts)
+        return f"Comparison({families})"
+
+    def _repr_html_(self) -> str:
+        return str(self.table.to_html(index=False, border=0))
+
+
+def contrast(
+    analysis: str,
+    first: Comparable | None,
+    second: Comparable | None,
+    first_side: Side,
+    second_side: Side,
+    pairing: Pairing,
+    *,
+    min_count: int,
+) -> Contrast:
+    """Compare a family of statistics between two sides, of which at most one does not have it.
+
+    Raises:
+        ValueError: neither side has the family.
+    """
+    family = first or second
+    if family is None:
+        raise ValueError("neither side has this family of statistics")
+    if first and second and first.seed != second.seed:
+        pairing = "unpaired"  # replicate r of one side draws other sentences than that of the other side
+    rows = differences(first, second, min_count=min_count, names=(first_side.name, second_side.name))
+    return Contrast(
+        analysis,
+        family.family,
+        first_side,
+        second_side,
+        pairing,
+        rows,
+        family.quantity,
+        family.counted,
+        family.unit,
+    )
+
+
+def contrasts_of(
+    analysis: str,
+    first: Sequence[Comparable],
+    second: Sequence[Comparable],
+    sides: tuple[Side, Side],
+    pairing: Pairing,
+    *,
+    min_count: int,
+) -> list[Contrast]:
+    """Compare all families of an analysis, those of the first side in its order, then those of the second side only."""
+    by_name = [{one.family: one for one in families} for families in (first, second)]
+    return [
+        contrast(analysis, by_name[0].get(name), by_name[1].get(name), *sides, pairing, min_count=min_count)
+        for name in dict.fromkeys([*by_name[0], *by_name[1]])
+    ]
+
+
+def _row(one: Contrast, row: Difference) -> dict[str, Any]:
+    columns: dict[str, Any] = {
+        "analysis": one.analysis,
+        "family": one.family,
+        "group": row.group,
+        "difference": row.difference,
+        "low": row.low,
+        "high": row.high,
+        "p": row.p,
+        "p_holm": row.p_holm,
+        "unit": one.unit,
+        "paired": one.pairing,
+        "reason": row.reason,
+    }
+    for suffix, side, measured in (("a", one.first, row.first), ("b", one.second, row.second)):
+        columns |= {
+            f"run_{suffix}": side.run,
+            f"map_{suffix}": side.map,
+            f"n_{suffix}": measured.n if measured else None,
+            f"value_{suffix}": measured.value if measured else float("nan"),
+            f"choice_{suffix}": measured.choice if measured else "",
+        }
+    return columns

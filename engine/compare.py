@@ -1,0 +1,154 @@
+"""`compare`: the differences of all statistics between runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from attentionology.analyses.comparison.results import Comparison, Contrast, Pairing, Side, contrasts_of
+from attentionology.analyses.contract import OptionError
+from attentionology.analyses.shared.comparable import Comparable
+from attentionology.analyses.shared.options import CountOptions
+from attentionology.engine.pairing import pairing_of
+from attentionology.engine.run import Run
+
+_NO_RESULT = ("out", "overwrite", "json", "device", "batch_cells", "parts", "part", "workers", "engine", "address")
+"""The options that do not decide what a run counts."""
+
+
+def compare(first: Run, *others: Run, names: Sequence[str] = (), min_count: int = CountOptions.min_count) -> Comparison:
+    """Compare runs: what is the difference of each statistic, and is it more than chance?
+
+    Every statistic that has bootstrap replicates is compared: for each relation and type of mention, the held-out
+    accuracy of the best head. If the runs read the same inputs, the intervals are paired, because each replicate draws
+    the same inputs for all runs.
+
+    Args:
+        first: the run from whose values those of the others are subtracted.
+        others: at least one other run.
+        names: the names of all runs in the table and the figures. Default: what distinguishes the runs, which is the
+            model, the corpus or the map.
+        min_count: groups with fewer decisions in either run are listed, but not tested. P values are adjusted for the
+            number of tested groups alone.
+
+    Returns:
+        the differences, with their intervals and p values in `Comparison.table`.
+
+    Raises:
+        OptionError: there is only one run, the names do not fit, or the runs have nothing to compare.
+
+    Example:
+        >>> from attentionology import CorpusOptions, CountOptions, analyze, compare
+        >>> options = [CorpusOptions(limit=12), CountOptions(replicates=100)]
+        >>> runs = [analyze("demo", analyses="dependency", maps=kind, options=options) for kind in ("norm", "weight")]
+        >>> comparison = compare(*runs, min_count=20)
+        >>> comparison
+        Comparison(dependency: norm − weight)
+        >>> comparison.table.query("group == 'det'")[["n_a", "choice_a", "choice_b", "paired"]].values.tolist()
+        [[21, '5-10 dep->head', '3-9 dep->head', 'paired']]
+    """
+    runs = (first, *others)
+    if not others:
+        raise OptionError("a comparison needs at least two runs")
+    labels = list(names) or names_of(runs)
+    if len(labels) != len(runs) or len(set(labels)) < len(labels):
+        raise OptionError(f"each of the {len(runs)} runs needs a name of its own, not: {', '.join(labels)}")
+    if min_count < 1:
+        raise OptionError(f"--min-count must be at least 1, not {min_count}")
+    families = [_families(run) for run in runs]
+    contrasts: list[Contrast] = []
+    notes: list[str] = []
+    for index in range(1, len(runs)):
+        pairing, sentence = pairing_of(first.record, runs[index].record)
+        differing = _differing_options(first.record, runs[index].record)
+        notes.append(f"{labels[0]} is compared with {labels[index]}. {sentence}{differing}")
+        pair = labels[0], labels[index]
+        contrasts += _contrasts(families[0], families[index], pair, pairing, min_count=min_count)
+    notes += _left_out(runs, families)
+    if not contrasts:
+        raise OptionError("the runs have no statistics that can be compared; dependency and coreference have some")
+    return Comparison(tuple(contrasts), min_count, tuple(notes))
+
+
+def names_of(runs: Sequence[Run]) -> list[str]:
+    """Return names that distinguish runs: the models, the maps, the corpora, or several of these; at worst numbers."""
+    models = [run.titles.model or "model" for run in runs]
+    maps = [" and ".join(dict.fromkeys(part.kind for part in run.parts if part.kind)) for run in runs]
+    corpora = [run.titles.corpus or "corpus" for run in runs]
+    differing = [facts for facts in (models, maps, corpora) if len(set(facts)) > 1]
+    names = [", ".join(filter(None, facts)) for facts in zip(*differing, strict=True)] if differing else models
+    if len(set(names)) == len(names):
+        return names
+    return [f"{name} ({number})" for number, name in enumerate(names, start=1)]
+
+
+def _families(run: Run) -> dict[tuple[str, str], Sequence[Comparable]]:
+    """Return what can be compared of a run, by the analysis and the kind of map."""
+    families = {(part.analysis.name, part.kind or ""): part.analysis.comparable(part.counted) for part in run.parts}
+    return {key: comparable for key, comparable in families.items() if comparable}
+
+
+def _contrasts(
+    first: Mapping[tuple[str, str], Sequence[Comparable]],
+    second: Mapping[tuple[str, str], Sequence[Comparable]],
+    names: tuple[str, str],
+    pairing: Pairing,
+    *,
+    min_count: int,
+) -> list[Contrast]:
+    """Compare two runs, analysis by analysis, and kind by kind."""
+    contrasts: list[Contrast] = []
+    for analysis in dict.fromkeys(name for name, _ in (*first, *second)):
+        kinds = [[kind for name, kind in families if name == analysis] for families in (first, second)]
+        for pair in _pairs_of_kinds(*kinds):
+            several = len(kinds[0]) > 1 or len(kinds[1]) > 1
+            sides = [
+                Side(name, kind or "", f"{name} ({kind})" if several and kind else name)
+                for name, kind in zip(names, pair, strict=True)
+            ]
+            of_pair = [
+                families.get((analysis, kind), ()) if kind is not None else ()
+                for families, kind in zip((first, second), pair, strict=True)
+            ]
+            contrasts += contrasts_of(analysis, *of_pair, (sides[0], sides[1]), pairing, min_count=min_count)
+    return contrasts
+
+
+def _pairs_of_kinds(first: Sequence[str], second: Sequence[str]) -> list[tuple[str | None, str | None]]:
+    """Return which kinds of maps of two runs are compared; None stands for a kind that the other run does not have.
+
+    If each run has one kind, these are compared even if they differ.
+    """
+    if len(first) == len(second) == 1:
+        return [(first[0], second[0])]
+    shared = [kind for kind in first if kind in second]
+    return [
+        *((kind, kind) for kind in shared),
+        *((kind, None) for kind in first if kind not in shared),
+        *((None, kind) for kind in second if kind not in shared),
+    ]
+
+
+def _differing_options(first: Mapping[str, Any], second: Mapping[str, Any]) -> str:
+    """Return a sentence that names the options in which two runs differ; empty if there are none."""
+    options = first["options"], second["options"]
+    differing = [
+        f"--{name.replace('_', '-')} ({_in_words(options[0].get(name))} and {_in_words(options[1].get(name))})"
+        for name in dict.fromkeys([*options[0], *options[1]])
+        if name not in _NO_RESULT and options[0].get(name) != options[1].get(name)
+    ]
+    return f" The runs differ in these options: {', '.join(differing)}." if differing else ""
+
+
+def _in_words(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return " ".join(map(str, value)) or "none"
+    return "none" if value is None else str(value)
+
+
+def _left_out(runs: Sequence[Run], families: Sequence[Mapping[tuple[str, str], Any]]) -> list[str]:
+    """Return a sentence that names the analyses that have nothing to compare."""
+    analyses = dict.fromkeys(part.analysis.name for run in runs for part in run.parts)
+    compared = {name for of_run in families for name, _ in of_run}
+    left_out = [name for name in analyses if name not in compared]
+    return [f"Analyses without statistics that can be compared: {', '.join(left_out)}."] if left_out else []
