@@ -106,11 +106,13 @@ def _contrasts(
                 Side(name, kind or "", f"{name} ({kind})" if several and kind else name)
                 for name, kind in zip(names, pair, strict=True)
             ]
-            of_pair = [
+            statistics = [
                 families.get((analysis, kind), ()) if kind is not None else ()
                 for families, kind in zip((first, second), pair, strict=True)
             ]
-            contrasts += contrasts_of(analysis, *of_pair, (sides[0], sides[1]), pairing, min_count=min_count)
+            contrasts += contrasts_of(
+                analysis, statistics[0], statistics[1], (sides[0], sides[1]), pairing, min_count=min_count
+            )
     return contrasts
 
 

@@ -6,7 +6,6 @@ from rich import box
 from rich.console import Group, RenderableType
 from rich.markup import escape
 from rich.table import Table
-from rich.text import Text
 
 from attentionology.analyses.comparison.results import Comparison, Contrast
 from attentionology.analyses.comparison.section import heading, shown_values
@@ -20,8 +19,9 @@ def comparison_tables(comparison: Comparison, *, width: int = WIDE) -> Renderabl
         comparison: the comparison.
         width: the width of the terminal in columns. Below `WIDE` the chosen heads are left to the report.
     """
-    notes = [Text(note) for note in comparison.notes]
-    return Group(*notes, *(_table(one, comparison.min_count, width) for one in comparison.contrasts))
+    return Group(
+        *map(escape, comparison.notes), *(_table(one, comparison.min_count, width) for one in comparison.contrasts)
+    )
 
 
 def _table(contrast: Contrast, min_count: int, width: int) -> RenderableType:

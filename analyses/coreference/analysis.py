@@ -218,7 +218,7 @@ class Coreference(Analysis[CoreferenceFacts, "CoreferenceResults"]):
         from attentionology.analyses.coreference.choices import POLICIES
         from attentionology.analyses.shared.comparable import Comparable, measured_heads
 
-        metric = counted.metric(counted.plan.facts.model, CoreferenceAccuracy)
+        metric = counted.metric(counted.facts.model, CoreferenceAccuracy)
         counts = metric.split_counts()
         members = {**metric.members(), **metric.members_by_label()}
         families = []

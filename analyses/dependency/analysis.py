@@ -125,7 +125,7 @@ class Dependency(Analysis[DependencyFacts, "DependencyResults"]):
         from attentionology.analyses.shared.comparable import Comparable, measured_heads
         from attentionology.extractors import DIRECTIONS
 
-        metric = counted.metric(counted.plan.facts.model, DependencyAccuracy)
+        metric = counted.metric(counted.facts.model, DependencyAccuracy)
         subsets, replicates = metric.split_counts()
         members = members_of(metric.groups, subsets)
         measured = measured_heads(members, subsets, replicates, DIRECTIONS)

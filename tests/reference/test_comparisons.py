@@ -45,9 +45,10 @@ def counts(ids, hits, sentence, group=None, replicates=REPLICATES):
     return of(subsets), of(poisson_weights(ids, replicates))
 
 
-def family(ids, hits, sentence, group=None, names=("nsubj",), **options):
+def family(ids, hits, sentence, group=None, names=("nsubj",)):
     groups = {name: [index] for index, name in enumerate(names)}
-    measured = measured_heads(groups, *counts(ids, hits, sentence, group, **options), DIRECTIONS[:1])
+    subsets, replicates = counts(ids, hits, sentence, group)
+    measured = measured_heads(groups, subsets, replicates, DIRECTIONS[:1])
     return Comparable("relations", measured, "words whose head is found", "words", 0)
 
 
@@ -145,7 +146,7 @@ def test_the_difference_changes_its_sign_with_the_order_of_the_runs(pair):
 def test_the_order_of_groups_has_no_effect(pair):
     ids, runs = pair
     names, group = ("nsubj", "obj", "det"), np.arange(len(runs[0][1])) % 3
-    first, second = (family(ids, *run, group=group, names=names) for run in runs)
+    first, second = (family(ids, hits, sentence, group, names) for hits, sentence in runs)
     rows = {row.group: numbers(row) for row in differences(first, second, min_count=1)}
     turned = Comparable("relations", first.measured[::-1], "", "", 0), second
     again = differences(*turned, min_count=1)
@@ -157,7 +158,8 @@ def test_the_order_of_groups_has_no_effect(pair):
 def test_sums_of_groups_are_measured_as_one_group(pair):
     ids, runs = pair
     group = np.arange(len(runs[0][1])) % 3
-    subsets, replicates = counts(ids, *runs[0], group=group)
+    hits, sentence = runs[0]
+    subsets, replicates = counts(ids, hits, sentence, group)
     (total,) = measured_heads({"all": [2, 0, 1]}, subsets, replicates, DIRECTIONS[:1])
     (alone,) = family(ids, *runs[0]).measured
     assert (total.value, total.n, total.choice) == (alone.value, alone.n, alone.choice)

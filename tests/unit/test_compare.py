@@ -1,0 +1,254 @@
+"""`attentionology.compare`: which statistics of runs are compared with which, and how that is shown."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.colors import same_color
+
+import attentionology
+from attentionology.analyses.comparison.figures import dumbbells
+from attentionology.analyses.comparison.kinds import contrasts_of_kinds
+from attentionology.analyses.comparison.results import COLUMNS
+from attentionology.analyses.comparison.section import comparison_section
+from attentionology.analyses.comparison.terminal import comparison_tables
+from attentionology.analyses.contract import OptionError
+from attentionology.analyses.coreference.choices import POLICIES
+from attentionology.analyses.shared.options import CountOptions
+from attentionology.corpora_loaders import Corpus, load_treebank
+from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
+from attentionology.engine.compare import compare, names_of
+from attentionology.engine.pairing import pairing_of
+from attentionology.reports.drawing import BLUE, ORANGE
+from attentionology.scripts.terminal import Terminal
+from tests import tiny
+from tests.documents import corpus, random_document
+
+SENTENCES = 60
+COUNTS = CountOptions(replicates=100, min_count=20)
+NUMBERS = ["value_a", "value_b", "difference", "low", "high", "p", "p_holm"]
+
+
+@pytest.fixture(scope="module")
+def encoder():
+    return tiny.encoder(max_position_embeddings=200)
+
+
+@pytest.fixture(scope="module")
+def treebank():
+    return load_treebank(SAMPLE_TREEBANK, limit=SENTENCES)
+
+
+def analyze(encoder, treebank, **options):
+    options = {"analyses": "dependency", "options": [COUNTS], **options}
+    return attentionology.analyze(encoder, treebank, **options)
+
+
+@pytest.fixture(scope="module")
+def run(encoder, treebank):
+    return analyze(encoder, treebank)
+
+
+@pytest.fixture(scope="module")
+def other(treebank):
+    """A run of another model over the same sentences."""
+    return analyze(tiny.encoder("electra", max_position_embeddings=200), treebank)
+
+
+@pytest.fixture(scope="module")
+def comparison(run, other):
+    return compare(run, other, names=("first", "second"), min_count=20)
+
+
+def test_a_run_does_not_differ_from_itself(run):
+    table = compare(run, run, min_count=1).table
+    assert set(table["group"]) == set(run["dependency"].best["relation"])
+    values = table[table["value_a"].notna()]
+    assert len(values) > 20
+    assert (values[["difference", "low", "high"]] == 0).all(axis=None)
+    assert (values["p"] == 1).all()
+    assert set(values["p_holm"].dropna()) == {1}
+    assert set(table["paired"]) == {"paired"}
+
+
+def test_values_are_the_heldout_accuracies_of_the_report(run, other, comparison):
+    table = comparison.table.set_index("group")
+    assert tuple(comparison.table) == COLUMNS
+    for suffix, source in (("a", run), ("b", other)):
+        best = source["dependency"].best.set_index("relation").loc[table.index]
+        np.testing.assert_array_equal(table[f"value_{suffix}"], best["heldout_accuracy"])
+        np.testing.assert_array_equal(table[f"n_{suffix}"], best["total"])
+        for group, choice in table[f"choice_{suffix}"].items():
+            row = best.loc[group]
+            assert choice == (f"{row['layer']}-{row['head']} {row['direction']}" if row["correct"] else "")
+    np.testing.assert_allclose(table["difference"], table["value_a"] - table["value_b"], rtol=0, atol=1e-15)
+
+
+def test_the_order_of_runs_changes_the_sign(run, other, comparison):
+    back = compare(other, run, names=("second", "first"), min_count=20).table
+    forth = comparison.table
+    assert (forth["difference"].abs() > 0).any()
+    np.testing.assert_array_equal(back["difference"], -forth["difference"])
+    np.testing.assert_array_equal(back["low"], -forth["high"])
+    np.testing.assert_array_equal(back[["p", "p_holm"]], forth[["p", "p_holm"]])
+
+
+def test_only_groups_with_enough_decisions_are_tested(run, comparison):
+    table = comparison.table
+    few = table["n_a"] < 20
+    assert few.any()
+    assert table.loc[few, "p_holm"].isna().all()
+    assert (table.loc[few, "reason"] != "").all()
+    tested = table["p_holm"].notna()
+    assert set(table.loc[~few & ~tested, "group"]) == {"root"}  # no head finds a root
+    smallest = table.loc[tested, "p"].min()
+    assert table.loc[tested, "p_holm"].min() == pytest.approx(min(1, tested.sum() * smallest))
+    with pytest.raises(OptionError, match="--min-count must be at least 1, not 0"):
+        compare(run, run, min_count=0)
+
+
+def test_kinds_of_one_run_are_compared_as_two_runs_are(encoder, treebank, run):
+    both = analyze(encoder, treebank, maps=["weight", "norm"])
+    norm = analyze(encoder, treebank, maps="norm")
+    families = [(part.analysis.name, str(part.kind), part.analysis.comparable(part.counted)) for part in both.parts]
+    of_kinds = contrasts_of_kinds(families, "tiny", min_count=20)
+    assert of_kinds is not None
+    of_runs = compare(norm, run, min_count=20)
+    assert of_runs.table["map_a"].unique().tolist() == of_kinds.table["map_a"].unique().tolist() == ["norm"]
+    pd.testing.assert_frame_equal(of_kinds.table[["group", *NUMBERS]], of_runs.table[["group", *NUMBERS]], rtol=1e-9)
+    assert contrasts_of_kinds(families[:1], "tiny", min_count=20) is None
+    assert contrasts_of_kinds([("clusters", "weight", ()), ("clusters", "norm", ())], "tiny", min_count=20) is None
+    one_sided = compare(both, run, names=("both", "weight"), min_count=20).table
+    assert one_sided[["map_a", "map_b"]].drop_duplicates().to_numpy().tolist() == [["weight", "weight"], ["norm", ""]]
+    missing = one_sided[one_sided["map_a"] == "norm"]
+    assert len(missing) == len(of_runs.table)
+    assert missing["difference"].isna().all()
+    assert (missing["reason"] == "only both (norm) has this group").all()
+
+
+def test_groups_of_one_corpus_are_listed(encoder, run):
+    few = analyze(encoder, load_treebank(SAMPLE_TREEBANK, limit=10))
+    table = compare(run, few, names=("long", "short"), min_count=20).table
+    assert set(table["group"]) == set(run["dependency"].best["relation"])
+    missing = table[~table["group"].isin(few["dependency"].best["relation"])]
+    assert len(missing) > 3
+    assert missing[NUMBERS[2:]].isna().all(axis=None)
+    assert (missing["reason"] == "only long has this group").all()
+    assert set(table["paired"]) == {"partly paired"}
+
+
+def test_runs_are_paired_if_they_read_the_same(encoder, treebank, run, other):
+    assert pairing_of(run.record, other.record)[0] == "paired"
+    seed = analyze(encoder, treebank, seed=1)
+    assert pairing_of(run.record, seed.record)[0] == "unpaired"
+    assert set(compare(run, seed, min_count=20).table["paired"]) == {"unpaired"}
+    loose = analyze(encoder, Corpus(tuple(treebank)))
+    pairing, sentence = pairing_of(run.record, loose.record)
+    assert pairing == "unpaired"
+    assert "not read from files" in sentence
+    changed = {**run.record, "corpus": {**run.record["corpus"], "files": [{"sha256": "0" * 64}]}}
+    assert pairing_of(run.record, changed)[0] == "unpaired"
+    skipped = {**run.record, "sentences": {**run.record["sentences"], "skipped": [{"id": "s1"}]}}
+    assert pairing_of(run.record, skipped)[0] == "partly paired"
+
+
+def test_unpaired_intervals_are_wider(encoder, treebank, run, comparison):
+    """The same two models, where the second reads the sentences under other ids."""
+    renamed = Corpus(tuple(dataclasses.replace(sentence, id=f"other-{sentence.id}") for sentence in treebank))
+    unpaired = compare(run, analyze(encoder, renamed), names=("first", "second"), min_count=20).table
+    tested = unpaired["p_holm"].notna()
+    assert (unpaired.loc[tested, "high"] > unpaired.loc[tested, "low"] + 0.01).all()
+    assert (unpaired.loc[tested, ["low", "high"]].prod(axis=1) <= 0).mean() > 0.9  # it is the same model
+
+
+def test_notes_say_what_was_compared(run, other, encoder, treebank):
+    options = [dataclasses.replace(COUNTS, replicates=50)]
+    mixed = analyze(encoder, treebank, analyses=["dependency", "surface"], options=options)
+    first, second, left_out = compare(run, other, mixed, names=("one", "two", "three"), min_count=20).notes
+    assert first.startswith("one is compared with two. Both runs read the same inputs: the intervals are paired.")
+    assert "--replicates (100 and 50)" in second
+    assert "--out" not in second
+    assert left_out == "Analyses without statistics that can be compared: surface."
+
+
+def test_runs_that_cannot_be_compared_are_refused(run, encoder, treebank):
+    with pytest.raises(OptionError, match="at least two runs"):
+        compare(run)
+    with pytest.raises(OptionError, match="a name of its own, not: one, one"):
+        compare(run, run, names=("one", "one"))
+    surface = analyze(encoder, treebank, analyses="clusters", options=[])
+    with pytest.raises(OptionError, match="no statistics that can be compared"):
+        compare(surface, surface)
+
+
+def test_runs_are_named_after_what_distinguishes_them(run, other):
+    assert len(set(names_of([run, other]))) == 2
+    renamed = dataclasses.replace(run, titles=dataclasses.replace(run.titles, model="small"))
+    assert names_of([renamed, run]) == ["small", run.titles.model]
+    both = dataclasses.replace(renamed, titles=dataclasses.replace(renamed.titles, corpus="dev"))
+    assert names_of([both, run]) == ["small, dev", f"{run.titles.model}, {run.titles.corpus}"]
+    assert names_of([run, run]) == [f"{run.titles.model} (1)", f"{run.titles.model} (2)"]
+
+
+def test_coreference_is_compared_by_candidates(encoder):
+    rng = np.random.default_rng(2)
+    documents = corpus(*(random_document(rng, f"d{index}") for index in range(12)))
+    runs = [
+        attentionology.analyze(model, documents, analyses="coreference", options=[CountOptions(replicates=50)])
+        for model in (encoder, tiny.encoder("electra", max_position_embeddings=200))
+    ]
+    table = compare(*runs, min_count=5).table
+    assert table["family"].unique().tolist() == [f"candidates: {policy}" for policy in POLICIES]
+    for suffix, source in (("a", runs[0]), ("b", runs[1])):
+        best = source["coreference"].tables.best.set_index(["candidates", "type"])
+        for row in table.to_dict("records"):
+            expected = best.loc[row["family"].removeprefix("candidates: "), row["group"]]
+            assert row[f"n_{suffix}"] == expected["total"]
+            np.testing.assert_equal(row[f"value_{suffix}"], expected["heldout_accuracy"])
+
+
+def test_the_figure_sorts_differences_and_fills_significant_dots(comparison):
+    (contrast,) = comparison.contrasts
+    rows = contrast.tested
+    assert [row.difference for row in rows] == sorted((row.difference for row in rows), reverse=True)
+    rows[0] = dataclasses.replace(rows[0], p_holm=0.01)
+    rows[1:] = [dataclasses.replace(row, p_holm=0.5) for row in rows[1:]]
+    figure = dumbbells(dataclasses.replace(contrast, differences=tuple(rows)))
+    assert figure is not None
+    (axes,) = figure.axes
+    dots = [line for line in axes.get_lines() if line.get_marker() == "o" and np.size(line.get_xdata())]
+    assert len(dots) == 2 * len(rows)
+    for row, first, second in zip(rows, dots[::2], dots[1::2], strict=True):
+        assert row.first
+        assert row.second
+        assert np.ravel(first.get_xdata()).tolist() == pytest.approx([100 * row.first.value])
+        assert np.ravel(second.get_xdata()).tolist() == pytest.approx([100 * row.second.value])
+        assert same_color(first.get_markerfacecolor(), BLUE if row.significant else "white")
+        assert same_color(second.get_markeredgecolor(), ORANGE)
+    assert dumbbells(dataclasses.replace(contrast, differences=())) is None
+
+
+def test_the_section_has_all_rows_and_a_figure(comparison):
+    section = comparison_section(comparison, name="comparison", title="Comparison")
+    pd.testing.assert_frame_equal(section.tables["comparison"], comparison.table)
+    assert list(section.figures) == ["comparison-dependency-relations"]
+    (shown,) = section.context["shown"]
+    assert len(shown["rows"]) == len(comparison.table)
+    assert shown["heading"] == "dependency, relations: first minus second"
+    assert len(section.summary["comparison"]) == len(comparison.table)
+
+
+@pytest.mark.parametrize("width", [80, 140])
+def test_the_terminal_shows_tested_groups(comparison, width):
+    terminal = Terminal(width)
+    with terminal.capture() as captured:
+        terminal.print(comparison_tables(comparison, width=width))
+    lines = captured.get().splitlines()
+    assert max(map(len, lines)) <= width
+    (contrast,) = comparison.contrasts
+    for row in contrast.tested:
+        assert any(row.group in line.split() or f"│ {row.group} " in line for line in lines)
+    assert ("chosen" in captured.get()) == (width == 140)
