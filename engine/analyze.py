@@ -24,7 +24,7 @@ from attentionology.analyses.shared.record import (
 from attentionology.corpora_loaders import Corpus, PlainText
 from attentionology.engine.corpus import CorpusOptions, cut_text
 from attentionology.engine.passes import Limits
-from attentionology.engine.run import Run, count_analyses, sections_of, with_results
+from attentionology.engine.run import Run, compared_kinds, count_analyses, sections_of, with_results
 from attentionology.engine.run_options import RunOptions
 from attentionology.engine.stored_run import states_of
 from attentionology.engine.writing import complete_record, write_run
@@ -203,11 +203,12 @@ def _run(
     counted = count_analyses(chosen, options.groups, setting, maps, limits=limits, stages=stages)
     with stages("results"):
         parts = with_results(counted.analyses, options.groups)
-    titles = Titles(encoder.name, corpus_title(corpus))
+        titles = Titles(encoder.name, corpus_title(corpus))
+        contrasts = compared_kinds(parts, titles, options.groups)
     sections: list[Section] = []
     if folder is not None:
         with stages("tables and figures"):
-            sections = sections_of(parts, titles)
+            sections = sections_of(parts, titles, contrasts)
     read_as = counted.analyses[0].corpus or corpus
     reading = describe_reading(read_as, parts[0].log)
     resolved["analyses"] = list(setting.chosen)
@@ -228,7 +229,7 @@ def _run(
     record = complete_record(base, parts, options.groups)
     if folder is not None:
         write_run(folder, sections=sections, record=record, tables=corpus_tables, states=states)
-    return Run(parts, titles, record, folder, tuple(sections), options.groups)
+    return Run(parts, titles, record, folder, tuple(sections), options.groups, contrasts)
 
 
 def corpus_title(corpus: Corpus) -> str:

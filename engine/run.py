@@ -8,7 +8,10 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from attentionology.analyses.comparison.kinds import contrasts_of_kinds
+from attentionology.analyses.comparison.section import comparison_section
 from attentionology.analyses.contract import Analysis, Counted, MapChoice, OptionSet, Plan, Setting, Titles
+from attentionology.analyses.shared.options import CountOptions
 from attentionology.engine.passes import Limits, PassCounts, plan_passes, reader_of, run_passes
 from attentionology.engine.several_maps import with_kinds
 from attentionology.reports.progress import Stages
@@ -16,6 +19,7 @@ from attentionology.reports.progress import Stages
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from attentionology.analyses.comparison.results import Comparison
     from attentionology.corpora_loaders import Corpus
     from attentionology.extractors import ExtractionLog
     from attentionology.reports.page import Section
@@ -107,8 +111,10 @@ class Run:
         titles: the names of the model and the corpus in figures and headings.
         record: the run record, which is also written to ``run.json``.
         folder: the folder of the report; None if nothing was written.
-        sections: the sections of the report, one for each part; empty if nothing was written.
+        sections: the sections of the report, one for each part, and one for the contrasts if there are any; empty if
+            nothing was written.
         options: the options of the analyses.
+        contrasts: the comparison of each kind of map with the first; None if there is one kind, or nothing to compare.
 
     Example:
         >>> import attentionology
@@ -129,6 +135,7 @@ class Run:
     folder: Path | None = None
     sections: tuple[Section, ...] = ()
     options: OptionSet = field(default_factory=OptionSet)
+    contrasts: Comparison | None = None
 
     def __getitem__(self, key: str | tuple[str, str]) -> Any:
         name, kind = (key, None) if isinstance(key, str) else key
@@ -221,7 +228,16 @@ def with_results(analyses: Sequence[CountedAnalysis], options: OptionSet) -> tup
     return tuple(parts)
 
 
-def sections_of(parts: Sequence[Part], titles: Titles) -> list[Section]:
+def compared_kinds(parts: Sequence[Part], titles: Titles, options: OptionSet) -> Comparison | None:
+    """Compare each kind of map with the first; return None if there is one kind, or nothing to compare."""
+    of_maps = [part for part in parts if part.kind is not None]
+    if len({part.kind for part in of_maps}) < 2:
+        return None
+    families = [(part.analysis.name, part.kind or "", part.analysis.comparable(part.counted)) for part in of_maps]
+    return contrasts_of_kinds(families, titles.model, min_count=options[CountOptions].min_count)
+
+
+def sections_of(parts: Sequence[Part], titles: Titles, contrasts: Comparison | None = None) -> list[Section]:
     """The sections of the report. An analysis of several kinds of maps has one table with all kinds."""
     sections: list[Section] = []
     for name in dict.fromkeys(part.analysis.name for part in parts):
@@ -230,6 +246,8 @@ def sections_of(parts: Sequence[Part], titles: Titles) -> list[Section]:
             sections.append(of_analysis[0].section(titles))
         else:
             sections += with_kinds([(part.kind or "", part.section(titles)) for part in of_analysis])
+    if contrasts is not None:
+        sections.append(comparison_section(contrasts, name="contrasts", title="How the kinds of maps differ"))
     return sections
 
 

@@ -16,7 +16,7 @@ from attentionology.analyses.shared.options import CountOptions
 from attentionology.corpora_loaders.errors import AttentionologyError
 from attentionology.engine.passes import PassCounts
 from attentionology.engine.plain_data import from_plain, to_plain
-from attentionology.engine.run import CountedAnalysis, CountedRun, Run, sections_of, with_results
+from attentionology.engine.run import CountedAnalysis, CountedRun, Run, compared_kinds, sections_of, with_results
 from attentionology.engine.states import AnalysisStates, RunStates, read_states
 from attentionology.engine.writing import complete_record, write_run
 from attentionology.extractors import ExtractionError, ModelError
@@ -125,7 +125,8 @@ def restored(states: RunStates) -> Run:
     options = options_of(states, sources)
     parts = with_results(sources, options)
     record = complete_record(states.record, parts, options)
-    return Run(parts, Titles(*states.titles), record, options=options)
+    titles = Titles(*states.titles)
+    return Run(parts, titles, record, options=options, contrasts=compared_kinds(parts, titles, options))
 
 
 def registered_analysis(name: str) -> Analysis[Any, Any]:
@@ -182,7 +183,7 @@ def write_from_states(states: RunStates, out: Path, *, overwrite: bool = False) 
     run = restored(states)
     tables = {name: pd.DataFrame(table["rows"], columns=table["columns"]) for name, table in states.tables.items()}
     with RunFolder(out, overwrite=overwrite) as target:
-        sections = sections_of(run.parts, run.titles)
+        sections = sections_of(run.parts, run.titles, run.contrasts)
         write_run(target.path, sections=sections, record=dict(run.record), tables=tables, states=states)
     return replace(run, folder=out, sections=tuple(sections))
 

@@ -29,8 +29,12 @@ def print_run(run: Run, out: Path, *, as_json: bool) -> None:
         out: the results folder.
         as_json: whether to print JSON.
     """
+    from attentionology.analyses.comparison.terminal import comparison_tables
+
     kinds = {part.kind for part in run.parts if part.kind is not None}
     shown = [part.show if len(kinds) < 2 else functools.partial(_with_kind, part) for part in run.parts]
+    if run.contrasts is not None:
+        shown.append(functools.partial(comparison_tables, run.contrasts))
     parts = [(section.summary, show) for section, show in zip(run.sections, shown, strict=True)]
     print_results(dict(run.record), parts, out, as_json=as_json)
 

@@ -12,7 +12,7 @@ from attentionology.analyses.comparison.section import heading, shown_values
 from attentionology.reports.terminal import WIDE
 
 
-def comparison_tables(comparison: Comparison, *, width: int = WIDE) -> RenderableType:
+def comparison_tables(comparison: Comparison, width: int = WIDE) -> RenderableType:
     """Return a rich table of the tested groups for each contrast, below the notes.
 
     Args:

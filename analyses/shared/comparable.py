@@ -111,7 +111,6 @@ def _measured_head(
     for choice in choices:
         times[choice.head] += choice.total
     n = int(total[0])
-    # Sums of integers, divided once: equal counts give equal bits, whatever the order of the groups.
     right = sum(choice.correct for choice in choices)
     deviations = _scores(rows, times, correct[0], n, replicates) + _choices(rows, correct[0], n, replicates)
     direction, layer, head = argbest(correct[0])
@@ -130,12 +129,14 @@ def _scores(rows: list[int], times: Mapping[Choice, int], correct: Array, n: int
         replicates: the counts over each replicate.
     """
     total = drawn(replicates.total[rows])
-    drawn_right, right = np.zeros(len(total), dtype=np.int64), 0
-    for head, number in times.items():
-        drawn_right += number * drawn(replicates.correct[(rows, slice(None), *head)])
-        right += number * int(correct[head])
     scored = sum(times.values())
-    return _shares(drawn_right, total * scored) - rate(right, n * scored)
+    if not scored:
+        return np.full(len(total), np.nan)
+    deviations = np.zeros(len(total))
+    for head, number in times.items():
+        drawn_right = drawn(replicates.correct[(rows, slice(None), *head)])
+        deviations += number / scored * (_shares(drawn_right, total) - rate(int(correct[head]), n))
+    return deviations
 
 
 def _choices(rows: list[int], correct: Array, n: int, replicates: Counts) -> Array:

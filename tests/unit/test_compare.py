@@ -119,6 +119,11 @@ def test_kinds_of_one_run_are_compared_as_two_runs_are(encoder, treebank, run):
     of_runs = compare(norm, run, min_count=20)
     assert of_runs.table["map_a"].unique().tolist() == of_kinds.table["map_a"].unique().tolist() == ["norm"]
     pd.testing.assert_frame_equal(of_kinds.table[["group", *NUMBERS]], of_runs.table[["group", *NUMBERS]], rtol=1e-9)
+    assert run.contrasts is None
+    assert both.contrasts is not None
+    pd.testing.assert_frame_equal(
+        both.contrasts.table, of_kinds.table.assign(run_a=both.titles.model, run_b=both.titles.model)
+    )
     assert contrasts_of_kinds(families[:1], "tiny", min_count=20) is None
     assert contrasts_of_kinds([("clusters", "weight", ()), ("clusters", "norm", ())], "tiny", min_count=20) is None
     one_sided = compare(both, run, names=("both", "weight"), min_count=20).table
