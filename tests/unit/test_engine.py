@@ -102,7 +102,7 @@ def test_tables_of_two_kinds_are_those_of_one_kind_each(folders):
     assert {"dependency", "dependency_best", "surface", "offsets", "head_distances"} <= set(together)
     for kind in ("weight", "norm"):
         alone, drawn_alone = figures_and_tables(folders / kind)
-        assert set(alone) == set(together)
+        assert set(alone) == set(together) - {"contrasts"}
         assert {f"{name}-{kind}" for name in drawn_alone} <= drawn
         for name, table in alone.items():
             assert together[name].columns[0] == "map"
@@ -110,13 +110,29 @@ def test_tables_of_two_kinds_are_those_of_one_kind_each(folders):
             # Columns of counts are whole numbers and compared exactly; batches differ, and with them last digits.
             rows = rows.astype({column: table[column].dtype for column in table if table[column].dtype != object})
             pd.testing.assert_frame_equal(rows[table.columns], table, check_exact=False, rtol=1e-5, atol=1e-6)
-    assert len(drawn) == 2 * len(drawn_alone)
+    assert len(drawn - {"contrasts-dependency-relations"}) == 2 * len(drawn_alone) == len(drawn) - 1
+
+
+def test_the_contrasts_are_those_of_the_tables(folders):
+    tables, _ = figures_and_tables(folders / "weight-norm")
+    contrasts = tables["contrasts"].set_index("group")
+    assert set(contrasts["map_a"]) == {"norm"}
+    assert set(contrasts["map_b"]) == {"weight"}
+    for suffix, kind in (("a", "norm"), ("b", "weight")):
+        best = tables["dependency_best"].groupby("map").get_group(kind).set_index("relation").loc[contrasts.index]
+        assert contrasts[f"n_{suffix}"].tolist() == best["total"].tolist()
+        pd.testing.assert_series_equal(
+            contrasts[f"value_{suffix}"], best["heldout_accuracy"], check_names=False, rtol=1e-12
+        )
+    assert not list((folders / "norm").rglob("contrasts*"))
 
 
 def test_the_page_has_a_section_for_each_kind_and_no_id_twice(folders):
     page = (folders / "weight-norm" / "report.html").read_text(encoding="utf-8")
     titles = re.findall(r'<h1 class="part" id="part-\d+">(.*?)</h1>', page)
-    assert [re.findall("map “(.*?)”", title) for title in titles] == [["weight"], ["norm"]] * 3
+    assert [re.findall("map “(.*?)”", title) for title in titles] == [["weight"], ["norm"]] * 3 + [[]]
+    assert titles[-1] == "How the kinds of maps differ"
+    assert "dependency, relations: norm minus weight" in page
     elements = re.sub(r"<svg.*?</svg>", "", page, flags=re.DOTALL)
     names = re.findall(r'\sid="([^"]+)"', elements)
     assert len(names) > 10
