@@ -82,13 +82,16 @@ def check_names(sections: Sequence[Section]) -> None:
             written[kind, name] = section.title
 
 
-def write_report(folder: Path, *, run: dict[str, Any], sections: list[Section]) -> None:
+def write_report(
+    folder: Path, *, run: dict[str, Any], sections: list[Section], template: str = "report.html.j2"
+) -> None:
     """Write the tables and figures of all sections, ``report.html``, ``summary.json`` and ``run.json``.
 
     Args:
         folder: an existing folder.
         run: the run record.
         sections: the sections in the order of the page, at least one.
+        template: the name of the template of the page, in the folder ``reports/templates``.
 
     Raises:
         SectionError: see `check_names`.
@@ -113,10 +116,10 @@ def write_report(folder: Path, *, run: dict[str, Any], sections: list[Section]) 
     rendered = []
     for section in sections:
         svgs = write_section(folder, section)
-        template = environment.from_string(Path(section.template).read_text(encoding="utf-8"))
-        html = template.render(run=run, suffix=section.suffix, **{"svgs": svgs, **section.context})
+        body = environment.from_string(Path(section.template).read_text(encoding="utf-8"))
+        html = body.render(run=run, suffix=section.suffix, **{"svgs": svgs, **section.context})
         rendered.append({"title": section.title, "html": Markup(html)})  # noqa: S704  # escaped where it was rendered
-    page = environment.get_template("report.html.j2").render(run=run, sections=rendered, record=to_json(run))
+    page = environment.get_template(template).render(run=run, sections=rendered, record=to_json(run))
     (folder / "report.html").write_text(page, encoding="utf-8")
     summary: dict[str, Any] = {"run": run}
     for section in sections:

@@ -1,0 +1,79 @@
+"""The comparison of finished runs, from their folders."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from attentionology.analyses.comparison.results import Comparison
+from attentionology.analyses.comparison.section import comparison_section
+from attentionology.analyses.shared.record import describe_command
+from attentionology.engine.compare import compare, names_of
+from attentionology.engine.run import Run
+from attentionology.engine.stored_run import load_run
+from attentionology.reports.page import Section, write_report
+from attentionology.reports.progress import Stages
+from attentionology.reports.run_folder import RunFolder
+
+TABLE = "comparison"
+"""The name of the table of differences."""
+
+
+def compare_folders(
+    folders: Sequence[Path],
+    out: Path,
+    *,
+    names: Sequence[str] = (),
+    min_count: int,
+    overwrite: bool = False,
+    command: str = "",
+    shown_options: Mapping[str, Any] | None = None,
+) -> tuple[Comparison, Section]:
+    """Compare finished runs, and write the table, the figures and the page.
+
+    Args:
+        folders: the folders of the runs. Each run is compared with the first.
+        out: the results folder.
+        names: the names of the runs, see `attentionology.compare`.
+        min_count: groups with fewer decisions in either run are listed, but not tested.
+        overwrite: whether to replace the results folder of an earlier comparison.
+        command: the command line, for the record.
+        shown_options: the options for the record.
+
+    Raises:
+        OptionError: see `attentionology.compare`.
+        StateError: a folder has no states, or they are damaged.
+        RunFolderError: the results folder cannot be written.
+    """
+    stages = Stages()
+    with RunFolder(out, overwrite=overwrite, reads=folders) as target:
+        with stages("read the runs"):
+            runs = [load_run(folder) for folder in folders]
+        labels = list(names) or names_of(runs)
+        with stages("compare"):
+            comparison = compare(*runs, names=labels, min_count=min_count)
+        with stages("tables and figures"):
+            section = comparison_section(comparison, name=TABLE, title=f"Comparison of {' and '.join(labels)}")
+        record = describe_command(command, {**(shown_options or {}), "out": str(out)}, 0, stages)
+        record |= {
+            "runs": [_describe(*described) for described in zip(labels, folders, runs, strict=True)],
+            "warnings": [],
+        }
+        write_report(target.path, run=record, sections=[section], template="comparison.html.j2")
+    return comparison, section
+
+
+def _describe(name: str, folder: Path, run: Run) -> dict[str, Any]:
+    """Describe a run for the record: its folder, and what identifies its model and its corpus."""
+    model, corpus = run.record["model"], run.record["corpus"]
+    return {
+        "name": name,
+        "folder": str(folder),
+        "command": run.record["command"],
+        "model": model["name"],
+        "revision": model["revision"],
+        "weights_sha256": model["weights_sha256"],
+        "corpus": run.titles.corpus,
+        "files": [{"name": file["name"], "sha256": file["sha256"]} for file in corpus["files"]],
+    }
