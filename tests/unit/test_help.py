@@ -81,12 +81,12 @@ def test_no_default_is_shown_that_is_no_value(words, width, capsys):
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_the_six_most_used_options_come_first(name, width, capsys):
+def test_the_most_used_options_come_first(name, width, capsys):
     headings = re.split(r"^(\S.*):\n(?=  --?[a-z])", page(capsys, name), flags=re.MULTILINE)
     assert headings[1] == "Most used options"
     flags = re.findall(r"^  (--[a-z-]+)", headings[2], re.MULTILINE)
     assert flags == [f"--{option.replace('_', '-')}" for option in COMMANDS[name].most_used]
-    assert len(flags) == 6
+    assert 3 <= len(flags) <= 6
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -117,7 +117,7 @@ def test_help_has_the_options_and_defaults_that_are_parsed(name, monkeypatch, ca
     for block in re.split(r"\n[│ ] (?=--[a-z])", capsys.readouterr().out)[1:]:
         parsed[block.split()[0]] = re.findall(r"\(default: ([^()]*)\)", " ".join(block.replace("│", " ").split()))[-1]
     unset = ("None", "none", "False")
-    shown = {option.flag: option.default for option in options(name)}
+    shown = {option.flag: option.default for option in options(name) if option.flag}
     assert set(shown) == set(parsed)
     differing = {flag for flag, default in shown.items() if default != parsed[flag]}
     assert all(not shown[flag] and parsed[flag] in unset for flag in differing)
@@ -127,8 +127,8 @@ def test_help_has_the_options_and_defaults_that_are_parsed(name, monkeypatch, ca
 def test_values_are_named_alike(name):
     for option in options(name):
         single = re.sub(r" \[(\w+) \.\.\.\]$", "", option.value)
-        assert re.fullmatch(r"[A-Z]*|\{[\w,-]+\}|random-init\[:K\]", single), option.flag
-        assert option.value in (single, f"{single} [{single} ...]")
+        assert re.fullmatch(r"[A-Z]*|([A-Z]+) \1|\{[\w,-]+\}|random-init\[:K\]", single), option.flag
+        assert option.value in (single, f"{single} [{single.split()[0]} ...]" if single else "")
 
 
 def test_front_page_names_commands_with_their_first_sentence(width, capsys):
