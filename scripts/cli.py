@@ -38,6 +38,9 @@ $ attentionology probe --train TRAIN.conllu --test DEV.conllu --vectors glove.6B
 To test whether the attention of a text classifier may be read as an explanation:
 $ attentionology explain --data LABELLED.txt --encoder lstm
 
+To compare two runs, for example of two models:
+$ attentionology compare runs/mine runs/other --out runs/comparison
+
 To check a model that you have not used before:
 $ attentionology doctor --model MODEL
 

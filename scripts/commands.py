@@ -64,6 +64,12 @@ def _explain() -> type[Any]:
     return Explain
 
 
+def _compare() -> type[Any]:
+    from attentionology.scripts.compare import Compare
+
+    return Compare
+
+
 def _doctor() -> type[Any]:
     from attentionology.scripts.doctor import Doctor
 
@@ -76,6 +82,7 @@ COMMANDS = {
     "merge": Command(_merge, ("out", "overwrite", "json")),
     "probe": Command(_probe, ("model", "train", "test", "vectors", "probe", "out"), resumes=True),
     "explain": Command(_explain, ("data", "test", "encoder", "model", "tests", "out"), resumes=True),
+    "compare": Command(_compare, ("out", "names", "min_count", "overwrite", "json")),
     "doctor": Command(_doctor, ("model", "corpus", "sentences", "device", "revision", "json")),
 }
 

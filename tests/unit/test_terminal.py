@@ -83,7 +83,11 @@ def test_messages_show_control_characters(arguments, status, shown, capsys, tmp_
     assert not set("\x1b\x07\r\u202e") & set(error)
 
 
-COMMANDS = [["--help"], ["--version"], *([name, "--help"] for name in ("analyze", "probe", "explain", "doctor"))]
+COMMANDS = [
+    ["--help"],
+    ["--version"],
+    *([name, "--help"] for name in ("analyze", "compare", "probe", "explain", "doctor")),
+]
 
 
 def command(arguments: list[str], **streams) -> subprocess.CompletedProcess[str]:

@@ -1,0 +1,76 @@
+"""``attentionology compare``: the differences between finished runs, with intervals."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated
+
+from tyro.conf import Positional, arg
+
+from attentionology.analyses.contract import OptionError
+from attentionology.analyses.shared.options import CountOptions
+from attentionology.scripts.streams import delivered, say_json
+
+
+@dataclass(frozen=True)
+class Compare:
+    """Compare finished runs: the difference of each statistic, with its interval and an adjusted p value.
+
+    Give the results folders of two or more runs of analyze, for example of two models or of two kinds of maps. Every
+    difference is the value of the first run minus that of another run. If the runs read the same corpus, the intervals
+    are paired.
+    """
+
+    run_folders: Annotated[Positional[tuple[Path, ...]], arg(name="run", metavar="RUN RUN [RUN ...]")]
+    """The folders of the runs."""
+
+    out: Annotated[Path, arg(metavar="FOLDER")] = Path("runs/comparison")
+    """The results folder of the comparison."""
+
+    names: Annotated[tuple[str, ...], arg(metavar="NAME [NAME ...]")] = ()
+    """The names of the runs in tables and figures. By default, they are named after what distinguishes them: the
+    model, the kind of map or the corpus."""
+
+    min_count: Annotated[int, arg(metavar="N")] = CountOptions.min_count
+    """Relations and types of mentions with fewer than N decisions in either run are listed, but not tested. P values
+    are adjusted for the number of tests."""
+
+    overwrite: bool = False
+    """Replace the results folder of an earlier comparison."""
+
+    json: bool = False
+    """Print the differences as JSON instead of tables."""
+
+    def run(self, arguments: Sequence[str] = ()) -> int:
+        """Compare the runs and return the exit status."""
+        if len(self.run_folders) < 2:
+            raise OptionError("compare needs the folders of at least two runs")
+        from attentionology.analyses.comparison.terminal import comparison_tables
+        from attentionology.analyses.shared.record import command_line
+        from attentionology.engine.compared_folders import compare_folders
+        from attentionology.reports.json_text import to_json
+        from attentionology.reports.terminal import WIDE
+        from attentionology.scripts.terminal import Terminal
+
+        options = {name: value for name, value in asdict(self).items() if name != "run_folders"}
+        comparison, section = compare_folders(
+            self.run_folders,
+            self.out,
+            names=self.names,
+            min_count=self.min_count,
+            overwrite=self.overwrite,
+            command=command_line(arguments),
+            shown_options={**options, "runs": [str(folder) for folder in self.run_folders]},
+        )
+        if self.json:
+            say_json(to_json({"out": str(self.out), **section.summary}))
+            return 0
+        terminal = Terminal(None if sys.stdout.isatty() else WIDE)
+        with delivered():
+            terminal.print(comparison_tables(comparison, width=terminal.width))
+            lines = ["", f"Report: {self.out / 'report.html'}", f"Tables: {self.out / 'tables'}"]
+            terminal.print("\n".join(lines), soft_wrap=True, markup=False)
+        return 0

@@ -1,0 +1,121 @@
+"""``attentionology compare``: from the folders of finished runs to a table, figures and a page."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import pandas as pd
+import pytest
+
+from attentionology.engine.compare import compare
+from attentionology.engine.stored_run import load_run
+from attentionology.reports.tables import write_csv
+from attentionology.scripts.cli import main
+from tests import tiny
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """The folders of runs: two models, another kind of map, and other sentences."""
+    folder = tmp_path_factory.mktemp("runs")
+    for seed, name in enumerate(("model-a", "model-b")):
+        tiny.model("bert", seed=seed, max_position_embeddings=200).save_pretrained(folder / name)
+        tiny.fresh_tokenizer("wordpiece").save_pretrained(folder / name)
+    for name, model, limit, *options in (
+        ("a", "model-a", 40),
+        ("b", "model-b", 40),
+        ("norm", "model-a", 40, "--map", "norm"),
+        ("short", "model-a", 20),
+    ):
+        command = ["--model", str(folder / model), "--limit", str(limit), "--replicates", "100", *options]
+        assert main(["analyze", "--analyses", "dependency", *command, "--out", str(folder / name)]) == 0
+    return folder
+
+
+def run_compare(runs, tmp_path, *names, options=("--min-count", "20")):
+    folders = [str(runs / name) for name in names]
+    return main(["compare", *folders, "--out", str(tmp_path / "out"), *options])
+
+
+def test_the_command_writes_the_table_of_the_call(runs, tmp_path, capsys):
+    assert run_compare(runs, tmp_path, "a", "b") == 0
+    printed = capsys.readouterr().out
+    assert "dependency, relations: model-a minus model-b (in %)" in printed.replace("\n", "")
+    assert str(tmp_path / "out" / "report.html") in printed
+    comparison = compare(load_run(runs / "a"), load_run(runs / "b"), min_count=20)
+    write_csv(comparison.table, tmp_path / "call.csv")
+    written = tmp_path / "out" / "tables" / "comparison.csv"
+    assert written.read_bytes() == (tmp_path / "call.csv").read_bytes()
+    table = pd.read_csv(written)
+    assert set(table["paired"]) == {"paired"}
+    assert table["run_a"].str.endswith("model-a").all()
+    assert table["p_holm"].notna().sum() > 5
+    assert (tmp_path / "out" / "figures" / "comparison-dependency-relations.svg").exists()
+    record = json.loads((tmp_path / "out" / "run.json").read_text())
+    assert [run["folder"] for run in record["runs"]] == [str(runs / "a"), str(runs / "b")]
+    weights = [json.loads((runs / name / "run.json").read_text())["model"]["weights_sha256"] for name in ("a", "b")]
+    assert [run["weights_sha256"] for run in record["runs"]] == weights
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert "Both runs read the same inputs: the intervals are paired." in page
+    assert all(sha in page for sha in weights)
+
+
+def test_several_runs_are_compared_with_the_first(runs, tmp_path, capsys):
+    options = ("--min-count", "20", "--names", "weight", "norm", "short", "--json")
+    assert run_compare(runs, tmp_path, "a", "norm", "short", options=options) == 0
+    rows = json.loads(capsys.readouterr().out)["comparison"]
+    table = pd.read_csv(tmp_path / "out" / "tables" / "comparison.csv")
+    assert len(rows) == len(table)
+    sides = table[["run_a", "map_a", "run_b", "map_b", "paired"]].drop_duplicates().to_numpy().tolist()
+    assert sides == [
+        ["weight", "weight", "norm", "norm", "paired"],
+        ["weight", "weight", "short", "weight", "partly paired"],
+    ]
+
+
+def test_a_copy_of_a_run_does_not_differ(runs, tmp_path):
+    shutil.copytree(runs / "a", tmp_path / "copy")
+    assert main(["compare", str(runs / "a"), str(tmp_path / "copy"), "--out", str(tmp_path / "out")]) == 0
+    table = pd.read_csv(tmp_path / "out" / "tables" / "comparison.csv").dropna(subset="difference")
+    assert (table[["difference", "low", "high"]] == 0).all(axis=None)
+    assert (table["p"] == 1).all()
+    assert set(table["run_a"]) != set(table["run_b"])
+
+
+def test_results_are_replaced_only_if_asked(runs, tmp_path, capsys):
+    assert run_compare(runs, tmp_path, "a", "norm") == 0
+    assert run_compare(runs, tmp_path, "a", "norm") == 1
+    assert "add --overwrite" in capsys.readouterr().err
+    assert run_compare(runs, tmp_path, "a", "b", options=("--overwrite",)) == 0
+
+
+@pytest.mark.parametrize(
+    ("names", "options", "status", "message"),
+    [
+        (["a"], (), 2, "at least two runs"),
+        (["a", "b"], ("--names", "one"), 2, "a name of its own"),
+        (["a", "b"], ("--min-count", "0"), 2, "--min-count must be at least 1"),
+        (["a", "absent"], (), 1, "absent"),
+        (["a", "model-a"], (), 1, "model-a"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused(runs, tmp_path, capsys, names, options, status, message):
+    assert run_compare(runs, tmp_path, *names, options=options) == status
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_run_of_several_kinds_can_be_reported_again_and_compared(runs, tmp_path):
+    command = ["--model", str(runs / "model-a"), "--limit", "40", "--replicates", "100", "--min-count", "20"]
+    both = tmp_path / "both"
+    options = ["--analyses", "dependency", "--map", "weight", "norm", "--out", str(both)]
+    assert main(["analyze", *command, *options]) == 0
+    assert load_run(both).contrasts is not None
+    assert (
+        main(["compare", str(runs / "norm"), str(runs / "a"), "--out", str(tmp_path / "out"), "--min-count", "20"]) == 0
+    )
+    contrasts = pd.read_csv(both / "tables" / "contrasts.csv")
+    comparison = pd.read_csv(tmp_path / "out" / "tables" / "comparison.csv")
+    numbers = ["group", "n_a", "n_b", "value_a", "value_b", "difference", "low", "high", "p", "p_holm", "choice_a"]
+    pd.testing.assert_frame_equal(contrasts[numbers], comparison[numbers], rtol=1e-9)
