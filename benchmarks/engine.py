@@ -3,8 +3,10 @@
     python -m benchmarks.engine [--corpus FILE.conllu ...] [--sentences 300] [--rounds 5]
 
 Everything that is counted is included, up to the tables of the metrics; the map of heads is not, because it does not
-depend on the corpus. Times are medians over rounds in which the contestants take turns, ratios medians of the ratios
-within a round. Peak memory is that of a fresh process.
+depend on the corpus. Two facts tell how good the forward pass is: the share of its pieces that are padding, and the
+floating-point operations per second of its matrix products against those of one large product. Times are medians over
+rounds in which the contestants take turns, ratios medians of the ratios within a round. Peak memory is that of a fresh
+process.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 
+import torch
 from rich.console import Console
 from rich.table import Table
 
@@ -26,8 +29,8 @@ from attentionology.analyses.shared.builtin import load_encoder
 from attentionology.analyses.surface.options import SurfaceOptions
 from attentionology.corpora_loaders import Sentence, Treebank
 from attentionology.engine.passes import plan_passes, run_passes
-from attentionology.extractors import Encoder
-from benchmarks.dependency import corpus, forward_only
+from attentionology.extractors import DEFAULT_BATCH_CELLS, Encoder
+from benchmarks.dependency import corpus, forward_only, planned
 from benchmarks.measuring import peak_memory, ratio, take_turns
 
 USUAL = ("dependency", "surface", "clusters")
@@ -71,6 +74,26 @@ CONTESTANTS: dict[str, Callable[[Encoder, list[Sentence]], None]] = {
 }
 
 
+def padding_and_operations(encoder: Encoder, sentences: list[Sentence]) -> tuple[float, float]:
+    """Return the share of padding among the pieces of all batches, and the operations in matrix products of a pass.
+
+    Each parameter of a linear layer makes one multiplication and one addition per piece; attention makes two products
+    of n × n × dimension per layer, which are counted likewise.
+    """
+    layers = [module for module in encoder.model.modules() if isinstance(module, torch.nn.Linear)]
+    pooler = getattr(encoder.model, "pooler", None)  # reads one piece of each sentence
+    skipped = set() if pooler is None else {id(module) for module in pooler.modules()}
+    weights = sum(layer.weight.numel() for layer in layers if id(layer) not in skipped)
+    pieces = padded = squares = 0
+    for batch in planned(encoder, sentences, DEFAULT_BATCH_CELLS):
+        lengths = [len(read) for _, read in batch]
+        pieces += sum(lengths)
+        padded += len(lengths) * max(lengths)
+        squares += len(lengths) * max(lengths) ** 2
+    attention = 2 * squares * encoder.n_layers * encoder.model.config.hidden_size
+    return 1 - pieces / padded, 2.0 * (weights * padded + attention)
+
+
 def measure_memory(files: list[str], n: int) -> None:
     """Print the peak memory of each contestant in a process of its own."""
     table = Table(title=f"Peak memory of a fresh process, {n} sentences (MB)")
@@ -96,8 +119,13 @@ def main() -> None:
         CONTESTANTS[options.child](encoder, sentences)
         print(peak_memory())
         return
-    contestants = {name: partial(run, encoder, sentences) for name, run in CONTESTANTS.items()}
+    contestants: dict[str, Callable[[], object]] = {
+        name: partial(run, encoder, sentences) for name, run in CONTESTANTS.items()
+    }
+    square = torch.ones(1024, 1024)
+    contestants["one product"] = partial(torch.mm, square, square)
     seconds = take_turns(contestants, options.rounds)
+    products = seconds.pop("one product")
     table = Table(title=f"{len(sentences)} sentences, {options.rounds} rounds")
     for column in ("", "median s", "× eager forward"):
         table.add_column(column, justify="right" if column else "left")
@@ -105,6 +133,11 @@ def main() -> None:
         base = seconds["forward pass, eager"]
         table.add_row(name, f"{statistics.median(measured):.3f}", f"{ratio(measured, base):.2f}")
     Console(width=110).print(table)
+    padding, operations = padding_and_operations(encoder, sentences)
+    share = operations / (2 * len(square) ** 3) * min(products) / min(seconds["forward pass, eager"])
+    kinds = ratio(seconds["dependency by six kinds in one pass"], seconds["the same in six passes"])
+    print(f"Padding: {padding:.0%} of the pieces. Six kinds in one pass: {kinds:.2f} × six passes.")
+    print(f"The forward pass reaches {share:.0%} of the throughput of one large matrix product.\n")
     measure_memory(options.corpus, options.sentences)
 
 
