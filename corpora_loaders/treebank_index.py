@@ -128,7 +128,7 @@ class _Builder:
         self._totals: Counter[str] = Counter()
 
     def read(self, path: str | Path, limit: int | None) -> FileTally:
-        """Read at most so many sentences of a file."""
+        """Read at most the given number of sentences of a file."""
         reader = format_of(path).read_trees
         if reader not in (None, read_conllu):  # read_conllu says what is wrong with formats without trees
             raise CorpusError("only CoNLL-U files can be indexed", file=path)

@@ -126,7 +126,7 @@ class HeadDistances(Metric):
         """Return the tables.
 
         Raises:
-            ExactSumError: so many rows were added that the sums may not be exact.
+            ExactSumError: the number of rows is so large that the sums may not be exact.
         """
         upper = floating(self.doubled.cpu()).numpy() / 2
         names = [f"{layer + 1}-{head + 1}" for layer in range(self.n_layers) for head in range(self.n_heads)]
