@@ -141,6 +141,10 @@ def _merged_record(records: Sequence[Mapping[str, Any]], names: Sequence[str]) -
     sentences["skipped"] = [skip for each in reading for skip in each["skipped"]]
     of_reading = [warning for each in reading for warning in warnings_of(each)]
     kept = dict.fromkeys(warning for record in records for warning in record["warnings"] if warning not in of_reading)
+    relations = _added(corpus["relations"] for corpus in corpora)
+    counts = _added(corpus["counts"] for corpus in corpora)
+    if "relations" in counts:
+        counts["relations"] = len(relations)  # different relations, not relations of words
     inputs = {"corpus": [name for record in records for name in record["options"].get("corpus") or []]}
     return {
         **records[0],
@@ -150,9 +154,9 @@ def _merged_record(records: Sequence[Mapping[str, Any]], names: Sequence[str]) -
         "corpus": {
             **corpora[0],
             "files": [file for corpus in corpora for file in corpus["files"]],
-            "counts": _added(corpus["counts"] for corpus in corpora),
+            "counts": counts,
             "remarks": list(dict.fromkeys(remark for corpus in corpora for remark in corpus["remarks"])),
-            "relations": _added(corpus["relations"] for corpus in corpora),
+            "relations": relations,
         },
         "sentences": sentences,
         "warnings": [*warnings_of(sentences), *kept],

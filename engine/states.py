@@ -138,7 +138,8 @@ def write_metric(path: Path, metric: MetricStates, facts: Mapping[str, Any]) -> 
     Raises:
         StorageError: the file cannot be written.
     """
-    packed, packing = pack({f"{metric.metric}.{name}": tensor for name, tensor in metric.tensors.items()})
+    # A file gives its tensors back in another order, and what is read and written again should be the same file.
+    packed, packing = pack({f"{metric.metric}.{name}": metric.tensors[name] for name in sorted(metric.tensors)})
     described = {"metric": metric.metric, "arguments": dict(metric.arguments), "packing": packing, **facts}
     write_tensors(path, packed, described, cache_name(path))
 
