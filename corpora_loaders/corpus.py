@@ -71,7 +71,8 @@ def digested_files(
 
     Args:
         paths: one file or several.
-        read: reads at most the given number of items of a file, and returns something whose length is the number of items.
+        read: reads at most the given number of items of a file, and returns something whose length is their
+            number.
         limit: read at most this many items from all files together.
     """
     chosen = [paths] if isinstance(paths, str | Path) else list(paths)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Iterable, Mapping, Sequence
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attentionology.analyses.contract import Analysis, MapChoice, OptionError, OptionGroup, OptionSet, Setting, Titles
+from attentionology.analyses.contract import Analysis, OptionError, OptionGroup, OptionSet, Titles
 from attentionology.analyses.option_groups import groups_by_class
-from attentionology.analyses.shared.builtin import SAMPLE, load_encoder, load_head
+from attentionology.analyses.shared.builtin import SAMPLE
 from attentionology.analyses.shared.input_options import LimitOptions, ModelOptions, model_or_encoder, paths_read
 from attentionology.analyses.shared.metric_states import StateError
-from attentionology.analyses.shared.options import FeedForwardOptions, MapOptions
+from attentionology.analyses.shared.options import MapOptions
 from attentionology.analyses.shared.record import (
     describe_command,
     describe_corpus,
@@ -21,20 +22,19 @@ from attentionology.analyses.shared.record import (
     describe_reading,
     warnings_of,
 )
-from attentionology.corpora_loaders import Corpus, PlainText
-from attentionology.engine.corpus import CorpusOptions, cut_text
-from attentionology.engine.passes import Limits
+from attentionology.corpora_loaders import Corpus
+from attentionology.engine.corpus import CorpusOptions
+from attentionology.engine.distributed import counter_of
+from attentionology.engine.part_options import PartOptions
+from attentionology.engine.preparing import prepare
 from attentionology.engine.run import Run, compared_kinds, count_analyses, sections_of, with_results
 from attentionology.engine.run_options import RunOptions
 from attentionology.engine.stored_run import states_of
 from attentionology.engine.writing import complete_record, write_run
-from attentionology.extractors import DEFAULT_BATCH_CELLS
 from attentionology.reports.progress import Stages
 from attentionology.reports.run_folder import RunFolder
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from attentionology.extractors import Encoder
     from attentionology.reports.page import Section
 
@@ -103,6 +103,9 @@ def analyze(
             kind = type(not_a_path).__name__
             raise OptionError(f"the corpus must be a list of files or the result of a loader, not a list of {kind}")
         files = replace(files, corpus=tuple(map(str, names)))
+    part_options = groups.pop(PartOptions, PartOptions())
+    if part_options.part is not None:
+        raise OptionError("a share is counted by the command: attentionology analyze … --parts FOLDER --part K/N")
     model_options, encoder = model_or_encoder(model, groups.pop(ModelOptions, ModelOptions()))
     return execute(
         RunOptions(
@@ -113,6 +116,7 @@ def analyze(
             limits=groups.get(LimitOptions, LimitOptions()),
             seed=seed,
         ),
+        part_options=part_options,
         encoder=encoder,
         corpus=loaded_corpus,
         out=None if out is None else Path(out),
@@ -124,6 +128,7 @@ def analyze(
 def execute(
     options: RunOptions,
     *,
+    part_options: PartOptions | None = None,
     encoder: Encoder | None = None,
     corpus: Corpus | None = None,
     out: Path | None = None,
@@ -135,6 +140,7 @@ def execute(
 
     Args:
         options: the options of the run.
+        part_options: how the corpus is cut into parts, and how many processes count.
         encoder: the model, if it has been loaded.
         corpus: the corpus, if it has been loaded.
         out: the folder of the report; None to write nothing.
@@ -142,20 +148,36 @@ def execute(
         command: the command line or call, for the run record.
         shown_options: further options for the run record.
     """
+    part_options = part_options or PartOptions()
+    part_options.check()
+    if part_options.workers > 1 and encoder is not None:
+        raise OptionError("several workers each load the model themselves: give its name, not an encoder")
     chosen = options.check(corpus)
     if out is None:
-        return _run(options, chosen, encoder, corpus, None, command, shown_options or {})
+        return _run(options, part_options, chosen, encoder, corpus, None, command, shown_options or {})
     loaded = [file.path for file in corpus.files] if corpus else []
     reads = paths_read(
         options.model.model, options.files.corpus, options.files.text, loaded, *options.files_of_groups()
     )
     with RunFolder(out, overwrite=overwrite, reads=reads) as folder:
-        run = _run(options, chosen, encoder, corpus, folder.path, command, {**(shown_options or {}), "out": str(out)})
+        shown = {**(shown_options or {}), "out": str(out)}
+        run = _run(options, part_options, chosen, encoder, corpus, folder.path, command, shown)
     return replace(run, folder=out)
+
+
+@contextmanager
+def _part_folder(part_options: PartOptions) -> Iterator[Path]:
+    """The folder of the parts. If it was not chosen, it is deleted in the end."""
+    if part_options.parts is not None:
+        yield part_options.parts
+    else:
+        with tempfile.TemporaryDirectory(prefix="attentionology-parts-") as folder:
+            yield Path(folder)
 
 
 def _run(
     options: RunOptions,
+    part_options: PartOptions,
     chosen: Sequence[Analysis[Any, Any]],
     encoder: Encoder | None,
     corpus: Corpus | None,
@@ -169,38 +191,11 @@ def _run(
         resolved["corpus"] = [file.path for file in corpus.files]
     if encoder is not None:
         resolved["model"] = encoder.name
-    if corpus is None:
-        with stages("read the corpus"):
-            corpus = files.read(chosen)
-    map_options, ff_bias = options.groups[MapOptions], options.groups[FeedForwardOptions].ff_bias
-    maps = [MapChoice(kind, map_options.merge, map_options.normalize, ff_bias) for kind in map_options.map]
-    with stages("load the model"):
-        from attentionology.analyses.shared.map_facts import map_maker
-
-        for choice in maps:
-            try:
-                map_maker(choice)
-            except ValueError as error:
-                raise OptionError(str(error)) from None
-        model = options.model
-        encoder = encoder or load_encoder(model.model, revision=model.revision, device=model.device)
-    corpus_tables: dict[str, pd.DataFrame] = {}
-    if isinstance(corpus, PlainText) and files.segments is not None:
-        with stages("cut the text"):
-            limit, seed = options.limits.max_length, options.seed
-            corpus, corpus_tables["segments"] = cut_text(files, corpus, encoder, max_length=limit, seed=seed)
-    setting = Setting(
-        encoder=encoder,
-        corpus=corpus,
-        chosen=tuple(analysis.name for analysis in chosen),
-        seed=options.seed,
-        max_length=options.limits.max_length,
-        load_masked_lm=functools.cache(lambda: load_head(encoder)),
-    )
-    limits = Limits(
-        options.limits.batch_cells or DEFAULT_BATCH_CELLS, options.limits.too_long, options.limits.max_length
-    )
-    counted = count_analyses(chosen, options.groups, setting, maps, limits=limits, stages=stages)
+    prepared = prepare(options, chosen, encoder=encoder, corpus=corpus, stages=stages)
+    encoder, corpus, map_options = prepared.encoder, prepared.setting.corpus, options.groups[MapOptions]
+    with _part_folder(part_options) as part_folder:
+        count = counter_of(prepared, options, part_options, part_folder, stages)
+        counted = count_analyses(prepared, count, stages=stages)
     with stages("results"):
         parts = with_results(counted.analyses, options.groups)
         titles = Titles(encoder.name, corpus_title(corpus))
@@ -211,8 +206,8 @@ def _run(
             sections = sections_of(parts, titles, contrasts)
     read_as = counted.analyses[0].corpus or corpus
     reading = describe_reading(read_as, parts[0].log)
-    resolved["analyses"] = list(setting.chosen)
-    resolved["map"] = map_options.map[0] if len(maps) == 1 else list(map_options.map)
+    resolved["analyses"] = list(prepared.setting.chosen)
+    resolved["map"] = map_options.map[0] if len(prepared.maps) == 1 else list(map_options.map)
     base = {
         **describe_command(command, {**options.flat(), **resolved}, options.seed, stages),
         "model": describe_model(encoder),
@@ -223,12 +218,12 @@ def _run(
     states = None
     if folder is not None:
         try:
-            states = states_of(counted, options.groups, titles, base, corpus_tables)
+            states = states_of(counted, options.groups, titles, base, prepared.tables)
         except StateError as error:
             base["warnings"].append(f"The counts were not stored, so the report cannot be made again: {error}.")
     record = complete_record(base, parts, options.groups)
     if folder is not None:
-        write_run(folder, sections=sections, record=record, tables=corpus_tables, states=states)
+        write_run(folder, sections=sections, record=record, tables=prepared.tables, states=states)
     return Run(parts, titles, record, folder, tuple(sections), options.groups, contrasts)
 
 

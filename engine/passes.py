@@ -20,8 +20,9 @@ Copies are made one at a time, in order, so that at most one of them is in memor
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from torchmetrics import Metric
@@ -106,13 +107,34 @@ class Pass:
         """The name of the pass for the progress bar and for the times of the stages."""
         return ", ".join(dict.fromkeys(request.label for request in self.requests))
 
-    def run(self, encoder: Encoder, limits: Limits, counts: PassCounts) -> None:
+    @property
+    def optional(self) -> bool:
+        """Whether the run goes on if the requests cannot be met."""
+        return all(request.optional for request in self.requests)
+
+    def of_inputs(self, start: int, stop: int) -> Pass:
+        """The same pass over a part of the inputs, from ``start`` up to ``stop``."""
+        whole = start == 0 and stop == len(self.inputs)
+        return self if whole else replace(self, inputs=self.inputs[start:stop])
+
+    def key(self, fingerprint: str, inputs: str) -> str:
+        """A digest that identifies what this pass counts.
+
+        Args:
+            fingerprint: a digest of everything on which counts depend, apart from the text.
+            inputs: a digest of the inputs.
+        """
+        described = (fingerprint, inputs, self.copy, self.masking, [request.name for request in self.requests])
+        return hashlib.sha256(repr(described).encode()).hexdigest()[:40]
+
+    def run(self, encoder: Encoder, limits: Limits, counts: PassCounts, *, may_be_empty: bool = False) -> None:
         """Read the inputs and update the metrics of all requests.
 
         Args:
             encoder: the model, or its copy.
             limits: which inputs are read, and how many at once.
             counts: receives the metrics and the record of what was read.
+            may_be_empty: whether it is no error if none of the inputs can be read, because there are others.
 
         Raises:
             ExtractionError: none of the inputs could be read.
@@ -125,7 +147,7 @@ class Pass:
         with progress_bar(self.label, len(self.inputs), unit=unit) as advance:
             for batch in self._batches(encoder, makers, limits, log):
                 advance(self._count(batch, makers, encoder, limits, counted))
-        if not log.read:
+        if not log.read and not may_be_empty:
             raise ExtractionError(f"none of the {len(self.inputs)} {unit} could be read: {log.reasons()}")
         counts.metrics |= counted.metrics
         counts.arguments |= counted.arguments
@@ -248,7 +270,7 @@ def run_passes(
             try:
                 current.run(reader, limits, counts)
             except (ModelError, ExtractionError) as error:
-                if not all(request.optional for request in current.requests) or out_of_memory(error):
+                if not current.optional or out_of_memory(error):
                     raise
                 counts.failures |= dict.fromkeys([request.name for request in current.requests], error)
     return counts

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attentionology.analyses.comparison.kinds import contrasts_of_kinds
 from attentionology.analyses.comparison.section import comparison_section
-from attentionology.analyses.contract import Analysis, Counted, MapChoice, OptionSet, Plan, Setting, Titles
+from attentionology.analyses.contract import Analysis, Counted, OptionSet, Titles
 from attentionology.analyses.shared.options import CountOptions
-from attentionology.engine.passes import Limits, PassCounts, plan_passes, reader_of, run_passes
+from attentionology.engine.passes import Pass, PassCounts, reader_of
+from attentionology.engine.preparing import Prepared, plan_analyses
 from attentionology.engine.several_maps import with_kinds
 from attentionology.reports.progress import Stages
 
@@ -168,44 +169,30 @@ class CountedRun:
 
 
 def count_analyses(
-    chosen: Sequence[Analysis[Any, Any]],
-    options: OptionSet,
-    setting: Setting,
-    maps: Sequence[MapChoice],
-    *,
-    limits: Limits | None = None,
-    stages: Stages | None = None,
+    prepared: Prepared, count: Callable[[Sequence[Pass]], PassCounts], *, stages: Stages | None = None
 ) -> CountedRun:
     """Plan, read the corpus, and look up what can be asked only after counting, for all analyses.
 
     Args:
-        chosen: the analyses, each after those whose results it needs.
-        options: the options of the run.
-        setting: the setting of the run. Its field ``maps`` is replaced by each of ``maps`` in turn.
-        maps: the kinds of maps.
-        limits: which inputs are read, and how many at once.
+        prepared: the run.
+        count: runs all passes and returns their counts, for example `attentionology.engine.passes.run_passes`.
         stages: receives the times of the stages.
 
     Raises:
         OptionError, CorpusError, ModelError: a plan cannot be made; see `Analysis.plan`.
         ExtractionError: none of the inputs could be read.
     """
-    limits, stages = limits or Limits(), stages or Stages()
-    plans: list[tuple[Analysis[Any, Any], str | None, Plan[Any]]] = []
+    stages = stages or Stages()
     with stages("plan"):
-        for analysis in chosen:
-            for choice in maps if analysis.of_maps else maps[:1]:
-                plan = analysis.plan(options, replace(setting, maps=choice))
-                plans.append((analysis, choice.kind if analysis.of_maps else None, plan))
-    passes = plan_passes([request for _, _, plan in plans for request in plan.requests])
-    counts = run_passes(passes, setting.encoder, seed=setting.seed, limits=limits, stages=stages)
-    read = reader_of(setting.encoder, limits)
+        planned = plan_analyses(prepared.chosen, prepared.options, prepared.setting, prepared.maps)
+    counts = count(planned.passes)
+    read = reader_of(prepared.encoder, prepared.limits)
     analyses = []
     with stages("examples"):
-        for analysis, kind, plan in plans:
+        for analysis, kind, plan in planned.plans:
             counted = Counted(plan.facts, counts.metrics, counts.logs, counts.failures)
             requests = tuple(request.name for request in plan.requests)
-            looked = analysis.follow_up(options, plan, counted, read)
+            looked = analysis.follow_up(prepared.options, plan, counted, read)
             analyses.append(CountedAnalysis(analysis, kind, requests, counted, looked, plan.corpus))
     return CountedRun(tuple(analyses), counts)
 

@@ -15,6 +15,7 @@ from attentionology.analyses.registry import RegistryError, registered_analyses
 from attentionology.analyses.shared.builtin import SAMPLE
 from attentionology.analyses.shared.input_options import LimitOptions, ModelOptions, OutputOptions, default_folder
 from attentionology.engine.corpus import CorpusOptions
+from attentionology.engine.part_options import PartOptions
 
 if TYPE_CHECKING:
     from attentionology.engine.run_options import RunOptions
@@ -47,6 +48,7 @@ class Analyze:
     the segments, and the map of the heads."""
 
     output: OutputOptions = field(default_factory=OutputOptions)
+    long_run: PartOptions = field(default_factory=PartOptions)
 
     def run(self, arguments: Sequence[str] = ()) -> int:
         """Run the analyses and return the exit status."""
@@ -54,17 +56,32 @@ class Analyze:
         from attentionology.engine.analyze import execute
         from attentionology.scripts.closing import print_run
 
+        self.long_run.check()
+        if self.long_run.share is not None:
+            return self._count_share()
         output = self.output
         out = output.out or default_folder(self.model.model, self.files.text or self.files.corpus or (SAMPLE,))
-        shown = {"overwrite": output.overwrite, "json": output.json}
+        shown = {"overwrite": output.overwrite, "json": output.json, "workers": self.long_run.workers}
         run = execute(
             self.run_options(),
+            part_options=self.long_run,
             out=out,
             overwrite=output.overwrite,
             command=command_line(arguments),
             shown_options=shown,
         )
         print_run(run, out, as_json=output.json)
+        return 0
+
+    def _count_share(self) -> int:
+        """Count one share of the parts, say how many there are now, and return the exit status."""
+        from attentionology.engine.distributed import count_share
+        from attentionology.reports.progress import Stages
+        from attentionology.scripts.streams import say
+
+        counted, total = count_share(self.run_options(), self.long_run, Stages())
+        rest = "The same command without --part makes the report." if counted == total else ""
+        say(f"{counted} of {total} parts are in {self.long_run.parts}. {rest}".rstrip())
         return 0
 
     def run_options(self) -> RunOptions:
@@ -88,7 +105,7 @@ def _check_names(groups: Sequence[type[Any]]) -> None:
         RegistryError: two groups have the same name, or two of them (or one and the command) have the same option.
     """
     options = dict.fromkeys((option.name for option in fields(Analyze)), "attentionology analyze")
-    for group in (ModelOptions, CorpusOptions, LimitOptions, OutputOptions):
+    for group in (ModelOptions, CorpusOptions, LimitOptions, OutputOptions, PartOptions):
         options |= dict.fromkeys((option.name for option in fields(group)), "attentionology analyze")
     names: dict[str, type[Any]] = {}
     for group in groups:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,7 @@ import torch
 from jaxtyping import Int
 from scipy.stats import rankdata
 from torch import Tensor
+from torchmetrics import Metric
 
 from attentionology.analyses.norms.texts import ReadText
 from attentionology.analyses.shared.exact_sums import ExactMetric, ExactSumError, added, floating
@@ -217,6 +218,7 @@ class CountStages:
     """
 
     n_layers: int
+    metric: ClassVar[type[Metric]] = FeedForwardChange
 
     def __call__(self, first: StageBatch) -> FeedForwardChange:
         """Make the metric for the components of a first batch."""

@@ -92,7 +92,7 @@ def test_merged_runs_are_the_run_over_all_texts(whole, parts, tmp_path):
     assert merged.keys() == expected.keys()
     assert all(merged[name] == expected[name] for name in expected if name.startswith("dependency"))
     for name in expected:
-        # The last bits of a map depend on the inputs with which it shares a batch, and files are cut into other batches.
+        # The last bits of a map depend on the inputs in its batch, and three files are cut into other batches than one.
         pd.testing.assert_frame_equal(
             pd.read_csv(tmp_path / "merged" / "tables" / name), pd.read_csv(whole / "tables" / name), rtol=0, atol=2e-5
         )

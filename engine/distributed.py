@@ -1,0 +1,86 @@
+"""Counting the parts of a run as its options say: here, in several processes, or only one share of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from attentionology.analyses.contract import OptionError
+from attentionology.engine.counting_in_parts import count_in_parts, count_missing, share_of
+from attentionology.engine.part_options import PartOptions
+from attentionology.engine.part_tasks import PartTask, part_counter
+from attentionology.engine.parts import CorpusPart, PartFolder, parts_of
+from attentionology.engine.passes import Pass, PassCounts, run_passes
+from attentionology.engine.preparing import Prepared, plan_analyses, prepare
+from attentionology.engine.run_options import RunOptions
+from attentionology.engine.workers import count_with_workers
+from attentionology.reports.progress import Stages
+
+Counter = Callable[[Sequence[Pass]], PassCounts]
+"""A function that runs all passes and returns their counts."""
+
+
+def counter_of(
+    prepared: Prepared, options: RunOptions, part_options: PartOptions, parts: Path, stages: Stages
+) -> Counter:
+    """Return the function with which a run counts.
+
+    Args:
+        prepared: the run.
+        options: its options, with which other processes prepare it again.
+        part_options: how the corpus is cut into parts, and how many processes count.
+        parts: the folder of the parts, if the corpus is cut into parts.
+        stages: receives the times of the stages.
+    """
+    if part_options.parts is None and part_options.workers == 1:
+        return lambda passes: run_passes(
+            passes, prepared.encoder, seed=prepared.setting.seed, limits=prepared.limits, stages=stages
+        )
+    counter = part_counter(prepared, parts)
+
+    def count(passes: Sequence[Pass]) -> PassCounts:
+        by_workers = _by_workers(prepared, options, part_options, counter.folder, parts_of(passes))
+        return count_in_parts(passes, counter, count=by_workers, stages=stages)
+
+    return count
+
+
+def count_share(options: RunOptions, part_options: PartOptions, stages: Stages) -> tuple[int, int]:
+    """Count one share of the parts of a run, and make no report.
+
+    Args:
+        options: the options of the run.
+        part_options: the folder of the parts, and the share.
+        stages: receives the times of the stages.
+
+    Returns:
+        the number of parts in the folder afterwards, and the number of all parts of the run.
+
+    Raises:
+        OptionError, CorpusError, ModelError, ExtractionError, StorageError: the share cannot be counted.
+    """
+    if part_options.parts is None:
+        raise OptionError("--part needs --parts, the folder in which all shares are collected")
+    prepared = prepare(options, options.check(), stages=stages)
+    counter = part_counter(prepared, part_options.parts)
+    parts = parts_of(plan_analyses(prepared.chosen, prepared.options, prepared.setting, prepared.maps).passes)
+
+    def here(numbers: Sequence[int]) -> Iterable[int]:
+        for number in numbers:
+            counter.count(parts[number])
+            yield number
+
+    count = _by_workers(prepared, options, part_options, counter.folder, parts) or here
+    count_missing(parts, share_of(parts, part_options.share), counter.folder, count, stages)
+    return sum(counter.folder.has(part) for part in parts), len(parts)
+
+
+def _by_workers(
+    prepared: Prepared, options: RunOptions, part_options: PartOptions, folder: PartFolder, parts: Sequence[CorpusPart]
+) -> Callable[[Sequence[int]], Iterable[int]] | None:
+    """Return a function that counts parts in several processes, None if one process is enough."""
+    if part_options.workers == 1:
+        return None
+    corpus = prepared.setting.corpus if options.files.segments is None else None
+    task = PartTask(options, corpus, str(folder.folder), folder.fingerprint)
+    return lambda numbers: count_with_workers(task, parts, folder, numbers, part_options.workers)

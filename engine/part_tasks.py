@@ -1,0 +1,68 @@
+"""What another process needs to count parts, and how it prepares itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from attentionology.corpora_loaders.errors import AttentionologyError
+from attentionology.engine.counting_in_parts import PartCounter
+from attentionology.engine.part_keys import fingerprint
+from attentionology.engine.parts import CorpusPart, PartFolder, parts_of
+from attentionology.engine.preparing import Prepared, plan_analyses, prepare
+from attentionology.engine.run_options import RunOptions
+
+
+class WorkerError(AttentionologyError, RuntimeError):
+    """A process could not count a part, or died."""
+
+
+@dataclass(frozen=True)
+class PartTask:
+    """Everything that another process needs to count parts: it must be possible to send it there.
+
+    Attributes:
+        options: the options of the run.
+        corpus: the corpus, which has been read; None if the process should read it.
+        folder: the folder of the parts.
+        fingerprint: the fingerprint that the process must arrive at, too.
+    """
+
+    options: RunOptions
+    corpus: Any
+    folder: str
+    fingerprint: str
+
+
+def part_counter(prepared: Prepared, parts: Path) -> PartCounter:
+    """Return what counts the parts of a run in this process."""
+    digest = fingerprint(prepared.encoder, prepared.described(), prepared.chosen)
+    return PartCounter(prepared.encoder, prepared.setting.seed, prepared.limits, PartFolder(parts, digest))
+
+
+def prepared_parts(task: PartTask, number: int) -> tuple[list[CorpusPart], PartCounter]:
+    """Prepare a run again in another process, and return its parts and what counts them.
+
+    Args:
+        task: the run.
+        number: the number of the process, from 0, which chooses its GPU.
+
+    Raises:
+        WorkerError: the process has arrived at another run, because a file has changed.
+    """
+    import torch
+
+    options = task.options
+    if options.model.device == "cuda":
+        device = f"cuda:{number % max(1, torch.cuda.device_count())}"
+        options = replace(options, model=replace(options.model, device=device))
+    elif options.model.device == "cpu":
+        torch.set_num_threads(1)  # threads of several processes would wait for each other
+    chosen = options.chosen(task.corpus)
+    prepared = prepare(options, chosen, corpus=task.corpus)
+    counter = part_counter(prepared, Path(task.folder))
+    if counter.folder.fingerprint != task.fingerprint:
+        raise WorkerError("the model or the toolkit has changed while the run was started; run the command again")
+    planned = plan_analyses(chosen, prepared.options, prepared.setting, prepared.maps)
+    return parts_of(planned.passes), counter

@@ -1,0 +1,212 @@
+"""Counting a corpus in parts, which are kept on disk, so that a run can be resumed and shared among machines.
+
+A part is a whole number of windows of 1,024 inputs of one pass. Inputs are batched within windows, so a part is read in
+the same batches whoever counts it, and since all counts add up exactly, the results have the same bits however the
+parts are distributed. Each part is one file, which is written atomically and sealed. Two processes that count the same
+part write the same content, and the later file replaces the earlier one.
+
+Requests that may fail are counted in one piece by the process that makes the report, because their failure is a result
+of its own, and they read a bounded number of inputs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+from torchmetrics import Metric
+
+from attentionology.analyses.shared.metric_states import MetricStates, StateError
+from attentionology.corpora_loaders import Sentence
+from attentionology.engine.part_keys import content_digest
+from attentionology.engine.passes import Pass, PassCounts, PassLog
+from attentionology.engine.plain_data import to_plain
+from attentionology.extractors import ExtractionError
+from attentionology.extractors.maps.batching import WINDOW
+from attentionology.storage.packed import pack, unpack
+from attentionology.storage.sealed import DamagedError, cache_name
+from attentionology.storage.tensors import read_tensors, write_tensors
+
+MOST_PARTS = 64
+"""The largest number of parts of a pass. A part of a large corpus has several windows, so that its counts, which take a
+few megabytes, take much less space than the time to make them would suggest."""
+
+
+@dataclass(frozen=True)
+class CorpusPart:
+    """A part of the inputs of one pass.
+
+    Attributes:
+        run: the pass, with the inputs of this part only.
+        number: the number of the pass.
+        start, stop: the inputs as a half-open range of those of the pass.
+    """
+
+    run: Pass
+    number: int
+    start: int
+    stop: int
+
+    def __len__(self) -> int:
+        return self.stop - self.start
+
+
+def parts_of(passes: Sequence[Pass]) -> list[CorpusPart]:
+    """Cut all passes that cannot fail into parts.
+
+    Args:
+        passes: the passes of a run.
+    """
+    parts = []
+    for number, current in enumerate(passes):
+        if current.optional:
+            continue
+        windows = math.ceil(len(current.inputs) / WINDOW)
+        size = WINDOW * max(1, math.ceil(windows / MOST_PARTS))
+        for start in range(0, len(current.inputs), size):
+            stop = min(start + size, len(current.inputs))
+            parts.append(CorpusPart(current.of_inputs(start, stop), number, start, stop))
+    return parts
+
+
+class PartFolder:
+    """The folder with the parts of runs. Parts of several runs may share a folder.
+
+    Args:
+        folder: the folder, which is created when the first part is written.
+        fingerprint: the digest of everything on which counts depend, apart from the text.
+    """
+
+    def __init__(self, folder: Path, fingerprint: str) -> None:
+        self.folder, self.fingerprint = folder, fingerprint
+        self._keys: dict[tuple[int, int, int], str] = {}
+
+    def path(self, part: CorpusPart) -> Path:
+        """The file of a part, whether or not it exists."""
+        identity = part.number, part.start, part.stop
+        if identity not in self._keys:
+            inputs = content_digest(part.run.inputs)
+            self._keys[identity] = part.run.key(self.fingerprint, inputs)
+        return self.folder / f"{self._keys[identity]}.safetensors"
+
+    def has(self, part: CorpusPart) -> bool:
+        """Whether the file of a part exists. Its content is checked when it is read."""
+        return self.path(part).is_file()
+
+    def write(self, part: CorpusPart, counts: PassCounts) -> None:
+        """Write what was counted for a part.
+
+        Raises:
+            StateError: a metric cannot be stored.
+            StorageError: the file cannot be written.
+        """
+        path = self.path(part)
+        tensors: dict[str, Tensor] = {}
+        facts: dict[str, Any] = {}
+        for name, metric in counts.metrics.items():
+            arguments = counts.arguments[name]
+            if arguments is None:
+                raise StateError(
+                    f"the counts {name!r} cannot be made in parts, because their metric is not made by CountMaps or "
+                    "CountWith"
+                )
+            states = MetricStates.of(metric, to_plain(arguments, f"the arguments of {name}"))
+            labelled = {f"{name}/{state}": states.tensors[state] for state in sorted(states.tensors)}
+            packed, packing = pack(labelled)
+            tensors |= packed
+            facts[name] = {"metric": states.metric, "arguments": states.arguments, "packing": packing}
+        log = next(iter(counts.logs.values()))
+        write_tensors(path, tensors, {"requests": facts, "log": _plain_log(log)}, cache_name(path))
+
+    def read(self, part: CorpusPart) -> tuple[dict[str, MetricStates], PassLog]:
+        """Read what was counted for a part.
+
+        Raises:
+            FileNotFoundError: the part has not been counted.
+            DamagedError: the content of the file is not what was written.
+            StorageError: the file cannot be read.
+        """
+        path = self.path(part)
+        tensors, facts = read_tensors(path, cache_name(path))
+        states = {}
+        for name, described in facts["requests"].items():
+            of_request = {key: tensor for key, tensor in tensors.items() if key.startswith(f"{name}/")}
+            unpacked = unpack(of_request, described["packing"])
+            named = {key.removeprefix(f"{name}/"): tensor for key, tensor in unpacked.items()}
+            states[name] = MetricStates(described["metric"], described["arguments"], named)
+        return states, _log(facts["log"])
+
+    def drop_damaged(self, part: CorpusPart) -> bool:
+        """Delete the file of a part if it is damaged, and return whether it was."""
+        try:
+            self.read(part)
+        except FileNotFoundError:
+            return False
+        except DamagedError:
+            self.path(part).unlink(missing_ok=True)
+            return True
+        return False
+
+
+def added_parts(folder: PartFolder, parts: Sequence[CorpusPart]) -> Iterator[tuple[int, PassCounts]]:
+    """Add up the parts of each pass, one part at a time.
+
+    Yields:
+        the number of each pass and its counts.
+
+    Raises:
+        ExtractionError: none of the inputs of a pass could be read.
+        FileNotFoundError, DamagedError, StateError: a part is missing, damaged or of another version.
+    """
+    by_pass: dict[int, list[CorpusPart]] = {}
+    for part in parts:
+        by_pass.setdefault(part.number, []).append(part)
+    for number, of_pass in by_pass.items():
+        counts, log = PassCounts(), PassLog()
+        classes = {request.name: getattr(request.metric, "metric", None) for request in of_pass[0].run.requests}
+        for part in of_pass:
+            states, part_log = folder.read(part)
+            _add_log(log, part_log)
+            for name, stored in states.items():
+                _add(counts, name, stored, classes[name])
+        if not log.read:
+            raise ExtractionError(f"none of the inputs could be read: {log.reasons()}")
+        counts.logs |= dict.fromkeys(classes, log)
+        yield number, counts
+
+
+def _add(counts: PassCounts, name: str, stored: MetricStates, kind: Any) -> None:
+    if not (isinstance(kind, type) and issubclass(kind, Metric)):
+        raise StateError(f"the factory of the counts {name!r} does not name the class of their metric")
+    metric = stored.restore(kind)
+    if name in counts.metrics:
+        counts.metrics[name].merge_state(metric)
+    else:
+        counts.metrics[name], counts.arguments[name] = metric, dict(stored.arguments)
+
+
+_COUNTS = ("read", "words", "unknown_words", "substituted_words")
+
+
+def _plain_log(log: Any) -> dict[str, Any]:
+    skipped = [(skip.sentence.id, skip.sentence.file, skip.sentence.line, skip.reason) for skip in log.skipped]
+    return {**{name: getattr(log, name) for name in _COUNTS}, "skipped": skipped}
+
+
+def _log(plain: Mapping[str, Any]) -> PassLog:
+    log = PassLog(**{name: plain[name] for name in _COUNTS})
+    for sentence_id, file, line, reason in plain["skipped"]:
+        log.skip(Sentence(sentence_id, (), file=file, line=line), reason)
+    return log
+
+
+def _add_log(log: PassLog, other: PassLog) -> None:
+    log.read += other.read
+    log.words += other.words
+    log.unknown_words += other.unknown_words
+    log.substituted_words += other.substituted_words
+    log.skipped += other.skipped

@@ -1,0 +1,205 @@
+"""Corpora that are counted in parts, by several processes and again after an interruption: always the same results."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+import torch
+
+from attentionology import CorpusOptions, CountOptions, ModelOptions, analyze
+from attentionology.engine.part_options import PartOptions
+from attentionology.extractors.maps.batching import WINDOW
+from attentionology.scripts.cli import main
+from tests import tiny
+
+TREE = "# sent_id = {id}\n1\t{first}\t_\t{tag}\t_\t_\t2\t{relation}\t_\t_\n2\t{second}\t_\tVERB\t_\t_\t0\troot\t_\t_\n"
+MORE = "3\t.\t_\tPUNCT\t_\t_\t2\tpunct\t_\t_\n"
+COUNT = CountOptions(replicates=30)
+ANALYSES = ("dependency", "surface")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder with a tiny model and a treebank of three windows, whose sentences have two or three words."""
+    folder = tmp_path_factory.mktemp("parts")
+    tiny.model("bert", max_position_embeddings=64).save_pretrained(folder / "model")
+    tiny.fresh_tokenizer("wordpiece").save_pretrained(folder / "model")
+    words = ("cats", "dogs", "the", "word", "unbelievable")
+    rows = []
+    for i in range(2 * WINDOW + 100):
+        tree = TREE.format(
+            id=f"s{i}", first=words[i % 5], tag="NOUN", relation="nsubj" if i % 7 else "dep", second=words[i % 3]
+        )
+        rows.append(tree + (MORE if i % 2 else ""))
+    (folder / "long.conllu").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def plain(folder):
+    return counted(folder)
+
+
+def counted(folder: Path, parts: PartOptions | None = None, corpus: str = "long", **changes: object):
+    """The tables of a run without a report."""
+    options = [
+        ModelOptions(model=str(folder / "model")),
+        CorpusOptions(corpus=(str(folder / f"{corpus}.conllu"),)),
+        changes.pop("count", COUNT),
+        *([parts] if parts else []),
+    ]
+    run = analyze(analyses=ANALYSES, options=options, **changes)
+    surface = run["surface"].tables
+    return {
+        "cells": run["dependency"].cells,
+        "best": run["dependency"].best,
+        "heads": surface.heads,
+        "offsets": surface.offsets,
+    }
+
+
+def equal(first: dict, second: dict) -> bool:
+    return all(first[name].equals(second[name]) for name in first)
+
+
+def command(folder: Path, *options: object) -> list[str]:
+    given = ["--model", folder / "model", "--corpus", folder / "long.conllu", "--analyses", *ANALYSES]
+    return ["analyze", *map(str, [*given, "--replicates", 30, *options])]
+
+
+def test_parts_are_the_whole(folder, plain, tmp_path):
+    assert equal(counted(folder, PartOptions(parts=tmp_path / "parts")), plain)
+    files = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "parts").iterdir()}
+    assert len(files) == 3
+    assert equal(counted(folder, PartOptions(parts=tmp_path / "parts")), plain)
+    assert {path.name: path.stat().st_mtime_ns for path in (tmp_path / "parts").iterdir()} == files
+
+
+@pytest.mark.parametrize(("shares", "order"), [(2, (2, 1)), (3, (2, 3, 1)), (7, (7, 1, 3, 2, 5, 4, 6))])
+def test_shares_in_any_order_are_the_whole(folder, plain, shares, order, tmp_path, capsys):
+    for share in order:
+        assert main(command(folder, "--parts", tmp_path, "--part", f"{share}/{shares}")) == 0
+    assert "3 of 3 parts" in capsys.readouterr().out
+    before = {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
+    assert equal(counted(folder, PartOptions(parts=tmp_path)), plain)
+    assert {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir()} == before
+
+
+def test_several_processes_count_the_same(folder, plain, tmp_path):
+    assert equal(counted(folder, PartOptions(workers=2)), plain)
+
+
+def test_damaged_parts_are_counted_again(folder, plain, tmp_path):
+    counted(folder, PartOptions(parts=tmp_path))
+    first, second, third = sorted(tmp_path.iterdir())
+    content = first.read_bytes()
+    first.write_bytes(content[: len(content) // 2] + bytes(len(content) - len(content) // 2))
+    second.write_bytes(b"")
+    third.rename(third.with_name(first.name + "x"))
+    assert equal(counted(folder, PartOptions(parts=tmp_path)), plain)
+    assert first.read_bytes() == content
+
+
+def test_parts_of_other_runs_are_never_used(folder, plain, tmp_path):
+    options = PartOptions(parts=tmp_path / "parts")
+    counted(folder, options)
+    number = len(list((tmp_path / "parts").iterdir()))
+    changed = counted(folder, options, count=CountOptions(replicates=31))
+    assert not changed["best"].equals(plain["best"])
+    assert len(list((tmp_path / "parts").iterdir())) == 2 * number
+    assert equal(counted(folder, options, seed=1), counted(folder, seed=1))
+    text = (folder / "long.conllu").read_text(encoding="utf-8")
+    (folder / "other.conllu").write_text(text.replace("\tnsubj\t", "\tobj\t", 1), encoding="utf-8")
+    other = counted(folder, options, corpus="other")
+    assert equal(other, counted(folder, corpus="other"))
+    assert "obj" in set(other["cells"]["relation"])
+
+
+def test_another_model_has_other_parts(folder, tmp_path):
+    model = tmp_path / "model"
+    tiny.model("bert", 1, max_position_embeddings=64).save_pretrained(model)
+    tiny.fresh_tokenizer("wordpiece").save_pretrained(model)
+    (tmp_path / "long.conllu").symlink_to(folder / "long.conllu")
+    parts = PartOptions(parts=tmp_path / "parts")
+    counted(folder, parts)
+    assert equal(counted(tmp_path, parts), counted(tmp_path))
+
+
+def test_a_killed_run_is_continued(folder, plain, tmp_path):
+    arguments = command(folder, "--parts", tmp_path / "parts", "--out", tmp_path / "out")
+    process = subprocess.Popen([sys.executable, "-m", "attentionology.scripts.cli", *arguments], env=environment())
+    wait_for_a_part(process, tmp_path / "parts")
+    process.kill()
+    process.wait()
+    assert not (tmp_path / "out").exists()
+    counts = list((tmp_path / "parts").glob("*.safetensors"))
+    assert 1 <= len(counts) <= 3
+    assert equal(counted(folder, PartOptions(parts=tmp_path / "parts")), plain)
+
+
+def test_a_worker_that_dies_is_replaced(folder, tmp_path):
+    arguments = command(folder, "--parts", tmp_path / "parts", "--workers", 2, "--out", tmp_path / "out")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "attentionology.scripts.cli", *arguments],
+        env=environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    deadline, victims = time.monotonic() + 120, []
+    while not victims and time.monotonic() < deadline and process.poll() is None:
+        children = psutil.Process(process.pid).children()
+        victims = [child for child in children if "spawn_main" in " ".join(child.cmdline())]
+        time.sleep(0.05)
+    assert victims, process.communicate()
+    os.kill(victims[0].pid, signal.SIGKILL)
+    assert process.wait(300) == 0, process.stderr.read()
+    assert len(list((tmp_path / "parts").glob("*.safetensors"))) == 3
+    assert (tmp_path / "out" / "run.json").is_file()
+
+
+@pytest.mark.parametrize("part", ["0/4", "5/4", "4", "a/b", "-1/4", "1/0", ""])
+def test_impossible_shares_are_refused(folder, part, tmp_path, capsys):
+    assert main(command(folder, "--parts", tmp_path / "parts", f"--part={part}")) == 2
+    assert "--part" in capsys.readouterr().err
+    assert not (tmp_path / "parts").exists()
+
+
+def test_other_impossible_options_are_refused(folder, tmp_path, capsys):
+    (tmp_path / "file").write_text("")
+    for options in (["--part", "1/2"], ["--workers", "0"], ["--parts", str(tmp_path / "file")]):
+        assert main(command(folder, *options)) == 2
+        assert options[0] in capsys.readouterr().err
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may write everywhere")
+def test_a_folder_that_cannot_be_written_is_named(folder, tmp_path, capsys):
+    (tmp_path / "parts").mkdir(mode=0o500)
+    assert main(command(folder, "--parts", tmp_path / "parts", "--out", tmp_path / "out")) == 1
+    assert str(tmp_path / "parts") in capsys.readouterr().err
+
+
+def environment() -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+
+
+def wait_for_a_part(process: subprocess.Popen, parts: Path) -> None:
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline and process.poll() is None and not list(parts.glob("*.safetensors")):
+        time.sleep(0.02)
+
+
+def test_the_number_of_threads_has_no_effect(folder, plain):
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1 if threads > 1 else 2)
+    try:
+        assert equal(counted(folder), plain)
+    finally:
+        torch.set_num_threads(threads)
