@@ -22,7 +22,7 @@ class CountMaps:
         arguments: further arguments of the metric, as pairs of name and value.
 
     Example:
-        >>> from attentionology import SurfaceStatistics
+        >>> from attentionology import CountMaps, SurfaceStatistics
         >>> CountMaps(SurfaceStatistics, (("reach", 3),)) == CountMaps(SurfaceStatistics, (("reach", 3),))
         True
     """
@@ -55,6 +55,13 @@ class CountWith:
     Args:
         metric: the class of the metric.
         arguments: the arguments of the metric, as pairs of name and value.
+
+    Example:
+        >>> from torchmetrics import MeanMetric
+        >>> from attentionology import CountWith
+        >>> count = CountWith(MeanMetric, (("nan_strategy", "error"),))
+        >>> count(None).nan_strategy, count.arguments_of(None)
+        ('error', {'nan_strategy': 'error'})
     """
 
     metric: Callable[..., Metric]

@@ -111,12 +111,52 @@ class ExactMetric(Metric):
     Real-valued sums are states in fixed point: `update` adds to them with `added`, and `compute` reads them with
     `floating`. Such states are the same bits for any split of the corpus into batches that are counted alike, and for
     any order and nesting of merges.
+
+    Example:
+        >>> import torch
+        >>> from attentionology import ExactMetric
+        >>> class Total(ExactMetric):
+        ...     def __init__(self):
+        ...         super().__init__()
+        ...         self.add_state("total", torch.zeros((), dtype=torch.int64), "sum", persistent=True)
+        ...     def update(self, values):
+        ...         self.total = self.added(self.total, values)
+        ...     def compute(self):
+        ...         return self.floating(self.total).item()
+        >>> first, second = Total(), Total()
+        >>> first.update(torch.tensor([0.5, 0.25]))
+        >>> second.update(torch.tensor([4.0]))
+        >>> first.merge_state(second)
+        >>> first.compute()
+        4.75
     """
 
     full_state_update = False
 
     def __init__(self) -> None:
         super().__init__(compute_with_cache=False)
+
+    @staticmethod
+    def added(sums: Int[Tensor, "*shape"], values: Float[Tensor, "inputs ..."]) -> Int[Tensor, "*shape"]:
+        """Return fixed-point sums with one more value of each input.
+
+        Args:
+            sums: a state in fixed point.
+            values: one value per input and sum, each of which is rounded by itself.
+
+        Raises:
+            ExactSumError: a value is not finite, or a sum would be too large.
+        """
+        return added(sums, values)
+
+    @staticmethod
+    def floating(sums: Int[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
+        """Return fixed-point sums as float64.
+
+        Raises:
+            ExactSumError: a sum is so large that it may have overflowed.
+        """
+        return floating(sums)
 
     def merge_state(self, incoming_state: dict[str, Any] | Metric) -> None:
         """Add the sums of another part of the corpus.

@@ -49,6 +49,8 @@ if TYPE_CHECKING:
     )
     from attentionology.analyses.probing.run import ProbingRun, probe
     from attentionology.analyses.shared.builtin import load_encoder
+    from attentionology.analyses.shared.counting import CountMaps, CountWith
+    from attentionology.analyses.shared.exact_sums import ExactMetric
     from attentionology.analyses.shared.input_options import LimitOptions, ModelOptions
     from attentionology.analyses.shared.options import ControlOptions, CountOptions, FeedForwardOptions, MapOptions
     from attentionology.analyses.surface.options import ReadingOptions, SurfaceOptions
@@ -68,6 +70,7 @@ if TYPE_CHECKING:
     from attentionology.engine.compare import compare
     from attentionology.engine.corpus import CorpusOptions
     from attentionology.engine.run import Run
+    from attentionology.engine.stored_run import load_run
     from attentionology.extractors import (
         Architecture,
         Encoder,
@@ -126,6 +129,8 @@ _ROOMS = {
     ],
     "analyses.probing.run": ["ProbingRun", "probe"],
     "analyses.shared.builtin": ["load_encoder"],
+    "analyses.shared.counting": ["CountMaps", "CountWith"],
+    "analyses.shared.exact_sums": ["ExactMetric"],
     "analyses.shared.input_options": ["LimitOptions", "ModelOptions"],
     "analyses.shared.options": ["ControlOptions", "CountOptions", "FeedForwardOptions", "MapOptions"],
     "analyses.surface.options": ["ReadingOptions", "SurfaceOptions"],
@@ -139,6 +144,7 @@ _ROOMS = {
     "engine.compare": ["compare"],
     "engine.corpus": ["CorpusOptions"],
     "engine.run": ["Run"],
+    "engine.stored_run": ["load_run"],
     "extractors": [
         *("Architecture", "Encoder", "MapBatch", "MapMaker", "ModelError", "TransformerAttention"),
         *("extract", "extract_many", "get_kind", "list_kinds", "load_classifier"),
@@ -170,11 +176,14 @@ __all__ = [
     "CoreferenceOptions",
     "CorpusError",
     "CorpusOptions",
+    "CountMaps",
     "CountOptions",
+    "CountWith",
     "Counted",
     "DependencyAccuracy",
     "DependencyOptions",
     "Encoder",
+    "ExactMetric",
     "Explanation",
     "ExplanationTest",
     "ExplanationTestOptions",
@@ -229,6 +238,7 @@ __all__ = [
     "load_encoder",
     "load_labelled",
     "load_probe",
+    "load_run",
     "load_text",
     "load_tokenizer",
     "load_treebank",
