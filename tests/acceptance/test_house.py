@@ -291,7 +291,7 @@ def furnished(tmp_path):
     return tmp_path
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/architectures.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/architectures.md", "docs/compare.md", "docs/runs.md"])
 def test_python_of_the_documentation_runs(page, furnished):
     blocks = documentation.blocks(page, "python")
     assert blocks
