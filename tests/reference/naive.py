@@ -26,10 +26,9 @@ def word_map(model: Any, tokenizer: Any, words: tuple[str, ...]) -> np.ndarray:
     alpha = np.stack([a[0].double().numpy() for a in attentions])
     result = np.zeros((*alpha.shape[:2], len(groups), len(groups)))
     for a, rows in enumerate(groups):
+        row = alpha[:, :, rows].mean(2)
         for b, columns in enumerate(groups):
-            for i in rows:
-                for j in columns:
-                    result[:, :, a, b] += alpha[:, :, i, j] / len(rows)
+            result[:, :, a, b] = row[:, :, columns].sum(-1)
     return result
 
 
