@@ -124,17 +124,20 @@ def test_order_and_batches_change_no_tau_and_no_word(encoder, monkeypatch):
             monkeypatch.undo()
 
 
-@pytest.mark.parametrize("capability", ["default", "avx2", "that of this machine"])
+@pytest.mark.parametrize("capability", ["default", "avx2"])
 def test_order_and_batches_change_nothing_with_any_instructions(capability):
     """What is computed in one go differs between instruction sets, and with it the last digits.
 
-    Without context a word that occurs twice has the same score twice, so last digits matter most.
+    Without context a word that occurs twice has the same score twice, so last digits matter most. The instructions of
+    this machine are those of the test above, so a process of its own is started only for the others.
     """
-    if capability == "avx2" and torch.backends.cpu.get_cpu_capability() == "DEFAULT":
+    machine = torch.backends.cpu.get_cpu_capability()
+    if machine == capability.upper():
+        pytest.skip("the test above uses these instructions")
+    if capability == "avx2" and machine == "DEFAULT":
         pytest.skip("this processor has no AVX2")
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("ATEN_CPU", "PYTEST_"))}
-    if capability in ("default", "avx2"):
-        environment["ATEN_CPU_CAPABILITY"] = capability
+    environment["ATEN_CPU_CAPABILITY"] = capability
     node = f"{Path(__file__)}::test_order_and_batches_change_no_tau_and_no_word[average]"
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", node],
