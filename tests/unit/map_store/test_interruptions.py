@@ -55,57 +55,71 @@ def test_nothing_is_left_of_processes_that_were_killed(tmp_path):
 
 MAKING = """
 import os, signal, sys
-from pathlib import Path
-from attentionology.extractors.maps import store_writer as map_store
+from attentionology.extractors.maps import store_writer
 from attentionology.storage import durable
 from tests.unit.map_store.stores import store
 
-map_store.WINDOW, map_store._SHARD_BYTES = 4, 3000
-flush, left = durable.flush, int(sys.argv[2])
+store_writer.WINDOW, store_writer._SHARD_BYTES = 4, 3000
+flush = durable.flush
+for step in map(int, sys.argv[2:]):
+    child = os.fork()
+    if not child:
+        left = step
 
-def killed(path):
-    global left
-    left -= 1
-    if not left:
-        os.kill(os.getpid(), signal.SIGKILL)
-    flush(path)
+        def killed(path):
+            global left
+            left -= 1
+            if not left:
+                os.kill(os.getpid(), signal.SIGKILL)
+            flush(path)
 
-durable.flush = killed
-store(sys.argv[1], batch_cells=1)
+        durable.flush = killed
+        store(f"{sys.argv[1]}/{step}", batch_cells=1)
+        os._exit(0)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
-"""Each file is flushed twice: before it gets its name, and its folder after."""
+"""Each file is flushed twice: before it gets its name, and its folder after. The imports are shared by all steps."""
+
+
+def python(code: str, *arguments: object) -> list[int]:
+    """The numbers that a process of its own prints."""
+    root = Path(__file__).parents[3]
+    environment = {**os.environ, "PYTHONPATH": f"{root}{os.pathsep}{root / 'src'}", "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    done = subprocess.run(command, check=True, env=environment, cwd=root, stdout=subprocess.PIPE, text=True)
+    return [int(number) for number in done.stdout.split()]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("step", [1, 4, 9, 14])
-def test_killed_while_it_writes(tmp_path, step):
+def test_killed_while_it_writes(tmp_path):
     whole = store(tmp_path / "whole", batch_cells=1)
-    command = [sys.executable, "-c", MAKING, str(tmp_path / "cut"), str(step)]
-    root = Path(__file__).parents[3]
-    environment = {**os.environ, "PYTHONPATH": f"{root}{os.pathsep}{root / 'src'}", "OMP_NUM_THREADS": "1"}
-    assert subprocess.run(command, check=False, env=environment, cwd=root).returncode == -9
-    log = CacheLog()
-    resumed = store(tmp_path / "cut", batch_cells=1, cache_log=log)
-    assert resumed.made == (10 if step < 9 else 6)
-    assert contents(resumed.folder) == contents(whole.folder)
-    assert log.warnings() == []  # what an interruption leaves is not damage
+    steps = (1, 4, 9, 14)
+    assert python(MAKING, tmp_path, *steps) == [-9] * len(steps)
+    for step in steps:
+        log = CacheLog()
+        resumed = store(tmp_path / str(step), batch_cells=1, cache_log=log)
+        assert resumed.made == (10 if step < 9 else 6), step
+        assert contents(resumed.folder) == contents(whole.folder), step
+        assert log.warnings() == [], step  # what an interruption leaves is not damage
 
 
 SHARING = """
-import sys
+import os, sys
 from attentionology.extractors.maps import store_writer
 from tests.unit.map_store.stores import store
 
 store_writer.WINDOW = 2
-print(store(sys.argv[1]).made)
+other = os.fork()
+made = store(sys.argv[1]).made
+os.write(1, f"{made}\\n".encode())
+if not other:
+    os._exit(0)
+assert os.waitpid(other, 0)[1] == 0
 """
 
 
 @pytest.mark.slow
 def test_processes_that_share_a_store_make_each_part_once(tmp_path):
-    command = [sys.executable, "-c", SHARING, str(tmp_path)]
-    root = Path(__file__).parents[3]
-    environment = {**os.environ, "PYTHONPATH": f"{root}{os.pathsep}{root / 'src'}", "OMP_NUM_THREADS": "1"}
-    both = [subprocess.Popen(command, env=environment, cwd=root, stdout=subprocess.PIPE, text=True) for _ in range(2)]
-    assert sum(int(process.communicate()[0]) for process in both) == 10
-    assert [process.returncode for process in both] == [0, 0]
+    made = python(SHARING, tmp_path)
+    assert len(made) == 2
+    assert sum(made) == 10
