@@ -112,9 +112,37 @@ def naive_distances(model: str, limit: int) -> dict[tuple[int, int], float]:
     return {key: weighted[key] / attention[key] for key in weighted}
 
 
+SEVERAL = """
+import contextlib, io, json, sys
+from attentionology.scripts.cli import main
+
+for command in json.loads(sys.argv[1]):
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        status = main(["analyze", *command])
+    print(json.dumps([status, out.getvalue(), err.getvalue()]))
+"""
+
+
+def analyze_commands(*commands: tuple[str, ...], folder: Path, paths: tuple[Path, ...]):
+    """Run commands one after the other in one process, and return the status and the two streams of each."""
+    process = python(sys.executable, "-c", SEVERAL, json.dumps(commands), folder=folder, paths=paths)
+    assert process.returncode == 0, process.stderr
+    ends = [json.loads(line) for line in process.stdout.splitlines()]
+    return [subprocess.CompletedProcess(command, *end) for command, end in zip(commands, ends, strict=True)]
+
+
 def test_an_analysis_from_outside_is_part_of_everything(distance, model, tmp_path):
     options = ("--model", model, "--limit", "12", "--analyses", "distance", "--farthest", "3", "--out", "run")
-    process = python(*CLI, "analyze", *options, folder=tmp_path, paths=(distance,))
+    several = ("--model", model, "--limit", "12", "--analyses", "dependency,distance", "--map", "weight", "norm")
+    process, of_kinds, too_near, unused = analyze_commands(
+        options,
+        (*several, "--out", "kinds"),
+        ("--farthest", "0", "--analyses=distance"),
+        ("--farthest", "2"),
+        folder=tmp_path,
+        paths=(distance,),
+    )
     assert process.returncode == 0, process.stderr
     expected = naive_distances(model, 12)
     table = pd.read_csv(tmp_path / "run" / "tables" / "distance.csv")
@@ -133,28 +161,22 @@ def test_an_analysis_from_outside_is_part_of_everything(distance, model, tmp_pat
     assert record["options"]["farthest"] == 3
     assert record["options"]["analyses"] == ["distance"]
 
-
-def test_an_analysis_from_outside_takes_several_kinds_of_maps(distance, model, tmp_path):
-    options = ("--model", model, "--limit", "12", "--analyses", "dependency,distance", "--map", "weight", "norm")
-    process = python(*CLI, "analyze", *options, "--out", "run", folder=tmp_path, paths=(distance,))
-    assert process.returncode == 0, process.stderr
-    table = pd.read_csv(tmp_path / "run" / "tables" / "distance.csv")
+    # several kinds of maps
+    assert of_kinds.returncode == 0, of_kinds.stderr
+    table = pd.read_csv(tmp_path / "kinds" / "tables" / "distance.csv")
     assert list(table.columns) == ["map", "layer", "head", "distance", "attention"]
     assert table["map"].value_counts().to_dict() == {"weight": 12, "norm": 12}
     weights = table[table["map"] == "weight"]
     found = {(row.layer, row.head): row.distance for row in weights.itertuples()}
-    assert found == pytest.approx(naive_distances(model, 12), rel=1e-6)
-    assert (tmp_path / "run" / "figures" / "distance-norm.svg").exists()
-    assert "How far away heads look (map “norm”)" in (tmp_path / "run" / "report.html").read_text()
+    assert found == pytest.approx(expected, rel=1e-6)
+    assert (tmp_path / "kinds" / "figures" / "distance-norm.svg").exists()
+    assert "How far away heads look (map “norm”)" in (tmp_path / "kinds" / "report.html").read_text()
 
-
-def test_an_analysis_from_outside_checks_its_options(distance, model, tmp_path):
-    process = python(*CLI, "analyze", "--farthest", "0", "--analyses=distance", folder=tmp_path, paths=(distance,))
-    assert (process.returncode, process.stdout) == (2, "")
-    assert process.stderr == "attentionology: --farthest must be at least 1, not 0\n"
-    process = python(*CLI, "analyze", "--farthest", "2", folder=tmp_path, paths=(distance,))
-    assert process.returncode == 2
-    assert "--farthest is for distance" in process.stderr
+    # options that do not fit
+    assert (too_near.returncode, too_near.stdout) == (2, "")
+    assert too_near.stderr == "attentionology: --farthest must be at least 1, not 0\n"
+    assert unused.returncode == 2
+    assert "--farthest is for distance" in unused.stderr
 
 
 def test_python_and_the_follow_up_of_the_documentation_run(distance, model, tmp_path):
