@@ -69,14 +69,15 @@ def _masks(
     choice: Choice, window: Window, position: Int[Tensor, " words"], n: int
 ) -> tuple[Tensor, Bool[Tensor, " n"], Bool[Tensor, "policies n"]]:
     """Return the position of the mention's head word, and masks of antecedents and of candidates by policy."""
+    allowed = torch.stack([_mask(choice.candidates(policy, window), window, position, n) for policy in POLICIES])
+    return position[choice.head - window.start], _mask(choice.gold, window, position, n), allowed
 
-    def mask(words: frozenset[int]) -> Bool[Tensor, " n"]:
-        is_word = torch.zeros(n, dtype=torch.bool)
-        is_word[position[torch.tensor([word - window.start for word in words])]] = True
-        return is_word
 
-    allowed = torch.stack([mask(choice.candidates(policy, window)) for policy in POLICIES])
-    return position[choice.head - window.start], mask(choice.gold), allowed
+def _mask(words: frozenset[int], window: Window, position: Int[Tensor, " words"], n: int) -> Bool[Tensor, " n"]:
+    """Return which of ``n`` positions are those of words of the document."""
+    is_word = torch.zeros(n, dtype=torch.bool)
+    is_word[position[torch.tensor([word - window.start for word in words])]] = True
+    return is_word
 
 
 def _compare(

@@ -36,15 +36,9 @@ def baseline_hits(document: Document, choice: Choice, traits: dict[Mention, Trai
     ordered = _nearest_first(document, choice)
     anaphor = choice.mention
 
-    def form(mention: Mention) -> list[str]:
-        return [document.words[word].casefold() for word in mention.words]
-
-    def head(mention: Mention) -> str:
-        assert mention.head is not None  # noqa: S101  # candidates have words
-        return document.words[mention.head].casefold()
-
-    same_form = [candidate for candidate in ordered if form(candidate) == form(anaphor)]
-    same_head = [candidate for candidate in ordered if head(candidate) == head(anaphor)]
+    form, head = _form(document, anaphor), _head_form(document, anaphor)
+    same_form = [candidate for candidate in ordered if _form(document, candidate) == form]
+    same_head = [candidate for candidate in ordered if _head_form(document, candidate) == head]
     agreeing = [candidate for candidate in ordered if agree(traits[candidate], traits[anaphor])]
     key = f"{document.id} {anaphor.start} {anaphor.stop} {anaphor.entity}".encode()
     number = int.from_bytes(hashlib.blake2b(key, digest_size=8, key=seed.to_bytes(8, "little")).digest(), "little")
@@ -56,6 +50,15 @@ def baseline_hits(document: Document, choice: Choice, traits: dict[Mention, Trai
         in_text_order[number % len(in_text_order)],
     )
     return [candidate is not None and candidate.head in choice.gold for candidate in picked]
+
+
+def _form(document: Document, mention: Mention) -> list[str]:
+    return [document.words[word].casefold() for word in mention.words]
+
+
+def _head_form(document: Document, mention: Mention) -> str:
+    assert mention.head is not None  # noqa: S101  # candidates have words
+    return document.words[mention.head].casefold()
 
 
 def _nearest_first(document: Document, choice: Choice) -> list[Mention]:

@@ -72,26 +72,27 @@ def choices(window: Window, *, singletons: bool = False, lost: Counter[str] | No
     document = window.source
     lost = Counter() if lost is None else lost
 
-    def inside(mention: Mention) -> bool:
-        return mention.head is not None and window.start <= mention.start and mention.stop <= window.stop
-
     if document.questions is not None:
         for question in document.questions:
-            if inside(question.anaphor) and question.anaphor.stop > window.seen and question.has_answer:
-                named = tuple(candidate for candidate in question.candidates if inside(candidate))
+            if _is_inside(question.anaphor, window) and question.anaphor.stop > window.seen and question.has_answer:
+                named = tuple(candidate for candidate in question.candidates if _is_inside(candidate, window))
                 yield from _choice(question.anaphor, named, named, lost)
         return
     candidates: list[Mention] = []
     asked: list[tuple[Mention, int]] = []  # mentions with the number of candidates that precede them
     for index in document.starting(window.start, window.stop):
         mention = document.mentions[index]
-        if inside(mention):
+        if _is_inside(mention, window):
             if mention.stop > window.seen and index in document.anaphors:
                 asked.append((mention, len(candidates)))
             if singletons or not document.is_singleton(mention):
                 candidates.append(mention)
     for mention, preceding in asked:
         yield from _choice(mention, tuple(candidates[:preceding]), candidates, lost)
+
+
+def _is_inside(mention: Mention, window: Window) -> bool:
+    return mention.head is not None and window.start <= mention.start and mention.stop <= window.stop
 
 
 def choices_of(batch: MapBatch, *, singletons: bool = False) -> list[tuple[int, Choice]]:
@@ -104,19 +105,20 @@ def choices_of(batch: MapBatch, *, singletons: bool = False) -> list[tuple[int, 
     ]
 
 
+def _other_heads(candidates: Iterable[Mention], mention: Mention) -> frozenset[int]:
+    """Return the head words of candidates that are not the head word of the mention."""
+    words = (candidate.head for candidate in candidates)
+    return frozenset(word for word in words if word is not None and word != mention.head)
+
+
 def _choice(
     mention: Mention, before: tuple[Mention, ...], others: Iterable[Mention], lost: Counter[str]
 ) -> Iterator[Choice]:
     """Yield the choice of a mention if it has an antecedent with another head word, else count why it has none."""
-
-    def heads(candidates: Iterable[Mention]) -> frozenset[int]:
-        words = (candidate.head for candidate in candidates)
-        return frozenset(word for word in words if word is not None and word != mention.head)
-
     antecedents = [candidate for candidate in before if candidate.entity == mention.entity]
-    if gold := heads(antecedents):
+    if gold := _other_heads(antecedents, mention):
         with_other_head = tuple(candidate for candidate in before if candidate.head != mention.head)
-        yield Choice(mention, with_other_head, heads(before), heads(others), gold)
+        yield Choice(mention, with_other_head, _other_heads(before, mention), _other_heads(others, mention), gold)
     else:
         lost["same head" if antecedents else "no antecedent"] += 1
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from tokenizers.pre_tokenizers import ByteLevel
@@ -129,31 +129,47 @@ def _reserved(tokenizer: Any) -> set[int]:
     return {*tokenizer.all_special_ids, *(i for i, token in added if token.special)} - {tokenizer.unk_token_id}
 
 
-def _align(tokenizer: Any, reserved: set[int], n_words: int, encoding: Any) -> Pieces:
-    ids: list[int] = []
-    tokens: list[str] = []
-    positions: list[int] = []
-    special: list[bool] = []
-    substituted = 0
-    next_word = 0  # the first word that has no piece yet
-    unk = tokenizer.unk_token_id
+@dataclass
+class _Alignment:
+    """The pieces of a sentence while they are put together.
 
-    def append(piece: int, token: str, *, opens: bool, is_special: bool) -> None:
+    Attributes:
+        unk: the id and the text of the unknown token, None and an empty text if there is none.
+        ids, tokens, positions, special: the fields of `Pieces`.
+        next_word: the first word that has no piece yet.
+        substituted: the number of words that are read as the unknown token.
+    """
+
+    unk: tuple[int | None, str]
+    ids: list[int] = field(default_factory=list)
+    tokens: list[str] = field(default_factory=list)
+    positions: list[int] = field(default_factory=list)
+    special: list[bool] = field(default_factory=list)
+    next_word: int = 0
+    substituted: int = 0
+
+    def append(self, piece: int, token: str, *, opens: bool, is_special: bool) -> None:
+        """Add a piece, which may open a new position."""
         if opens:
-            special.append(is_special)
-        ids.append(piece)
-        tokens.append(token)
-        positions.append(len(special) - 1)
+            self.special.append(is_special)
+        self.ids.append(piece)
+        self.tokens.append(token)
+        self.positions.append(len(self.special) - 1)
 
-    def fill_up_to(word: int) -> None:
-        nonlocal next_word, substituted
-        while next_word < word:
+    def fill_up_to(self, word: int) -> None:
+        """Add the unknown token for each word up to ``word`` that has no piece."""
+        unk, token = self.unk
+        while self.next_word < word:
             if unk is None:
-                raise Unalignable(f"the tokenizer has no piece for word {next_word + 1} and no unknown token")
-            append(unk, tokenizer.unk_token, opens=True, is_special=False)
-            next_word += 1
-            substituted += 1
+                raise Unalignable(f"the tokenizer has no piece for word {self.next_word + 1} and no unknown token")
+            self.append(unk, token, opens=True, is_special=False)
+            self.next_word += 1
+            self.substituted += 1
 
+
+def _align(tokenizer: Any, reserved: set[int], n_words: int, encoding: Any) -> Pieces:
+    unk = tokenizer.unk_token_id
+    pieces = _Alignment((unk, tokenizer.unk_token or ""))
     words = encoding.word_ids
     last_piece = max((i for i, word in enumerate(words) if word is not None), default=-1)
     if last_piece < 0:  # no word has a piece: they all belong after the leading special tokens
@@ -164,20 +180,22 @@ def _align(tokenizer: Any, reserved: set[int], n_words: int, encoding: Any) -> P
                 raise Unalignable(f"word {word + 1} is read as the special token {token!r}")
             piece, token = unk, tokenizer.unk_token
         if word is None:
-            append(piece, token, opens=True, is_special=True)
-        elif word == next_word - 1:
-            append(piece, token, opens=False, is_special=False)
-        elif word >= next_word:
-            fill_up_to(word)
-            append(piece, token, opens=True, is_special=False)
-            next_word = word + 1
+            pieces.append(piece, token, opens=True, is_special=True)
+        elif word == pieces.next_word - 1:
+            pieces.append(piece, token, opens=False, is_special=False)
+        elif word >= pieces.next_word:
+            pieces.fill_up_to(word)
+            pieces.append(piece, token, opens=True, is_special=False)
+            pieces.next_word = word + 1
         else:
             raise Unalignable(f"piece {index + 1} ({token!r}) goes back to word {word + 1}")
         if index == last_piece:
-            fill_up_to(n_words)
-    fill_up_to(n_words)
-    unknown = {index for piece, index in zip(ids, positions, strict=True) if piece == unk and not special[index]}
-    return Pieces(ids, tokens, positions, special, substituted, len(unknown))
+            pieces.fill_up_to(n_words)
+    pieces.fill_up_to(n_words)
+    special = pieces.special
+    opened = zip(pieces.ids, pieces.positions, strict=True)
+    unknown = {position for piece, position in opened if piece == unk and not special[position]}
+    return Pieces(pieces.ids, pieces.tokens, pieces.positions, special, pieces.substituted, len(unknown))
 
 
 def prepare_tokenizer(tokenizer: Any) -> Any:
