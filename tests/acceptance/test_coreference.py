@@ -182,7 +182,7 @@ def test_the_paper_stands_beside_its_model(model, tmp_path, monkeypatch):
 
 
 def test_groups_of_winobias(model, data_file, tmp_path, capsys):
-    """Of the first 100 documents of each file; their labels have nothing to do with their order."""
+    """Only the first 100 documents of each file are read; their labels have nothing to do with their order."""
     paths = []
     for whole in (data_file(f"coref/dev_type{n}_{kind}.v4_auto_conll") for n in (1, 2) for kind in ("pro", "anti")):
         documents = whole.read_text(encoding="utf-8").split("#end document\n")[:100]
