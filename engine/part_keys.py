@@ -35,12 +35,14 @@ def fingerprint(encoder: Encoder, options: Mapping[str, Any], analyses: Iterable
         options: the options that determine what is counted, as plain data.
         analyses: the analyses of the run, whose source code counts.
     """
+    configuration = json.loads(encoder.model.config.to_json_string(use_diff=False))
+    configuration.pop("_name_or_path", None)  # the model may be in another folder on another machine
     described = {
         "format": _FORMAT,
         "sources": source_digest(),
         "analyses": [_digest_of_file(Path(inspect.getfile(type(analysis)))) for analysis in analyses],
         "weights": encoder.weights_sha256(),
-        "configuration": json.loads(encoder.model.config.to_json_string(use_diff=False)),
+        "configuration": configuration,
         "tokenizer": _tokenizer_digest(encoder),
         "dtype": str(encoder.dtype),
         "device": encoder.device.type,

@@ -54,8 +54,8 @@ The exit status is
 - 130 if the command was interrupted;
 - 141 if the reader of the output closed it.
 
-A command that fails leaves no partial results. The caches of probe and explain are kept, so that the same command
-continues where it stopped."""
+A command that fails leaves no partial results. The caches of probe and explain and the parts of analyze --parts are
+kept, so that the same command continues where it stopped."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -112,7 +112,8 @@ def _run(arguments: list[str]) -> int:
             return _fail(error, 1)
         raise
     except KeyboardInterrupt:
-        again = "; the same command goes on where it stopped" if name and COMMANDS[name].resumes else ""
+        resumes = name is not None and (COMMANDS[name].resumes or "--parts" in options)
+        again = "; the same command goes on where it stopped" if resumes else ""
         return _fail(f"interrupted; no results were written{again}", 130)
 
 

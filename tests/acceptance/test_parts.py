@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -136,6 +137,15 @@ def test_another_model_has_other_parts(folder, tmp_path):
     parts = PartOptions(parts=tmp_path / "parts")
     counted(folder, parts)
     assert equal(counted(tmp_path, parts), counted(tmp_path))
+
+
+def test_a_model_that_was_moved_has_the_same_parts(folder, plain, tmp_path):
+    shutil.copytree(folder / "model", tmp_path / "model")
+    (tmp_path / "long.conllu").symlink_to(folder / "long.conllu")
+    counted(folder, PartOptions(parts=tmp_path / "parts"))
+    before = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "parts").iterdir()}
+    assert equal(counted(tmp_path, PartOptions(parts=tmp_path / "parts")), plain)
+    assert {path.name: path.stat().st_mtime_ns for path in (tmp_path / "parts").iterdir()} == before
 
 
 def test_a_killed_run_is_continued(folder, plain, tmp_path):
