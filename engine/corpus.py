@@ -13,7 +13,15 @@ from attentionology.analyses.contract import Analysis, OptionError
 from attentionology.analyses.shared.builtin import SAMPLE, corpus_path
 from attentionology.analyses.shared.input_options import at_least_one
 from attentionology.analyses.shared.numbers import OptionalNumber
-from attentionology.corpora_loaders import Corpus, CorpusError, PlainText, load_text, open_treebank
+from attentionology.corpora_loaders import (
+    Corpus,
+    CorpusError,
+    PlainText,
+    load_text,
+    load_treebank,
+    open_treebank,
+    read_conllu,
+)
 from attentionology.corpora_loaders.coreference import format_of, load_documents
 
 if TYPE_CHECKING:
@@ -131,7 +139,9 @@ class CorpusOptions:
         if self.read_as_documents(chosen):
             needed = any(analysis.of_mentions for analysis in chosen)
             return load_documents(self.files, lenient=self.lenient, limit=self.limit, mentions_needed=needed)
-        return open_treebank(self.files, tokens=self.tokens, limit=self.limit)
+        readers = {format_of(file).read_trees for file in self.files}
+        read = open_treebank if readers <= {None, read_conllu} else load_treebank  # only CoNLL-U can be indexed
+        return read(self.files, tokens=self.tokens, limit=self.limit)
 
     def warnings(self, corpus: Corpus) -> list[str]:
         """Warnings that the corpus has less than the options request."""

@@ -72,7 +72,7 @@ def test_record_tells_what_was_read_and_what_was_not(model, corpus, tmp_path):
     assert record["corpus"]["files"][0]["words"] == 47
     assert record["options"]["map"] == "weight"
     assert record["model"]["files"].keys() == {"model.safetensors"}
-    stages = {"read the corpus", "load the model", "plan", "dependency", "results", "tables and figures"}
+    stages = {"read the corpus", "load the model", "plan", "dependency", "examples", "results", "tables and figures"}
     assert set(record["seconds"]) == stages
     cells = pd.read_csv(tmp_path / "run" / "tables" / "dependency.csv")
     assert cells.groupby("relation")["total"].first().to_dict() == {
@@ -155,7 +155,7 @@ def test_broken_corpus_names_file_line_and_sentence(model, tmp_path, capsys):
 
 def test_an_unusable_results_folder_is_noticed_before_the_work(model, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(
-        "attentionology.engine.corpus.load_treebank", lambda *a, **k: pytest.fail("read the corpus first")
+        "attentionology.engine.corpus.open_treebank", lambda *a, **k: pytest.fail("read the corpus first")
     )
     (tmp_path / "file").write_text("")
     assert run("--model", model, "--out", tmp_path / "file" / "run") == 1
