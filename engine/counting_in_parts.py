@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from attentionology.engine.parts import CorpusPart, PartFolder, added_parts, parts_of
-from attentionology.engine.passes import Limits, Pass, PassCounts, run_passes
+from attentionology.engine.parts import CorpusPart, PartFolder, added_parts
+from attentionology.engine.passes import Limits, Pass, PassCounts, Readers, run_passes
 from attentionology.extractors import Encoder
 from attentionology.reports.progress import Stages, progress_bar
 from attentionology.storage.sealed import DamagedError
@@ -15,7 +14,6 @@ CountMissing = Callable[[Sequence[int]], Iterable[int]]
 """A function that counts the parts with the given numbers, and yields the number of each when its file is written."""
 
 
-@dataclass
 class PartCounter:
     """Counts parts in this process.
 
@@ -26,11 +24,9 @@ class PartCounter:
         folder: the folder of the parts.
     """
 
-    encoder: Encoder
-    seed: int
-    limits: Limits
-    folder: PartFolder
-    _copy: tuple[int, Encoder] | None = field(default=None, init=False)
+    def __init__(self, encoder: Encoder, seed: int, limits: Limits, folder: PartFolder) -> None:
+        self.encoder, self.seed, self.limits, self.folder = encoder, seed, limits, folder
+        self._readers = Readers(encoder, seed)
 
     def count(self, part: CorpusPart) -> None:
         """Count a part and write its file.
@@ -39,17 +35,14 @@ class PartCounter:
             ExtractionError, ModelError, StateError, StorageError: the part cannot be counted or written.
         """
         counts = PassCounts()
-        part.run.run(self._reader(part.run.copy), self.limits, counts, may_be_empty=True)
+        part.run.run(self._readers.of(part.run.copy), self.limits, counts, may_be_empty=True)
         self.folder.write(part, counts)
 
-    def _reader(self, copy: int | None) -> Encoder:
-        """The model, or its copy. At most one copy is in memory."""
-        if copy is None:
-            return self.encoder
-        if self._copy is None or self._copy[0] != copy:
-            self._copy = None
-            self._copy = copy, self.encoder.random_init(self.seed + copy)
-        return self._copy[1]
+    def count_each(self, parts: Sequence[CorpusPart], numbers: Sequence[int]) -> Iterator[int]:
+        """Count the parts with these numbers, and yield the number of each when its file is written."""
+        for number in numbers:
+            self.count(parts[number])
+            yield number
 
 
 def share_of(parts: Sequence[CorpusPart], share: tuple[int, int] | None) -> list[int]:
@@ -89,17 +82,19 @@ def count_missing(
 
 def count_in_parts(
     passes: Sequence[Pass],
+    parts: Sequence[CorpusPart],
     counter: PartCounter,
+    count: CountMissing,
     *,
-    count: CountMissing | None = None,
     stages: Stages | None = None,
 ) -> PassCounts:
     """Run all passes in parts.
 
     Args:
         passes: the passes in order.
-        counter: counts parts in this process.
-        count: counts parts by their numbers in another way, for example in several processes.
+        parts: their parts.
+        counter: counts the passes that are not cut into parts.
+        count: counts parts by their numbers, in this process or in several.
         stages: receives the times.
 
     Raises:
@@ -107,19 +102,12 @@ def count_in_parts(
         StateError, StorageError: a part cannot be stored.
     """
     stages = stages or Stages()
-    parts = parts_of(passes)
-
-    def here(numbers: Sequence[int]) -> Iterable[int]:
-        for number in numbers:
-            counter.count(parts[number])
-            yield number
-
-    count_missing(parts, range(len(parts)), counter.folder, count or here, stages)
+    count_missing(parts, range(len(parts)), counter.folder, count, stages)
     optional = [current for current in passes if current.optional]
     counts = run_passes(optional, counter.encoder, seed=counter.seed, limits=counter.limits, stages=stages)
     with stages("add up parts"):
         try:
-            for _, added in added_parts(counter.folder, parts):
+            for added in added_parts(counter.folder, parts):
                 counts.metrics |= added.metrics
                 counts.arguments |= added.arguments
                 counts.logs |= added.logs

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import functools
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from attentionology.analyses.contract import OptionError
-from attentionology.engine.counting_in_parts import count_in_parts, count_missing, share_of
+from attentionology.engine.counting_in_parts import CountMissing, PartCounter, count_in_parts, count_missing, share_of
 from attentionology.engine.part_options import PartOptions
 from attentionology.engine.part_tasks import PartTask, part_counter
-from attentionology.engine.parts import CorpusPart, PartFolder, parts_of
+from attentionology.engine.parts import CorpusPart, parts_of
 from attentionology.engine.passes import Pass, PassCounts, run_passes
 from attentionology.engine.preparing import Prepared, plan_analyses, prepare
 from attentionology.engine.run_options import RunOptions
@@ -39,8 +40,9 @@ def counter_of(
     counter = part_counter(prepared, parts)
 
     def count(passes: Sequence[Pass]) -> PassCounts:
-        by_workers = _by_workers(prepared, options, part_options, counter.folder, parts_of(passes))
-        return count_in_parts(passes, counter, count=by_workers, stages=stages)
+        corpus_parts = parts_of(passes)
+        count_missing_parts = _count_missing_of(prepared, options, part_options, counter, corpus_parts)
+        return count_in_parts(passes, corpus_parts, counter, count_missing_parts, stages=stages)
 
     return count
 
@@ -65,22 +67,22 @@ def count_share(options: RunOptions, part_options: PartOptions, stages: Stages) 
     counter = part_counter(prepared, part_options.parts)
     parts = parts_of(plan_analyses(prepared.chosen, prepared.options, prepared.setting, prepared.maps).passes)
 
-    def here(numbers: Sequence[int]) -> Iterable[int]:
-        for number in numbers:
-            counter.count(parts[number])
-            yield number
-
-    count = _by_workers(prepared, options, part_options, counter.folder, parts) or here
+    count = _count_missing_of(prepared, options, part_options, counter, parts)
     count_missing(parts, share_of(parts, part_options.share), counter.folder, count, stages)
     return sum(counter.folder.has(part) for part in parts), len(parts)
 
 
-def _by_workers(
-    prepared: Prepared, options: RunOptions, part_options: PartOptions, folder: PartFolder, parts: Sequence[CorpusPart]
-) -> Callable[[Sequence[int]], Iterable[int]] | None:
-    """Return a function that counts parts in several processes, None if one process is enough."""
+def _count_missing_of(
+    prepared: Prepared,
+    options: RunOptions,
+    part_options: PartOptions,
+    counter: PartCounter,
+    parts: Sequence[CorpusPart],
+) -> CountMissing:
+    """Return the function that counts parts by their numbers, in this process or in several."""
     if part_options.workers == 1:
-        return None
+        return functools.partial(counter.count_each, parts)
+    folder = counter.folder
     corpus = prepared.setting.corpus if options.files.segments is None else None
     task = PartTask(options, corpus, str(folder.folder), folder.fingerprint)
     return lambda numbers: count_with_workers(task, parts, folder, numbers, part_options.workers)

@@ -152,11 +152,11 @@ class PartFolder:
         return False
 
 
-def added_parts(folder: PartFolder, parts: Sequence[CorpusPart]) -> Iterator[tuple[int, PassCounts]]:
+def added_parts(folder: PartFolder, parts: Sequence[CorpusPart]) -> Iterator[PassCounts]:
     """Add up the parts of each pass, one part at a time.
 
     Yields:
-        the number of each pass and its counts.
+        the counts of each pass.
 
     Raises:
         ExtractionError: none of the inputs of a pass could be read.
@@ -165,7 +165,7 @@ def added_parts(folder: PartFolder, parts: Sequence[CorpusPart]) -> Iterator[tup
     by_pass: dict[int, list[CorpusPart]] = {}
     for part in parts:
         by_pass.setdefault(part.number, []).append(part)
-    for number, of_pass in by_pass.items():
+    for of_pass in by_pass.values():
         counts, log = PassCounts(), PassLog()
         classes = {request.name: getattr(request.metric, "metric", None) for request in of_pass[0].run.requests}
         for part in of_pass:
@@ -176,7 +176,7 @@ def added_parts(folder: PartFolder, parts: Sequence[CorpusPart]) -> Iterator[tup
         if not log.read:
             raise ExtractionError(f"none of the inputs could be read: {log.reasons()}")
         counts.logs |= dict.fromkeys(classes, log)
-        yield number, counts
+        yield counts
 
 
 def _add(counts: PassCounts, name: str, stored: MetricStates, kind: Any) -> None:

@@ -207,6 +207,28 @@ class Pass:
         return shared_batches(encoder, self.inputs, hidden_states=weights, log=log, **masking, **options)
 
 
+class Readers:
+    """The model and its copies with random weights, of which at most one is in memory besides the model.
+
+    Args:
+        encoder: the model.
+        seed: the seed of the run. The random weights of the k-th copy have the seed ``seed + k``.
+    """
+
+    def __init__(self, encoder: Encoder, seed: int) -> None:
+        self.encoder, self.seed = encoder, seed
+        self._copy: tuple[int, Encoder] | None = None
+
+    def of(self, copy: int | None) -> Encoder:
+        """The model, or its copy of this number."""
+        if copy is None:
+            return self.encoder
+        if self._copy is None or self._copy[0] != copy:
+            self._copy = None
+            self._copy = copy, self.encoder.random_init(self.seed + copy)
+        return self._copy[1]
+
+
 def plan_passes(requests: Sequence[Request]) -> list[Pass]:
     """Group requests into passes: first those of the model, then those of each copy (see the module for the rules).
 
@@ -259,14 +281,10 @@ def run_passes(
         ExtractionError, ModelError: see `Pass.run`.
     """
     limits, stages, counts = limits or Limits(), stages or Stages(), PassCounts()
-    latest_copy: tuple[int, Encoder] | None = None
+    readers = Readers(encoder, seed)
     for current in passes:
         with stages(current.label if current.copy is None else "control"):
-            reader = encoder
-            if current.copy is not None:
-                if latest_copy is None or latest_copy[0] != current.copy:
-                    latest_copy = current.copy, encoder.random_init(seed + current.copy)
-                reader = latest_copy[1]
+            reader = readers.of(current.copy)
             try:
                 current.run(reader, limits, counts)
             except (ModelError, ExtractionError) as error:
