@@ -70,8 +70,8 @@ def pairing_of(first: Mapping[str, Any], second: Mapping[str, Any]) -> tuple[Pai
         )
     if not one.files or not other.files:
         return "unpaired", (
-            "A corpus was not read from files, so it is unknown whether both runs read the same sentences: the "
-            "intervals must be read as unpaired."
+            "At least one of the corpora was not read from files. It is therefore unknown whether both runs read the "
+            "same sentences, and the intervals must be read as unpaired."
         )
     if (one.files, one.reading, one.skipped) == (other.files, other.reading, other.skipped):
         return "paired", "Both runs read the same inputs: the intervals are paired."

@@ -3,7 +3,7 @@
 A part that was counted earlier, by another process or on another machine, may be used only if it would be counted in
 the same way again. Its key is a digest of the sentences themselves, of the model's weights and tokenizer, of all
 options, of the requests, and of the source code of the toolkit. A part of another model, corpus, option or version has
-another key, so it is never added up by mistake.
+another key. It can therefore never be added up by mistake.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 Wiegreffe & Pinter (2019, §4): the loss of a text is TVD(p, p_base) − λ · divergence(α, α_base). With λ = 0 it is plain
 imitation, to which all others are compared. (The published loss is also multiplied by the sum of the class weights of
-the batch. That is one factor for the whole batch, which has next to no effect with Adam, so it is left out here.)
+the batch. This factor is the same for all texts of a batch, so it hardly affects training with Adam. It is left out
+here.)
 """
 
 from __future__ import annotations
