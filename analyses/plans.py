@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 if TYPE_CHECKING:
     from torchmetrics import Metric
 
-    from attentionology.analyses.shared.metric_states import MetricStates
+    from attentionology.analyses.shared.metric_states import StoredMetrics
     from attentionology.corpora_loaders import Corpus, Sentence
     from attentionology.extractors import BatchMaker, Encoder, ExtractionLog
 
@@ -160,7 +160,7 @@ class Counted(Generic[Facts]):
     """
 
     facts: Facts
-    metrics: Mapping[str, Metric | MetricStates]
+    metrics: Mapping[str, Metric] | StoredMetrics
     logs: Mapping[str, ExtractionLog]
     failures: Mapping[str, Exception] = field(default_factory=dict)
 
@@ -175,13 +175,11 @@ class Counted(Generic[Facts]):
             TypeError: the metric is of another class.
             StateError: its states are stored, and are those of another class or another version.
         """
-        from attentionology.analyses.shared.metric_states import MetricStates, StoredMetrics
+        from attentionology.analyses.shared.metric_states import StoredMetrics
 
         if isinstance(self.metrics, StoredMetrics):
             return self.metrics.metric(name, kind)
         metric = self.metrics[name]
-        if isinstance(metric, MetricStates):
-            return metric.restore(kind)
         if not isinstance(metric, kind):
             raise TypeError(f"the request {name!r} was counted by {type(metric).__name__}, not by {kind.__name__}")
         return metric

@@ -23,7 +23,7 @@ from attentionology.analyses.shared.record import (
     warnings_of,
 )
 from attentionology.corpora_loaders import Corpus
-from attentionology.engine.corpus import CorpusOptions
+from attentionology.engine.corpus import CorpusOptions, title_of_files
 from attentionology.engine.distributed import counter_of
 from attentionology.engine.part_options import PartOptions
 from attentionology.engine.preparing import prepare
@@ -198,7 +198,7 @@ def _run(
         counted = count_analyses(prepared, count, stages=stages)
     with stages("results"):
         parts = with_results(counted.analyses, options.groups)
-        titles = Titles(encoder.name, corpus_title(corpus))
+        titles = Titles(encoder.name, title_of_files([file.path for file in corpus.files]))
         contrasts = compared_kinds(parts, titles, options.groups)
     sections: list[Section] = []
     if folder is not None:
@@ -225,9 +225,3 @@ def _run(
     if folder is not None:
         write_run(folder, sections=sections, record=record, tables=prepared.tables, states=states)
     return Run(parts, titles, record, folder, tuple(sections), options.groups, contrasts)
-
-
-def corpus_title(corpus: Corpus) -> str:
-    """A title with the names of the first two corpus files."""
-    names = [Path(file.path).name for file in corpus.files]
-    return ", ".join(names[:2]) + (f" and {len(names) - 2} more" if len(names) > 2 else "")

@@ -153,6 +153,12 @@ class CorpusOptions:
         return [f"{self.segments:,} segments were asked for; the text gives {len(corpus):,}."]
 
 
+def title_of_files(paths: Sequence[str]) -> str:
+    """A title with the names of the first two corpus files."""
+    names = [Path(path).name for path in paths]
+    return ", ".join(names[:2]) + (f" and {len(names) - 2} more" if len(names) > 2 else "")
+
+
 def cut_text(
     options: CorpusOptions, text: PlainText, encoder: Encoder, *, max_length: int | None, seed: int
 ) -> tuple[Segments, pd.DataFrame]:

@@ -12,6 +12,7 @@ from attentionology.analyses.contract import OptionError
 from attentionology.analyses.shared.merged_facts import MergeError, merged_facts
 from attentionology.analyses.shared.metric_states import MetricStates, StoredMetrics
 from attentionology.analyses.shared.record import warnings_of
+from attentionology.engine.corpus import title_of_files
 from attentionology.engine.plain_data import from_plain, to_plain
 from attentionology.engine.run import Run
 from attentionology.engine.states import AnalysisStates, RunStates, read_states
@@ -62,8 +63,7 @@ def merged_states(states: Sequence[RunStates], names: Sequence[str]) -> RunState
         StateError, MergeError: the counts or the facts of the runs cannot be put together.
     """
     record = _merged_record([each.record for each in states], names)
-    files = [Path(file["path"]).name for file in record["corpus"]["files"]]
-    title = ", ".join(files[:2]) + (f" and {len(files) - 2} more" if len(files) > 2 else "")
+    title = title_of_files([file["path"] for file in record["corpus"]["files"]])
     metrics = StoredMetrics(*(each.metrics for each in states))
     together = RunStates(
         analyses=tuple(_merged_analysis(entries) for entries in zip(*(each.analyses for each in states), strict=True)),

@@ -24,11 +24,10 @@ from attentionology.analyses.shared.metric_states import MetricStates, StateErro
 from attentionology.corpora_loaders import Sentence
 from attentionology.engine.part_keys import content_digest
 from attentionology.engine.passes import Pass, PassCounts, PassLog
-from attentionology.engine.plain_data import to_plain
 from attentionology.extractors import ExtractionError
 from attentionology.extractors.maps.batching import WINDOW
 from attentionology.storage.packed import pack, unpack
-from attentionology.storage.sealed import DamagedError, cache_name
+from attentionology.storage.sealed import DamagedError, cache_name, check
 from attentionology.storage.tensors import read_tensors, write_tensors
 
 MOST_PARTS = 64
@@ -107,14 +106,7 @@ class PartFolder:
         path = self.path(part)
         tensors: dict[str, Tensor] = {}
         facts: dict[str, Any] = {}
-        for name, metric in counts.metrics.items():
-            arguments = counts.arguments[name]
-            if arguments is None:
-                raise StateError(
-                    f"the counts {name!r} cannot be made in parts, because their metric is not made by CountMaps or "
-                    "CountWith"
-                )
-            states = MetricStates.of(metric, to_plain(arguments, f"the arguments of {name}"))
+        for name, states in counts.states().items():
             labelled = {f"{name}/{state}": states.tensors[state] for state in sorted(states.tensors)}
             packed, packing = pack(labelled)
             tensors |= packed
@@ -143,7 +135,7 @@ class PartFolder:
     def drop_damaged(self, part: CorpusPart) -> bool:
         """Delete the file of a part if it is damaged, and return whether it was."""
         try:
-            self.read(part)
+            check(self.path(part), cache_name(self.path(part)))
         except FileNotFoundError:
             return False
         except DamagedError:

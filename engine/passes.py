@@ -28,9 +28,11 @@ from typing import Any
 from torchmetrics import Metric
 
 from attentionology.analyses.contract import Masking, Reader, Request
+from attentionology.analyses.shared.metric_states import MetricStates, StateError
 from attentionology.corpora_loaders import Sentence
 from attentionology.corpora_loaders.errors import out_of_memory
 from attentionology.engine.memory import check_memory, estimate_memory
+from attentionology.engine.plain_data import to_plain
 from attentionology.extractors import (
     DEFAULT_BATCH_CELLS,
     BatchMaker,
@@ -84,6 +86,22 @@ class PassCounts:
     arguments: dict[str, dict[str, Any] | None] = field(default_factory=dict)
     logs: dict[str, ExtractionLog] = field(default_factory=dict)
     failures: dict[str, Exception] = field(default_factory=dict)
+
+    def states(self) -> dict[str, MetricStates]:
+        """The states of the metrics, with their arguments as plain data.
+
+        Raises:
+            StateError: a metric cannot be stored.
+        """
+        states = {}
+        for name, metric in self.metrics.items():
+            arguments = self.arguments.get(name)
+            if arguments is None:
+                raise StateError(
+                    f"the counts {name!r} cannot be stored, because their metric is not made by CountMaps or CountWith"
+                )
+            states[name] = MetricStates.of(metric, to_plain(arguments, f"the arguments of {name}"))
+        return states
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,9 @@ import pandas as pd
 
 from attentionology.analyses.contract import Analysis, Counted, OptionError, OptionSet, Titles
 from attentionology.analyses.registry import registered_analyses
-from attentionology.analyses.shared.metric_states import MetricStates, StateError, StoredMetrics
+from attentionology.analyses.shared.metric_states import StateError, StoredMetrics
 from attentionology.analyses.shared.options import CountOptions
 from attentionology.corpora_loaders.errors import AttentionologyError
-from attentionology.engine.passes import PassCounts
 from attentionology.engine.plain_data import from_plain, to_plain
 from attentionology.engine.run import CountedAnalysis, CountedRun, Run, compared_kinds, sections_of, with_results
 from attentionology.engine.states import AnalysisStates, RunStates, read_states
@@ -47,7 +46,7 @@ def states_of(
     groups = {kind.__name__: kind for source in counted.analyses for kind in source.analysis.options}
     return RunStates(
         analyses=tuple(_analysis_states(source) for source in counted.analyses),
-        metrics=_metric_states(counted.counts),
+        metrics=counted.counts.states(),
         failures={name: (type(error).__name__, str(error)) for name, error in counted.counts.failures.items()},
         options={name: to_plain(options[kind], f"the options {name}") for name, kind in groups.items()},
         titles=(titles.model, titles.corpus),
@@ -65,18 +64,6 @@ def _analysis_states(source: CountedAnalysis) -> AnalysisStates:
         facts=to_plain(source.counted.facts, f"the facts of the analysis {name}"),
         looked=to_plain(source.looked, f"what the analysis {name} looked up"),
     )
-
-
-def _metric_states(counts: PassCounts) -> dict[str, MetricStates]:
-    states = {}
-    for name, metric in counts.metrics.items():
-        arguments = counts.arguments.get(name)
-        if arguments is None:
-            raise StateError(
-                f"the counts {name!r} cannot be stored, because their metric is not made by CountMaps or CountWith"
-            )
-        states[name] = MetricStates.of(metric, to_plain(arguments, f"the arguments of {name}"))
-    return states
 
 
 def load_run(folder: str | Path) -> Run:
