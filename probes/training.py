@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -15,6 +14,7 @@ from torch import Tensor
 
 from attentionology.corpora_loaders import AttentionologyError
 from attentionology.extractors import MapBatch
+from attentionology.extractors.threads import one_thread
 from attentionology.probes.checkpoint import Checkpoint, TrainingState
 from attentionology.probes.probed_sentence import ProbedSentence, gold_heads, probed_sentences, scored, uas
 from attentionology.probes.recipe import Recipe
@@ -92,17 +92,6 @@ def train(
         if checkpoint and (state.done or checkpoint.due()):
             checkpoint.save(state, _tensors(scorer, adam, best))
     return state.history
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Compute with one thread: on matrices this small that is faster, and the result is the same on every machine."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
 
 
 def _epoch(

@@ -21,7 +21,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from typing import NamedTuple
 
 import numpy as np
@@ -35,6 +34,7 @@ from torchmetrics import Metric
 from attentionology.analyses.shared.exact_sums import SCALE, fixed, floating
 from attentionology.analyses.surface.distributions import DISTANCE_SMOOTHING, check_rows, check_shape
 from attentionology.extractors import MapBatch
+from attentionology.extractors.threads import one_thread
 
 SMOOTHING = DISTANCE_SMOOTHING
 """The share of uniform attention that the published code mixes into each row: (1 − s) α + s / n."""
@@ -114,7 +114,7 @@ class HeadDistances(Metric):
         check_rows(float(deviations[inside].max()))
         doubled = np.zeros(self.doubled.shape, dtype=np.int64)
         threads = self.threads or torch.get_num_threads()
-        with _one_thread_per_operation(), ThreadPoolExecutor(threads) as pool:
+        with one_thread(), ThreadPoolExecutor(threads) as pool:
             for cells in self._groups(batch):
                 starts = [range(first * _BLOCK, cells.shape[1], threads * _BLOCK) for first in range(threads)]
                 for part in pool.map(_doubled_divergences, [cells] * threads, starts):
@@ -162,17 +162,6 @@ def _width(maps: Array32) -> int:
     """Return the number of cells of a map, rounded up to whole runs."""
     cells: int = maps.shape[-1] ** 2
     return math.ceil(cells / _RUN) * _RUN
-
-
-@contextmanager
-def _one_thread_per_operation() -> Iterator[None]:
-    """Let torch compute each operation in the thread that calls it, as the threads here share out the blocks."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
 
 
 def _doubled_divergences(cells: Array32, starts: range) -> Units:

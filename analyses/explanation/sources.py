@@ -20,6 +20,7 @@ from attentionology.corpora_loaders import CorpusError, load_vectors
 from attentionology.extractors import AttentionModel, ModelError, TransformerAttention, load_classifier
 from attentionology.extractors.model.files import LoadedFiles, find_model
 from attentionology.extractors.model.loading import load_tokenizer
+from attentionology.extractors.threads import one_thread
 from attentionology.probes.classifiers import (
     FINE_TUNING,
     IMITATION,
@@ -28,7 +29,6 @@ from attentionology.probes.classifiers import (
     ClassifierRecipe,
     Vocabulary,
 )
-from attentionology.probes.training import one_thread
 from attentionology.storage.sealed import DamagedError
 
 

@@ -19,6 +19,7 @@ from torch.nn import functional
 
 from attentionology.corpora_loaders import WordVectors
 from attentionology.extractors.replaceable.attention_model import Special, TextState, Words, state_of
+from attentionology.extractors.threads import one_thread
 from attentionology.probes.classifiers.classifier_file import StoredClassifier
 from attentionology.probes.classifiers.classifier_state import ClassifierState
 from attentionology.probes.classifiers.encoders import ENCODERS, EncoderName, size_of
@@ -31,7 +32,6 @@ from attentionology.probes.classifiers.regularizers import (
 )
 from attentionology.probes.classifiers.training import PUBLISHED, ClassifierRecipe, CrossEntropy, train
 from attentionology.probes.classifiers.vocabulary import END, PAD, SPECIAL, START, UNKNOWN, Vocabulary
-from attentionology.probes.training import one_thread
 
 Attention = Literal["additive", "dot"]
 _BATCH_CELLS = 1 << 12  # words of a batch
