@@ -50,39 +50,39 @@ class TestResults:
             *("guided by uniform", "guided by own", "guided by base", "guided by adversary"),
             *("concat", "residual", "tying", "mlm", "conicity"),
         ]
-        own = record(done / "run")["training"]
-        assert (own["trained"], own["from_cache"]) == (len(models), 0)
+        training = record(done / "run")["training"]
+        assert (training["trained"], training["from_cache"]) == (len(models), 0)
         history = table(done / "run", "training")
         assert set(history["model"]) == set(models["model"])
         assert (history.loc[history["role"] != "adversary", "dev_auc"].notna()).all()
 
     def test_accuracy_is_what_the_texts_say(self, done, files):
-        found, models = table(done / "run"), table(done / "run", "models").set_index("model")
+        texts, models = table(done / "run"), table(done / "run", "models").set_index("model")
         labels = [int(line[0]) for line in (files / "test.txt").read_text().splitlines()]
-        assert list(found["label"]) == labels
-        assert list(found["id"]) == [f"test.txt:{i}" for i in range(1, len(labels) + 1)]
-        assert list(found["correct"]) == [float(p == y) for p, y in zip(found["predicted"], labels, strict=True)]
-        assert models.loc["base", "accuracy"] == pytest.approx(found["correct"].mean(), abs=1e-12)
+        assert list(texts["label"]) == labels
+        assert list(texts["id"]) == [f"test.txt:{i}" for i in range(1, len(labels) + 1)]
+        assert list(texts["correct"]) == [float(p == y) for p, y in zip(texts["predicted"], labels, strict=True)]
+        assert models.loc["base", "accuracy"] == pytest.approx(texts["correct"].mean(), abs=1e-12)
         for name, column in (
             ("uniform", "uniform_retrained_correct"),
             *((f"guided by {guide}", f"guided_{guide}_correct") for guide in ("uniform", "own", "base", "adversary")),
         ):
-            assert models.loc[name, "accuracy"] == pytest.approx(found[column].mean(), abs=1e-12)
-        assert found["correct"].mean() > 0.9
+            assert models.loc[name, "accuracy"] == pytest.approx(texts[column].mean(), abs=1e-12)
+        assert texts["correct"].mean() > 0.9
 
     def test_summary_is_the_means_of_the_texts(self, done):
-        found, summary = table(done / "run"), table(done / "run", "summary")
+        texts, summary = table(done / "run"), table(done / "run", "summary")
         assert set(summary["predicted"]) == {ALL, "0", "1"}
         for row in summary.to_dict("records"):
-            rows = found if row["predicted"] == ALL else found[found["predicted"] == int(row["predicted"])]
+            rows = texts if row["predicted"] == ALL else texts[texts["predicted"] == int(row["predicted"])]
             values = rows[row["measure"]].dropna()
             assert (row["n"], row["undefined"]) == (len(values), len(rows) - len(values))
             assert row["mean"] == pytest.approx(values.mean(), abs=1e-12, nan_ok=True)
 
     def test_verdicts_are_differences_of_columns(self, done):
-        found, judged = table(done / "run"), table(done / "run", "verdicts")
+        texts, judged = table(done / "run"), table(done / "run", "verdicts")
         for row in judged.to_dict("records"):
-            difference = (found[row["larger"]] - found.assign(epsilon=0.05)[row["smaller"]]).dropna()
+            difference = (texts[row["larger"]] - texts.assign(epsilon=0.05)[row["smaller"]]).dropna()
             assert row["n"] == len(difference)
             assert row["difference"] == pytest.approx(difference.mean(), abs=1e-12)
             assert row["larger_mean"] - row["smaller_mean"] == pytest.approx(row["difference"], abs=1e-12)
@@ -120,20 +120,20 @@ class TestResults:
             pd.testing.assert_frame_equal(table(out, "verdicts"), expected, check_exact=True)
 
     def test_flips_add_up(self, done):
-        found, flips = table(done / "run"), table(done / "run", "flips")
+        texts, flips = table(done / "run"), table(done / "run", "flips")
         assert (flips[["both", "only_top", "only_random", "neither"]].sum(axis=1) == flips["n"]).all()
         for row in flips.to_dict("records"):
-            assert row["both"] + row["only_top"] == found[f"single_{row['measure']}_top_flip"].sum()
-            assert row["both"] + row["only_random"] == found[f"single_{row['measure']}_random_flip"].sum()
+            assert row["both"] + row["only_top"] == texts[f"single_{row['measure']}_top_flip"].sum()
+            assert row["both"] + row["only_random"] == texts[f"single_{row['measure']}_random_flip"].sum()
 
     def test_values_have_their_bounds(self, done):
-        found = table(done / "run")
-        assert (found["adversarial_jsd"] <= found["exact_jsd"] + 1e-6).all()
-        assert (found["exact_jsd"] <= found["ceiling_jsd"] + 1e-9).all()
-        assert (found["ceiling_jsd"] <= math.log(2) + 1e-6).all()
-        assert (found["adversarial_tvd"] <= 0.05 + 1e-6).all()
-        for column in columns(found, "tau_"):
-            assert found[column].dropna().between(-1, 1).all()
+        texts = table(done / "run")
+        assert (texts["adversarial_jsd"] <= texts["exact_jsd"] + 1e-6).all()
+        assert (texts["exact_jsd"] <= texts["ceiling_jsd"] + 1e-9).all()
+        assert (texts["ceiling_jsd"] <= math.log(2) + 1e-6).all()
+        assert (texts["adversarial_tvd"] <= 0.05 + 1e-6).all()
+        for column in columns(texts, "tau_"):
+            assert texts[column].dropna().between(-1, 1).all()
 
     def test_curve_has_seeds_adversaries_and_texts(self, done):
         curve = table(done / "run", "curve")
