@@ -33,7 +33,8 @@ check: $(INSTALLED)
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
 
 test: check
-	$(PYTEST)
+	$(PYTEST) tests/unit tests/reference
+	CHECK_SHAPES=0 $(PYTEST) tests/acceptance
 
 quick: $(INSTALLED)
 	$(PYTEST) -m "not slow"
