@@ -13,6 +13,7 @@ from typing import ClassVar, TypeVar, overload
 from attentionology.corpora_loaders.describing import amount, counts_table, named_files
 from attentionology.corpora_loaders.errors import CorpusError
 from attentionology.corpora_loaders.lines import file_sha256
+from attentionology.corpora_loaders.releases import corpus_path, source_of
 from attentionology.corpora_loaders.sentence import Sentence
 
 Item = TypeVar("Item")
@@ -31,6 +32,8 @@ class CorpusFile:
         sentences: the number of sentences that were read.
         words: the number of words that were read.
         origin: the comments of its first sentence that mention a license or a source.
+        source: the name, the release, the license and the address of a treebank of Universal Dependencies, as far as
+            its folder says, see `attentionology.corpora_loaders.releases.source_of`.
 
     Example:
         >>> from attentionology import load_treebank
@@ -45,6 +48,7 @@ class CorpusFile:
     sentences: int
     words: int
     origin: dict[str, str]
+    source: dict[str, str] = field(default_factory=dict)
 
 
 def read_files(
@@ -53,7 +57,8 @@ def read_files(
     """Yield each file with its SHA-256 and the items read from it.
 
     Args:
-        paths: one file or several.
+        paths: one file or several. A treebank of Universal Dependencies may be given by name, for example
+            ``ud:en_ewt:dev``.
         read: yields the items of a file, for example sentences or documents.
         limit: read at most this many items from all files together.
 
@@ -75,7 +80,7 @@ def digested_files(
             number.
         limit: read at most this many items from all files together.
     """
-    chosen = [paths] if isinstance(paths, str | Path) else list(paths)
+    chosen = [corpus_path(path) for path in ([paths] if isinstance(paths, str | Path) else paths)]
     if not chosen:
         raise ValueError("no file is given")
     if limit is not None and limit < 1:
@@ -128,8 +133,10 @@ class FileTally:
             CorpusError: every form is ``_``, as in corpora whose text may not be distributed.
         """
         if self._is_long and not self._has_words:
-            raise CorpusError("every form is '_': this corpus was released without its words", file=path)
-        return CorpusFile(str(path), sha256, self.sentences, self.words, self.origin)
+            folder = Path(path).parent.name
+            needed = f"; {folder} needs the text of the original corpus" if folder.startswith("UD_") else ""
+            raise CorpusError(f"every form is '_': this corpus was released without its words{needed}", file=path)
+        return CorpusFile(str(path), sha256, self.sentences, self.words, self.origin, source_of(path))
 
 
 def describe_file(path: str | Path, sha256: str, sentences: Iterable[Sentence]) -> CorpusFile:

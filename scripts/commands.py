@@ -76,6 +76,12 @@ def _doctor() -> type[Any]:
     return Doctor
 
 
+def _treebanks() -> type[Any]:
+    from attentionology.scripts.treebanks import Treebanks
+
+    return Treebanks
+
+
 COMMANDS = {
     "analyze": Command(_analyze, ("model", "corpus", "analyses", "map", "out", "limit")),
     "report": Command(_report, ("min_count", "out", "overwrite", "json")),
@@ -84,6 +90,7 @@ COMMANDS = {
     "explain": Command(_explain, ("data", "test", "encoder", "model", "tests", "out"), resumes=True),
     "compare": Command(_compare, ("out", "names", "min_count", "overwrite", "json")),
     "doctor": Command(_doctor, ("model", "corpus", "sentences", "device", "revision", "json")),
+    "treebanks": Command(_treebanks, ("json",)),
 }
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attentionology.analyses.contract import OptionError
+from attentionology.corpora_loaders.releases import corpus_path as named_path
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 
 if TYPE_CHECKING:
@@ -21,8 +22,16 @@ _DEMO_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db
 
 
 def corpus_path(name: str) -> str:
-    """Return the path of a corpus; ``sample`` is the built-in treebank (a file of that name is ``./sample``)."""
-    return str(SAMPLE_TREEBANK) if name == SAMPLE else name
+    """Return the path of a corpus.
+
+    Args:
+        name: a path; ``sample``, the built-in treebank (a file of that name is ``./sample``); or the name of a treebank
+            of Universal Dependencies, for example ``ud:en_ewt:dev``, which is fetched if necessary.
+
+    Raises:
+        CorpusError: there is no treebank of that name, or it cannot be fetched.
+    """
+    return str(SAMPLE_TREEBANK if name == SAMPLE else named_path(name))
 
 
 def check_revision(model: str, revision: str | None) -> None:

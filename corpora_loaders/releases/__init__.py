@@ -1,0 +1,22 @@
+"""Treebanks of Universal Dependencies by name, such as ``ud:en_ewt:dev``."""
+
+from attentionology.corpora_loaders.releases.files import corpus_path, treebank_path
+from attentionology.corpora_loaders.releases.names import (
+    RELEASE,
+    KnownTreebank,
+    TreebankName,
+    is_treebank_name,
+    known_treebanks,
+)
+from attentionology.corpora_loaders.releases.sources import source_of
+
+__all__ = [
+    "RELEASE",
+    "KnownTreebank",
+    "TreebankName",
+    "corpus_path",
+    "is_treebank_name",
+    "known_treebanks",
+    "source_of",
+    "treebank_path",
+]

@@ -1,0 +1,128 @@
+"""The names of treebanks, and the table of the treebanks of one release of Universal Dependencies."""
+
+from __future__ import annotations
+
+import csv
+import re
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+from attentionology.corpora_loaders.errors import CorpusError
+
+RELEASE = "2.17"
+"""The release that is read if a name gives none. The table of treebanks is that of this release."""
+
+SPLITS = ("train", "dev", "test")
+_PREFIX = "ud:"
+_NAME = re.compile(r"ud:(?P<code>[a-z]{2,3}_[a-z0-9]+):(?P<split>train|dev|test)(?:@r?(?P<release>[0-9]+\.[0-9]+))?")
+
+
+@dataclass(frozen=True)
+class KnownTreebank:
+    """A treebank of the release `RELEASE`.
+
+    Attributes:
+        code: the code in the names of its files, for example ``en_ewt``.
+        language: the name of the language.
+        repository: the name of its folder in a release, and of its repository.
+
+    Example:
+        >>> known_treebanks()["en_ewt"]
+        KnownTreebank(code='en_ewt', language='English', repository='UD_English-EWT')
+    """
+
+    code: str
+    language: str
+    repository: str
+
+
+@dataclass(frozen=True)
+class TreebankName:
+    """The name of one file of a treebank, as users write it: ``ud:CODE:SPLIT`` or ``ud:CODE:SPLIT@RELEASE``.
+
+    Attributes:
+        code: the code of the treebank.
+        split: ``train``, ``dev`` or ``test``.
+        release: the release; None if the name gives none.
+
+    Example:
+        >>> name = TreebankName.parse("ud:en_ewt:dev@2.16")
+        >>> name.file, name.release
+        ('en_ewt-ud-dev.conllu', '2.16')
+    """
+
+    code: str
+    split: str
+    release: str | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> TreebankName:
+        """Read a name.
+
+        Raises:
+            CorpusError: the text is not a name of this form.
+        """
+        match = _NAME.fullmatch(text)
+        if match is None:
+            raise CorpusError(
+                f"{text!r} is not the name of a treebank; names look like ud:en_ewt:dev or ud:en_ewt:dev@{RELEASE}, "
+                f"with one of {', '.join(SPLITS)}"
+            )
+        return cls(match["code"], match["split"], match["release"])
+
+    def __str__(self) -> str:
+        return f"{_PREFIX}{self.code}:{self.split}"
+
+    @property
+    def file(self) -> str:
+        """The name of the file in a release."""
+        return f"{self.code}-ud-{self.split}.conllu"
+
+
+def is_treebank_name(text: str) -> bool:
+    """Whether a text is meant as the name of a treebank rather than as a path.
+
+    Example:
+        >>> is_treebank_name("ud:en_ewt:dev"), is_treebank_name("en_ewt-ud-dev.conllu")
+        (True, False)
+    """
+    return text.startswith(_PREFIX)
+
+
+@cache
+def known_treebanks() -> dict[str, KnownTreebank]:
+    """Return the treebanks of the release `RELEASE` by their codes, in the order of their languages.
+
+    Example:
+        >>> treebanks = known_treebanks()
+        >>> len(treebanks), sum(treebank.language == "English" for treebank in treebanks.values())
+        (338, 13)
+    """
+    text = files(__package__).joinpath("treebanks.tsv").read_text("utf-8")
+    known = (
+        KnownTreebank(
+            f"{row['language']}_{treebank.lower()}",
+            row["name"],
+            f"UD_{row['name'].replace(' ', '_')}-{treebank}",
+        )
+        for row in csv.DictReader(text.splitlines(), delimiter="\t")
+        for treebank in row["treebanks"].split()
+    )
+    return {treebank.code: treebank for treebank in known}
+
+
+def known_treebank(code: str) -> KnownTreebank:
+    """Look up a treebank by its code.
+
+    Raises:
+        CorpusError: no treebank of the release `RELEASE` has this code.
+    """
+    treebanks = known_treebanks()
+    if code in treebanks:
+        return treebanks[code]
+    language = code.split("_")[0]
+    codes = [other for other in treebanks if other.split("_")[0] == language]
+    if codes:
+        raise CorpusError(f"unknown treebank {code!r}; the treebanks of this language are {', '.join(codes)}")
+    raise CorpusError(f"unknown treebank {code!r}; all are listed by: attentionology treebanks")

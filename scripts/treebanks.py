@@ -1,0 +1,52 @@
+"""``attentionology treebanks``: the treebanks that can be given by name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Annotated
+
+from tyro.conf import Positional, arg
+
+from attentionology.corpora_loaders.errors import CorpusError
+from attentionology.scripts.streams import say, say_json
+
+
+@dataclass(frozen=True)
+class Treebanks:
+    """List the treebanks of Universal Dependencies that can be given by name.
+
+    The command needs no network. A file of a treebank is named by the code of the treebank and its split, for example
+    ud:en_ewt:dev. It is fetched when a command first needs it, from the repository of the treebank on GitHub, and kept
+    in ~/.cache/attentionology. With the environment variable UD_HOME, files are taken from an unpacked release instead.
+    The license of a treebank is in its README, which is fetched together with the file, and is shown in the report.
+    """
+
+    language: Annotated[Positional[str | None], arg(metavar="LANGUAGE")] = None
+    """The name of a language, such as French, or its code, such as fr. By default, all treebanks are listed."""
+
+    json: bool = False
+    """Print the list as JSON."""
+
+    def run(self, arguments: Sequence[str] = ()) -> int:
+        """Print the list and return the exit status."""
+        from attentionology.corpora_loaders.releases import RELEASE, known_treebanks
+        from attentionology.reports.json_text import to_json
+
+        wanted = (self.language or "").replace("_", " ").casefold()
+        treebanks = [
+            treebank
+            for treebank in known_treebanks().values()
+            if wanted in ("", treebank.language.casefold(), treebank.code.split("_")[0])
+        ]
+        if not treebanks:
+            raise CorpusError(f"release {RELEASE} has no treebank of the language {self.language!r}")
+        if self.json:
+            say_json(to_json({"release": RELEASE, "treebanks": [asdict(treebank) for treebank in treebanks]}))
+            return 0
+        width = max(len(treebank.code) for treebank in treebanks) + 5
+        say(f"Treebanks of Universal Dependencies, release {RELEASE}; add :train, :dev or :test to a name\n")
+        for treebank in treebanks:
+            name = f"ud:{treebank.code}"
+            say(f"{name:<{width}} {treebank.repository}")
+        return 0

@@ -1,0 +1,250 @@
+"""Treebanks by name: an unpacked release, the cache, and a small server on 127.0.0.1 in place of GitHub."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from attentionology.corpora_loaders import CorpusError, load_treebank, open_treebank
+from attentionology.corpora_loaders.releases import files, known_treebanks, source_of, treebank_path
+from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
+from attentionology.scripts.cli import main
+
+SAMPLE = SAMPLE_TREEBANK.read_bytes()
+README = b"# Summary\n\nLicense: see below\n\n=== Machine-readable metadata ===\nLicense: CC BY-NC-SA 4.0\n"
+FILE = "UD_English-ParTUT/r2.17/en_partut-ud-dev.conllu"
+
+
+class Server(ThreadingHTTPServer):
+    """Serves ``files`` by path; ``faults`` has a status, or ``cut``, for some of them."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.files = {FILE: SAMPLE, "UD_English-ParTUT/r2.17/README.md": README}
+        self.faults: dict[str, int | str] = {}
+        self.log: list[str] = []
+        self.address = f"http://127.0.0.1:{self.server_address[1]}"
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+
+class Handler(BaseHTTPRequestHandler):
+    server: Server
+
+    def do_GET(self) -> None:
+        name = self.path.lstrip("/")
+        self.server.log.append(name)
+        fault = self.server.faults.get(name)
+        body = self.server.files.get(name)
+        self.send_response(fault if isinstance(fault, int) else 404 if body is None else 200)
+        self.send_header("Content-Length", str(len(body or b"")))
+        self.end_headers()
+        if body is not None:
+            self.wfile.write(body[: len(body) // 2] if fault == "cut" else body)
+
+    def log_message(self, *_: object) -> None: ...
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Server]:
+    server = Server()
+    for variable in ("UD_HOME", "HF_HUB_OFFLINE", "ATTENTIONOLOGY_OFFLINE"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("UD_MIRROR", server.address)
+    monkeypatch.setenv("ATTENTIONOLOGY_CACHE", str(tmp_path / "cache"))
+    files._resolved.cache_clear()
+    yield server
+    server.shutdown()
+    server.server_close()
+    files._resolved.cache_clear()
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: Server) -> Path:
+    """An unpacked release with one treebank."""
+    folder = tmp_path / "ud-treebanks-v2.16" / "UD_English-ParTUT"
+    folder.mkdir(parents=True)
+    (folder / "en_partut-ud-dev.conllu").write_bytes(SAMPLE)
+    (folder / "README.txt").write_bytes(README.replace(b"NC-SA 4.0", b"SA 3.0"))
+    monkeypatch.setenv("UD_HOME", str(folder.parent))
+    return folder.parent
+
+
+def forget() -> None:
+    """Forget what was found, as a new process would."""
+    files._resolved.cache_clear()
+
+
+def test_a_file_is_fetched_once(server, monkeypatch, capsys):
+    path = treebank_path("ud:en_partut:dev")
+    assert path.read_bytes() == SAMPLE
+    assert server.log == [FILE, "UD_English-ParTUT/r2.17/README.md"]
+    assert "ud:en_partut:dev" in capsys.readouterr().err
+    forget()
+    assert treebank_path("ud:en_partut:dev@2.17") == path
+    monkeypatch.setenv("ATTENTIONOLOGY_OFFLINE", "1")
+    forget()
+    assert treebank_path("ud:en_partut:dev") == path
+    assert len(server.log) == 2
+    assert capsys.readouterr().err == ""
+
+
+def test_what_was_fetched_is_recorded(server):
+    treebank = load_treebank("ud:en_partut:dev")
+    assert treebank.counts() == load_treebank(SAMPLE_TREEBANK).counts()
+    assert treebank.files[0].source == {
+        "name": "ud:en_partut:dev",
+        "release": "2.17",
+        "license": "CC BY-NC-SA 4.0",
+        "url": f"{server.address}/{FILE}",
+    }
+    assert open_treebank(["ud:en_partut:dev"]).files == treebank.files
+    assert load_treebank(SAMPLE_TREEBANK).files[0].source == {}
+
+
+def test_a_damaged_file_is_fetched_again(server, capsys):
+    path = treebank_path("ud:en_partut:dev")
+    path.write_bytes(SAMPLE[:100] + b"X" + SAMPLE[101:])
+    forget()
+    assert treebank_path("ud:en_partut:dev").read_bytes() == SAMPLE
+    assert "damaged" in capsys.readouterr().err
+    assert server.log.count(FILE) == 2
+
+
+def test_a_file_without_its_record_is_fetched_again(server):
+    path = treebank_path("ud:en_partut:dev")
+    path.with_suffix(".source.json").unlink()
+    forget()
+    treebank_path("ud:en_partut:dev")
+    assert server.log.count(FILE) == 2
+
+
+@pytest.mark.parametrize(
+    ("fault", "message"),
+    [
+        ("cut", f"{len(SAMPLE) // 2:,} of {len(SAMPLE):,} bytes arrived"),
+        (500, "the server answered 500"),
+        (403, "the server answered 403"),
+        (404, "release 2.17 has no such file"),
+    ],
+)
+def test_what_does_not_arrive_is_not_kept(server, tmp_path, fault, message):
+    server.faults[FILE] = fault
+    with pytest.raises(CorpusError, match=message):
+        treebank_path("ud:en_partut:dev")
+    assert not list((tmp_path / "cache").rglob("*.conllu"))
+    server.faults.clear()
+    assert treebank_path("ud:en_partut:dev").read_bytes() == SAMPLE
+
+
+def test_a_file_that_ends_within_a_sentence_is_refused(server, tmp_path):
+    """A CoNLL-U file that was cut is otherwise a shorter treebank."""
+    server.files[FILE] = SAMPLE.rstrip(b"\n") + b"\n"
+    with pytest.raises(CorpusError, match="not complete"):
+        treebank_path("ud:en_partut:dev")
+    assert not list((tmp_path / "cache").rglob("*.conllu"))
+
+
+def test_no_server(server, monkeypatch):
+    monkeypatch.setenv("UD_MIRROR", "http://127.0.0.1:1")
+    with pytest.raises(CorpusError, match=r"cannot be reached .*; set UD_HOME to an unpacked release, or give a file"):
+        treebank_path("ud:en_partut:dev")
+    monkeypatch.setenv("UD_MIRROR", "file:///etc")
+    with pytest.raises(CorpusError, match="not an address of a web server"):
+        treebank_path("ud:en_partut:dev")
+
+
+@pytest.mark.parametrize("variable", ["HF_HUB_OFFLINE", "ATTENTIONOLOGY_OFFLINE"])
+def test_offline_nothing_is_asked(server, monkeypatch, variable):
+    monkeypatch.setenv(variable, "1")
+    with pytest.raises(CorpusError, match=f"not in the cache .*{variable} is set"):
+        treebank_path("ud:en_partut:dev")
+    assert server.log == []
+
+
+def test_an_unpacked_release_comes_first(server, home):
+    assert treebank_path("ud:en_partut:dev") == home / "UD_English-ParTUT" / "en_partut-ud-dev.conllu"
+    source = load_treebank("ud:en_partut:dev@2.16").files[0].source
+    assert source == {"name": "ud:en_partut:dev", "release": "2.16", "license": "CC BY-SA 3.0"}
+    assert server.log == []
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("ud:en_partut:dev@2.17", r"UD_HOME=.* is release 2\.16"),
+        ("ud:en_partut:test", r"no en_partut-ud-test\.conllu in UD_HOME=.*; there are: en_partut-ud-dev\.conllu"),
+        ("ud:fr_gsd:dev", r"no \*/fr_gsd-ud-dev\.conllu in UD_HOME=.*; there are: en_partut"),
+    ],
+)
+def test_what_an_unpacked_release_lacks(server, home, name, message):
+    with pytest.raises(CorpusError, match=message):
+        treebank_path(name)
+    assert server.log == []
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("ud:en_xyz:dev", "unknown treebank 'en_xyz'; the treebanks of this language are en_atis"),
+        ("ud:xx_gsd:dev", "unknown treebank 'xx_gsd'; all are listed by: attentionology treebanks"),
+        ("ud:en_ewt", "is not the name of a treebank"),
+        ("ud:en_ewt:valid", "is not the name of a treebank"),
+        ("ud:../../etc:dev", "is not the name of a treebank"),
+        ("UD_English-EWT", "the files of this treebank are named ud:en_ewt:train, ud:en_ewt:dev, ud:en_ewt:test"),
+    ],
+)
+def test_names_that_are_wrong(server, name, message):
+    with pytest.raises(CorpusError, match=message):
+        load_treebank(name)
+    assert server.log == []
+
+
+def test_a_folder_is_not_a_file(server, home):
+    with pytest.raises(CorpusError, match=r"this is a folder; name the files in it: en_partut-ud-dev\.conllu"):
+        load_treebank(home / "UD_English-ParTUT")
+
+
+def test_words_that_were_not_released(server):
+    blank = b"".join(
+        b"\t".join([*line.split(b"\t")[:1], b"_", *line.split(b"\t")[2:]]) + b"\n" if b"\t" in line else line + b"\n"
+        for line in SAMPLE.split(b"\n")[:-1]
+    )
+    server.files[FILE] = blank
+    with pytest.raises(CorpusError, match="UD_English-ParTUT needs the text of the original corpus"):
+        load_treebank("ud:en_partut:dev")
+
+
+def test_known_treebanks():
+    treebanks = known_treebanks()
+    assert treebanks["fr_gsd"].repository == "UD_French-GSD"
+    assert treebanks["swl_sslc"].language == "Swedish Sign Language"
+    repositories = [treebank.repository for treebank in treebanks.values()]
+    assert len(set(repositories)) == len(repositories)
+
+
+def test_the_license_is_that_of_the_metadata(tmp_path):
+    file = tmp_path / "UD_English-ParTUT" / "en_partut-ud-dev.conllu"
+    file.parent.mkdir()
+    (file.parent / "README.md").write_bytes(README)
+    assert source_of(file) == {"name": "ud:en_partut:dev", "license": "CC BY-NC-SA 4.0"}
+
+
+def test_the_command(capsys):
+    assert main(["treebanks", "French"]) == 0
+    by_name = capsys.readouterr().out
+    assert "ud:fr_gsd " in by_name
+    assert "en_ewt" not in by_name
+    assert main(["treebanks", "fr"]) == 0
+    assert capsys.readouterr().out == by_name
+    assert main(["treebanks", "swedish_sign_language", "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out)["treebanks"]
+    assert [treebank["code"] for treebank in listed] == ["swl_sslc"]
+    assert main(["treebanks", "Klingon"]) == 1
+    assert "no treebank of the language 'Klingon'" in capsys.readouterr().err
