@@ -76,6 +76,12 @@ def _doctor() -> type[Any]:
     return Doctor
 
 
+def _show() -> type[Any]:
+    from attentionology.scripts.show import Show
+
+    return Show
+
+
 def _treebanks() -> type[Any]:
     from attentionology.scripts.treebanks import Treebanks
 
@@ -89,6 +95,7 @@ COMMANDS = {
     "probe": Command(_probe, ("model", "train", "test", "vectors", "probe", "out"), resumes=True),
     "explain": Command(_explain, ("data", "test", "encoder", "model", "tests", "out"), resumes=True),
     "compare": Command(_compare, ("out", "names", "min_count", "overwrite", "json")),
+    "show": Command(_show, ("head", "map", "model", "corpus", "sentence", "out")),
     "doctor": Command(_doctor, ("model", "corpus", "sentences", "device", "revision", "json")),
     "treebanks": Command(_treebanks, ("json",)),
 }

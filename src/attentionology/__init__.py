@@ -70,6 +70,8 @@ if TYPE_CHECKING:
     from attentionology.engine.compare import compare
     from attentionology.engine.corpus import CorpusOptions
     from attentionology.engine.run import Run
+    from attentionology.engine.showing import show
+    from attentionology.engine.shown import Shown
     from attentionology.engine.stored_run import load_run
     from attentionology.extractors import (
         Architecture,
@@ -144,6 +146,8 @@ _ROOMS = {
     "engine.compare": ["compare"],
     "engine.corpus": ["CorpusOptions"],
     "engine.run": ["Run"],
+    "engine.showing": ["show"],
+    "engine.shown": ["Shown"],
     "engine.stored_run": ["load_run"],
     "extractors": [
         *("Architecture", "Encoder", "MapBatch", "MapMaker", "ModelError", "TransformerAttention"),
@@ -213,6 +217,7 @@ __all__ = [
     "Section",
     "Sentence",
     "Setting",
+    "Shown",
     "SurfaceOptions",
     "SurfaceStatistics",
     "TextOptions",
@@ -250,6 +255,7 @@ __all__ = [
     "register_architecture",
     "register_kind",
     "register_probe",
+    "show",
     "store_maps",
 ]
 

@@ -38,11 +38,11 @@ def first_png_of_each_name_is_drawn() -> Iterator[None]:
     savefig = Figure.savefig
 
     def save(figure: Figure, path: Path, **options: Any) -> None:
-        if path.suffix == ".png" and path.name in PNGS:
+        if isinstance(path, Path) and path.suffix == ".png" and path.name in PNGS:
             path.write_bytes(PNGS[path.name])
             return
         savefig(figure, path, **options)
-        if path.suffix == ".png":
+        if isinstance(path, Path) and path.suffix == ".png":
             PNGS[path.name] = path.read_bytes()
 
     with pytest.MonkeyPatch.context() as patch:

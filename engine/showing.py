@@ -1,0 +1,175 @@
+"""`show`: heads drawn on sentences, the Python counterpart of the command ``attentionology show``."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from attentionology.analyses.contract import OptionError
+from attentionology.analyses.shared.builtin import load_encoder
+from attentionology.analyses.shared.options import MapOptions
+from attentionology.corpora_loaders import Corpus, CorpusError, Sentence
+from attentionology.engine.shown import Shown
+from attentionology.reports.heads.figure import LAYOUTS, Layout
+from attentionology.reports.heads.view import HeadView
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from attentionology.extractors import Encoder, MapBatch
+
+Head = str | tuple[int, int]
+"""A head: ``"3-9"`` or ``(3, 9)``, counted from 1."""
+
+_HEAD = re.compile(r"([1-9][0-9]{0,3})-([1-9][0-9]{0,3})")
+
+
+def show(
+    model: str | Path | Encoder,
+    text: str | Sentence | Sequence[str | Sentence],
+    *,
+    head: Head | Sequence[Head],
+    maps: str | Sequence[str] | MapOptions = "weight",
+    layout: Layout = "lines",
+    special: bool = True,
+) -> Shown:
+    """Draw heads on sentences, in the style of Clark et al. (2019), Figures 1 and 5.
+
+    Args:
+        model: a folder, a name on the Hugging Face Hub, ``"demo"``, or an encoder.
+        text: a text, a sentence, or several of them. The gold heads of sentences with a tree are drawn, too.
+        head: one head or several, as ``"3-9"`` or ``(3, 9)``, counted from 1.
+        maps: the kinds of maps, see `attentionology.list_kinds`; each is drawn beside the others.
+        layout: ``"lines"`` between two columns of words, or ``"arcs"`` over the words.
+        special: whether special tokens are drawn.
+
+    Returns:
+        the drawing, which a notebook shows, `print` writes as text, and `Shown.save` writes to a file.
+
+    Raises:
+        OptionError: the model has no such head, or an option has an unknown value.
+        CorpusError: a text has no words.
+        ExtractionError: a text is longer than the model can read.
+        ModelError: the model cannot be loaded, or cannot give maps of this kind.
+
+    Example:
+        >>> from attentionology import show
+        >>> print(show("demo", "Cats sleep.", head=(3, 9), special=False))
+        Head 3-9: Cats sleep.
+          Cats   █           sleep 15%, Cats 12%, . 3%
+          sleep  █           . 13%, sleep 3%, Cats 2%
+          .      █           Cats 7%, sleep 5%, . 5%
+    """
+    if layout not in LAYOUTS:
+        raise OptionError(f"the layout must be one of {', '.join(LAYOUTS)}, not {layout!r}")
+    options = maps if isinstance(maps, MapOptions) else MapOptions((maps,) if isinstance(maps, str) else tuple(maps))
+    options.check()
+    texts = [text] if isinstance(text, str | Sentence) else list(text)
+    sentences = [Sentence.from_text(item) if isinstance(item, str) else item for item in texts]
+    if not sentences:
+        raise OptionError("there is no sentence to show")
+    encoder = load_encoder(str(model)) if isinstance(model, str | Path) else model
+    heads = chosen_heads(encoder, head)
+    views = tuple(tuple(_views(encoder, sentence, heads, options)) for sentence in sentences)
+    if not special:
+        views = tuple(tuple(view.without_special() for view in row) for row in views)
+    return Shown(views, layout, encoder.name)
+
+
+def chosen_heads(encoder: Encoder, head: Head | Sequence[Head]) -> list[tuple[int, int]]:
+    """Return the heads as pairs of numbers that count from 1.
+
+    Raises:
+        OptionError: there is none, one is written in another way, is named twice, or is not a head of the model.
+    """
+    heads = [_head(item) for item in ([head] if isinstance(head, str) or _is_pair(head) else head)]
+    if not heads:
+        raise OptionError("name at least one head, such as 3-9")
+    for layer, number in heads:
+        if layer > encoder.n_layers or number > encoder.n_heads:
+            raise OptionError(
+                f"there is no head {layer}-{number}: {encoder.name} has {encoder.n_layers} layers with "
+                f"{encoder.n_heads} heads each"
+            )
+    if len(set(heads)) < len(heads):
+        raise OptionError("a head is named twice")
+    return heads
+
+
+def _is_pair(head: object) -> bool:
+    return isinstance(head, tuple) and len(head) == 2 and all(isinstance(number, int) for number in head)
+
+
+def _head(head: Any) -> tuple[int, int]:
+    if isinstance(head, str):
+        match = _HEAD.fullmatch(head)
+        if match is None:
+            raise OptionError(f"a head is written as LAYER-HEAD, counted from 1, for example 3-9, not {head!r}")
+        return int(match[1]), int(match[2])
+    if not _is_pair(head) or min(head) < 1:
+        raise OptionError(f"a head is a layer and a head, counted from 1, for example (3, 9), not {head!r}")
+    return head[0], head[1]
+
+
+def find_sentences(corpus: Corpus, ids: Sequence[str]) -> list[Sentence]:
+    """Return the sentences of a corpus with these ids, in the order of the ids.
+
+    Raises:
+        CorpusError: the corpus has no sentence with one of the ids.
+    """
+    wanted = set(ids)
+    by_id = dict(islice(((sentence.id, sentence) for sentence in corpus if sentence.id in wanted), len(wanted)))
+    for name in ids:
+        if name not in by_id:
+            close = difflib.get_close_matches(name, (sentence.id for sentence in islice(corpus, 10_000)), 3)
+            hint = f"; similar ids are {', '.join(close)}" if close else ""
+            raise CorpusError(f"there is no sentence with the id {name!r}{hint}", file=corpus.files[0].path)
+    return [by_id[name] for name in ids]
+
+
+def _views(
+    encoder: Encoder, sentence: Sentence, heads: Sequence[tuple[int, int]], options: MapOptions
+) -> Iterator[HeadView]:
+    """Yield the heads on a sentence, each kind of map beside the others."""
+    from attentionology.extractors import MapMaker, extract_many, get_kind
+
+    try:
+        makers = [MapMaker(get_kind(kind), "word", options.merge, options.normalize) for kind in options.map]
+    except ValueError as error:
+        raise OptionError(str(error)) from None
+    [batches] = extract_many(encoder, [replace(sentence, id="shown")], makers, too_long="error")
+    for layer, head in heads:
+        for batch in batches:
+            if batch.maps.shape[2] > 1 or (layer, head) == next(pair for pair in heads if pair[0] == layer):
+                yield _view(batch, sentence, layer, head)
+
+
+def _view(batch: MapBatch, sentence: Sentence, layer: int, head: int) -> HeadView:
+    [(_, maps)] = batch.unpadded()
+    special = batch.special[0].tolist()[: maps.shape[-1]]
+    has_heads = maps.shape[1] > 1
+    values: npt.NDArray[np.float64] = maps[layer - 1, head - 1 if has_heads else 0].astype("float64")
+    positions = [position for position, is_special in enumerate(special) if not is_special]
+    gold: list[int | None] = []
+    if any(governor is not None for governor in sentence.heads):
+        gold = [None] * len(special)
+        for position, governor in zip(positions, sentence.heads, strict=True):
+            gold[position] = positions[governor - 1] if governor else None
+    sums_to_one = bool((abs(values.sum(1) - 1) < 1e-3).all())
+    return HeadView(
+        sentence.id,
+        batch.forms[0] if batch.forms else batch.labels[0],
+        tuple(special),
+        values,
+        layer,
+        head if has_heads else None,
+        batch.kind,
+        None if sums_to_one else float(values.max()),
+        tuple(gold),
+    )

@@ -1,0 +1,148 @@
+"""Heads that were drawn on sentences, as text, as a table and as files."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from html import escape
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from attentionology.analyses.contract import OptionError
+from attentionology.reports.drawing import STYLE
+from attentionology.reports.heads import HeadView, Layout, as_text, draw
+from attentionology.storage.durable import write_durably
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+FORMATS = (".svg", ".pdf", ".png", ".html", ".csv", ".txt")
+"""The formats that `Shown.save` writes, by the ends of file names."""
+
+_PAGE_STYLE = (
+    "body { font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 70rem; padding: 0 1rem; } "
+    "figure { margin: 0; overflow-x: auto; } pre { overflow-x: auto; }"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """Heads drawn on sentences.
+
+    Attributes:
+        views: for each sentence the heads, each kind of map beside the others.
+        layout: ``"lines"`` or ``"arcs"``.
+        model: the name of the model.
+
+    Example:
+        >>> from attentionology import show
+        >>> shown = show("demo", "The keys to the cabinet are on the table.", head=["3-9", "5-8"])
+        >>> shown
+        Shown(heads 3-9 and 5-8 of all-MiniLM-L6-v2 on 1 sentence)
+        >>> table = shown.table()
+        >>> list(table.columns)
+        ['sentence', 'map', 'layer', 'head', 'from', 'to', 'from_word', 'to_word', 'value']
+    """
+
+    views: tuple[tuple[HeadView, ...], ...]
+    layout: Layout
+    model: str
+
+    def __repr__(self) -> str:
+        titles = list(dict.fromkeys(view.title for view in self.views[0]))
+        heads = f"heads {', '.join(titles[:-1])} and {titles[-1]}" if len(titles) > 1 else f"head {titles[0]}"
+        number = len(self.views)
+        return f"Shown({heads} of {self.model} on {number} sentence{'s' if number > 1 else ''})"
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def _repr_html_(self) -> str:
+        return self._svg()
+
+    def text(self, width: int = 80) -> str:
+        """Write the heads as text; see `attentionology.reports.heads.as_text`.
+
+        Args:
+            width: the number of columns.
+        """
+        return "\n\n".join(as_text(view, width=width) for of_sentence in self.views for view in of_sentence)
+
+    def figure(self) -> Figure:
+        """Draw the heads; see `attentionology.reports.heads.draw`."""
+        return draw(self.views, layout=self.layout)
+
+    def table(self) -> pd.DataFrame:
+        """Return all values as a table with a row for each pair of words.
+
+        Layers and heads are counted from 1. ``from`` and ``to`` are positions in the sentence, special tokens included,
+        counted from 1. ``head`` is empty for kinds that have one map for all heads of a layer.
+        """
+        import pandas as pd
+
+        rows: list[dict[str, Any]] = []
+        for of_sentence in self.views:
+            for view in of_sentence:
+                head = {"sentence": view.sentence, "map": view.kind, "layer": view.layer, "head": view.head}
+                for row, word in enumerate(view.words):
+                    for column, other in enumerate(view.words):
+                        pair = {"from": row + 1, "to": column + 1, "from_word": word, "to_word": other}
+                        rows.append({**head, **pair, "value": view.values[row, column]})  # noqa: PD011  # not of a DataFrame
+        return pd.DataFrame(rows).astype({"head": "Int64"})
+
+    def save(self, path: str | Path) -> None:
+        """Write the heads to a file, whose name says the format: .svg, .pdf, .png, .html, .csv or .txt.
+
+        Raises:
+            OptionError: the name has another end.
+            StorageError: the file cannot be written.
+        """
+        path = Path(path)
+        suffix = path.suffix.lower()
+        if suffix not in FORMATS:
+            raise OptionError(f"cannot tell the format of {path.name!r}; its name must end in {', '.join(FORMATS)}")
+        content = {
+            ".csv": lambda: self._csv(),
+            ".txt": lambda: (self.text(120) + "\n").encode(),
+            ".html": lambda: self._page().encode(),
+        }.get(suffix, lambda: self._image(suffix[1:]))()
+        write_durably(path, content)
+
+    def _csv(self) -> bytes:
+        from attentionology.reports.tables import csv_text
+
+        return csv_text(self.table()).encode()
+
+    def _image(self, kind: str) -> bytes:
+        """The figure as a file. Metadata that changes from run to run is left out."""
+        import matplotlib as mpl
+
+        date = {"svg": "Date", "pdf": "CreationDate"}.get(kind)
+        stream = BytesIO()
+        with mpl.rc_context(STYLE), warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            self.figure().savefig(stream, format=kind, metadata={date: None} if date else {}, bbox_inches="tight")
+        if kind != "svg" and any("missing from font" in str(warning.message) for warning in caught):
+            warnings.warn(
+                f"the font of the {kind.upper()} lacks some characters of the words; an SVG is shown with the fonts of "
+                "its reader",
+                stacklevel=3,
+            )
+        return stream.getvalue()
+
+    def _svg(self) -> str:
+        text = self._image("svg").decode()
+        return text[text.index("<svg") :]
+
+    def _page(self) -> str:
+        """A page with the figure and all values as text, which needs no network."""
+        title = escape(repr(self)[len("Shown(") : -1])
+        return (
+            '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+            '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+            f"<title>{title}</title>\n<style>{_PAGE_STYLE}</style>\n</head>\n<body>\n"
+            f"<h1>{title[0].upper()}{title[1:]}</h1>\n<figure>{self._svg()}</figure>\n"
+            f"<pre>{escape(self.text(120))}</pre>\n</body>\n</html>\n"
+        )

@@ -1,0 +1,191 @@
+"""Figures of heads on sentences, in the style of Clark et al. (2019), Figures 1 and 5.
+
+A grid has a row for each sentence and a column for each head. All words are legible at the width of a page as long as
+there are at most three heads in a row; more heads make a wider figure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import FancyArrowPatch
+
+from attentionology.reports.drawing import BLACK, BLUE, GREY, ORANGE, STYLE
+from attentionology.reports.heads.view import HeadView
+
+Layout = Literal["lines", "arcs"]
+LAYOUTS: tuple[Layout, ...] = get_args(Layout)
+
+FAINTEST = 0.02
+"""Lines that are fainter than this are not drawn."""
+
+_SPECIAL = "#666666"
+
+_LINE = 0.19  # the height of a line of text, in inches
+_LETTER = 0.075  # the width of a letter, in inches
+_GAP = 1.0  # the width between the two columns of words, in inches
+_MARGIN = 0.3
+_HIGHEST = 1.2  # the height of the highest arc, in inches
+_LEGENDS: dict[Layout, str] = {
+    "lines": "Lines to the syntactic head of a word are orange.",
+    "arcs": "Arcs to the syntactic head of a word are orange. The gray arcs below lead to heads that were missed.",
+}
+
+
+def draw(views: Sequence[Sequence[HeadView]], *, layout: Layout = "lines") -> Figure:
+    """Draw heads on sentences.
+
+    Args:
+        views: for each sentence the heads to draw, in the order of the grid. Each sentence needs equally many.
+        layout: ``"lines"``: the words twice, as two columns, with a line from each word on the left to the words on
+            the right that it attends to. ``"arcs"``: the words once, with an arc from each word to the word that it
+            attends to most; arcs below the words lead to syntactic heads that were missed.
+
+    Returns:
+        the figure. The opacity of lines and arcs shows the value. If there is a tree, the color shows whether they lead
+        to the syntactic head.
+
+    Raises:
+        ValueError: there is nothing to draw, or the sentences have different numbers of heads.
+    """
+    if not views or not views[0] or len({len(row) for row in views}) > 1:
+        raise ValueError("each sentence needs the same number of heads, at least one")
+    size, panel = (_line_size, _lines) if layout == "lines" else (_arc_size, _arcs)
+    widths = [max(size(row[column]).width for row in views) for column in range(len(views[0]))]
+    heights = [max(size(view).height for view in row) for row in views]
+    has_gold = any(any(head is not None for head in view.gold) for row in views for view in row)
+    legend = 1.5 * _LINE if has_gold else 0.0
+    total = sum(heights) + legend
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(sum(widths), total))
+        top = total
+        for of_sentence, height in zip(views, heights, strict=True):
+            left = 0.0
+            for view, width in zip(of_sentence, widths, strict=True):
+                position = (left / sum(widths), (top - height) / total, width / sum(widths), height / total)
+                axes = figure.add_axes(position)
+                axes.set_axis_off()
+                axes.set_xlim(0, width)  # the unit of both axes is an inch
+                axes.set_ylim(height, 0)
+                panel(axes, view)
+                left += width
+            top -= height
+        if has_gold:
+            figure.text(0.01, 0.3 * _LINE / total, _LEGENDS[layout], color=BLACK, ha="left", va="bottom", fontsize=7)
+    return figure
+
+
+@dataclass(frozen=True)
+class _Size:
+    """The size of a panel in inches, and where its line of words is if it has arcs."""
+
+    width: float
+    height: float
+    baseline: float = 0.0
+
+
+def _line_size(view: HeadView) -> _Size:
+    longest = max(map(len, view.words))
+    return _Size(2 * longest * _LETTER + _GAP + _MARGIN, (len(view.words) + 2.5) * _LINE)
+
+
+def _lines(axes: Axes, view: HeadView) -> None:
+    """Draw the words as two columns with lines between them."""
+    center = axes.get_xlim()[1] / 2
+    left, right = center - _GAP / 2, center + _GAP / 2
+    axes.text(center, 0.8 * _LINE, view.heading, ha="center", va="center")
+    rows = [(row + 2) * _LINE for row in range(len(view.words))]
+    for word, special, row in zip(view.words, view.special, rows, strict=True):
+        color = _SPECIAL if special else BLACK
+        axes.text(left - 0.05, row, word, ha="right", va="center", color=color)
+        axes.text(right + 0.05, row, word, ha="left", va="center", color=color)
+    for start in range(len(rows)):
+        for end in range(len(rows)):
+            opacity = view.opacity(start, end)
+            if opacity >= FAINTEST:
+                color = ORANGE if view.gold and view.gold[start] == end else BLUE
+                axes.plot([left, right], [rows[start], rows[end]], color=color, alpha=opacity, linewidth=1.4)
+
+
+def _centers(view: HeadView) -> list[float]:
+    """The horizontal centers of the words in one line, in inches."""
+    centers, start = [], _MARGIN / 2
+    for word in view.words:
+        width = (len(word) + 1.5) * _LETTER
+        centers.append(start + width / 2)
+        start += width
+    return centers
+
+
+def _guessed(view: HeadView) -> list[tuple[int, int]]:
+    """Each word with the word that it attends to most."""
+    return [(row, column) for row, column in enumerate(view.best) if not view.special[row]]
+
+
+def _missed(view: HeadView) -> list[tuple[int, int]]:
+    """Each word that attends most to another word than its syntactic head, with that head."""
+    return [(row, column) for row, column in enumerate(view.gold) if column is not None and column != view.best[row]]
+
+
+def _apex(centers: Sequence[float], arc: tuple[int, int]) -> float:
+    """The height of an arc above the words, in inches. Longer arcs are higher, but not without limit."""
+    distance = abs(centers[arc[0]] - centers[arc[1]])
+    return _HIGHEST * distance / (distance + 3 * _HIGHEST)
+
+
+def _arc_size(view: HeadView) -> _Size:
+    centers = _centers(view)
+    above, below = (max([_apex(centers, arc) for arc in arcs], default=0.0) for arcs in (_guessed(view), _missed(view)))
+    width = centers[-1] + (len(view.words[-1]) + 1.5) * _LETTER / 2 + _MARGIN / 2
+    baseline = above + 3 * _LINE
+    return _Size(width, baseline + below + 1.5 * _LINE, baseline)
+
+
+def _arcs(axes: Axes, view: HeadView) -> None:
+    """Draw the words in one line, the arcs of the head above them and the gold arcs that it missed below."""
+    centers, baseline = _centers(view), _arc_size(view).baseline
+    axes.text(_MARGIN / 2, 0.8 * _LINE, view.heading, ha="left", va="center")
+    for word, special, center in zip(view.words, view.special, centers, strict=True):
+        axes.text(center, baseline, word, ha="center", va="center", color=_SPECIAL if special else BLACK)
+    for row, column in _guessed(view):
+        color = ORANGE if view.gold and view.gold[row] == column else BLUE
+        opacity = max(view.opacity(row, column), 0.15)
+        _arc(axes, centers, (row, column), baseline - 0.6 * _LINE, color, opacity, above=True)
+    for arc in _missed(view):
+        _arc(axes, centers, arc, baseline + 0.6 * _LINE, GREY, 1.0, above=False)
+
+
+def _arc(
+    axes: Axes,
+    centers: Sequence[float],
+    arc: tuple[int, int],
+    level: float,
+    color: str,
+    opacity: float,
+    *,
+    above: bool,
+) -> None:
+    """Draw an arc from a word to another one, or a dot if they are the same."""
+    start, end = (centers[index] for index in arc)
+    if start == end:
+        axes.plot([start], [level], marker="o", markersize=3.5, color=color, alpha=opacity, markeredgewidth=0)
+        return
+    bend = 2 * _apex(centers, arc) / abs(end - start)
+    patch = FancyArrowPatch(
+        (start, level),
+        (end, level),
+        connectionstyle=f"arc3,rad={bend if (end < start) == above else -bend}",
+        arrowstyle="-|>",
+        mutation_scale=6,
+        color=color,
+        alpha=opacity,
+        linewidth=1.2,
+        shrinkA=0,
+        shrinkB=0,
+    )
+    axes.add_patch(patch)

@@ -1,0 +1,80 @@
+"""A head on a sentence as text: each word with the words that it attends to most."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import numpy as np
+
+from attentionology.reports.heads.view import HeadView
+
+_BAR = 10
+"""The length of the longest bar, in characters."""
+
+_LEAST = 0.05
+"""Further words are named if they get at least this share of the largest value of the row."""
+
+
+def as_text(view: HeadView, *, width: int = 80, most: int = 3) -> str:
+    """Write a head on a sentence as lines of text.
+
+    Args:
+        view: the head and the sentence.
+        width: the number of columns of the terminal.
+        most: how many words to name in each line, at most.
+
+    Returns:
+        a heading and one line for each word: the word, a bar, and the words that it attends to most with their values.
+        If the sentence has a tree, ``+`` marks a word whose gold head gets most, and ``-`` a word whose head does not,
+        with the head at the end of the line.
+
+    Example:
+        >>> import numpy as np
+        >>> values = np.array([[0.2, 0.8], [0.5, 0.5]])
+        >>> print(as_text(HeadView("s1", ("Cats", "sleep"), (False, False), values, 3, 9, "weight", None, (1, None))))
+        Head 3-9: s1
+        + Cats   ████████    sleep 80%, Cats 20%
+          sleep  █████       Cats 50%, sleep 50%
+    """
+    column = min(max(map(_width, view.words)), max(8, width // 4))
+    lines = [_cut(f"{view.heading}: {view.sentence}", width)]
+    for row, word in enumerate(view.words):
+        best = view.best[row]
+        gold = view.gold[row] if view.gold else None
+        mark = " " if gold is None else "+" if gold == best else "-"
+        bar = "█" * max(1, round(_BAR * view.opacity(row, best)))
+        targets = ", ".join(f"{view.words[index]} {view.number(row, index)}" for index in _targets(view, row, most))
+        missed = f"  (head: {view.words[gold]})" if gold is not None and gold != best else ""
+        lines.append(_cut(f"{mark} {_padded(_cut(word, column), column)}  {bar:<{_BAR}}  {targets}{missed}", width))
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _targets(view: HeadView, row: int, most: int) -> list[int]:
+    """The words to name: those with the largest values, the first of equal ones first."""
+    values = view.values[row]
+    order = np.argsort(-values, kind="stable")[:most]
+    return [int(index) for index in order if values[index] > 0 and values[index] >= _LEAST * values[order[0]]]
+
+
+def _width(text: str) -> int:
+    """The number of columns that a text takes; wide characters take two, and combining ones none."""
+    return sum(
+        0 if unicodedata.combining(character) else 2 if unicodedata.east_asian_width(character) in "WF" else 1
+        for character in text
+    )
+
+
+def _padded(text: str, width: int) -> str:
+    return text + " " * (width - _width(text))
+
+
+def _cut(text: str, width: int) -> str:
+    """The text, cut to a number of columns."""
+    if _width(text) <= width:
+        return text
+    kept = ""
+    for character in text:
+        if _width(kept + character) > width - 1:
+            break
+        kept += character
+    return kept + "…"

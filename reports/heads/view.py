@@ -1,0 +1,94 @@
+"""What is drawn: the map of one head on one sentence, with the words and their gold heads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+
+@dataclass(frozen=True, eq=False)
+class HeadView:
+    """The map of one head on one sentence.
+
+    Attributes:
+        sentence: the id of the sentence.
+        words: the words and special tokens, in their order.
+        special: whether each of them is a special token.
+        values: how much each word (row) attends to each other (column), shape (words, words).
+        layer: the layer, counted from 1.
+        head: the head, counted from 1; None for a kind of map that has one map for all heads of a layer.
+        kind: the kind of the map.
+        scale: the value that is drawn with full opacity; None if the values are shares of 1.
+        gold: for each word the index in ``words`` of its syntactic head; None for the root, for words without a head
+            and for special tokens. It is empty if the sentence has no tree.
+
+    Example:
+        >>> import numpy as np
+        >>> view = HeadView("s1", ("Cats", "sleep"), (False, False), np.eye(2), 3, 9, "weight", None, (1, None))
+        >>> view.title, view.best
+        ('3-9', [0, 1])
+    """
+
+    sentence: str
+    words: tuple[str, ...]
+    special: tuple[bool, ...]
+    values: npt.NDArray[np.float64]
+    layer: int
+    head: int | None
+    kind: str
+    scale: float | None
+    gold: tuple[int | None, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """The head as ``LAYER-HEAD``, with the kind of the map unless it is attention weights."""
+        name = f"layer {self.layer}" if self.head is None else f"{self.layer}-{self.head}"
+        return name if self.kind == "weight" else f"{name} ({self.kind})"
+
+    @property
+    def heading(self) -> str:
+        """The title as a heading."""
+        return f"Head {self.title}" if self.head else self.title.capitalize()
+
+    @property
+    def best(self) -> list[int]:
+        """For each word the index of the word that it attends to most."""
+        return [int(index) for index in self.values.argmax(1)]
+
+    def opacity(self, row: int, column: int) -> float:
+        """The opacity of the line from a word to another one, from 0 to 1."""
+        scale = 1.0 if self.scale is None else self.scale
+        return float(min(1.0, self.values[row, column] / scale)) if scale > 0 else 0.0
+
+    def number(self, row: int, column: int) -> str:
+        """A value as it is written: shares in percent, others with three digits."""
+        value = self.values[row, column]
+        return f"{100 * value:.0f}%" if self.scale is None else f"{value:.3g}"
+
+    def without_special(self) -> HeadView:
+        """The same map without the rows and columns of special tokens. The values stay as they are."""
+        kept = [index for index, is_special in enumerate(self.special) if not is_special]
+        return self.restricted(kept)
+
+    def restricted(self, kept: Sequence[int]) -> HeadView:
+        """The same map with some words only.
+
+        Args:
+            kept: the indices of these words, in increasing order.
+        """
+        new = {index: position for position, index in enumerate(kept)}
+        gold = tuple(None if (head := self.gold[index]) is None else new.get(head) for index in kept if self.gold)
+        return HeadView(
+            self.sentence,
+            tuple(self.words[index] for index in kept),
+            tuple(self.special[index] for index in kept),
+            self.values[np.ix_(kept, kept)],
+            self.layer,
+            self.head,
+            self.kind,
+            self.scale,
+            gold,
+        )

@@ -1,0 +1,97 @@
+"""``attentionology show``: heads drawn on sentences."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from tyro.conf import Positional, arg
+
+from attentionology.analyses.contract import OptionError
+from attentionology.analyses.shared.builtin import load_encoder
+from attentionology.analyses.shared.input_options import ModelOptions
+from attentionology.analyses.shared.options import MapOptions
+from attentionology.scripts.streams import say
+
+if TYPE_CHECKING:
+    from attentionology.corpora_loaders import Sentence
+
+
+@dataclass(frozen=True)
+class Show:
+    """Draw heads on sentences: which words attend to which.
+
+    Give one or several sentences as text, or the ids of sentences in a treebank. With a treebank, the syntactic heads
+    of the words are drawn, too. Several heads, and several kinds of maps, are drawn side by side. Without --out, the
+    drawing is text: each word, a bar, and the words that it attends to most.
+    """
+
+    text: Annotated[Positional[tuple[str, ...]], arg(metavar="TEXT [TEXT ...]")] = ()
+    """The sentences, each in quotes."""
+
+    head: Annotated[tuple[str, ...], arg(metavar="HEAD [HEAD ...]")] = ()
+    """The heads as LAYER-HEAD, counted from 1, for example 3-9."""
+
+    corpus: Annotated[str | None, arg(metavar="FILE")] = None
+    """The treebank that has the sentences of --sentence: a file, the name of a treebank such as ud:en_ewt:dev, or
+    'sample'."""
+
+    sentence: Annotated[tuple[str, ...], arg(metavar="ID [ID ...]")] = ()
+    """The ids of sentences of the treebank."""
+
+    tokens: Literal["syntactic", "surface"] = "syntactic"
+    """The words of the treebank: the syntactic words of the trees, or the surface tokens."""
+
+    model: ModelOptions = field(default_factory=ModelOptions)
+    maps: MapOptions = field(default_factory=MapOptions)
+
+    layout: Literal["lines", "arcs"] = "lines"
+    """Draw the words as two columns with lines between them, or once with arcs above them. There is an arc from each
+    word to the word that it attends to most. With a treebank, arcs to syntactic heads that were missed are drawn
+    below."""
+
+    words_only: bool = False
+    """Leave out special tokens such as [CLS] and [SEP]."""
+
+    out: Annotated[Path | None, arg(metavar="FILE")] = None
+    """The file to write, whose name ends in .svg, .pdf, .png, .html, .csv or .txt."""
+
+    overwrite: bool = False
+    """Replace the file of --out if it exists."""
+
+    def run(self, arguments: Sequence[str] = ()) -> int:
+        """Draw the heads and return the exit status."""
+        from attentionology.engine.corpus import CorpusOptions
+        from attentionology.engine.showing import find_sentences, show
+        from attentionology.engine.shown import FORMATS
+
+        self.model.check()
+        if not self.head:
+            raise OptionError("name a head, for example --head 3-9; attentionology analyze reports what each head does")
+        if bool(self.text) == bool(self.sentence):
+            raise OptionError("give sentences either as text or with --corpus and --sentence")
+        if bool(self.corpus) != bool(self.sentence):
+            raise OptionError("--corpus and --sentence need each other")
+        if self.out is not None:
+            if self.out.suffix.lower() not in FORMATS:
+                raise OptionError(f"the name of --out must end in {', '.join(FORMATS)}, not {self.out.suffix!r}")
+            if self.out.exists() and not self.overwrite:
+                raise OptionError(f"{self.out} exists; use --overwrite to replace it")
+        sentences: list[str | Sentence] = list(self.text)
+        if self.corpus is not None:
+            files = CorpusOptions(corpus=(self.corpus,), tokens=self.tokens)
+            files.check([])
+            sentences = list(find_sentences(files.read([]), self.sentence))
+        encoder = load_encoder(self.model.model, revision=self.model.revision, device=self.model.device)
+        shown = show(
+            encoder, sentences, head=self.head, maps=self.maps, layout=self.layout, special=not self.words_only
+        )
+        if self.out is None:
+            say(shown.text(min(120, shutil.get_terminal_size().columns)))
+        else:
+            shown.save(self.out)
+            say(f"{repr(shown)[6:-1]}: {self.out}")
+        return 0

@@ -1,0 +1,123 @@
+"""``attentionology show`` with the demo model."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from attentionology import CorpusError, OptionError, Sentence, Shown, extract, load_treebank, show
+from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
+from attentionology.scripts.cli import main
+
+TEXT = "The keys to the cabinet are on the table."
+
+
+def test_values_are_those_of_extract(demo_encoder, tmp_path, capsys):
+    out = tmp_path / "keys.csv"
+    command = ["show", TEXT, "--head", "3-9", "5-8", "--map", "weight", "norm", "--out", str(out)]
+    assert main(command) == 0
+    assert "heads 3-9, 3-9 (norm), 5-8 and 5-8 (norm)" in capsys.readouterr().out
+    table = pd.read_csv(out)
+    for kind in ("weight", "norm"):
+        [batch] = extract(demo_encoder, [Sentence.from_text(TEXT)], kind)
+        for layer, head in ((3, 9), (5, 8)):
+            chosen = table[(table["map"] == kind) & (table["layer"] == layer) & (table["head"] == head)]
+            values = chosen.pivot_table(index="from", columns="to", values="value").to_numpy()
+            assert np.allclose(values, batch.maps[0, layer - 1, head - 1], rtol=0, atol=1e-6)
+    words = table.loc[(table["map"] == "weight") & (table["head"] == 9) & (table["from"] == 1), "to_word"]
+    assert list(words) == ["[CLS]", *Sentence.from_text(TEXT).words, "[SEP]"]
+
+
+@pytest.mark.parametrize(
+    ("suffix", "start"),
+    [("svg", b"<?xml"), ("pdf", b"%PDF"), ("png", b"\x89PNG"), ("html", b"<!doctype html>"), ("txt", b"Head 3-9")],
+)
+def test_formats(tmp_path, suffix, start):
+    out = tmp_path / f"keys.{suffix}"
+    assert main(["show", TEXT, "<b>A & B</b>", "--head", "3-9", "--out", str(out)]) == 0
+    content = out.read_bytes()
+    assert content.startswith(start)
+    if suffix in ("svg", "html"):
+        assert b"cabinet" in content
+        assert b"<b>" not in content
+    assert main(["show", TEXT, "--head", "3-9", "--out", str(out)]) == 2
+    assert main(["show", TEXT, "<b>A & B</b>", "--head", "3-9", "--out", str(out), "--overwrite"]) == 0
+    assert out.read_bytes() == content
+
+
+def test_sentences_of_a_treebank_have_their_heads(capsys):
+    sentence = load_treebank(SAMPLE_TREEBANK, limit=5)[4]
+    assert main(["show", "--corpus", "sample", "--sentence", sentence.id, "--head", "3-9"]) == 0
+    lines = capsys.readouterr().out.splitlines()[2:-1]
+    shown = show("demo", sentence, head="3-9")
+    [[view]] = shown.views
+    for line, word, head, best in zip(lines, sentence.words, sentence.heads, view.best[1:], strict=False):
+        assert line[2:].startswith(word)
+        assert line[0] == (" " if head == 0 else "+" if head == best else "-")
+    assert {line[0] for line in lines} == {"+", "-", " "}
+
+
+def test_surface_tokens(tmp_path):
+    treebank = load_treebank(SAMPLE_TREEBANK, tokens="surface")
+    merged = next(sentence for sentence in treebank if len(sentence) < len(by_id()[sentence.id]))
+    out = tmp_path / "s.csv"
+    command = ["show", "--corpus", "sample", "--sentence", merged.id, "--tokens", "surface", "--words-only"]
+    assert main([*command, "--head", "3-9", "--out", str(out)]) == 0
+    table = pd.read_csv(out, keep_default_na=False)
+    assert tuple(table.loc[table["from"] == 1, "to_word"]) == merged.words
+
+
+def by_id() -> dict[str, Sentence]:
+    return {sentence.id: sentence for sentence in load_treebank(SAMPLE_TREEBANK)}
+
+
+def test_a_kind_without_heads_is_drawn_once_for_each_layer(demo_encoder):
+    shown = show(demo_encoder, "Cats sleep.", head=["3-9", "3-10", "4-1"], maps=["weight", "attn"])
+    assert [view.title for view in shown.views[0]] == ["3-9", "layer 3 (attn)", "3-10", "4-1", "layer 4 (attn)"]
+
+
+def test_in_a_notebook(demo_encoder):
+    shown = show(demo_encoder, "Cats sleep.", head=(3, 9))
+    assert isinstance(shown, Shown)
+    assert repr(shown) == "Shown(head 3-9 of all-MiniLM-L6-v2 on 1 sentence)"
+    assert shown._repr_html_().startswith("<svg")
+    assert str(shown) == shown.text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "message"),
+    [
+        (["--head", "3-9"], 2, "give sentences either as text or"),
+        ([TEXT], 2, "name a head"),
+        ([TEXT, "--head", "7-1"], 2, "6 layers with 12 heads"),
+        ([TEXT, "--head", "3-13"], 2, "no head 3-13"),
+        ([TEXT, "--head", "0-1"], 2, "LAYER-HEAD, counted from 1"),
+        ([TEXT, "--head", "3-9", "3-9"], 2, "named twice"),
+        ([TEXT, "--head", "3-9", "--map", "nothing"], 2, "nothing"),
+        ([TEXT, "--head", "3-9", "--out", "keys.gif"], 2, "must end in .svg"),
+        ([TEXT, "--head", "3-9", "--corpus", "sample"], 2, "need each other"),
+        (["  ", "--head", "3-9"], 1, "a text with a word"),
+        (["word " * 600, "--head", "3-9"], 1, "pieces"),
+        (["--corpus", "sample", "--sentence", "garden-5", "--head", "3-9"], 1, "similar ids are garden-05"),
+    ],
+)
+def test_what_cannot_be_shown(arguments, status, message, capsys):
+    assert main(["show", *arguments]) == status
+    assert message in capsys.readouterr().err
+
+
+def test_control_characters_do_not_reach_the_terminal(capsys):
+    assert main(["show", "A\x1b[31mred word", "--head", "3-9"]) == 0
+    assert "\x1b" not in capsys.readouterr().out
+
+
+def test_errors_in_python(demo_encoder):
+    with pytest.raises(OptionError, match="counted from 1"):
+        show(demo_encoder, TEXT, head=(0, 1))
+    with pytest.raises(OptionError, match="layout"):
+        show(demo_encoder, TEXT, head=(3, 9), layout="circle")
+    with pytest.raises(OptionError, match="no sentence"):
+        show(demo_encoder, [], head=(3, 9))
+    with pytest.raises(CorpusError, match="a text with a word"):
+        show(demo_encoder, "", head=(3, 9))

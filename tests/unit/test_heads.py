@@ -1,0 +1,124 @@
+"""Heads drawn on sentences, from a small map."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from matplotlib.colors import to_hex
+from matplotlib.patches import FancyArrowPatch
+
+from attentionology.reports.drawing import BLUE, GREY, ORANGE
+from attentionology.reports.heads import HeadView, as_text, draw
+
+WORDS = ("[CLS]", "The", "old", "dog", "barks", "[SEP]")
+VALUES = np.array(
+    [
+        [1.00, 0.00, 0.00, 0.00, 0.00, 0.00],
+        [0.10, 0.00, 0.10, 0.80, 0.00, 0.00],
+        [0.01, 0.30, 0.00, 0.69, 0.00, 0.00],
+        [0.70, 0.00, 0.00, 0.00, 0.30, 0.00],
+        [0.00, 0.00, 0.00, 0.25, 0.25, 0.50],
+        [1.00, 0.00, 0.00, 0.00, 0.00, 0.00],
+    ]
+)
+GOLD = (None, 3, 3, 4, None, None)
+SPECIAL = (True, False, False, False, False, True)
+VIEW = HeadView("s1", WORDS, SPECIAL, VALUES, 3, 9, "weight", None, GOLD)
+
+
+def drawn_lines(view: HeadView) -> list[tuple[str, float]]:
+    """The color and the opacity of each line between two words."""
+    [axes] = draw([[view]]).axes
+    return [(to_hex(line.get_color()).upper(), line.get_alpha()) for line in axes.lines]
+
+
+def test_a_line_for_each_value_that_can_be_seen():
+    expected = [
+        (ORANGE if GOLD[row] == column else BLUE, VALUES[row, column])
+        for row in range(6)
+        for column in range(6)
+        if VALUES[row, column] >= 0.02
+    ]
+    assert drawn_lines(VIEW) == expected
+    assert len(expected) == 12
+
+
+def test_lines_connect_the_rows_of_their_words():
+    [axes] = draw([[VIEW]]).axes
+    heights = {text.get_text(): text.get_position()[1] for text in axes.texts}
+    line = axes.lines[2]  # from "The" to "old"
+    assert line.get_ydata() == pytest.approx([heights["The"], heights["old"]])
+    assert list(line.get_xdata()) == sorted(line.get_xdata())
+
+
+def test_norms_are_scaled_to_the_largest():
+    opacities = [opacity for _, opacity in drawn_lines(replace(VIEW, values=VALUES * 4, scale=4.0))]
+    assert opacities == pytest.approx([opacity for _, opacity in drawn_lines(VIEW)])
+
+
+def test_arcs_go_to_the_word_that_gets_most():
+    [axes] = draw([[VIEW]], layout="arcs").axes
+    arcs = [patch for patch in axes.patches if isinstance(patch, FancyArrowPatch)]
+    colors = [to_hex(arc.get_edgecolor()).upper() for arc in arcs]
+    # The → dog, old → dog (right), dog → [CLS], barks → [SEP] (wrong); dog → barks was missed.
+    assert colors == [ORANGE, ORANGE, BLUE, BLUE, GREY]
+    centers = [text.get_position()[0] for text in axes.texts[1:]]
+    ends = [sorted([round(arc._posA_posB[0][0], 6), round(arc._posA_posB[1][0], 6)]) for arc in arcs]
+    pairs = [(1, 3), (2, 3), (3, 0), (4, 5), (3, 4)]
+    assert ends == [sorted([round(centers[a], 6), round(centers[b], 6)]) for a, b in pairs]
+
+
+def test_a_grid_has_a_panel_for_each_sentence_and_head():
+    other = replace(VIEW, head=10)
+    figure = draw([[VIEW, other], [other.without_special(), VIEW.without_special()]])
+    headings = [axes.texts[0].get_text() for axes in figure.axes]
+    assert headings == ["Head 3-9", "Head 3-10", "Head 3-10", "Head 3-9"]
+
+
+@pytest.mark.parametrize("views", [[], [[]], [[VIEW], [VIEW, VIEW]]])
+def test_an_uneven_grid_is_refused(views):
+    with pytest.raises(ValueError, match="same number of heads"):
+        draw(views)
+
+
+def test_without_special_tokens_values_stay():
+    view = VIEW.without_special()
+    assert view.words == ("The", "old", "dog", "barks")
+    assert np.array_equal(view.values, VALUES[1:5, 1:5])
+    assert view.gold == (2, 2, 3, None)
+    assert view.best == [2, 2, 3, 2]
+
+
+def test_the_heads_of_words_that_were_left_out_are_unknown():
+    assert VIEW.restricted([1, 3]).gold == (1, None)
+    assert replace(VIEW, gold=()).restricted([1, 3]).gold == ()
+
+
+def test_text():
+    assert as_text(VIEW).splitlines() == [
+        "Head 3-9: s1",
+        "  [CLS]  ██████████  [CLS] 100%",
+        "+ The    ████████    dog 80%, [CLS] 10%, old 10%",
+        "+ old    ███████     dog 69%, The 30%",
+        "- dog    ███████     [CLS] 70%, barks 30%  (head: barks)",
+        "  barks  █████       [SEP] 50%, dog 25%, barks 25%",
+        "  [SEP]  ██████████  [CLS] 100%",
+    ]
+
+
+def test_text_of_norms_and_of_layers():
+    lines = as_text(replace(VIEW, values=VALUES * 2, scale=2.0, kind="norm")).splitlines()
+    assert lines[0] == "Head 3-9 (norm): s1"
+    assert lines[2] == "+ The    ████████    dog 1.6, [CLS] 0.2, old 0.2"
+    assert as_text(replace(VIEW, head=None, kind="attn")).startswith("Layer 3 (attn): s1\n")
+
+
+@pytest.mark.parametrize("width", [40, 80])
+def test_text_fits_into_the_terminal(width):
+    words = ("[CLS]", "Donaudampfschifffahrtsgesellschaft" * 3, "日本語の単語", "é" * 5, "barks", "[SEP]")
+    wide = {"日本語の単語": 12, "é" * 5: 5}
+    for line in as_text(replace(VIEW, words=words), width=width).splitlines():
+        columns = len(line) + sum(count - len(word) for word, count in wide.items() if word in line)
+        assert columns <= width
