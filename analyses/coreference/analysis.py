@@ -103,7 +103,7 @@ class Coreference(Analysis[CoreferenceFacts, "CoreferenceResults"]):
         )
         from attentionology.analyses.coreference.agreement import source_of_agreement
         from attentionology.analyses.shared.counting import CountMaps
-        from attentionology.analyses.shared.outcomes import check_limit
+        from attentionology.analyses.shared.decision_limit import check_limit
         from attentionology.corpora_loaders.coreference import Documents
 
         corpus = setting.corpus

@@ -54,7 +54,7 @@ class Dependency(Analysis[DependencyFacts, "DependencyResults"]):
         """Plan one request for the model, and one for each copy."""
         from attentionology.analyses.dependency.accuracy import DependencyAccuracy, check_relations, words_by_group
         from attentionology.analyses.shared.counting import CountMaps
-        from attentionology.analyses.shared.outcomes import check_limit
+        from attentionology.analyses.shared.decision_limit import check_limit
 
         corpus, coarse = setting.corpus, options[DependencyOptions].coarse
         if not corpus.relations:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,49 +27,17 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torchmetrics import Metric
 
+from attentionology.analyses.shared.decision_limit import TOO_LARGE, TooManyDecisionsError, check_limit
 from attentionology.analyses.shared.resampling import halves, poisson_weights
-from attentionology.corpora_loaders import AttentionologyError
 
 SPLITS = 10
 """The number of ways in which the corpus is cut into halves for held-out accuracy. A single split depends on luck."""
 
-MOST_DECISIONS = 2**30
-"""The largest number of decisions of one group if there are bootstrap replicates. A replicate draws about as many
-decisions as there are, and int32 holds numbers up to twice this number."""
-
-_TOO_LARGE = 2**31  # the smallest number that int32 does not hold
 _ROWS = 2**19
 """The number of decisions that are multiplied at once. A replicate draws each of them 20 times at most, so that all
 sums are below 2²⁴, where float32 is exact."""
 
 Array = npt.NDArray[Any]
-
-
-class TooManyDecisionsError(AttentionologyError, OverflowError):
-    """A group has more decisions than the bootstrap can count exactly."""
-
-
-def check_limit(decisions: Mapping[str, int], replicates: int) -> None:
-    """Check that the bootstrap can count the decisions of each group exactly.
-
-    Args:
-        decisions: the number of decisions that each group has or will have.
-        replicates: the number of bootstrap replicates. There is no limit if it is 0.
-
-    Raises:
-        TooManyDecisionsError: a group has more than `MOST_DECISIONS`.
-
-    Example:
-        >>> check_limit({"nsubj": 12_000}, replicates=1000)
-    """
-    if not replicates or not decisions:
-        return
-    group = max(decisions, key=lambda name: decisions[name])
-    if decisions[group] > MOST_DECISIONS:
-        raise TooManyDecisionsError(
-            f"there are {decisions[group]:,} decisions of the group {group!r}, and with bootstrap replicates no more "
-            f"than {MOST_DECISIONS:,} of one group are counted exactly; use --replicates 0, or less text"
-        )
 
 
 def state_bytes(groups: int, shape: Sequence[int], n_baselines: int, replicates: int) -> int:
@@ -277,7 +245,7 @@ class OutcomeCounts(Metric):
         """
         if self.replicates:
             totals = self.bootstrap[..., -1]
-            self._check_totals(self.counts[:, 0, -1], torch.where(totals < 0, _TOO_LARGE, totals.long()))
+            self._check_totals(self.counts[:, 0, -1], torch.where(totals < 0, TOO_LARGE, totals.long()))
 
     def _check_totals(self, decisions: Int[Tensor, " groups"], drawn: Int[Tensor, "groups replicates"]) -> None:
         """Check that the bootstrap can count this many decisions.
@@ -290,10 +258,10 @@ class OutcomeCounts(Metric):
         """
         check_limit(dict(zip(self.groups, decisions.tolist(), strict=True)), self.replicates)
         most_drawn = drawn.amax(1)
-        if bool((most_drawn >= _TOO_LARGE).any()):
+        if bool((most_drawn >= TOO_LARGE).any()):
             group = self.groups[int(most_drawn.argmax())]
             raise TooManyDecisionsError(
-                f"a bootstrap replicate draws {_TOO_LARGE:,} or more decisions of the group {group!r}, which int32 "
+                f"a bootstrap replicate draws {TOO_LARGE:,} or more decisions of the group {group!r}, which int32 "
                 "does not hold; use --replicates 0, or less text"
             )
 

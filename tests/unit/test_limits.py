@@ -9,7 +9,7 @@ from torchmetrics import Metric
 
 from attentionology.analyses.coreference.accuracy import CoreferenceAccuracy, mentions_by_group
 from attentionology.analyses.dependency.accuracy import DependencyAccuracy, words_by_group
-from attentionology.analyses.shared.outcomes import MOST_DECISIONS, TooManyDecisionsError, check_limit
+from attentionology.analyses.shared.decision_limit import MOST_DECISIONS, TooManyDecisionsError, check_limit
 from attentionology.corpora_loaders import OFFSETS, AttentionologyError
 from tests import documents
 
