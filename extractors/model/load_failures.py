@@ -31,9 +31,22 @@ def model_failure(name: str, folder: Path, error: Exception) -> str:
         folder: the folder of its files.
         error: what transformers raised.
     """
-    broken = _configuration_failure(folder)
-    if broken is not None:
-        return broken
+    return _configuration_failure(folder) or _weights_failure(name, folder, error)
+
+
+def tokenizer_failure(name: str, folder: Path, error: Exception) -> str:
+    """Describe in one line why transformers could not load a tokenizer.
+
+    Args:
+        name: the name of the model.
+        folder: the folder of its files.
+        error: what transformers raised.
+    """
+    return _configuration_failure(folder) or _tokenizer_failure(name, folder, error)
+
+
+def _weights_failure(name: str, folder: Path, error: Exception) -> str:
+    """Describe why a model with a readable configuration could not be loaded."""
     path, config = str(folder / CONFIG), read_object(folder / CONFIG)
     if isinstance(error, KeyError) and (key := _unknown_value(config, error)) is not None:
         known = f" (it knows {', '.join(ACT2FN)})" if "act" in key else ""
@@ -45,17 +58,8 @@ def model_failure(name: str, folder: Path, error: Exception) -> str:
     return f"cannot load {name!r}: {cause(error)}"
 
 
-def tokenizer_failure(name: str, folder: Path, error: Exception) -> str:
-    """Describe in one line why transformers could not load a tokenizer.
-
-    Args:
-        name: the name of the model.
-        folder: the folder of its files.
-        error: what transformers raised.
-    """
-    broken = _configuration_failure(folder)
-    if broken is not None:
-        return broken
+def _tokenizer_failure(name: str, folder: Path, error: Exception) -> str:
+    """Describe why a tokenizer could not be loaded although the configuration of the model is readable."""
     general = f"cannot load {name!r} (its tokenizer): {cause(error)}"
     path = folder / TOKENIZER
     if not path.is_file():
