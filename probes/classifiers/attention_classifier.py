@@ -75,7 +75,6 @@ class AttentionClassifier(nn.Module):
     """
 
     special: Special = "keep"
-    history_: list[dict[str, Any]]
 
     def __init__(
         self,
@@ -106,11 +105,20 @@ class AttentionClassifier(nn.Module):
             "strength": STRENGTHS.get(regularizer or "", 0.0) if strength is None else strength,
             "random_state": random_state,
         }
+        self.vocabulary, self.classes = Vocabulary(()), tuple[str, ...]()
+        self.history_: list[dict[str, Any]] = []
+        self.scale = 1.0
+        # `build` replaces these layers when it knows the words and the classes. The meta device holds no values.
+        self.table = nn.Embedding(1, 1, device="meta")
+        self.encoder: nn.Module = nn.Identity()
+        self.attend: nn.Module = nn.Identity()
+        self.decoder = nn.Linear(1, 1, device="meta")
+        self.tell: nn.Linear | None = None
 
     def build(
         self, vocabulary: Vocabulary, classes: Sequence[str], vectors: WordVectors | None = None
     ) -> AttentionClassifier:
-        """Make the parameters.
+        """Make the parameters, and return the classifier itself.
 
         Args:
             vocabulary: the words that have embeddings.
@@ -131,7 +139,7 @@ class AttentionClassifier(nn.Module):
             torch.manual_seed(config["random_state"])
             self.table = nn.Embedding(len(vocabulary), dimensions, padding_idx=PAD)
             self.encoder = ENCODERS[config["encoder"]](dimensions, size)
-            self.attend: nn.Module = (
+            self.attend = (
                 nn.Sequential(nn.Linear(attended, attended // 2), nn.Tanh(), nn.Linear(attended // 2, 1, bias=False))
                 if additive
                 else nn.Linear(attended, 1, bias=False)
