@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Annotated
 
 from tyro.conf import arg
 
 from attentionology.analyses.contract import OptionError
-from attentionology.analyses.shared.builtin import DEMO, SAMPLE, check_revision, corpus_path, load_encoder
+from attentionology.analyses.shared.builtin import SAMPLE, corpus_path, load_encoder
+from attentionology.analyses.shared.input_options import ModelOptions
 from attentionology.analyses.shared.record import describe_files, model_label
 from attentionology.scripts.streams import complain, say, say_json
 
@@ -22,21 +23,13 @@ class Doctor:
     used before, and choose with --corpus sentences of the language that you want to study.
     """
 
-    model: Annotated[str, arg(metavar="MODEL")] = DEMO
-    """The model: a folder with config.json, a tokenizer and *.safetensors; an id on the Hugging Face Hub; or 'demo',
-    the model that the extra 'demo' of the package installs."""
-
-    revision: Annotated[str | None, arg(metavar="REVISION")] = None
-    """The branch, tag or commit of a model on the Hub. By default, the main branch is read."""
+    model: ModelOptions = field(default_factory=ModelOptions)
 
     corpus: Annotated[str, arg(metavar="FILE")] = SAMPLE
     """The CoNLL-U file whose sentences are read, or 'sample', the English sample treebank."""
 
     sentences: Annotated[int, arg(metavar="N")] = 12
     """The checks read the first N sentences of the corpus."""
-
-    device: Annotated[str, arg(metavar="DEVICE")] = "cpu"
-    """The device on which the model runs: cpu, cuda, cuda:1, mps, …."""
 
     json: bool = False
     """Print the checklist as JSON."""
@@ -45,12 +38,12 @@ class Doctor:
         """Run the checks and return the exit status: 0 if no check failed, else 1."""
         if self.sentences < 1:
             raise OptionError(f"--sentences must be at least 1, not {self.sentences}")
-        check_revision(self.model, self.revision)
+        self.model.check()
         from attentionology.corpora_loaders import load_treebank
         from attentionology.extractors.model.doctor import examine
 
         treebank = load_treebank(corpus_path(self.corpus), limit=self.sentences)
-        encoder = load_encoder(self.model, revision=self.revision, device=self.device)
+        encoder = load_encoder(self.model.model, revision=self.model.revision, device=self.model.device)
         name = model_label(encoder.name, encoder.files.revision, offline=encoder.files.offline)
         checks = []
         for check in examine(encoder, treebank):

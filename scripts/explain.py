@@ -4,22 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Annotated
 
-from tyro.conf import arg
-
-from attentionology.analyses.explanation.model_options import (
-    ClassifierOptions,
-    ClassifierTrainingOptions,
-    TransformerOptions,
-)
-from attentionology.analyses.explanation.options import ExplanationTestOptions, TextOptions
 from attentionology.analyses.explanation.run_options import ExplainOptions
 from attentionology.analyses.shared.input_options import OutputOptions, default_folder
 
 
 @dataclass(frozen=True)
-class Explain:
+class Explain(ExplainOptions):
     """Test whether the attention of a text classifier can be read as an explanation of its decisions.
 
     A classifier is trained on labelled texts (--data), and its attention is put to the tests of the papers. Does it
@@ -36,15 +27,6 @@ class Explain:
     compressed (.gz). Trained models are kept in a cache, so the same command resumes a run that was interrupted.
     """
 
-    texts: TextOptions = field(default_factory=TextOptions)
-    tests: ExplanationTestOptions = field(default_factory=ExplanationTestOptions)
-    classifier: ClassifierOptions = field(default_factory=ClassifierOptions)
-    transformer: TransformerOptions = field(default_factory=TransformerOptions)
-    training: ClassifierTrainingOptions = field(default_factory=ClassifierTrainingOptions)
-
-    seed: Annotated[int, arg(metavar="N")] = 0
-    """Random seed of everything that is drawn: texts that are held out, initial weights, shuffles and bootstrap."""
-
     output: OutputOptions = field(default_factory=OutputOptions)
 
     def run(self, arguments: Sequence[str] = ()) -> int:
@@ -54,18 +36,15 @@ class Explain:
         from attentionology.scripts.closing import print_results
 
         output = self.output
-        named = default_folder(
-            self.transformer.model or self.classifier.encoder, self.texts.test or self.texts.data or ()
-        )
+        named = default_folder(self.model.model or self.classifier.encoder, self.texts.test or self.texts.data or ())
         out = output.out or named.with_name(f"explain-{named.name}")
         explanation = execute(
-            ExplainOptions(self.texts, self.tests, self.classifier, self.transformer, self.training, self.seed),
+            self,
             out=out,
             overwrite=output.overwrite,
             command=command_line(arguments),
             shown_options={"overwrite": output.overwrite, "json": output.json},
         )
-        print_results(
-            dict(explanation.record), [(explanation.section.summary, explanation.show)], out, as_json=output.json
-        )
+        shown = [(explanation.section.summary, explanation.show)]
+        print_results(dict(explanation.record), shown, out, as_json=output.json)
         return 0

@@ -33,7 +33,7 @@ from attentionology.analyses.explanation.sources import save_model, threads_for,
 from attentionology.analyses.explanation.terminal import explain_table
 from attentionology.analyses.option_groups import groups_by_class
 from attentionology.analyses.shared.cache_folder import cache_folder
-from attentionology.analyses.shared.input_options import paths_read
+from attentionology.analyses.shared.input_options import OptionalModelOptions, paths_read
 from attentionology.corpora_loaders import LabelledTexts
 from attentionology.probes.classifiers.trainings import Trainings
 from attentionology.reports.page import Section, write_report
@@ -46,6 +46,11 @@ if TYPE_CHECKING:
     from attentionology.extractors import AttentionModel
 
 Texts = str | Path | Iterable[str | Path] | LabelledTexts
+
+_GROUPS = (
+    *(TextOptions, ExplanationTestOptions, ClassifierOptions),
+    *(OptionalModelOptions, TransformerOptions, ClassifierTrainingOptions),
+)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -159,8 +164,7 @@ def explain(
         >>> explanation.record["corpus"]["files"][0]["path"]
         'texts.txt'
     """
-    known = (TextOptions, ExplanationTestOptions, ClassifierOptions, TransformerOptions, ClassifierTrainingOptions)
-    groups = groups_by_class(options, known, "{} is no option group of explain")
+    groups = groups_by_class(options, _GROUPS, "{} is no option group of explain")
     texts, loaded = groups.get(TextOptions, TextOptions()), dict[str, Any]()
     for role, given in (("data", data), ("test", test), ("dev", dev)):
         if given is None:
@@ -177,12 +181,12 @@ def explain(
         if named.tests is not None:
             raise OptionError("the tests are given twice, as tests and in ExplanationTestOptions")
         named = replace(named, tests=(tests,) if isinstance(tests, str) else tuple(tests))
-    transformer = groups.get(TransformerOptions, TransformerOptions())
+    model_options = groups.get(OptionalModelOptions, OptionalModelOptions())
     if model is not None:
-        if transformer.model is not None:
-            raise OptionError("the model is given twice, as model and in TransformerOptions")
+        if model_options.model is not None:
+            raise OptionError("the model is given twice, as model and in OptionalModelOptions")
         if isinstance(model, str | Path):
-            transformer = replace(transformer, model=str(model))
+            model_options = replace(model_options, model=str(model))
         else:
             loaded["model"] = model
     training = groups.get(ClassifierTrainingOptions, ClassifierTrainingOptions())
@@ -192,18 +196,23 @@ def explain(
         texts=texts,
         tests=named,
         classifier=groups.get(ClassifierOptions, ClassifierOptions()),
-        transformer=transformer,
+        model=model_options,
+        transformer=groups.get(TransformerOptions, TransformerOptions()),
         training=training,
         seed=seed,
-        loaded=Loaded(**loaded),
     )
     return execute(
-        chosen, out=None if out is None else Path(out), overwrite=overwrite, command="attentionology.explain(…)"
+        chosen,
+        Loaded(**loaded),
+        out=None if out is None else Path(out),
+        overwrite=overwrite,
+        command="attentionology.explain(…)",
     )
 
 
 def execute(
     options: ExplainOptions,
+    loaded: Loaded | None = None,
     *,
     out: Path | None = None,
     overwrite: bool = False,
@@ -213,27 +222,30 @@ def execute(
     """Run everything that the options ask for.
 
     Args:
-        options: what to compute.
+        options: the options of the run.
+        loaded: the model and the texts that were loaded before.
         out: where to write the report; None to write nothing.
         overwrite: replace the folder of an earlier run.
         command: the command line or call, for the run record.
         shown_options: further options that the run record shows.
     """
-    choice = choose(options)
+    loaded = loaded or Loaded()
+    choice = choose(options, loaded)
     cache = options.training.cache if out is None else cache_folder(options.training.cache, out)
     if out is None:
-        return _explanation(options, choice, cache, None, command, shown_options or {})
+        return _explanation(options, loaded, choice, cache, None, command, shown_options or {})
     texts = options.texts
-    reads = paths_read(options.transformer.model, texts.data, texts.dev, texts.test, options.classifier.vectors)
+    reads = paths_read(options.model.model, texts.data, texts.dev, texts.test, options.classifier.vectors)
     with RunFolder(out, overwrite=overwrite, reads=reads) as folder:
         shown = {**(shown_options or {}), "out": str(out)}
-        explanation = _explanation(options, choice, cache, folder.path, command, shown)
+        explanation = _explanation(options, loaded, choice, cache, folder.path, command, shown)
         write_report(folder.path, run=dict(explanation.record), sections=[explanation.section])
     return replace(explanation, folder=out)
 
 
 def _explanation(
     options: ExplainOptions,
+    loaded: Loaded,
     choice: Choice,
     cache: Path | None,
     folder: Path | None,
@@ -241,7 +253,7 @@ def _explanation(
     shown_options: Mapping[str, Any],
 ) -> Explanation:
     stages = Stages()
-    inputs = read_inputs(options, choice, stages)
+    inputs = read_inputs(options, loaded, choice, stages)
     trainings = Trainings(cache, workers=workers_for(inputs.model))
     with threads_for(inputs.model):
         subject = train_model(options, inputs, trainings, stages)

@@ -11,7 +11,6 @@ from tyro.conf import arg
 
 from attentionology.analyses.contract import OptionError
 from attentionology.analyses.explanation.options import changed
-from attentionology.analyses.shared.builtin import check_revision
 from attentionology.analyses.shared.input_options import at_least_one
 from attentionology.analyses.shared.numbers import OptionalNumber, OptionalReal
 from attentionology.corpora_loaders.lines import WHOLE_NUMBER
@@ -66,20 +65,13 @@ class ClassifierOptions:
 
 @dataclass(frozen=True)
 class TransformerOptions:
-    """Options of the model, where no classifier is trained from scratch.
+    """Options of the transformer that --model names.
 
     Example:
         >>> from attentionology import TransformerOptions
         >>> TransformerOptions(heads=("3", "1")).chosen_heads()
         [2, 0]
     """
-
-    model: Annotated[str | None, arg(metavar="MODEL")] = None
-    """Test a transformer instead: a folder, a Hugging Face Hub id, or 'demo'. Or test a classifier that was saved by an
-    earlier run (classifier.safetensors)."""
-
-    revision: Annotated[str | None, arg(metavar="REVISION")] = None
-    """Branch, tag or commit on the Hub."""
 
     finetune: bool = False
     """Train the transformer on --data, with a new classification head."""
@@ -106,25 +98,6 @@ class TransformerOptions:
         """Raise `OptionError` where a value cannot be used."""
         at_least_one(self, "layer")
         self.chosen_heads()
-        if self.finetune and self.model is None:
-            raise OptionError("--finetune is for a transformer: --model MODEL")
-        if self.model is not None:
-            if (Path(self.model) / "run.json").exists():
-                raise OptionError(
-                    f"{self.model} is a results folder; its model is {self.model}/classifier.safetensors or "
-                    f"{self.model}/model"
-                )
-            check_revision(self.model, self.revision)
-        if self.is_saved and self.finetune:
-            raise OptionError("--finetune is for transformers, not for a saved classifier")
-        others = [name for name in changed(self) if name not in ("model", "finetune")]
-        if others and (self.model is None or self.is_saved):
-            raise OptionError(f"--{others[0]} is for transformers: --model MODEL")
-
-    @property
-    def is_saved(self) -> bool:
-        """Whether the model is a classifier that an earlier run saved."""
-        return self.model is not None and self.model.endswith(".safetensors")
 
     def chosen_heads(self) -> list[int] | Literal["all"]:
         """The selected heads, 0-based.

@@ -34,7 +34,8 @@ class Finished:
         chosen: names of the tests that ran.
         left_out: tests that did not run, and why.
         table: the per-text table.
-        source: how models were made; None where the model was saved or loaded before.
+        source: how models were made; None if the model was saved or loaded before.
+        trains: whether models were trained in this run.
         trainings: what was trained.
         notes: of the tests, a sentence each.
     """
@@ -44,6 +45,7 @@ class Finished:
     left_out: tuple[tuple[str, str], ...]
     table: pd.DataFrame
     source: ModelSource | None
+    trains: bool
     trainings: Trainings
     notes: tuple[str, ...]
 
@@ -151,7 +153,7 @@ def facts(run: Finished) -> Iterator[str]:
         verb = {"train": "trained on", "dev": "epoch chosen by", "test": "tested on"}[role]
         held = " held out" if role in texts.held_out else ""
         yield f"{verb} {len(part):,} texts{held} ({balance})"
-    if run.source is not None and options.trains:
+    if run.source is not None and run.trains:
         recipe = run.source.recipe
         epochs = f"{recipe.epochs} epoch{'s' if recipe.epochs > 1 else ''}"
         yield f"{epochs}, {recipe.batch_size} texts a step, learning rate {recipe.learning_rate:g}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from attentionology.analyses.explanation.readings import reading
 from attentionology.analyses.explanation.record import Finished, facts, notes
 from attentionology.analyses.explanation.registry import borrowed_by, choose_tests, owner_of, registered_tests
 from attentionology.analyses.explanation.results import ExplainResults
-from attentionology.analyses.explanation.run_options import ExplainOptions
+from attentionology.analyses.explanation.run_options import ExplainOptions, Loaded
 from attentionology.analyses.explanation.sources import Classifiers, ModelSource, Transformers, load_saved
 from attentionology.analyses.explanation.summary import Bootstrap, summarize
 from attentionology.analyses.explanation.tested import Subject, Tested, TrainingOnLabels
@@ -41,10 +41,12 @@ class Choice:
 
     Attributes:
         tests: the tests that run.
-        left_out: the names of those that do not run, each with the reason.
+        trains: whether models are trained in this run.
+        left_out: the names of the tests that do not run, each with the reason.
     """
 
     tests: tuple[ExplanationTest, ...]
+    trains: bool
     left_out: tuple[tuple[str, str], ...] = ()
 
     @property
@@ -70,20 +72,24 @@ class Inputs:
     choice: Choice
 
 
-def choose(options: ExplainOptions) -> Choice:
+def choose(options: ExplainOptions, loaded: Loaded) -> Choice:
     """Validate the options and choose the tests, before anything slow happens.
+
+    Args:
+        options: the options of the run.
+        loaded: the model and the texts that were loaded before.
 
     Raises:
         OptionError, CorpusError: an option cannot be used, has no effect, or asks for a test that cannot be run.
     """
-    options.check()
+    options.check(loaded)
     named = options.tests.named()
     tests, left_out = choose_tests(named), []
-    given = options.transformer.model is not None or options.loaded.model is not None
+    trains, has_model = options.trains(loaded), options.model.model is not None or loaded.model is not None
     for test in tests:
-        if test.trains and not options.trains:
+        if test.trains and not trains:
             left_out.append((test.name, "it trains models, and nothing is trained in this run"))
-        elif test.small_only and given:
+        elif test.small_only and has_model:
             left_out.append((test.name, "it is for the classifiers that are trained here (--encoder)"))
     if left_out and named is not None and "all" not in named:
         raise OptionError(f"--tests {left_out[0][0]}: {left_out[0][1]}")
@@ -92,7 +98,7 @@ def choose(options: ExplainOptions) -> Choice:
         raise OptionError("none of the tests can be run here")
     _check_that_all_are_read(options, chosen)
     options.check_files()
-    return Choice(chosen, tuple(left_out))
+    return Choice(chosen, trains, tuple(left_out))
 
 
 def _check_that_all_are_read(options: ExplainOptions, chosen: Sequence[ExplanationTest]) -> None:
@@ -104,8 +110,14 @@ def _check_that_all_are_read(options: ExplainOptions, chosen: Sequence[Explanati
             raise OptionError(f"{flag(option.name)} is for --tests {' or '.join(readers)}")
 
 
-def read_inputs(options: ExplainOptions, choice: Choice, stages: Stages) -> Inputs:
-    """Read the texts and make the model; texts that it cannot read and tests that it cannot be put to are left out.
+def read_inputs(options: ExplainOptions, loaded: Loaded, choice: Choice, stages: Stages) -> Inputs:
+    """Read the texts and make the model. Texts that it cannot read and tests that it cannot take are left out.
+
+    Args:
+        options: the options of the run.
+        loaded: the model and the texts that were loaded before.
+        choice: the tests.
+        stages: measures how long the stages of the run take.
 
     Raises:
         OptionError: the model has no such layer or head, or none of the tests can be run with it.
@@ -113,33 +125,29 @@ def read_inputs(options: ExplainOptions, choice: Choice, stages: Stages) -> Inpu
         ModelError: the model cannot be loaded.
     """
     with stages("read the texts"):
-        texts = read_texts(options)
-        source = _source(options, texts)
+        texts = read_texts(options, loaded)
+        source = None if loaded.model is not None or options.is_saved else _source(options, texts)
     with stages("load the model"):
-        model = _model(options, source)
+        model = _model(options, source) if loaded.model is None else loaded.model
     reasons = [(test.name, test.impossible(model, options.tests)) for test in choice.tests]
     impossible = {name: reason for name, reason in reasons if reason is not None}
     tests = tuple(test for test in choice.tests if test.name not in impossible)
     left_out = (*choice.left_out, *impossible.items())
     if not tests:
         raise OptionError("; ".join(f"--tests {name}: {why}" for name, why in left_out))
-    if not options.trains:
+    if not choice.trains:
         parts = [part for test in tests if (part := test.without_training())]
         left_out += tuple((part, "nothing is trained in this run") for part in parts)
-    return Inputs(without_unreadable(texts, model), source, model, Choice(tests, left_out))
+    return Inputs(without_unreadable(texts, model), source, model, replace(choice, tests=tests, left_out=left_out))
 
 
-def _source(options: ExplainOptions, texts: ExplainTexts) -> ModelSource | None:
-    if options.loaded.model is not None or options.transformer.is_saved:
-        return None
-    return Classifiers(options, texts) if options.transformer.model is None else Transformers(options, texts)
+def _source(options: ExplainOptions, texts: ExplainTexts) -> ModelSource:
+    return Classifiers(options, texts) if options.model.model is None else Transformers(options, texts)
 
 
 def _model(options: ExplainOptions, source: ModelSource | None) -> AttentionModel:
-    if options.loaded.model is not None:
-        return options.loaded.model
     if source is None:
-        return load_saved(options.transformer.model or "")
+        return load_saved(options.model.model or "")
     try:
         return source.make(options.seed)
     except ValueError as error:
@@ -151,7 +159,7 @@ def _model(options: ExplainOptions, source: ModelSource | None) -> AttentionMode
 def train_model(options: ExplainOptions, inputs: Inputs, trainings: Trainings, stages: Stages) -> Subject:
     """Train the tested model if it has to be trained, and return it with its texts."""
     model, texts = inputs.model, inputs.texts
-    if inputs.source is not None and options.trains:
+    if inputs.source is not None and inputs.choice.trains:
         training = TrainingOnLabels(texts, inputs.source)("base", "base", options.seed)
         with stages("train"):
             trained: Any = trainings([training], "train")["base"]
@@ -179,7 +187,7 @@ def run_tests(subject: Subject, inputs: Inputs, trainings: Trainings) -> Explain
     base = reading(subject.model, subject.words)
     score, _ = subject.score("base", "base", base.probabilities)
     compared: dict[str, Findings] = {}
-    if inputs.source is not None and options.trains:
+    if inputs.source is not None and inputs.choice.trains:
         for test in _in_order(chosen):
             known = {field.name: getattr(subject, field.name) for field in fields(subject)}
             tested = Tested(
@@ -263,6 +271,7 @@ def finished(
         left_out=results.left_out,
         table=results.texts,
         source=inputs.source,
+        trains=inputs.choice.trains,
         trainings=trainings,
         notes=remarks,
     )

@@ -100,7 +100,7 @@ class Transformers:
     vectors = None
 
     def __init__(self, options: ExplainOptions, texts: ExplainTexts) -> None:
-        training, self.options = options.training, options.transformer
+        training, self.model, self.options = options.training, options.model, options.transformer
         self.recipe = _changed(FINE_TUNING, training.epochs, training.learning_rate)
         self.imitation = _changed(FINE_TUNING, options.tests.adversary_epochs, training.learning_rate)
         self.classes = None if texts.train is None else texts.train.classes
@@ -108,8 +108,8 @@ class Transformers:
     @cached_property
     def files(self) -> LoadedFiles:
         """Where the model comes from, found once for all that are trained."""
-        files = find_model(model_location(self.options.model or ""), self.options.revision)
-        if self.options.model == DEMO:
+        files = find_model(model_location(self.model.model or ""), self.model.revision)
+        if self.model.model == DEMO:
             check_demo(files)
         return files
 
@@ -148,7 +148,7 @@ class Transformers:
             raise OptionError(str(error)) from error
 
     def _name(self) -> str:
-        if self.options.model == DEMO:
+        if self.model.model == DEMO:
             return DEMO_NAME
         name = self.files.name
         return name if self.files.endpoint else Path(name).name or name

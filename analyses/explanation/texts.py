@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from attentionology.analyses.explanation.options import TextOptions
-from attentionology.analyses.explanation.run_options import ExplainOptions
+from attentionology.analyses.explanation.run_options import ExplainOptions, Loaded
 from attentionology.analyses.shared.resampling import sentence_keys
 from attentionology.corpora_loaders import CorpusError, LabelledTexts, load_labelled
 from attentionology.extractors import AttentionModel, TransformerAttention, Words
@@ -66,15 +66,19 @@ def words_of(texts: LabelledTexts) -> list[Words]:
     return [text.words for text in texts]
 
 
-def read_texts(options: ExplainOptions) -> ExplainTexts:
-    """Read, filter by length, hold out what was not given, and limit.
+def read_texts(options: ExplainOptions, loaded: Loaded) -> ExplainTexts:
+    """Read the texts, filter them by length, hold out the roles that were not given, and apply the limit.
 
     Which texts are held out depends on a hash of their words, so that equal texts end up on the same side.
+
+    Args:
+        options: the options of the run.
+        loaded: the texts that were loaded before.
 
     Raises:
         CorpusError: a file cannot be read, there are too few texts, or labels do not fit together.
     """
-    choice, loaded = options.texts, options.loaded
+    choice = options.texts
     lengths: dict[str, tuple[int, int]] = {}
     given: dict[str, LabelledTexts] = {}
     for role, files, before in (

@@ -45,7 +45,35 @@ def paths_read(*given: str | Path | Sequence[str] | None) -> list[Path]:
 
 
 @dataclass(frozen=True)
-class ModelOptions:
+class OptionalModelOptions:
+    """Options of a model that is used in place of one that is trained.
+
+    Example:
+        >>> from attentionology import OptionalModelOptions
+        >>> OptionalModelOptions(revision="main").check()
+        Traceback (most recent call last):
+            ...
+        attentionology.analyses.option_groups.OptionError: --revision is for a model on the Hub: --model MODEL
+    """
+
+    model: Annotated[str | None, arg(metavar="MODEL")] = None
+    """A transformer to test in place of a classifier that is trained from scratch: a folder with config.json, a
+    tokenizer and *.safetensors; an id on the Hugging Face Hub; or 'demo', the model that the extra 'demo' of the
+    package installs. It can also be a classifier that an earlier run has saved (classifier.safetensors)."""
+
+    revision: Annotated[str | None, arg(metavar="REVISION")] = None
+    """The branch, tag or commit of a model on the Hub. By default, the main branch is read."""
+
+    def check(self) -> None:
+        """Raise `OptionError` where a value cannot be used."""
+        if self.model is not None:
+            check_revision(self.model, self.revision)
+        elif self.revision is not None:
+            raise OptionError("--revision is for a model on the Hub: --model MODEL")
+
+
+@dataclass(frozen=True)
+class ModelOptions(OptionalModelOptions):
     """Options of the model.
 
     Example:
@@ -60,15 +88,8 @@ class ModelOptions:
     """The model: a folder with config.json, a tokenizer and *.safetensors; an id on the Hugging Face Hub such as
     google-bert/bert-base-uncased; or 'demo', the model that the extra 'demo' of the package installs."""
 
-    revision: Annotated[str | None, arg(metavar="REVISION")] = None
-    """The branch, tag or commit of a model on the Hub. By default, the main branch is read."""
-
     device: Annotated[str, arg(metavar="DEVICE")] = "cpu"
     """The device on which the model runs: cpu, cuda, cuda:1, mps, …."""
-
-    def check(self) -> None:
-        """Raise `OptionError` where a value cannot be used."""
-        check_revision(self.model, self.revision)
 
 
 def model_or_encoder(model: str | Path | Encoder, options: ModelOptions) -> tuple[ModelOptions, Encoder | None]:

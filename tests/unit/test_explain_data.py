@@ -13,11 +13,11 @@ import pytest
 import torch
 from safetensors.torch import save
 
-from attentionology.analyses.explanation.model_options import TransformerOptions
 from attentionology.analyses.explanation.options import TextOptions
-from attentionology.analyses.explanation.run_options import ExplainOptions
+from attentionology.analyses.explanation.run_options import ExplainOptions, Loaded
 from attentionology.analyses.explanation.sources import load_saved
 from attentionology.analyses.explanation.texts import ExplainTexts, class_numbers, read_texts
+from attentionology.analyses.shared.input_options import OptionalModelOptions
 from attentionology.corpora_loaders import CorpusError
 from attentionology.extractors import ModelError
 from attentionology.probes.classifiers import AttentionClassifier, ClassifierRecipe, CrossEntropy, Vocabulary
@@ -36,7 +36,7 @@ def write(folder: Path, name: str, lines: list[str]) -> str:
 
 
 def read(seed: int = 0, model: str | None = None, **texts: Any) -> ExplainTexts:
-    return read_texts(ExplainOptions(TextOptions(**texts), transformer=TransformerOptions(model=model), seed=seed))
+    return read_texts(ExplainOptions(TextOptions(**texts), model=OptionalModelOptions(model), seed=seed), Loaded())
 
 
 def many(folder: Path) -> str:
