@@ -90,7 +90,7 @@ def _option(command: type[Any], name: str, kind: Any, default: Any) -> OptionHel
     on = default is True
     shown = "" if default in (None, MISSING, ()) or isinstance(default, bool) else _words(default)
     flag = "" if is_positional(kind) else _flag(f"no_{name}" if on else name)
-    return OptionHelp(flag, _value(kind), _docstring(command, name), shown)
+    return OptionHelp(flag, _value(kind), _note(kind, "help") or _docstring(command, name), shown)
 
 
 def is_positional(kind: Any) -> bool:
@@ -121,13 +121,18 @@ def _bare(kind: Any) -> Any:
 
 def _value(kind: Any) -> str:
     """What stands for the value of an option: its metavar, or else its choices, or else something for its type."""
-    notes = get_args(kind)[1:] if get_origin(kind) is Annotated else ()
-    if metavar := next(filter(None, (getattr(note, "metavar", None) for note in notes)), None):
-        return str(metavar)
+    if metavar := _note(kind, "metavar"):
+        return metavar
     bare = _bare(kind)
     if get_origin(bare) is Literal:
         return f"{{{','.join(map(str, get_args(bare)))}}}"
     return "" if bare is bool else _NAMES_OF_VALUES.get(bare, getattr(bare, "__name__", "value").upper())
+
+
+def _note(kind: Any, name: str) -> str:
+    """What ``arg(help=…)`` or ``arg(metavar=…)`` in the annotation of a field says; empty if it says nothing."""
+    notes = get_args(kind)[1:] if get_origin(kind) is Annotated else ()
+    return next((text for note in notes if (text := getattr(note, name, None))), "")
 
 
 def _title(group: type[Any]) -> str:

@@ -96,11 +96,11 @@ class ExplanationTestOptions:
         tuple[str, ...] | None,
         arg(
             metavar="NAME [NAME ...]",
-            help=f"Which tests to run, separated by blanks or commas: {', '.join(names_of_tests())}; or all. By "
-            "default, all tests but imitation, which trains adversaries and takes long.",
+            help=f"The tests to run, separated by blanks or commas: {', '.join(names_of_tests())}; or all. By default, "
+            "all tests run except imitation, which trains adversaries and takes long.",
         ),
     ] = None
-    """Which tests to run; None for all but ``imitation``."""
+    """The names of the tests to run. By default, all tests run except imitation."""
 
     epsilon: Annotated[float, arg(metavar="X")] = 0.05
     """Changes of the output (TVD) up to this tolerance count as no change. (Jain & Wallace write 0.01, but their
