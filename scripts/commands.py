@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Annotated, Any, Protocol
 
 import tyro
@@ -23,81 +24,34 @@ class Command:
     """A command of the program.
 
     Attributes:
-        load: returns the dataclass of its options. Its docstring describes the command; its fields are options or
-            groups of options.
+        value: where the dataclass of its options is, as ``module:name`` within this package; or a function that makes
+            it. The docstring of the dataclass describes the command; its fields are options or groups of options.
         most_used: names of the six options that most people need, in the order of the help.
         resumes: whether the same command line continues a run that was interrupted.
     """
 
-    load: Callable[[], type[Any]]
+    value: str
     most_used: tuple[str, ...]
     resumes: bool = False
 
-
-def _analyze() -> type[Any]:
-    from attentionology.scripts.analyze import analyze_command
-
-    return analyze_command()
-
-
-def _report() -> type[Any]:
-    from attentionology.scripts.report import Report
-
-    return Report
-
-
-def _merge() -> type[Any]:
-    from attentionology.scripts.merge import Merge
-
-    return Merge
-
-
-def _probe() -> type[Any]:
-    from attentionology.scripts.probe import ProbeCommand
-
-    return ProbeCommand
-
-
-def _explain() -> type[Any]:
-    from attentionology.scripts.explain import Explain
-
-    return Explain
-
-
-def _compare() -> type[Any]:
-    from attentionology.scripts.compare import Compare
-
-    return Compare
-
-
-def _doctor() -> type[Any]:
-    from attentionology.scripts.doctor import Doctor
-
-    return Doctor
-
-
-def _show() -> type[Any]:
-    from attentionology.scripts.show import Show
-
-    return Show
-
-
-def _treebanks() -> type[Any]:
-    from attentionology.scripts.treebanks import Treebanks
-
-    return Treebanks
+    def load(self) -> type[Any]:
+        """Import the dataclass of the options and return it."""
+        module, _, name = self.value.partition(":")
+        command: Any = getattr(import_module(f"attentionology.scripts.{module}"), name)
+        options: type[Any] = command if isinstance(command, type) else command()
+        return options
 
 
 COMMANDS = {
-    "analyze": Command(_analyze, ("model", "corpus", "analyses", "map", "out", "limit")),
-    "report": Command(_report, ("min_count", "out", "overwrite", "json")),
-    "merge": Command(_merge, ("out", "overwrite", "json")),
-    "probe": Command(_probe, ("model", "train", "test", "vectors", "probe", "out"), resumes=True),
-    "explain": Command(_explain, ("data", "test", "encoder", "model", "tests", "out"), resumes=True),
-    "compare": Command(_compare, ("out", "names", "min_count", "overwrite", "json")),
-    "show": Command(_show, ("head", "map", "model", "corpus", "sentence", "out")),
-    "doctor": Command(_doctor, ("model", "corpus", "sentences", "device", "revision", "json")),
-    "treebanks": Command(_treebanks, ("json",)),
+    "analyze": Command("analyze:analyze_command", ("model", "corpus", "analyses", "map", "out", "limit")),
+    "report": Command("report:Report", ("min_count", "out", "overwrite", "json")),
+    "merge": Command("merge:Merge", ("out", "overwrite", "json")),
+    "probe": Command("probe:ProbeCommand", ("model", "train", "test", "vectors", "probe", "out"), resumes=True),
+    "explain": Command("explain:Explain", ("data", "test", "encoder", "model", "tests", "out"), resumes=True),
+    "compare": Command("compare:Compare", ("out", "names", "min_count", "overwrite", "json")),
+    "show": Command("show:Show", ("head", "map", "model", "corpus", "sentence", "out")),
+    "doctor": Command("doctor:Doctor", ("model", "corpus", "sentences", "device", "revision", "json")),
+    "treebanks": Command("treebanks:Treebanks", ("json",)),
 }
 
 
