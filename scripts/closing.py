@@ -56,9 +56,9 @@ def print_results(run: dict[str, Any], parts: Sequence[Part], out: Path, *, as_j
         out: the results folder.
         as_json: whether to print JSON.
     """
+    from attentionology.reports.console import Terminal
     from attentionology.reports.json_text import to_json
     from attentionology.reports.terminal import WIDE
-    from attentionology.scripts.terminal import Terminal
 
     if as_json:
         tables = {name: table for summary, _ in parts for name, table in summary.items()}

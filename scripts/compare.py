@@ -51,9 +51,9 @@ class Compare:
         from attentionology.analyses.comparison.terminal import comparison_tables
         from attentionology.analyses.shared.record import command_line
         from attentionology.engine.compared_folders import compare_folders
+        from attentionology.reports.console import Terminal
         from attentionology.reports.json_text import to_json
         from attentionology.reports.terminal import WIDE
-        from attentionology.scripts.terminal import Terminal
 
         options = {name: value for name, value in asdict(self).items() if name != "run_folders"}
         comparison, section = compare_folders(

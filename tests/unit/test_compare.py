@@ -22,8 +22,8 @@ from attentionology.corpora_loaders import Corpus, load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.engine.compare import compare, names_of
 from attentionology.engine.pairing import pairing_of
+from attentionology.reports.console import Terminal
 from attentionology.reports.drawing import BLUE, ORANGE
-from attentionology.scripts.terminal import Terminal
 from tests import tiny
 from tests.documents import corpus, random_document
 

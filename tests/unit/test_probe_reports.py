@@ -14,8 +14,8 @@ from rich.console import Console
 from attentionology.analyses.probing.head_weights import head_weights
 from attentionology.analyses.probing.section import ProbeResults
 from attentionology.analyses.probing.terminal import probe_table
+from attentionology.reports.console import Terminal
 from attentionology.reports.format import interval, percent
-from attentionology.scripts.terminal import Terminal
 from tests.probing_results import CASES, PUBLISHED, Case, Tables, Written, results, written
 
 

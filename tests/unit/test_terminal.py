@@ -13,9 +13,10 @@ import pytest
 from rich.markup import escape
 from rich.table import Table
 
+from attentionology.reports.console import Terminal
+from attentionology.reports.terminal import visible
 from attentionology.scripts.cli import main
-from attentionology.scripts.streams import say_json, visible
-from attentionology.scripts.terminal import Terminal
+from attentionology.scripts.streams import say_json
 
 SIGNS = {
     "\x1b": "\\u001b",
