@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
 from tyro.conf import Positional, arg
 
 from attentionology.analyses.contract import OptionError
+from attentionology.analyses.shared.input_options import OutputOptions
 from attentionology.analyses.shared.options import CountOptions
 from attentionology.scripts.streams import delivered, say_json
 
@@ -27,9 +28,6 @@ class Compare:
     run_folders: Annotated[Positional[tuple[Path, ...]], arg(name="run", metavar="RUN RUN [RUN ...]")]
     """The folders of the runs."""
 
-    out: Annotated[Path, arg(metavar="FOLDER")] = Path("runs/comparison")
-    """The results folder of the comparison."""
-
     names: Annotated[tuple[str, ...], arg(metavar="NAME [NAME ...]")] = ()
     """The names of the runs in tables and figures. By default, they are named after what distinguishes them: the
     model, the kind of map or the corpus."""
@@ -38,39 +36,36 @@ class Compare:
     """Relations and types of mentions with fewer than N decisions in either run are listed, but not tested. P values
     are adjusted for the number of tests."""
 
-    overwrite: bool = False
-    """Replace the results folder of an earlier comparison."""
-
-    json: bool = False
-    """Print the differences as JSON instead of tables."""
+    output: OutputOptions = field(default_factory=OutputOptions)
 
     def run(self, arguments: Sequence[str] = ()) -> int:
         """Compare the runs and return the exit status."""
         if len(self.run_folders) < 2:
             raise OptionError("compare needs the folders of at least two runs")
         from attentionology.analyses.comparison.terminal import comparison_tables
-        from attentionology.analyses.shared.record import command_line
+        from attentionology.analyses.shared.record import command_line, flat_options
         from attentionology.engine.compared_folders import compare_folders
         from attentionology.reports.console import Terminal
         from attentionology.reports.json_text import to_json
         from attentionology.reports.terminal import WIDE
 
-        options = {name: value for name, value in asdict(self).items() if name != "run_folders"}
+        output, out = self.output, self.output.out or Path("runs/comparison")
+        options = {name: value for name, value in flat_options(self).items() if name != "run_folders"}
         comparison, section = compare_folders(
             self.run_folders,
-            self.out,
+            out,
             names=self.names,
             min_count=self.min_count,
-            overwrite=self.overwrite,
+            overwrite=output.overwrite,
             command=command_line(arguments),
             shown_options={**options, "runs": [str(folder) for folder in self.run_folders]},
         )
-        if self.json:
-            say_json(to_json({"out": str(self.out), **section.summary}))
+        if output.json:
+            say_json(to_json({"out": str(out), **section.summary}))
             return 0
         terminal = Terminal(None if sys.stdout.isatty() else WIDE)
         with delivered():
             terminal.print(comparison_tables(comparison, width=terminal.width))
-            lines = ["", f"Report: {self.out / 'report.html'}", f"Tables: {self.out / 'tables'}"]
+            lines = ["", f"Report: {out / 'report.html'}", f"Tables: {out / 'tables'}"]
             terminal.print("\n".join(lines), soft_wrap=True, markup=False)
         return 0

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
 from tyro.conf import Positional, arg
+
+from attentionology.analyses.shared.input_options import OutputOptions
 
 
 @dataclass(frozen=True)
@@ -22,20 +24,14 @@ class Merge:
     run_folders: Annotated[Positional[tuple[Path, ...]], arg(name="run", metavar="RUN RUN [RUN ...]")]
     """The folders of the runs."""
 
-    out: Annotated[Path, arg(metavar="FOLDER")] = Path("runs/merged")
-    """The results folder."""
-
-    overwrite: bool = False
-    """Replace the results folder of an earlier run."""
-
-    json: bool = False
-    """Print the summary as JSON instead of a table."""
+    output: OutputOptions = field(default_factory=OutputOptions)
 
     def run(self, arguments: Sequence[str] = ()) -> int:
         """Merge the runs and return the exit status."""
         from attentionology.engine.merging import merge
         from attentionology.scripts.closing import print_run
 
-        run = merge(self.run_folders, self.out, overwrite=self.overwrite)
-        print_run(run, self.out, as_json=self.json)
+        out = self.output.out or Path("runs/merged")
+        run = merge(self.run_folders, out, overwrite=self.output.overwrite)
+        print_run(run, out, as_json=self.output.json)
         return 0

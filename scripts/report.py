@@ -35,7 +35,7 @@ class Report:
     """Replace the folder of an earlier run that --out names."""
 
     json: bool = False
-    """Print the summary as JSON instead of a table."""
+    """Print the summary as JSON instead of tables."""
 
     def run(self, arguments: Sequence[str] = ()) -> int:
         """Write the report and return the exit status."""

@@ -149,10 +149,10 @@ class OutputOptions:
     """Options of the results."""
 
     out: Annotated[Path | None, arg(metavar="FOLDER")] = None
-    """The results folder. By default, it is in runs/ and named after the model and the data."""
+    """The results folder. By default, it is in runs/ and named after its content."""
 
     overwrite: bool = False
     """Replace the results folder of an earlier run."""
 
     json: bool = False
-    """Print the summary as JSON instead of a table."""
+    """Print the summary as JSON instead of tables."""
