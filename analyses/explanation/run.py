@@ -21,6 +21,7 @@ from attentionology.analyses.explanation.run_options import ExplainOptions, Load
 from attentionology.analyses.explanation.sources import Classifiers, ModelSource, Transformers, load_saved
 from attentionology.analyses.explanation.summary import Bootstrap, summarize
 from attentionology.analyses.explanation.tested import Subject, Tested, TrainingOnLabels
+from attentionology.analyses.explanation.text_table import TextTable
 from attentionology.analyses.explanation.texts import (
     ExplainTexts,
     class_numbers,
@@ -181,9 +182,9 @@ def run_tests(subject: Subject, inputs: Inputs, trainings: Trainings) -> Explain
     """Examine the model, compare it with others, and put everything that was found together."""
     options, chosen = subject.options, inputs.choice.tests
     table = _examined(subject, chosen)
-    concluded = {test.name: test.conclude(table, options.tests) for test in chosen}
-    for findings in concluded.values():
-        table = table.assign(**findings.columns)
+    concluded = [test.conclude(table.rows, options.tests) for test in chosen]
+    for test, findings in zip(chosen, concluded, strict=True):
+        table = table.with_columns(test, findings.columns)
     base = reading(subject.model, subject.words)
     score, _ = subject.score("base", "base", base.probabilities)
     compared: dict[str, Findings] = {}
@@ -193,7 +194,7 @@ def run_tests(subject: Subject, inputs: Inputs, trainings: Trainings) -> Explain
             tested = Tested(
                 **known,
                 base=base,
-                table=table,
+                table=table.rows,
                 chosen=inputs.choice.names,
                 source=inputs.source,
                 trainings=trainings,
@@ -201,13 +202,12 @@ def run_tests(subject: Subject, inputs: Inputs, trainings: Trainings) -> Explain
             compared[test.name] = test.compare(
                 tested, {name: compared[name] for name in test.after if name in compared}
             )
-            table = table.assign(**compared[test.name].columns)
-    return _results(
-        subject, inputs, trainings, table, [Findings(models=(score,)), *compared.values(), *concluded.values()]
-    )
+            table = table.with_columns(test, compared[test.name].columns)
+    findings_of_all = [Findings(models=(score,)), *compared.values(), *concluded]
+    return _results(subject, inputs, trainings, table.rows, findings_of_all)
 
 
-def _examined(subject: Subject, chosen: Sequence[ExplanationTest]) -> pd.DataFrame:
+def _examined(subject: Subject, chosen: Sequence[ExplanationTest]) -> TextTable:
     """The per-text table of the tested model, with the columns of other tests that questions are about."""
     names = [test.name for test in chosen]
     floors: dict[str, tuple[str, ...]] = {}
@@ -216,7 +216,7 @@ def _examined(subject: Subject, chosen: Sequence[ExplanationTest]) -> pd.DataFra
             if owner not in names:
                 floors[owner] = tuple(dict.fromkeys((*floors.get(owner, ()), *columns)))
     tests = [test for name, test in registered_tests().items() if name in names or name in floors]
-    return subject.examined(subject.model, tests, subject.options.tests, "examine", floors)
+    return TextTable(subject.examined(subject.model, tests, subject.options.tests, "examine", floors))
 
 
 def _in_order(chosen: Sequence[ExplanationTest]) -> list[ExplanationTest]:

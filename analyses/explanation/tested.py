@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol, cast, runtime_checkable
@@ -190,13 +190,22 @@ class Tested(Subject):
         return self.training("base", "base", self.options.seed).key(cast(Trainable, self.model))
 
 
+def check_declared(test: Examiner, names: Iterable[str]) -> None:
+    """Check that a test declares the columns that it gives.
+
+    Raises:
+        RegistryError: it does not declare one of them.
+    """
+    if unknown := next((name for name in names if name not in test.columns), None):
+        raise RegistryError(f"the explanation test {test.name!r} gives a column {unknown!r} that it does not declare")
+
+
 def _rows(test: Examiner, options: ExplanationTestOptions, only: Sequence[str] | None, batch: TextBatch) -> Rows:
     """Compute the columns of a test for a batch.
 
     Raises:
-        RegistryError: the test returns a column that it does not declare.
+        RegistryError: the test gives a column that it does not declare.
     """
     rows = test.examine(batch, options)
-    if unknown := next((name for name in rows if name not in test.columns), None):
-        raise RegistryError(f"the explanation test {test.name!r} gives a column {unknown!r} that it does not declare")
+    check_declared(test, rows)
     return rows if only is None else {name: rows[name] for name in only if name in rows}

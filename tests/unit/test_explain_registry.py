@@ -17,10 +17,11 @@ import attentionology
 from attentionology.analyses.contract import OptionGroup
 from attentionology.analyses.explanation import names, registry
 from attentionology.analyses.explanation.batch import Rows, TextBatch
-from attentionology.analyses.explanation.contract import SHARE, Column, ExplanationTest, Question
+from attentionology.analyses.explanation.contract import SHARE, Column, ExplanationTest, Findings, Question
 from attentionology.analyses.explanation.options import ExplanationTestOptions
 from attentionology.analyses.explanation.registry import check_tests, registered_tests
 from attentionology.analyses.explanation.results import ExplainResults
+from attentionology.analyses.explanation.text_table import TextTable
 from attentionology.analyses.registry import RegistryError
 from attentionology.scripts.cli import main
 
@@ -193,6 +194,38 @@ def test_columns_that_are_not_declared_are_refused(texts: Path, monkeypatch: pyt
     ]
     with pytest.raises(RegistryError, match="gives a column 'first_word_chance' that it does not declare"):
         attentionology.explain(texts, tests="first-word", options=options)
+    forget()
+
+
+@pytest.mark.usefixtures("added")
+def test_the_table_takes_declared_columns_once_and_for_all_texts() -> None:
+    table, values = TextTable(pd.DataFrame({"id": ["a", "b"], "tau_loo": [0.1, 0.2]})), np.zeros(2)
+    more = table.with_columns(FirstWord(), {"first_word_top": values})
+    assert list(more.rows) == ["id", "tau_loo", "first_word_top"]
+    assert list(table.rows) == ["id", "tau_loo"]
+    with pytest.raises(RegistryError, match="'first_word_top' twice"):
+        more.with_columns(FirstWord(), {"first_word_top": values})
+    with pytest.raises(RegistryError, match="'first-word' gives a column 'tau_random' that it does not declare"):
+        table.with_columns(FirstWord(), {"tau_random": values})
+    with pytest.raises(RegistryError, match="3 values of the column 'first_word_top' for 2 texts"):
+        table.with_columns(FirstWord(), {"first_word_top": np.zeros(3)})
+    with pytest.raises(RegistryError, match="no explanation test declares the column 'tau'"):
+        TextTable(pd.DataFrame({"id": ["a"], "tau": [0.1]}))
+
+
+class LateColumn(FirstWord):
+    def conclude(self, texts: pd.DataFrame, options: ExplanationTestOptions) -> Findings:
+        return Findings({"second_word_top": np.zeros(len(texts))})
+
+
+def test_columns_that_are_added_later_must_be_declared_too(texts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    point = EntryPoint("first-word", f"{__name__}:LateColumn", names.ENTRY_POINTS)
+    monkeypatch.setattr(names, "entry_points", lambda group: [point])
+    forget()
+    classifier = attentionology.ClassifierOptions(encoder="average", dimensions=4)
+    training = attentionology.ClassifierTrainingOptions(epochs=1)
+    with pytest.raises(RegistryError, match="gives a column 'second_word_top' that it does not declare"):
+        attentionology.explain(texts, tests="first-word", options=[classifier, training])
     forget()
 
 

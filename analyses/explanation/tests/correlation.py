@@ -118,7 +118,7 @@ one word, and those where a measure is the same for all words, have no τ and ar
 
     def conclude(self, texts: pd.DataFrame, options: ExplanationTestOptions) -> Findings:
         """Which τ are significant."""
-        return Findings(columns=significant(texts))
+        return Findings(columns=significant(texts[[name for name in texts if name in self.columns]]))
 
     def figures(self, results: ExplainResults, title: str) -> Mapping[str, Figure]:
         """Histograms of τ."""
