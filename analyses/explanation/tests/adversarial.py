@@ -1,4 +1,4 @@
-"""Is it the only attention that gives this output? (Jain & Wallace 2019, §4.2.2)"""
+"""Does only this attention give this output? (Jain & Wallace 2019, §4.2.2)"""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ from attentionology.extractors.replaceable.attention_model import LinearAttentio
 from attentionology.reports.drawing import BLACK, BLUE, GREY, ORANGE, STYLE
 from attentionology.reports.format import number
 
-_HINGE = 0.01  # from here on the published loss punishes a change of the output, whatever ε is
+_HINGE = 0.01  # the published loss punishes larger changes of the output, whatever ε is
 _PENALTY = 500.0
 _SPREAD = 3.0
 
 
 class Adversarial(ExplanationTest):
-    """The farthest attention that gives the same output, against shuffled attention."""
+    """The farthest attention that gives the same output, compared with shuffled attention."""
 
     name = "adversarial"
-    heading = "Is it the only attention that gives this output?"
+    heading = "Does only this attention give this output?"
     columns: ClassVar[Mapping[str, Column]] = {
         "exact_jsd": Column("JSD of the farthest attention with the same output, exact", NATS),
         "ceiling_jsd": Column("largest JSD whatever the output", NATS),
@@ -69,26 +69,27 @@ class Adversarial(ExplanationTest):
         "explain_adversarial": "The farthest attention whose output differs by at most ε = {{ epsilon }}, text by text."
     }
     page = """
-<p>For each text alone, attention is sought that is as different as possible and gives the same output (Jain &amp;
-Wallace 2019, §4.2.2). The Jensen-Shannon divergence is 0 for equal attention and ln 2 = 0.693 at most; the ceiling is
-what can be reached if the output may be anything. The exact maximum can be computed for two classes and a linear
-classifier; the search by gradient finds no more, often less. Close to the ceiling, the output binds the attention
-hardly at all. No model was trained to attend so; whether one would learn to is another question.</p>
+<p>For each single text, the test looks for attention that is as different as possible and gives the same output (Jain
+&amp; Wallace 2019, §4.2.2). The Jensen-Shannon divergence is 0 for equal attention and at most ln 2 = 0.693; the
+ceiling is the largest divergence whatever the output is. The exact maximum can be computed for two classes and a linear
+classifier; the search by gradient cannot find more, and often finds less. If the maximum is close to the ceiling, the
+output hardly constrains the attention. No model was trained to attend in this way, and whether a model would learn to
+is another question.</p>
 """
 
     def impossible(self, model: Any, options: ExplanationTestOptions) -> str | None:
-        """Without an exact solution and without a search there is nothing to compute."""
+        """Return a reason if there is neither an exact solution nor a search."""
         if options.steps or solvable(model):
             return None
         return "except for two classes and a linear classifier, there is only the search by gradient, and --steps is 0"
 
     def examine(self, batch: TextBatch, options: ExplanationTestOptions) -> Rows:
-        """See `exact` and `by_gradient`."""
+        """Compute the columns, see `exact` and `by_gradient`."""
         rows = exact(batch, epsilon=options.epsilon) if solvable(batch.model) else {}
         return rows | (by_gradient(batch, epsilon=options.epsilon, steps=options.steps) if options.steps else {})
 
     def conclude(self, texts: pd.DataFrame, options: ExplanationTestOptions) -> Findings:
-        """The adversaries of single texts, for the plane of the trained ones."""
+        """Add the adversaries of single texts to the figure of the trained adversaries."""
         points = []
         for name in ("exact", "adversarial"):
             if f"{name}_jsd" in texts:
@@ -97,27 +98,25 @@ hardly at all. No model was trained to attend so; whether one would learn to is 
         return Findings(points=tuple(points))
 
     def figures(self, results: ExplainResults, title: str) -> Mapping[str, Figure]:
-        """How far attention can move, text by text."""
+        """Draw how far attention can move, text by text."""
         if not any(has_values(results.texts, name) for name in ("exact_jsd", "adversarial_jsd")):
             return {}
         return {"explain_adversarial": adversarial_figure(results.texts, title=title)}
 
 
 def exact(batch: TextBatch, *, epsilon: float = EPSILON) -> Rows:
-    """The exact maximum, for two classes and logits that are linear in one row of attention.
+    """Compute the exact maximum, for two classes and logits that are linear in one row of attention.
 
-    The output depends on the attention a only through z · a, so the attentions that are allowed form the polytope
-    {a in the simplex, low ≤ z · a ≤ high}. JSD(α, ·) is convex, its maximum is at a vertex, and a vertex has at most
-    two words with weight: single words inside the bounds, and pairs of words on either side of a bound with the weights
-    that meet it. All of them are tried.
+    The module `attentionology.analyses.explanation.exact_adversary` explains why it can be computed.
 
     Args:
-        batch: texts as read by a model that is `solvable`.
-        epsilon: largest change of the probability.
+        batch: texts that were read by a model that is `solvable`.
+        epsilon: the largest change of the probability.
 
     Returns:
-        ``exact_jsd``; ``ceiling_jsd``: the most that any attention reaches, whatever it says (all on one word; below
-        ln 2 if every weight is above 0). NaN for texts of fewer than two words.
+        ``exact_jsd``: the largest divergence that attention with the same output reaches; ``ceiling_jsd``: the largest
+        divergence that any attention reaches (with all weight on one word; it is below ln 2 if every weight of the
+        original is above 0). Both are NaN for texts of fewer than two words.
     """
     model = batch.model
     assert isinstance(model, LinearAttentionModel)  # noqa: S101 the caller looked
@@ -133,20 +132,22 @@ def exact(batch: TextBatch, *, epsilon: float = EPSILON) -> Rows:
 
 
 def by_gradient(batch: TextBatch, *, epsilon: float = EPSILON, attempts: int = 5, steps: int = 500) -> Rows:
-    """The published search: several attentions per text by Adam, away from the original and from one another.
+    """Search with Adam for attention that is far from the original, as published.
 
-    Loss of one text: Σ_k [500 · max(0, TVD_k − 0.01) − JSD(a_k, α)] − mean over k, k' of JSD(a_k, a_k'); JSD is the
-    mean over the rows. Of the results within ε the farthest counts; the original is always one of them.
+    Several attentions per text are moved away from the original and from each other. The loss of a text is
+    Σ_k [500 · max(0, TVD_k − 0.01) − JSD(a_k, α)] minus the mean over k and k' of JSD(a_k, a_k'), in which JSD is the
+    mean over the rows. The result is the farthest attention whose output changes by at most ε; the original attention
+    is always a candidate.
 
     Args:
-        batch: texts as read.
-        epsilon: largest TVD of the output.
-        attempts: attentions per text.
-        steps: of Adam (amsgrad, learning rate 0.01), as published.
+        batch: the texts.
+        epsilon: the largest TVD of the output.
+        attempts: the number of attentions per text.
+        steps: the number of steps of Adam (amsgrad, learning rate 0.01).
 
     Returns:
-        ``adversarial_jsd``: the largest JSD found; ``adversarial_tvd``: of the output there. NaN for texts of fewer
-        than two words.
+        ``adversarial_jsd``: the largest JSD that was found; ``adversarial_tvd``: the TVD of the output with that
+        attention. Both are NaN for texts of fewer than two words.
     """
     alpha, mask = batch.alpha[:, None], batch.mask[:, None, None]
     logits = _initial(batch, attempts).to(alpha).requires_grad_()
@@ -184,7 +185,7 @@ def by_gradient(batch: TextBatch, *, epsilon: float = EPSILON, attempts: int = 5
 
 
 def _initial(batch: TextBatch, attempts: int) -> Float[Tensor, "batch k rows n"]:
-    """Published start: log of uniform plus normal noise of standard deviation 3."""
+    """Draw the published starting point: the log of uniform weights plus normal noise of standard deviation 3."""
     rows, n = batch.alpha.shape[1:]
     start = np.zeros((len(batch), attempts, rows, n))
     for index, text in enumerate(batch.texts):
@@ -194,7 +195,7 @@ def _initial(batch: TextBatch, attempts: int) -> Float[Tensor, "batch k rows n"]
 
 
 def adversarial_figure(texts: pd.DataFrame, *, title: str) -> Figure:
-    """How far attention can move without moving the output: histogram over texts, with what bounds it."""
+    """Draw how far attention can move without moving the output, as a histogram over texts with its bounds."""
     bins = np.linspace(0, LN2, 29).tolist()
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(6.3, 2.9), layout="constrained")

@@ -1,4 +1,4 @@
-"""Does attention rank words as other measures of importance do? Kendall's τ (Jain & Wallace 2019, §4.1)."""
+"""Does attention rank words as other measures of importance do? (Jain & Wallace 2019, §4.1)"""
 
 from __future__ import annotations
 
@@ -32,8 +32,7 @@ from attentionology.extractors.replaceable.attention_model import AttentionModel
 from attentionology.reports.drawing import BLACK, GREY, STYLE
 
 SIGNIFICANT = 0.05
-"""Two-sided p up to which a τ counts as significant."""
-
+"""The largest two-sided p value with which a τ counts as significant."""
 
 _TAUS = {
     "tau_gradient": "attention and gradient × input",
@@ -43,7 +42,7 @@ _TAUS = {
 
 
 class Correlation(ExplanationTest):
-    """Kendall's τ of attention with gradients and with leaving words out, against that with random scores."""
+    """Kendall's τ of attention with gradients and with leave-one-out, compared with that with random scores."""
 
     name = "correlation"
     heading = "Does attention rank words as other measures do?"
@@ -101,46 +100,46 @@ class Correlation(ExplanationTest):
         f"tau_{pair}": f"significant_{pair}" for pair in ("gradient", "loo", "gradient_loo", "random")
     }
     captions: ClassVar[Mapping[str, str]] = {
-        "explain_tau": "Kendall’s τ of each text. Dotted: attention and scores drawn at random, what no relation looks "
-        "like."
+        "explain_tau": "Kendall’s τ of each text. Dotted: attention and random scores, which are unrelated."
     }
     page = """
-<p>τ is 1 if two measures rank the words of a text alike, −1 if in reverse, and around 0 if they have nothing to do
-with each other (Jain &amp; Wallace 2019, §4.1). Gradient × input is computed with the attention held fixed;
-leave-one-out deletes each word and reads the rest again. Short texts have few possible rankings, so the spread is
-wide there; τ between gradient and leave-one-out shows how well two measures agree that are not attention. Texts of
-one word, and those where a measure is the same for all words, have no τ and are counted as undefined.</p>
+<p>τ is 1 if two measures rank the words of a text alike, −1 if they rank them in reverse order, and around 0 if they
+are unrelated (Jain &amp; Wallace 2019, §4.1). Gradient × input is computed with the attention held fixed; leave-one-out
+deletes each word and reads the rest again. Short texts have few possible rankings, so their τ varies widely. The τ of
+gradient and leave-one-out shows how well two other measures agree. Texts of one word, and texts in which a measure is
+the same for all words, have no τ and are counted as undefined.</p>
 """
 
     def examine(self, batch: TextBatch, options: ExplanationTestOptions) -> Rows:
-        """See `correlation`."""
+        """Compute the columns, see `correlation`."""
         return correlation(batch)
 
     def conclude(self, texts: pd.DataFrame, options: ExplanationTestOptions) -> Findings:
-        """Which τ are significant."""
+        """Mark the significant τ."""
         return Findings(columns=significant(texts[[name for name in texts if name in self.columns]]))
 
     def figures(self, results: ExplainResults, title: str) -> Mapping[str, Figure]:
-        """Histograms of τ."""
+        """Draw histograms of τ."""
         if not any(has_values(results.texts, name) for name in ("tau_gradient", "tau_loo")):
             return {}
         return {"explain_tau": tau_figure(results.texts, results.classes, title=title)}
 
 
 def correlation(batch: TextBatch) -> Rows:
-    """Kendall's τ-b between attention and other measures, and between these.
+    """Compute Kendall's τ-b between attention and other measures, and between these.
 
-    Every text is read by itself here, as its last digits depend on what else is in a batch, and a τ can depend on last
-    digits: the same text has the same τ in every company. What only noise keeps apart is a tie, see
-    `attentionology.analyses.explanation.ties`.
+    Each text is read alone here. The last digits of its scores depend on the other texts of a batch, and a τ can depend
+    on last digits, so a text would otherwise have different τ in different batches. Scores that differ only by noise
+    are ties, see `attentionology.analyses.explanation.ties`.
 
     Args:
         batch: the texts.
 
     Returns:
-        ``tau_*`` and ``p_*`` for attention with ``gradient``, ``loo`` (leave one out) and ``random`` (scores drawn at
-        random: the floor), and ``gradient_loo`` for these two with one another. NaN where τ is not defined: a text of
-        fewer than two words, or the same score for all words.
+        ``tau_*`` and ``p_*``, in which the names ``gradient``, ``loo`` (leave-one-out) and ``random`` (random scores,
+        the floor) stand for the measure that is compared with attention, and ``gradient_loo`` stands for the comparison
+        of these two with each other. NaN if τ is not defined: for a text of fewer than two words, or if all words have
+        the same score.
 
     Example:
         >>> from attentionology import AttentionClassifier, correlation, examine
@@ -170,7 +169,7 @@ def correlation(batch: TextBatch) -> Rows:
 
 
 def kendall(first: Sequence[Values], second: Sequence[Values]) -> tuple[Values, Values]:
-    """τ-b and its two-sided p of each pair; NaN where it is not defined. Only equal numbers are ties."""
+    """Compute τ-b and its two-sided p value for each pair; NaN if it is not defined. Only equal numbers are ties."""
     result = np.full((2, len(first)), np.nan)
     for i, (scores, others) in enumerate(zip(first, second, strict=True)):
         if len(scores) > 1 and np.ptp(scores) > 0 and np.ptp(others) > 0:
@@ -179,25 +178,26 @@ def kendall(first: Sequence[Values], second: Sequence[Values]) -> tuple[Values, 
 
 
 def gradient_importance(model: AttentionModel, texts: Sequence[Words]) -> Float[Tensor, "batch n"]:
-    """Gradient × input with the attention held fixed, normalized to 1.
+    """Compute gradient × input with the attention held fixed, normalized so that each text sums to 1.
 
-    g_t = Σ over classes of |Σ_d ∂p/∂e_td · e_td|, e the input embeddings; those of the pieces of a word are added up
-    before the absolute value is taken. Attention is cut out of the computational graph in the model's scope: gradients
-    do not pass through the weights (Jain & Wallace 2019, §3, with the input embedding of the observed word).
+    The importance of word t is Σ over classes of |Σ_d ∂p/∂e_td · e_td|, in which e are the input embeddings. The
+    products of the pieces of a word are added up before the absolute value is taken. The attention that is tested is
+    cut out of the computational graph, so gradients do not pass through the weights (Jain & Wallace 2019, §3, with the
+    input embedding of the observed word).
 
-    With respect to the *attended states* the gradient of a linear classifier would be α_t times a constant. Its τ
-    with attention would be 1 whatever the model does, and therefore this gradient is not computed.
+    With respect to the *attended states*, the gradient of a linear classifier would be α_t times a constant. Its τ with
+    attention would be 1 whatever the model does, so this gradient is not computed.
 
     Args:
         model: the classifier.
-        texts: a batch.
+        texts: the words of each text.
     """
     with torch.enable_grad():
         state = model.encode(texts, gradient=True)
         alpha, mask = model.attention(state)
         embeddings = model.embeddings(state)
         p = model.decode(state, alpha.detach()[:, None])[:, 0].double().softmax(-1)
-        # Of two classes both have the same gradient except for the sign.
+        # The gradients of two classes differ only in their signs.
         classes = range(p.shape[1]) if p.shape[1] > 2 else (1,)
         gradients = [torch.autograd.grad(p[:, c].sum(), embeddings, retain_graph=True)[0] for c in classes]
     importance = torch.zeros(mask.shape, dtype=torch.float64)
@@ -209,7 +209,7 @@ def gradient_importance(model: AttentionModel, texts: Sequence[Words]) -> Float[
 
 
 def to_words(values: Float[Tensor, "batch positions"], word_of: Tensor, n: int) -> Float[Tensor, "batch n"]:
-    """Values of input positions added up by word; special tokens and padding are left out."""
+    """Add up the values of input positions by word. Special tokens and padding are left out."""
     added = values.new_zeros(len(values), n + 1)
     added.scatter_add_(1, torch.where(word_of >= 0, word_of, n), values)
     return added[:, :n]
@@ -218,11 +218,11 @@ def to_words(values: Float[Tensor, "batch positions"], word_of: Tensor, n: int) 
 def leave_one_out(
     model: AttentionModel, texts: Sequence[Words], original: Float[Tensor, "batch classes"]
 ) -> list[Values]:
-    """TVD between what the model says of the text and of the text without each word (Jain & Wallace 2019, §3).
+    """Compute the TVD between the outputs for a text and for the text without each word (Jain & Wallace 2019, §3).
 
-    The word is deleted, not masked, and everything is computed anew. NaN for a text of one word.
+    The word is deleted and not masked, and everything is computed anew. The result is NaN for a text of one word.
     """
-    longer = [i for i, text in enumerate(texts) if len(text) > 1]  # a text of one word has nothing left without it
+    longer = [i for i, text in enumerate(texts) if len(text) > 1]  # nothing is left of a text of one word
     shorter = [drop(texts[i], position) for i in longer for position in range(len(texts[i]))]
     distances: list[Values] = [np.full(len(text), np.nan) for text in texts]
     if shorter:
@@ -235,7 +235,7 @@ def leave_one_out(
 
 
 def tau_figure(texts: pd.DataFrame, classes: Sequence[str], *, title: str) -> Figure:
-    """Histograms of τ, a row of panels per predicted class, over those of random scores."""
+    """Draw histograms of τ over those of random scores, with a row of panels for each predicted class."""
     columns = [name for name in _TAUS if has_values(texts, name)]
     groups = list(by_class(texts, classes))
     bins = np.linspace(-1, 1, 21)
@@ -268,7 +268,7 @@ def tau_figure(texts: pd.DataFrame, classes: Sequence[str], *, title: str) -> Fi
 
 
 def significant(texts: pd.DataFrame) -> dict[str, Values]:
-    """For each ``p_*``: 1 if at most 0.05, NaN where undefined; as ``significant_*``."""
+    """Return a column ``significant_*`` for each ``p_*``: 1 if p is at most 0.05, else 0; NaN if p is undefined."""
     columns = {}
     for name in texts.columns[texts.columns.str.startswith("p_")]:
         p = texts[name].to_numpy(dtype=np.float64)

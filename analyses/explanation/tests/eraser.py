@@ -1,6 +1,6 @@
-"""Are the words that attention marks needed for a prediction, and are they enough? (DeYoung et al. 2020, §4.2: ERASER)
+"""Are the most attended words needed for a prediction, and are they enough? (ERASER, DeYoung et al. 2020, §4.2)
 
-Words are deleted and what remains is read again as a text of its own.
+Words are deleted, and what remains is read again as a text of its own.
 """
 
 from __future__ import annotations
@@ -25,8 +25,7 @@ from attentionology.extractors.replaceable.attention_model import Words, probabi
 RANKINGS = ("attention", "gradient", "attention_gradient", "random")
 
 PERCENT = (0, 1, 5, 10, 20, 50)
-"""Best words that are deleted, or kept, of all words; rounded up."""
-
+"""The shares of the words that are deleted, or kept alone; numbers of words are rounded up."""
 
 _COLUMNS = {
     f"{kind}_{name}": Column(f"{kind}, {ORDERS[name]}", PROBABILITY)
@@ -36,7 +35,7 @@ _COLUMNS = {
 
 
 class Eraser(ExplanationTest):
-    """Comprehensiveness and sufficiency of the most attended words, against those of random words."""
+    """Comprehensiveness and sufficiency of the most attended words, compared with those of random words."""
 
     name = "eraser"
     heading = "Are the most attended words needed, and enough?"
@@ -64,33 +63,33 @@ class Eraser(ExplanationTest):
     shown = tuple(f"{kind}_{name}" for kind in ("comprehensiveness", "sufficiency") for name in RANKINGS)
     key = ("comprehensiveness_attention", "sufficiency_attention")
     page = """
-<p>The best 1, 5, 10, 20 and 50 % of the words are deleted, or kept alone, and what is left is read as a text of its
-own (DeYoung et al. 2020, §4.2). Comprehensiveness is how much probability the decision loses without them: more is
-better. Sufficiency is how much it loses with nothing but them: less is better. Texts with words missing are unlike
-those in training, so a part of the loss may be due to that; the random order shows how much.</p>
+<p>The best 1, 5, 10, 20 and 50 % of the words are deleted, or kept alone, and what is left is read as a text of its own
+(DeYoung et al. 2020, §4.2). Comprehensiveness is how much probability the decision loses without these words: more is
+better. Sufficiency is how much it loses with these words alone: less is better. Texts with missing words are unlike
+those in training, which may explain a part of the loss; the random order shows how much.</p>
 """
 
     def impossible(self, model: Any, options: ExplanationTestOptions) -> str | None:
-        """The sufficiency of no words needs a model that can read a text without words."""
+        """Return a reason if the model cannot read a text without words, which sufficiency needs."""
         if isinstance(model, TransformerAttention) and any(model.readable([()])):
             return "it asks what the model says of no words, which this one cannot read"
         return None
 
     def examine(self, batch: TextBatch, options: ExplanationTestOptions) -> Rows:
-        """See `rationales`."""
+        """Compute the columns, see `rationales`."""
         return rationales(batch)
 
 
 def cuts(text: Words, order: Sequence[int]) -> list[tuple[Words, Words]]:
-    """The text without its best words, and these alone as they follow each other there, for each of `PERCENT`.
+    """Return the text without its best words, and the best words alone in their order, for each of `PERCENT`.
 
     Args:
-        text: its words.
-        order: their 0-based places, the best first.
+        text: the words of the text.
+        order: the positions of the words, 0-based, the best word first.
     """
     pairs = []
     for percent in PERCENT:
-        # in whole numbers, as in floats 0.01 · 700 is more than 7
+        # This is computed in integers, because in floating-point numbers 0.01 · 700 is more than 7.
         best = set(order[: -(-percent * len(text) // 100)])
         rest = tuple(word for position, word in enumerate(text) if position not in best)
         pairs.append((rest, tuple(word for position, word in enumerate(text) if position in best)))
@@ -98,24 +97,24 @@ def cuts(text: Words, order: Sequence[int]) -> list[tuple[Words, Words]]:
 
 
 def rationales(batch: TextBatch, *, draws: int = DRAWS) -> Rows:
-    """Comprehensiveness and sufficiency of the best words, as area over the perturbation curve.
+    """Compute comprehensiveness and sufficiency of the best words as the area over the perturbation curve.
 
-    As published, AOPC = 1 / (|B| + 1) · Σ_{k=0}^{|B|} p(ŷ | x) − p(ŷ | x_k), with |B| = 5 bins of the best 1, 5, 10, 20
-    and 50 % of the words and a bin k = 0 of none: that adds 0 to comprehensiveness (which is 5/6 of the mean over the
-    five) and p(ŷ | x) − p(ŷ | nothing) to sufficiency. ŷ is the class predicted for the whole text. (The published code
-    takes the mean over the five alone.)
+    As published, AOPC = 1 / (|B| + 1) · Σ_{k=0}^{|B|} p(ŷ | x) − p(ŷ | x_k), in which ŷ is the class that is predicted
+    for the whole text x. There are |B| = 5 bins with the best 1, 5, 10, 20 and 50 % of the words, and a bin k = 0
+    without words. This bin adds 0 to comprehensiveness, which is therefore 5/6 of the mean over the five bins, and
+    p(ŷ | x) − p(ŷ | no words) to sufficiency. (The published code takes the mean over the five bins alone.)
 
     Args:
         batch: the texts.
-        draws: random orders per text, of which the mean is taken.
+        draws: the number of random orders per text, over which the mean is taken.
 
     Returns:
-        by order, one of `RANKINGS`, highest scores first: ``comprehensiveness_{order}``, x_k the text without the best
-        words (higher: they are needed), and ``sufficiency_{order}``, x_k these alone (lower: they are enough). NaN for
-        texts without words.
+        for each order in `RANKINGS`: ``comprehensiveness_{order}``, in which x_k is the text without the best words
+        (a higher value means that they are needed), and ``sufficiency_{order}``, in which x_k are the best words alone
+        (a lower value means that they are enough). All are NaN for texts without words.
 
     Raises:
-        ExtractionError: a shorter text that the model cannot read.
+        ExtractionError: the model cannot read a shorter text.
     """
     scores = orderings(batch, draws)
     shorter: dict[str, list[list[tuple[Words, Words]]]] = {}

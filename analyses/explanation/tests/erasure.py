@@ -1,4 +1,4 @@
-"""Does the decision hang on the most attended word? (Serrano & Smith 2019, §4)"""
+"""Does the decision depend on the most attended word? (Serrano & Smith 2019, §4)"""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from attentionology.reports.drawing import BLACK, BLUE, ORANGE, STYLE, finish
 from attentionology.reports.format import rows_of
 
 BEST = {name: ORDERS[name] for name in ("attention", "gradient", "attention_gradient")}
-"""Measures by which a word can be the best, as they are called in columns, and for a reader."""
+"""The measures by which a word can be the best: their names in columns, and their names for readers."""
 
 _COLUMNS = {
     f"single_{name}_{part}": column
@@ -37,19 +37,19 @@ _COLUMNS = {
     for part, column in {
         "top_jsd": Column(f"JSD of the output without the best word by {label}", NATS),
         "random_jsd": Column(f"JSD of the output without another word ({label})", NATS),
-        "difference": Column(f"best word less another, JSD of the output, by {label}", NATS),
+        "difference": Column(f"JSD of the output, best word by {label} minus another word", NATS),
         "top_flip": Column(f"decisions changed without the best word by {label}", SHARE),
         "random_flip": Column(f"decisions changed without another word ({label})", SHARE),
-        "weight_difference": Column(f"weight of the best word by {label} less another's", "weight"),
+        "weight_difference": Column(f"weight of the best word by {label} minus that of another word", "weight"),
     }.items()
 }
 
 
 class Erasure(ExplanationTest):
-    """The decision without the weight of the best word, against that without the weight of another word."""
+    """The decision without the weight of the best word, compared with that without the weight of another word."""
 
     name = "erasure"
-    heading = "Does the decision hang on the most attended word?"
+    heading = "Does the decision depend on the most attended word?"
     columns: ClassVar[Mapping[str, Column]] = _COLUMNS
     questions = (
         Question(
@@ -66,14 +66,14 @@ class Erasure(ExplanationTest):
     tables: ClassVar[Mapping[str, bool]] = {"flips": True}
     captions: ClassVar[Mapping[str, str]] = {
         "explain_single": "Each dot is a text. Above the line, the best word changes the output more than the other "
-        "one."
+        "word does."
     }
     page = """
 {% if flips %}
-<p class="facts">Decisions changed when the weight of a word is taken away, % of texts of two words or more:</p>
+<p class="facts">Decisions that change when the weight of a word is removed, in % of the texts of two or more words:</p>
 <div class="scroll"><table class="flips">
-<thead><tr><th>best word by</th><th>n</th><th class="left">if the best word goes</th>
-<th>and if another goes:<br>changed</th><th><br>not changed</th></tr></thead><tbody>
+<thead><tr><th>best word by</th><th>n</th><th class="left">without the best word</th>
+<th>without another word:<br>changed</th><th><br>not changed</th></tr></thead><tbody>
 {% for row in flips %}
 <tr><td rowspan="2">{{ row.measure }}</td><td rowspan="2">{{ "{:,}".format(row.n) }}</td><td class="left">changed</td>
 <td>{{ row.both | percent }}</td><td>{{ row.only_top | percent }}</td></tr>
@@ -81,28 +81,28 @@ class Erasure(ExplanationTest):
 {% endfor %}
 </tbody></table></div>
 {% endif %}
-<p>The weight of one word is set to zero and the others are scaled up (Serrano &amp; Smith 2019, §4); the other word
-is drawn at random. Often no single word changes the decision, so what counts is the comparison: decisions that only
-the best word changes against those that only the other changes. A word with much more attention that changes no more
-than another is where attention misleads.</p>
+<p>The weight of one word is set to zero, and the weights of all others are scaled up (Serrano &amp; Smith 2019, §4).
+The other word is a random one. Often no single word changes the decision, so the comparison is what counts: decisions
+that only the best word changes, against decisions that only the other word changes. If a word has much more attention
+than another and changes the output no more, attention is misleading.</p>
 """
 
     def examine(self, batch: TextBatch, options: ExplanationTestOptions) -> Rows:
-        """See `single_weight`."""
+        """Compute the columns, see `single_weight`."""
         return single_weight(batch)
 
     def conclude(self, texts: pd.DataFrame, options: ExplanationTestOptions) -> Findings:
-        """Whose removal changed the decision."""
+        """Count which removals changed the decision, see `flip_table`."""
         return Findings(tables={"flips": flip_table(texts, tuple(BEST))})
 
     def figures(self, results: ExplainResults, title: str) -> Mapping[str, Figure]:
-        """What the best word changes more than another one."""
+        """Draw how much more the best word changes than another one."""
         if not any(has_values(results.texts, f"single_{name}_difference") for name in BEST):
             return {}
         return {"explain_single": single_figure(results.texts, BEST, title=title)}
 
     def page_values(self, results: ExplainResults) -> Mapping[str, Any]:
-        """The flip table in shares."""
+        """Return the table of changed decisions, in shares."""
         rows = [row for row in rows_of(results.table("flips")) if row["n"]]
         parts = ("both", "only_top", "only_random", "neither")
         return {
@@ -115,16 +115,17 @@ than another is where attention misleads.</p>
 
 
 def single_weight(batch: TextBatch) -> Rows:
-    """Take out the weight of the best word, or of another one drawn at random (Serrano & Smith 2019, §4).
+    """Remove the weight of the best word, and the weight of a random other word (Serrano & Smith 2019, §4).
 
-    The other word is drawn among all positions but the best. (The published code draws a rank and uses it as a
-    position, so that it can be the best word, and never is the first.)
+    The other word is drawn from all positions except that of the best word. (The published code draws a rank and uses
+    it as a position, so it can draw the best word, and never draws the first word.)
 
     Returns:
-        by measure, ``attention``, ``gradient`` or ``attention_gradient``: ``single_{measure}_top_jsd`` and
-        ``…_random_jsd`` (divergence of the classes' probabilities from the original), ``…_difference`` of the two,
-        ``…_top_flip`` and ``…_random_flip`` (1 if another class is predicted), ``…_weight_difference`` (attention to
-        the best word less that to the other). NaN for texts of less than two words.
+        for each measure (``attention``, ``gradient`` and ``attention_gradient``): ``single_{measure}_top_jsd`` and
+        ``…_random_jsd``, the divergence of the class probabilities from the original ones; ``…_difference``, the
+        former minus the latter; ``…_top_flip`` and ``…_random_flip``, 1 if another class is predicted, else 0;
+        ``…_weight_difference``, the attention to the best word minus that to the other word. All are NaN for texts of
+        fewer than two words.
     """
     scored = measures(batch)
     position = torch.arange(batch.mask.shape[-1])
@@ -159,7 +160,7 @@ def single_weight(batch: TextBatch) -> Rows:
 
 
 def single_figure(texts: pd.DataFrame, measures: Mapping[str, str], *, title: str) -> Figure:
-    """What the best word changes more than another one, against how much more attention it has."""
+    """Draw how much more the best word changes than another one, against how much more attention it has."""
     panels = [name for name in measures if has_values(texts, f"single_{name}_difference")]
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(max(0.6 + 2.0 * len(panels), 3.4), 2.9), layout="constrained")
@@ -191,10 +192,13 @@ def single_figure(texts: pd.DataFrame, measures: Mapping[str, str], *, title: st
 
 
 def flip_table(texts: pd.DataFrame, measures: Sequence[str]) -> pd.DataFrame:
-    """Whose removal changed the decision, the top word's or a random one's (Serrano & Smith 2019, Table 1).
+    """Count in which texts the removal of the best word, or of a random word, changed the decision.
+
+    This is Table 1 of Serrano & Smith (2019).
 
     Returns:
-        one row per measure: ``measure, n, both, only_top, only_random, neither``: counts of texts of two words or more.
+        one row per measure, with the columns ``measure, n, both, only_top, only_random, neither``, which are numbers of
+        texts of two or more words.
     """
     rows = []
     for measure in measures:

@@ -1,4 +1,4 @@
-"""Is the attention of use to another model? (Wiegreffe & Pinter 2019, §3.4)"""
+"""Is the attention useful to another model? (Wiegreffe & Pinter 2019, §3.4)"""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from attentionology.extractors import Attend, probabilities
 
 
 class Guided(ExplanationTest):
-    """A classifier without context that is given attention, against one that is given uniform weights."""
+    """A classifier without context that is given this attention, compared with one that is given uniform weights."""
 
     name = "guided"
-    heading = "Is the attention of use to another model?"
+    heading = "Is the attention useful to another model?"
     trains = True
     small_only = True
     after = ("imitation",)
     columns: ClassVar[Mapping[str, Column]] = {
         "guided_uniform_correct": Column("accuracy without context, uniform weights", SHARE),
-        "guided_own_correct": Column("accuracy without context, with weights of its own", SHARE),
+        "guided_own_correct": Column("accuracy without context, guided by its own weights", SHARE),
         "guided_base_correct": Column("accuracy without context, guided by this attention", SHARE),
         "guided_adversary_correct": Column("accuracy without context, guided by an adversary", SHARE),
     }
@@ -41,13 +41,13 @@ class Guided(ExplanationTest):
     shown = ("guided_base_correct", "guided_own_correct", "guided_adversary_correct", "guided_uniform_correct")
     page = """
 <p>A model that sees every word without its context is given attention instead of learning it (Wiegreffe &amp; Pinter
-2019, §3.4). If it does better with the attention of the tested model than with uniform weights, that attention
-carries something about the words that the task needs. It need not be the reason why the tested model itself decides
-as it does.</p>
+2019, §3.4). If it does better with the attention of the tested model than with uniform weights, that attention carries
+information about the words that the task needs. It is not necessarily the reason for the decisions of the tested model
+itself.</p>
 """
 
     def compare(self, tested: Tested, earlier: Mapping[str, Findings]) -> Findings:
-        """Train classifiers that see word by word, with the attention of others."""
+        """Train classifiers that see each word without its context, with the attention of other models."""
         source = tested.source
         assert isinstance(source, Classifiers)  # noqa: S101 the test is left out otherwise
         texts = list(dict.fromkeys(text.words for part in tested.texts.roles().values() for text in part))

@@ -1,4 +1,4 @@
-"""Can a model be trained that says the same and attends elsewhere? (Wiegreffe & Pinter 2019, §4)"""
+"""Can a model learn to give the same output and attend elsewhere? (Wiegreffe & Pinter 2019, §4)"""
 
 from __future__ import annotations
 
@@ -28,16 +28,17 @@ from attentionology.analyses.explanation.texts import words_of
 from attentionology.probes.classifiers import LAMBDAS, Imitation, Trainable
 from attentionology.reports.drawing import BLUE, GREEN, GREY, ORANGE, STYLE
 
-_APART = (0.085, 0.1)  # of the axes: dots closer than this share a label
+_APART = (0.085, 0.1)  # shares of the axes; dots that are closer share a label
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class AdversaryFindings(Findings):
-    """What trained adversaries found, and the adversary that counts.
+    """The findings of the trained adversaries, with the adversary to which the verdict refers.
 
     Attributes:
-        name: of the adversary.
-        adversary: the model that attends most differently and still says the same of the training texts.
+        name: the name of the adversary.
+        adversary: the model with the most different attention among those that give the same output on the training
+            texts.
     """
 
     name: str
@@ -45,17 +46,19 @@ class AdversaryFindings(Findings):
 
 
 class TrainedAdversaries(ExplanationTest):
-    """Models that are trained to give the same output with other attention, against their weights shuffled."""
+    """Models that are trained to give the same output with other attention, compared with shuffled weights."""
 
     name = "imitation"
-    heading = "Can a model be trained that says the same and attends elsewhere?"
+    heading = "Can a model learn to give the same output and attend elsewhere?"
     trains = True
     by_default = False
     columns: ClassVar[Mapping[str, Column]] = {
         "imitation_jsd": Column("JSD of the trained adversary", NATS),
         "imitation_tvd": Column("change of the output, trained adversary", TVD),
-        "imitation_same_jsd": Column("JSD of the trained adversary where it says the same", NATS),
-        "imitation_same_shuffled_jsd": Column("JSD of the trained adversary there, its weights shuffled", NATS),
+        "imitation_same_jsd": Column("JSD of the trained adversary where its output is the same", NATS),
+        "imitation_same_shuffled_jsd": Column(
+            "JSD of the trained adversary where its output is the same, its weights shuffled", NATS
+        ),
     }
     questions = (
         Question(
@@ -72,22 +75,24 @@ class TrainedAdversaries(ExplanationTest):
     key = ("imitation_jsd", "imitation_tvd")
     uses = ("draws", "lambdas", "divergence", "adversary_epochs")
     captions: ClassVar[Mapping[str, str]] = {
-        "explain_curve": "Means over the texts. Numbers at the dots: λ. A point to the lower right says the same and "
-        "attends elsewhere. For the exact one the change of the output is its bound ε. Every value is in "
-        "<code>tables/explain_curve.csv</code>."
+        "explain_curve": "Means over the texts. The numbers at the dots are λ. A model at the lower right gives the "
+        "same output and attends elsewhere. For the exact adversary, the change of the output is its bound ε. All "
+        "values are in <code>tables/explain_curve.csv</code>."
     }
     page = """
-<p>New models are trained to give the output of the tested one while their attention moves away, the more the larger λ
-(Wiegreffe &amp; Pinter 2019, §4). With λ = 0 they only imitate: how far their output is off even so is the floor of
-every other point. A curve that rises soon means that attention cannot move without a price; one that stays flat to
-the right, that it can. It depends on how long and how well they were trained.</p>
+<p>New models are trained to give the output of the tested model while their attention moves away from it; the larger λ
+is, the more it moves (Wiegreffe &amp; Pinter 2019, §4). With λ = 0 the models only imitate the output, and the change
+of their output is the floor for all other points. If the curve rises early, attention cannot change without changing
+the output; if it stays flat to the right, it can. The curve depends on how long and how well the models were
+trained.</p>
 """
 
     def compare(self, tested: Tested, earlier: Mapping[str, Findings]) -> Findings:
-        """Train the adversaries, and take the one that attends most differently and still says the same.
+        """Train the adversaries, and choose the one with the most different attention and the same output.
 
-        Which one that is, is decided on the training texts: the farthest attention among those whose output is, on
-        average, no more than ε farther from the base than that of plain imitation (λ = 0), which is one of them.
+        The choice is made on the training texts: it is the adversary with the farthest attention among those whose
+        output is, on average, at most ε farther from that of the tested model than the output of plain imitation
+        (λ = 0), which is a candidate too.
         """
         options, seed = tested.options.tests, tested.options.seed
         assert tested.texts.train is not None  # noqa: S101 there is training
@@ -133,7 +138,7 @@ the right, that it can. It depends on how long and how well they were trained.</
         )
 
     def figures(self, results: ExplainResults, title: str) -> Mapping[str, Figure]:
-        """Change of the output against difference of the attention."""
+        """Draw the change of the output against the difference of the attention."""
         curve = results.curve
         if not len(curve) or not (curve["kind"] == "adversary").any():
             return {}
@@ -143,7 +148,10 @@ the right, that it can. It depends on how long and how well they were trained.</
 
 
 def curve_figure(curve: pd.DataFrame, *, epsilon: float, title: str) -> Figure:
-    """Change of the output against difference of the attention: trained adversaries over λ, seeds, single texts."""
+    """Draw the change of the output against the difference of the attention.
+
+    The figure shows the trained adversaries by λ, the models with other seeds, and the adversaries of single texts.
+    """
     drawn = curve.dropna(subset=["jsd", "tvd"])
     adversaries = drawn[drawn["kind"] == "adversary"].sort_values("lambda")
     top = 1.15 * max(float(drawn["tvd"].max()), epsilon)
@@ -191,7 +199,7 @@ def curve_figure(curve: pd.DataFrame, *, epsilon: float, title: str) -> Figure:
 
 
 def _lambda_labels(rows: pd.DataFrame, width: float, height: float) -> list[tuple[str, float, float]]:
-    """One label for each dot, or for a run of dots that lie close together."""
+    """Return one label for each dot, or for several dots in a row that lie close together."""
     runs: list[list[tuple[float, float, float]]] = []
     for value, x, y in rows[["lambda", "jsd", "tvd"]].to_numpy(dtype=np.float64).tolist():
         near = runs and abs(x - runs[-1][0][1]) < _APART[0] * width and abs(y - runs[-1][0][2]) < _APART[1] * height

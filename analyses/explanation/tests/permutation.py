@@ -1,4 +1,4 @@
-"""Would shuffled attention have given the same answer? (Jain & Wallace 2019, §4.2.1)"""
+"""Would shuffled attention give the same output? (Jain & Wallace 2019, §4.2.1)"""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from attentionology.analyses.explanation.results import ExplainResults
 
 
 class Permutation(ExplanationTest):
-    """The output under shuffled attention, against the tolerance."""
+    """The change of the output under shuffled attention, compared with the tolerance."""
 
     name = "permutation"
     heading = "Does it matter which word gets which weight?"
@@ -52,21 +52,21 @@ class Permutation(ExplanationTest):
     uses = ("draws",)
     captions: ClassVar[Mapping[str, str]] = {
         "explain_permutation": "Median change of the output over random orders of the weights, by how much attention "
-        "the most attended word gets. Black lines: medians. Points instead of violins where fewer than ten texts are."
+        "the most attended word gets. Black lines: medians. Fewer than ten texts are drawn as points, not as violins."
     }
     page = """
-<p>The weights of a text are shuffled among its words and the rest of the model stays as it is (Jain &amp; Wallace
-2019, §4.2.1). A small change although one word has most of the attention means that the output hardly depends on
-where attention is. TVD is half the summed difference of the class probabilities; of two classes, the change of
-either. A change up to ε = {{ epsilon }} counts as none.</p>
+<p>The weights of a text are shuffled among its words, and the rest of the model stays as it is (Jain &amp; Wallace
+2019, §4.2.1). If the output changes little although one word has most of the attention, it hardly depends on where the
+attention is. TVD is half the sum of the absolute differences of the class probabilities; for two classes, it is the
+change of either probability. A change of up to ε = {{ epsilon }} counts as no change.</p>
 """
 
     def examine(self, batch: TextBatch, options: ExplanationTestOptions) -> Rows:
-        """See `permutation`."""
+        """Compute the columns, see `permutation`."""
         return permutation(batch, draws=options.draws)
 
     def figures(self, results: ExplainResults, title: str) -> Mapping[str, Figure]:
-        """The change of the output, by how much attention the most attended word gets."""
+        """Draw the change of the output by how much attention the most attended word gets."""
         if not has_values(results.texts, "permutation_tvd"):
             return {}
         label = "median change\nof the output (TVD)"
@@ -75,16 +75,17 @@ either. A change up to ε = {{ epsilon }} counts as none.</p>
 
 
 def permutation(batch: TextBatch, *, draws: int = 100) -> Rows:
-    """The attention of the words shuffled, the same way in all rows; the states stay as they are.
+    """Shuffle the attention among the words, in all rows alike, and measure how much the output changes.
 
     Args:
-        batch: texts as read.
-        draws: uniform random orders per text.
+        batch: the texts.
+        draws: the number of random orders per text.
 
     Returns:
-        medians over the draws: ``permutation_tvd`` of the output, ``permutation_jsd`` of the attention itself (mean
-        over rows); ``permutation_mean_tvd``: the mean over the draws, which can be compared with that over any number
-        of seeds; ``permutation_flip``: share of the draws with another class. NaN for texts of fewer than two words.
+        ``permutation_tvd`` and ``permutation_jsd``: the medians over the draws of the TVD of the output and of the JSD
+        of the attention (mean over the rows); ``permutation_mean_tvd``: the mean TVD over the draws, which can be
+        compared with the mean over any number of seeds; ``permutation_flip``: the share of the draws with another
+        predicted class. All are NaN for texts of fewer than two words.
 
     Example:
         >>> from functools import partial

@@ -30,7 +30,7 @@ _PANELS = ("accuracy", "permutation_tvd", "exact_jsd", "single_token_std", "tau_
 
 
 class Regularizers(ExplanationTest):
-    """Every regularizer under the tests that need no other model."""
+    """Models with every regularizer, examined by the tests that need no other model."""
 
     name = "regularizers"
     heading = "Does regularization tie attention to the words?"
@@ -55,10 +55,10 @@ class Regularizers(ExplanationTest):
 <span class="range">{{ cell.low | bounds(cell.high, row.unit) }}</span>{% else %}–{% endif %}</td>{% endfor %}</tr>
 {% endfor %}
 </tbody></table></div>
-<p>The same model, trained so that the state of a word stays closer to the word itself (Tutek &amp; Šnajder 2020). If
-that ties attention to the words, shuffled weights change the output more, other attention with the same output lies
-nearer, and single words differ more in what they say; accuracy should not suffer. Each is a single training, and the
-intervals do not cover that.</p>
+<p>The same model is trained so that the state of a word stays closer to the word itself (Tutek &amp; Šnajder 2020). If
+this ties attention to the words, shuffled weights change the output more, other attention with the same output is
+closer, and the predictions from single words differ more; the accuracy should not fall. Each model was trained once,
+and the intervals do not cover the variation between trainings.</p>
 """
 
     def compare(self, tested: Tested, earlier: Mapping[str, Findings]) -> Findings:
@@ -94,7 +94,7 @@ intervals do not cover that.</p>
         return Findings(models=tuple(scores), tables={"regularizers": table}, left_out=tuple(left_out))
 
     def _measured(self, tested: Tested, model: AttentionModel) -> pd.DataFrame:
-        """The columns that are compared; those that were computed before are not computed again."""
+        """Return a per-text table with the columns that are compared, computed only if it does not exist yet."""
         owners = {owner_of()[column] for column in self.reads}
         options = replace(tested.options.tests, steps=0)  # the search by gradient is no part of the comparison
         tests = [test for name, test in registered_tests().items() if name in owners and not test.always]
@@ -104,14 +104,14 @@ intervals do not cover that.</p>
         return tested.examined(model, needed, options, "examine regularizers")
 
     def figures(self, results: ExplainResults, title: str) -> Mapping[str, Figure]:
-        """The measures that say most, by regularizer."""
+        """Draw the most important measures by regularizer."""
         table = results.table("regularizers")
         if not has_values(table, "mean"):
             return {}
         return {"explain_regularizers": regularizers_figure(table, title=title)}
 
     def page_values(self, results: ExplainResults) -> Mapping[str, Any]:
-        """Rows of measures, a cell for each regularizer."""
+        """Return a row for each measure, with a cell for each regularizer."""
         table = results.table("regularizers")
         cells = {(row["measure"], row["regularizer"]): row for row in rows_of(table)}
         names = list(dict.fromkeys(table["regularizer"]))
@@ -124,7 +124,7 @@ intervals do not cover that.</p>
 
 
 def regularizers_figure(table: pd.DataFrame, *, title: str) -> Figure:
-    """A panel for each of the measures that say most, a dot with its interval for each regularizer."""
+    """Draw a panel for each of the most important measures, with a dot and its interval for each regularizer."""
     there = list(dict.fromkeys(table.loc[table["mean"].notna(), "measure"]))
     measures = [name for name in _PANELS if name in there] or there[: len(_PANELS)]
     names = list(dict.fromkeys(table["regularizer"]))
@@ -155,7 +155,7 @@ def regularizers_figure(table: pd.DataFrame, *, title: str) -> Figure:
 
 
 def _dot(axes: Axes, row: pd.Series[Any], height: int, factor: float, color: str) -> None:
-    """A mean with its interval, if there is one."""
+    """Draw a mean, with its interval if there is one."""
     mean, low, high = (factor * float(row[name]) for name in ("mean", "low", "high"))
     if not math.isnan(low):
         axes.plot([low, high], [height, height], color=color, linewidth=1.2, zorder=2)

@@ -46,7 +46,7 @@ _COLUMNS = {
 
 
 class Removal(ExplanationTest):
-    """How many words have to go until the decision changes, in the order of attention and in others."""
+    """How many words have to be removed until the decision changes, in the order of attention and in other orders."""
 
     name = "removal"
     heading = "Are the most attended words a short reason for the decision?"
@@ -79,31 +79,31 @@ class Removal(ExplanationTest):
     )
     key = ("removal_attention", "removal_attention_gradient", "removal_random", "removal_attention_never")
     captions: ClassVar[Mapping[str, str]] = {
-        "explain_removal": "Boxes: middle half of the texts, with the median. Further left is a shorter reason. Points "
-        "where fewer than ten texts are."
+        "explain_removal": "Boxes: middle half of the texts, with the median. Farther left is a shorter reason. Fewer "
+        "than ten texts are drawn as points."
     }
     page = """
 <p>Weights are set to zero one after the other, in the order of a measure, until another class is predicted (Serrano
-&amp; Smith 2019, §5). If attention marks what matters, few words have to go. Texts whose decision never changes have
-no share and are missing from the boxes, not the same ones in each order; the right-hand panel holds only texts that
-every order has in common. Where the decision is the same without any weights, every order ends where it began, and
-only what is changed on the way tells orders apart.</p>
+&amp; Smith 2019, §5). If attention marks what matters, few words have to be removed. Texts whose decision never changes
+have no share and are missing from the boxes. They are not the same texts in each order, so the right-hand panel shows
+only the texts whose decision changes in every order. If the decision without any weights is the original one, every
+order ends where it began, and orders differ only in what they change on the way.</p>
 """
 
     def examine(self, batch: TextBatch, options: ExplanationTestOptions) -> Rows:
-        """See `removal`."""
+        """Compute the columns, see `removal`."""
         return removal(batch)
 
     def figures(self, results: ExplainResults, title: str) -> Mapping[str, Figure]:
-        """Shares of words removed, by order."""
+        """Draw the shares of words removed, by order."""
         if not any(has_values(results.texts, f"removal_{name}") for name in ORDERS):
             return {}
         return {"explain_removal": removal_figure(results.texts, ORDERS, title=title)}
 
 
 def until_change(batch: TextBatch, rank: Int[Tensor, "batch n"]) -> Int[Tensor, " batch"]:
-    """How many words are taken out, in the order of their ranks, until another class is predicted; 0: it never is."""
-    # also without any words there is one step, so that there is something to decode
+    """Count the words that are removed, in the order of their ranks, until another class is predicted; 0 for never."""
+    # Even for texts without words there is one step, so that there is something to decode.
     steps = torch.arange(1, max(rank.shape[-1], 1) + 1)
     after = without(batch, rank[:, None] < steps[:, None])
     changed = after.argmax(-1) != batch.probabilities.argmax(-1, keepdim=True)
@@ -112,10 +112,11 @@ def until_change(batch: TextBatch, rank: Int[Tensor, "batch n"]) -> Int[Tensor, 
 
 
 def removal(batch: TextBatch, *, draws: int = DRAWS) -> Rows:
-    """Take out weights one after the other until another class is predicted (Serrano & Smith 2019, §5).
+    """Remove weights one after the other until another class is predicted (Serrano & Smith 2019, §5).
 
-    Without any weights all orders end with the same prediction. Where that is the original one, an order changes it for
-    a while or never; how often is part of the result, as the shares are of those that do.
+    Without any weights, all orders end with the same prediction. If this is the original prediction, an order changes
+    it for a while or never. How often it never does is part of the result, because the shares are means over the other
+    texts.
 
     Args:
         batch: the texts.
@@ -149,7 +150,10 @@ def removal(batch: TextBatch, *, draws: int = DRAWS) -> Rows:
 
 
 def removal_figure(texts: pd.DataFrame, orders: Mapping[str, str], *, title: str) -> Figure:
-    """Share of words removed until the decision changes, by order; on own texts and on those that all orders share."""
+    """Draw the share of words removed until the decision changes, by order.
+
+    The left-hand panel shows the texts that each order changes, the right-hand panel those that all orders change.
+    """
     names = [name for name in orders if f"removal_{name}" in texts]
     shares = 100 * texts[[f"removal_{name}" for name in names]]
     common = shares.dropna()
@@ -175,7 +179,7 @@ def removal_figure(texts: pd.DataFrame, orders: Mapping[str, str], *, title: str
 
 
 def _box(axes: Axes, values: npt.NDArray[np.float64], height: int, color: str) -> None:
-    """A box plot from left to right, with whiskers of at most 1.5 boxes; points where texts are few."""
+    """Draw a horizontal box plot with whiskers of at most 1.5 box lengths, or points if there are few texts."""
     if len(values) < FEW:
         axes.scatter(values, [height] * len(values), s=12, color=color, zorder=2)
         return

@@ -1,4 +1,4 @@
-"""Do models that differ in the seed attend alike? (Wiegreffe & Pinter 2019, §3.3)"""
+"""Do models with other seeds attend to the same words? (Wiegreffe & Pinter 2019, §3.3)"""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from attentionology.extractors.replaceable.attention_model import Words
 
 
 class Seeds(ExplanationTest):
-    """Models that were trained alike except for the seed, against the same models with their weights shuffled."""
+    """The attention of models with other seeds, compared with the same attention after shuffling."""
 
     name = "seeds"
-    heading = "Do models that differ in the seed attend alike?"
+    heading = "Do models with other seeds attend to the same words?"
     trains = True
     columns: ClassVar[Mapping[str, Column]] = {
         "seed_jsd": Column("JSD to other seeds", NATS),
@@ -59,19 +59,19 @@ class Seeds(ExplanationTest):
     key = ("seed_jsd", "seed_shuffled_jsd", "seed_mean_tvd", "permutation_mean_tvd")
     uses = ("seeds", "draws")
     captions: ClassVar[Mapping[str, str]] = {
-        "explain_seeds": "Median difference to the attention of models trained alike with other seeds, by how much "
-        "attention the most attended word gets. Black lines: medians."
+        "explain_seeds": "Median divergence from the attention of models with other seeds, by how much attention the "
+        "most attended word gets. Black lines: medians."
     }
     page = """
-<p>Models that are trained alike except for the seed show how much attention varies anyway (Wiegreffe &amp; Pinter 2019,
-§3.3). If they differ as much when their weights are shuffled among the words of a text, they do not agree on which
-words to attend to, and attention is a matter of chance in training. How flat attention is plays no part in this
-comparison, since shuffling leaves that as it is. What the adversaries reach is to be held against this: it is
-remarkable only if it is more.</p>
+<p>Models that differ only in the seed of their training show how much attention varies anyway (Wiegreffe &amp; Pinter
+2019, §3.3). If their attention is no closer to that of the tested model than after its weights are shuffled among the
+words of a text, the models do not agree on which words to attend to, and attention is a matter of chance in training.
+How flat the attention is has no effect on this comparison, because shuffling does not change it. The result of an
+adversary is remarkable only if it exceeds these differences.</p>
 """
 
     def compare(self, tested: Tested, earlier: Mapping[str, Findings]) -> Findings:
-        """Train models with other seeds."""
+        """Train models with other seeds and compare their attention and output with those of the tested model."""
         options, first = tested.options.tests, tested.options.seed + 1
         seeds = range(first, first + (options.seeds or tested.source.seeds))
         trainings = [tested.training(f"seed {seed}", "seed", seed) for seed in seeds]
@@ -86,7 +86,7 @@ remarkable only if it is more.</p>
         )
 
     def figures(self, results: ExplainResults, title: str) -> Mapping[str, Figure]:
-        """The difference to other seeds, by how much attention the most attended word gets."""
+        """Draw the divergence from other seeds by how much attention the most attended word gets."""
         if not has_values(results.texts, "seed_jsd"):
             return {}
         label = "JSD to other seeds (nats)"
@@ -97,19 +97,19 @@ remarkable only if it is more.</p>
 def seed_variance(
     base: ModelReading, others: Sequence[ModelReading], texts: Sequence[Words], *, draws: int = 100, seed: int = 0
 ) -> Rows:
-    """How much models that differ in the seed alone differ from the base (Wiegreffe & Pinter 2019, §3.3).
+    """Measure how much models with other seeds differ from the tested model (Wiegreffe & Pinter 2019, §3.3).
 
     Args:
-        base: the model that is tested.
-        others: those with other seeds.
-        texts: what all of them have read.
-        draws: shuffles per text, for the floor.
-        seed: of the shuffles.
+        base: the tested model.
+        others: the models with other seeds.
+        texts: the texts that all of them have read.
+        draws: the number of shuffles per text for the floor.
+        seed: the seed of the shuffles.
 
     Returns:
-        medians over the seeds: ``seed_jsd`` of the attention, ``seed_tvd`` of the output; ``seed_shuffled_jsd``: what
-        the first would be by chance, see `chance`; ``seed_mean_tvd``: the mean over the seeds, which does not depend
-        on how many there are, except for noise.
+        ``seed_jsd`` and ``seed_tvd``: the medians over the seeds of the JSD of the attention and of the TVD of the
+        output; ``seed_shuffled_jsd``: the value that ``seed_jsd`` would have by chance, see `chance`;
+        ``seed_mean_tvd``: the mean over the seeds, which, except for noise, does not depend on their number.
     """
     pairs = [divergences(base, other) for other in others]
     outputs = [output for _, output in pairs]

@@ -1,7 +1,7 @@
-"""How much does each word alone say of the prediction? (Tutek & Šnajder 2020, Staying True to Your Word)
+"""How well does a single word predict the decision? (Tutek & Šnajder 2020, Staying True to Your Word)
 
-The code of the paper was not published; the definitions are those of later work of the same authors. If a single word's
-state in context predicts much the same as any other's, the attention among them explains little.
+The code of the paper was not published; the definitions are those of later work by the same authors. If the states of
+all words in context predict much the same, the attention among them explains little.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _COLUMNS = {
 
 
 class SingleToken(ExplanationTest):
-    """The decision from the most attended word alone, against that from a random word."""
+    """The decision from the most attended word alone, compared with the decision from a random word."""
 
     name = "single-token"
     heading = "Is one word enough for the decision?"
@@ -56,18 +56,19 @@ class SingleToken(ExplanationTest):
     )
     key = ("single_token_std", "top_token_agrees")
     page = """
-<p>All attention is put on one word, whose state is that in the text, or the word is read alone (Tutek &amp; Šnajder
-2020). If the states of all words predict much the same (a small spread), each has taken up the rest of the text, and
-the attention among them explains little. Then the most attended word gives the decision, but so does any other.</p>
+<p>All attention is put on a single word, either with the state that it has in the text, or read as a text of its own
+(Tutek &amp; Šnajder 2020). If the states of all words predict much the same (a small spread), each of them has taken up
+the rest of the text, and the attention among them explains little. In that case, the most attended word leads to the
+same decision, but so does any other word.</p>
 """
 
     def examine(self, batch: TextBatch, options: ExplanationTestOptions) -> Rows:
-        """See `single_token`."""
+        """Compute the columns, see `single_token`."""
         return single_token(batch)
 
 
 def in_context(batch: TextBatch) -> Float[Tensor, "batch n classes"]:
-    """Class probabilities with all attention, of every row, on one word, whose state is that in the text."""
+    """Compute the class probabilities if every row puts all attention on one word, with its state in the text."""
     n = batch.mask.shape[-1]
     one_hot = torch.eye(n, dtype=batch.alpha.dtype)
     shape = (len(batch), -1, batch.alpha.shape[1], n)
@@ -75,10 +76,12 @@ def in_context(batch: TextBatch) -> Float[Tensor, "batch n classes"]:
 
 
 def alone(batch: TextBatch) -> Float[Tensor, "batch n classes"]:
-    """Class probabilities of texts of one word each; zeros outside the text. Each different word is read once.
+    """Compute the class probabilities of texts of one word each; zeros outside the text.
+
+    Each distinct word is read once.
 
     Raises:
-        ExtractionError: a word that the model cannot read.
+        ExtractionError: the model cannot read a word.
     """
     result = torch.zeros(*batch.mask.shape, batch.probabilities.shape[-1], dtype=torch.float64)
     words = [(word,) for text in batch.texts for word in text]
@@ -88,7 +91,7 @@ def alone(batch: TextBatch) -> Float[Tensor, "batch n classes"]:
 
 
 def spread(values: Float[Tensor, "batch n"], mask: Bool[Tensor, "batch n"]) -> Float[Tensor, " batch"]:
-    """Standard deviation over words: of all of them, not of a sample."""
+    """Compute the standard deviation over the words, which are the whole population and not a sample."""
     count = mask.sum(-1, keepdim=True).clamp(min=1)
     values = values.masked_fill(~mask, 0.0)
     deviations = (values - values.sum(-1, keepdim=True) / count).masked_fill(~mask, 0.0)
@@ -97,17 +100,18 @@ def spread(values: Float[Tensor, "batch n"], mask: Bool[Tensor, "batch n"]) -> F
 
 
 def single_token(batch: TextBatch) -> Rows:
-    """What is predicted from one word, as it is in the text and as a text of its own (Tutek & Šnajder 2020).
+    """Predict the class from one word, as it is in the text and as a text of its own (Tutek & Šnajder 2020).
 
     Returns:
-        ``single_token_std``: standard deviation over the words of the probability, from that word's state in context,
-        of the class that is predicted for the text; ``top_token_predicted``: 0-based class predicted from the word with
-        the highest score (the first of equal ones), ``top_token_agrees``: 1 if that is the text's;
-        ``random_token_predicted`` and ``random_token_agrees``: the same of a word drawn at random. With ``alone_``
-        before it: each from the word read alone. NaN for texts without words.
+        ``single_token_std``: the probability of the class that is predicted for the text is computed from the state in
+        context of each word, and this is its standard deviation over the words; ``top_token_predicted``: the class,
+        0-based, that is predicted from the word with the highest score (the first one among equals);
+        ``top_token_agrees``: 1 if this is the class of the text, else 0; ``random_token_predicted`` and
+        ``random_token_agrees``: the same for a random word. The columns with the prefix ``alone_`` are computed from
+        the word read alone. All are NaN for texts without words.
 
     Raises:
-        ExtractionError: a word that the model cannot read alone.
+        ExtractionError: the model cannot read a word alone.
     """
     top = (ranks(batch.scores[:, None], batch.mask)[:, 0] == 0).int()
     drawn = torch.zeros_like(top)

@@ -1,4 +1,4 @@
-"""How alike are the states that attention weighs? A description of the model, whatever tests are chosen."""
+"""How similar are the states that attention weighs? This describes the model and is part of every run."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from attentionology.probes.classifiers.classifier_state import ClassifierState
 
 
 class States(ExplanationTest):
-    """Conicity of the states of a classifier; null space of the values of a transformer."""
+    """The conicity of the states of a classifier, or the null space of the values of a transformer."""
 
     name = "states"
     always = True
-    heading = "How alike are the states that attention weighs?"
+    heading = "How similar are the states that attention weighs?"
     columns: ClassVar[Mapping[str, Column]] = {
         "conicity": Column("conicity of the states", "cosine"),
         "null_space": Column("heads whose values have fewer dimensions than there are positions", SHARE),
     }
     page = """
 {% if "conicity" in there %}
-<p>Conicity is the mean cosine of the states of the words with their mean (Mohankumar et al. 2020). Close to 1, all
-states of a text point the same way; then it matters little which of them gets the weight, and attention has little to
-say.</p>
+<p>Conicity is the mean cosine between the state of each word and the mean of all states (Mohankumar et al. 2020). If it
+is close to 1, all states of a text point in the same direction. It then matters little which of them gets the weight,
+and attention can explain little.</p>
 {% endif %}
 {% if "null_space" in there %}
-<p>Where the values of a head have fewer dimensions than there are positions, its attention may be changed without any
-change of what it passes on (Brunner et al. 2020). What is read off such attention is not all read by the model.</p>
+<p>If the values of a head have fewer dimensions than there are positions, its attention can be changed without changing
+the output of the head (Brunner et al. 2020). The model then does not use all that a reader sees in this attention.</p>
 {% endif %}
 """
 
@@ -47,19 +47,26 @@ change of what it passes on (Brunner et al. 2020). What is read off such attenti
 
 
 def conicity(batch: TextBatch) -> Rows:
-    """Mean cosine of the attended states with their mean, by text; NaN for no words (Mohankumar et al. 2020)."""
+    """Compute the mean cosine between the attended states and their mean (Mohankumar et al. 2020).
+
+    Returns:
+        ``conicity`` of each text; NaN for texts without words.
+    """
     cosines = cosine_to_mean(state_of(batch.state, ClassifierState).attended, batch.mask).double().sum(1).numpy()
     words = batch.mask.sum(1).numpy()
     return {"conicity": np.where(words > 0, cosines / np.maximum(words, 1), np.nan)}
 
 
 def null_space(batch: TextBatch) -> Rows:
-    """Share of the heads in which other attention may give the very same output (Brunner et al. 2020).
+    """Compute the share of the heads in which other attention can give exactly the same output (Brunner et al. 2020).
 
-    That is, where there are more positions than the value vectors span, and one.
+    In these heads there are more positions than the dimension of the span of the value vectors plus one.
+
+    Returns:
+        ``null_space`` of each text.
     """
     model = batch.model
     assert isinstance(model, TransformerAttention)  # noqa: S101 the caller looked
     positions = state_of(batch.state, TransformerState).inside.sum(1, keepdim=True)
-    # Other weights must have the same sum, too, which takes one more dimension.
+    # The other weights must also have the same sum, which takes one more dimension.
     return {"null_space": (model.value_rank(batch.state) + 1 < positions).double().mean(1).numpy()}

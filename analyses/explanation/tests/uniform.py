@@ -1,4 +1,4 @@
-"""Does the task need attention? The same weight for every word (Wiegreffe & Pinter 2019, §3.2)"""
+"""Does the task need attention, or is the same weight for every word enough? (Wiegreffe & Pinter 2019, §3.2)"""
 
 from __future__ import annotations
 
@@ -50,27 +50,28 @@ class Uniform(ExplanationTest):
     key = ("uniform_retrained_correct",)
     page = """
 {% if "uniform_retrained_correct" in there %}
-<p>A second model was trained with the same weight for every word (Wiegreffe &amp; Pinter 2019, §3.2). Where it is as
-accurate, what it means that attention passes or fails another test is unclear: the model can do without. Both are
-single trainings, so a small difference may be one of the seed.</p>
+<p>A second model was trained with the same weight for every word (Wiegreffe &amp; Pinter 2019, §3.2). If it is as
+accurate, the task can be solved without attention, and it is unclear what passing or failing another test means. Each
+of the two models was trained once, so a small difference may come from the seed.</p>
 {% endif %}
 {% if "uniform_tvd" in there %}
-<p>Weights <i>made</i> uniform are another test: they are put into the trained model, which was not trained with them.
-If the output hardly changes, where this model attends matters little to it; that the output changes does not show
-that the task needs attention. TVD is half the summed difference of the class probabilities.</p>
+<p>Weights that are <i>made</i> uniform are another test: they are put into the trained model, which was not trained
+with them. If the output hardly changes, it matters little to this model where it attends. If the output changes, this
+does not show that the task needs attention. TVD is half the sum of the absolute differences of the class
+probabilities.</p>
 {% endif %}
 """
 
     def examine(self, batch: TextBatch, options: ExplanationTestOptions) -> Rows:
-        """See `uniform_attention`."""
+        """Compute the columns, see `uniform_attention`."""
         return uniform_attention(batch)
 
     def without_training(self) -> str | None:
-        """The model that is trained with uniform attention is left out."""
+        """Name the part with the model that is trained with uniform attention."""
         return "uniform, trained with it"
 
     def compare(self, tested: Tested, earlier: Mapping[str, Findings]) -> Findings:
-        """Train a model with uniform attention."""
+        """Train a model with uniform attention and compare its accuracy."""
         seed = tested.options.seed
         training = tested.training("uniform", "uniform", seed, attend=uniform_rows, attended="uniform")
         with tested.stages("train with uniform attention"):
@@ -80,11 +81,11 @@ that the task needs attention. TVD is half the summed difference of the class pr
 
 
 def uniform_attention(batch: TextBatch) -> Rows:
-    """The same weight for every word, put into the trained model (not trained with it: that is another test).
+    """Put the same weight for every word into the trained model, which is not trained with it.
 
     Returns:
-        ``uniform_tvd`` of the output, ``uniform_flip`` (1: another class), ``uniform_jsd`` of the attention. NaN for
-        texts of fewer than two words.
+        ``uniform_tvd``: the TVD of the output; ``uniform_flip``: 1 if another class is predicted, else 0;
+        ``uniform_jsd``: the JSD of the attention. All are NaN for texts of fewer than two words.
     """
     even = uniform_rows(batch.state)
     p, original = answers(batch, 1, lambda _: even[:, None])[:, 0], batch.probabilities.double()
