@@ -1,4 +1,4 @@
-"""``attentionology explain``: may the attention of a text classifier be read as an explanation?"""
+"""``attentionology explain``: whether the attention of a text classifier can be read as an explanation."""
 
 from __future__ import annotations
 
@@ -13,18 +13,24 @@ from attentionology.analyses.shared.input_options import OutputOptions, default_
 class Explain(ExplainOptions):
     """Test whether the attention of a text classifier can be read as an explanation of its decisions.
 
-    A classifier is trained on labelled texts (--data), and its attention is put to the tests of the papers. Does it
-    rank words as gradients and leaving words out do? Would shuffled or adversarial attention give the same output (Jain
-    & Wallace 2019)? Does the task need attention at all, do models with other seeds attend alike, and can a model learn
-    to say the same and attend elsewhere (Wiegreffe & Pinter 2019)? Do decisions depend on the weights, and how many of
-    them can be removed (Serrano & Smith 2019)? What does a single word say, and do regularizers help (Tutek & Šnajder
-    2020)? Every test has a floor to compare with and an interval.
+    A classifier is trained on labeled texts (--data), and the tests of several papers are applied to its attention.
+    They ask:
+    - Does attention rank words as gradients and leave-one-out do? Would shuffled or adversarial attention give the same
+      output? (Jain & Wallace 2019)
+    - Does the task need attention? Do models with other seeds attend to the same words? Can a model learn to give the
+      same output and attend elsewhere? (Wiegreffe & Pinter 2019)
+    - Do decisions depend on the weights, and how many weights can be removed? (Serrano & Smith 2019)
+    - Are the most attended words needed, and are they enough? (DeYoung et al. 2020)
+    - How well does a single word predict the decision, and do regularizers help? (Tutek & Šnajder 2020)
 
-    The classifiers are those of the papers (--encoder lstm, cnn, average, none), or a transformer: one that is
-    fine-tuned here (--model MODEL --finetune), or one that is a classifier already (--model MODEL --test FILE).
+    Every test compares a number with a floor, and gives an interval of the difference.
 
-    Each line of the data is a label, a blank or tab, and a text; CSV, TSV and JSON Lines are read as well, also
-    compressed (.gz). Trained models are kept in a cache, so the same command resumes a run that was interrupted.
+    The tested model is one of the classifiers of the papers (--encoder), a transformer that is fine-tuned first
+    (--model MODEL --finetune), or a transformer that is a classifier already (--model MODEL --test FILE).
+
+    In a text file, each line is a label, a blank or tab, and a text. CSV, TSV and JSON Lines are read as well, and all
+    files may be compressed (.gz). Trained models are kept in a cache, so the same command resumes a run that was
+    interrupted.
     """
 
     output: OutputOptions = field(default_factory=OutputOptions)

@@ -1,4 +1,4 @@
-"""``attentionology probe``: what all heads of a model know together of syntax."""
+"""``attentionology probe``: what all heads of a model together know about syntax."""
 
 from __future__ import annotations
 
@@ -15,16 +15,19 @@ from attentionology.scripts.closing import print_results
 class ProbeCommand(ProbingOptions):
     """Train probes that predict syntactic heads from the attention maps of all heads together.
 
-    attention: one learned weight per attention head and direction. attention+words: weights that depend on the vectors
-    of the two words. words+distances: a network that sees words and distances and no attention, as a baseline (all
-    Clark et al. 2019, section 5). Beside them, in one table: always the next word, the best fixed offset, the best
-    offset for every relation, the best single head; the same probes on a network with random weights; and a control
-    task that has nothing to do with language (Hewitt & Liang 2019).
+    The probes are (Clark et al. 2019, section 5):
+    - attention: one learned weight per attention head and direction.
+    - attention+words: weights that depend on the vectors of the two words.
+    - words+distances: a network that sees the words and their distances but no attention, as a baseline.
 
-    The word maps of a treebank are made once and kept in a cache. If a run was interrupted, the same command continues
-    where it stopped and comes to the same result. Probes are trained on the CPU, whatever the --device of the model.
+    The table also contains baselines without training (always the next word, the best fixed offset, the best offset for
+    each relation, and the best single head), the same probes on a network with random weights, and the same probes on a
+    control task that is unrelated to language (Hewitt & Liang 2019).
 
-    Without --train the treebank of --test is cut into folds; each is predicted by probes trained on the others.
+    Without --train, the treebank of --test is cut into folds, and each fold is predicted by probes that are trained on
+    the others. The word maps of a treebank are made once and kept in a cache. If a run was interrupted, the same
+    command continues where it stopped and gives the same result. Probes are trained on the CPU, whatever the --device
+    of the model is.
     """
 
     output: OutputOptions = field(default_factory=OutputOptions)

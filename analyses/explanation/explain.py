@@ -134,9 +134,9 @@ def explain(
     The results are those of ``attentionology explain`` with the same options.
 
     Args:
-        data: labelled texts to train on: one file or several, or what `attentionology.load_labelled` returns.
-        test: labelled texts to run the tests on. Default: a fifth of ``data``, held out.
-        dev: labelled texts that decide which epoch is taken. Default: a tenth of the rest of ``data``, held out.
+        data: labeled texts to train on: one file or several, or what `attentionology.load_labelled` returns.
+        test: labeled texts to run the tests on. Default: a fifth of ``data``, held out.
+        dev: labeled texts that decide which epoch is taken. Default: a tenth of the rest of ``data``, held out.
         model: a transformer by its folder or its name on the Hugging Face Hub, ``"demo"``, a classifier that was saved
             by an earlier run, or an attention model such as an `attentionology.AttentionClassifier` that was trained
             before. Default: a classifier is trained on ``data``.

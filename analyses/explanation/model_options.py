@@ -1,4 +1,4 @@
-"""Options of the models that the explanation tests are about: how they are made and trained."""
+"""Options of the models to which the explanation tests are applied: how the models are made and trained."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from attentionology.corpora_loaders.lines import WHOLE_NUMBER
 
 @dataclass(frozen=True)
 class ClassifierOptions:
-    """Options of the classifier, where none is given with --model.
+    """Options of the classifier that is trained from scratch if there is no --model.
 
     Example:
         >>> from attentionology import ClassifierOptions
@@ -29,28 +29,28 @@ class ClassifierOptions:
     """
 
     encoder: Literal["lstm", "cnn", "average", "none"] = "lstm"
-    """Encoder of the classifier: lstm (bidirectional), cnn, average (each word by itself, the "MLP" of the papers), or
-    none (the embeddings)."""
+    """The encoder of the classifier: lstm (bidirectional), cnn, average (each word by itself, the "MLP" of the papers),
+    or none (the embeddings)."""
 
     attention: Literal["additive", "dot"] = "additive"
-    """Attention of the classifier: additive computes v · tanh(W h + b), dot computes w · h."""
+    """The attention of the classifier: additive computes v · tanh(W h + b), dot computes w · h."""
 
     regularizer: Literal["none", "concat", "residual", "tying", "mlm", "conicity"] = "none"
-    """Regularizer of the tested classifier. The test 'regularizers' compares it with all others."""
+    """The regularizer of the tested classifier. The test 'regularizers' compares it with all others."""
 
     strength: OptionalReal = None
-    """Weight of the penalty of tying, mlm and conicity."""
+    """The weight of the penalty of the regularizers tying, mlm and conicity."""
 
     vectors: Annotated[Path | None, arg(metavar="FILE")] = None
     """Word vectors that initialize the embeddings: GloVe, word2vec or fastText as text, plain, .gz or .zip. By default,
     embeddings are initialized at random."""
 
     dimensions: Annotated[int, arg(metavar="N")] = 100
-    """Number of dimensions of embeddings that are initialized at random. (Those of the papers are trained on other
-    texts and have 200 or 300.)"""
+    """The number of dimensions of embeddings that are initialized at random. (The embeddings of the papers were trained
+    on other texts and have 200 or 300 dimensions.)"""
 
     min_count: Annotated[int, arg(metavar="N")] = 1
-    """Words that occur less often in training are unknown words."""
+    """Words that occur fewer than N times in training are unknown words."""
 
     def check(self) -> None:
         """Raise `OptionError` where a value cannot be used."""
@@ -80,19 +80,19 @@ class TransformerOptions:
     """The layer of the transformer whose attention is tested, counted from 1. By default, it is the last layer."""
 
     query: Literal["cls", "all"] = "cls"
-    """Which rows of attention are tested: cls is the row of [CLS], all is every row of the layer (slow)."""
+    """The rows of attention that are tested: cls is the row of [CLS], and all is every row of the layer (slow)."""
 
     heads: Annotated[tuple[str, ...], arg(metavar="N [N ...]")] = ("all",)
-    """Heads of that layer whose attention is tested, counted from 1, or all. The attention of other heads stays as it
-    is."""
+    """The heads of that layer whose attention is tested, counted from 1, or all. The attention of other heads stays as
+    it is."""
 
     special: Literal["keep", "renormalise"] = "keep"
-    """What happens to attention to special tokens: keep moves weights among words only, renormalise scales the weights
-    of special tokens along with those of words."""
+    """What happens to the attention to special tokens: keep moves weights among words only; renormalise also scales the
+    weights of special tokens."""
 
     score: Annotated[str, arg(metavar="KIND")] = "weight"
-    """Where words are ranked, their importance is taken from this kind of map: weight, norm, attnresln, rollout, …; see
-    analyze --help."""
+    """The kind of map that gives the importance of words where they are ranked: weight, norm, attnresln, rollout, …;
+    see analyze --help."""
 
     def check(self) -> None:
         """Raise `OptionError` where a value cannot be used."""
@@ -100,10 +100,10 @@ class TransformerOptions:
         self.chosen_heads()
 
     def chosen_heads(self) -> list[int] | Literal["all"]:
-        """The selected heads, 0-based.
+        """Return the selected heads, 0-based.
 
         Raises:
-            OptionError: they are not numbers from 1, or one is named twice.
+            OptionError: the heads are not numbers from 1, or one is named twice.
         """
         names = [name for part in self.heads for name in part.split(",") if name]
         if names == ["all"]:
@@ -118,7 +118,7 @@ class TransformerOptions:
 
 @dataclass(frozen=True)
 class ClassifierTrainingOptions:
-    """Options of training.
+    """Options of the training.
 
     Example:
         >>> from attentionology import ClassifierTrainingOptions
@@ -129,15 +129,15 @@ class ClassifierTrainingOptions:
     """
 
     epochs: OptionalNumber = None
-    """Number of training epochs. The default is 8, for fine-tuning 2. The epoch that is best on the dev texts is
+    """The number of training epochs. The default is 8, or 2 for fine-tuning. The epoch that is best on the dev texts is
     taken."""
 
     learning_rate: OptionalReal = None
-    """Learning rate. The default is 0.001, for fine-tuning 0.00003."""
+    """The learning rate. The default is 0.001, or 0.00003 for fine-tuning."""
 
     cache: Annotated[Path | None, arg(metavar="FOLDER")] = None
-    """Where trained models are kept, for this run and later ones. By default, it is the folder 'cache' beside the
-    results folder. It may be deleted at any time."""
+    """The folder in which trained models are kept for this run and later ones. By default, it is the folder 'cache'
+    beside the results folder. It can be deleted at any time."""
 
     def check(self) -> None:
         """Raise `OptionError` where a value cannot be used."""

@@ -21,7 +21,7 @@ _STRUCTURED = {".csv", ".tsv", ".json", ".jsonl", ".zip"}
 
 @dataclass(frozen=True)
 class TextOptions:
-    """Options of the labelled texts.
+    """Options of the labeled texts.
 
     Example:
         >>> from attentionology import TextOptions
@@ -32,13 +32,13 @@ class TextOptions:
     """
 
     data: Annotated[tuple[str, ...] | None, arg(metavar="FILE [FILE ...]")] = None
-    """Labelled texts to train on."""
+    """Labeled texts to train on. Each line is a label, a blank or tab, and a text."""
 
     test: Annotated[tuple[str, ...] | None, arg(metavar="FILE [FILE ...]")] = None
-    """Labelled texts to run the tests on. By default, a fifth of the texts of --data is held out."""
+    """Labeled texts to run the tests on. By default, a fifth of the texts of --data is held out."""
 
     dev: Annotated[tuple[str, ...] | None, arg(metavar="FILE [FILE ...]")] = None
-    """Labelled texts that decide which epoch is taken. By default, a tenth of the remaining texts of --data is held
+    """Labeled texts that decide which epoch is taken. By default, a tenth of the remaining texts of --data is held
     out."""
 
     text_column: Annotated[str, arg(metavar="NAME")] = "text"
@@ -76,7 +76,7 @@ class TextOptions:
                     raise OptionError(f"{flag(name)} is for .csv, .tsv and .jsonl")
 
     def files(self) -> list[Path]:
-        """All files."""
+        """Return all files."""
         return [Path(name) for names in (self.data, self.test, self.dev) for name in names or ()]
 
 
@@ -103,32 +103,34 @@ class ExplanationTestOptions:
     """The names of the tests to run. By default, all tests run except imitation."""
 
     epsilon: Annotated[float, arg(metavar="X")] = 0.05
-    """Changes of the output (TVD) up to this tolerance count as no change. (Jain & Wallace write 0.01, but their
-    figures are made with 0.05.)"""
+    """The tolerance: changes of the output (TVD) up to this value count as no change. (Jain & Wallace write 0.01, but
+    their figures are made with 0.05.)"""
 
     draws: Annotated[int, arg(metavar="N")] = 100
-    """Number of shuffles per text."""
+    """The number of shuffles per text."""
 
     steps: Annotated[int, arg(metavar="N")] = 500
-    """Number of Adam steps in the search for adversarial attention. With 0, only the exact solution is computed, where
+    """The number of Adam steps in the search for adversarial attention. With 0, only the exact solution is computed, if
     there is one."""
 
     seeds: OptionalNumber = None
-    """Number of models with other random seeds to compare with. The default is 8, for fine-tuned transformers 2."""
+    """The number of models with other random seeds to compare with. The default is 8, or 2 for fine-tuned
+    transformers."""
 
     lambdas: Annotated[tuple[float, ...] | None, arg(metavar="X [X ...]")] = None
-    """Weights of the divergence in the loss of the trained adversaries. The weight 0 is always added. By default:
-    0.0001 0.0005 0.001 0.005 0.01."""
+    """The weights λ of the divergence in the loss of the trained adversaries. The weight 0 is always added. The default
+    is 0.0001 0.0005 0.001 0.005 0.01."""
 
     divergence: Literal["kl", "jsd"] = "kl"
-    """How trained adversaries measure the difference of attention: kl as published, or jsd, which is bounded."""
+    """The divergence of attention in the loss of the trained adversaries: kl as published, or jsd, which is bounded."""
 
     adversary_epochs: OptionalNumber = None
-    """Number of epochs for trained adversaries, at most. The default is 80, and training stops after 10 epochs without
-    progress; for fine-tuned transformers it is 2."""
+    """The largest number of epochs for trained adversaries. The default is 80, or 2 for fine-tuned transformers. The
+    training of small classifiers stops earlier after 10 epochs without progress."""
 
     replicates: Annotated[int, arg(metavar="N")] = 1000
-    """Number of bootstrap replicates for the intervals. With 0 there are no intervals, so nothing is decided."""
+    """The number of bootstrap replicates for the intervals. With 0, there are no intervals, so no question is
+    decided."""
 
     def check(self) -> None:
         """Raise `OptionError` where a value cannot be used."""
@@ -144,7 +146,7 @@ class ExplanationTestOptions:
                 raise OptionError(f"{flag(name)} must not be negative, not {getattr(self, name)}")
 
     def named(self) -> list[str] | None:
-        """The names that were given; None for the default.
+        """Return the names that were given; None for the default.
 
         Raises:
             OptionError: a name is unknown, or there is none.
@@ -161,10 +163,10 @@ class ExplanationTestOptions:
 
 
 def changed(options: Any) -> list[str]:
-    """Names of the options of a group that do not have their defaults."""
+    """Return the names of the options of a group that do not have their default values."""
     return [option.name for option in fields(options) if getattr(options, option.name) != option.default]
 
 
 def flag(name: str) -> str:
-    """An option as on the command line."""
+    """Return an option as it is written on the command line."""
     return f"--{name.replace('_', '-')}"

@@ -35,21 +35,22 @@ class TreebankOptions:
     """
 
     train: Annotated[tuple[str, ...] | None, arg(metavar="FILE [FILE ...]")] = None
-    """Treebank to train on: one or more CoNLL-U files (.gz is fine), all after one --train."""
+    """The treebank to train on: one or more CoNLL-U files, which may be compressed (.gz)."""
 
     test: Annotated[tuple[str, ...] | None, arg(metavar="FILE [FILE ...]")] = None
-    """Treebank to test on. Default: the sample treebank, 'sample'."""
+    """The treebank to test on. By default, it is the sample treebank, whose name is 'sample'."""
 
     dev: Annotated[tuple[str, ...] | None, arg(metavar="FILE [FILE ...]")] = None
-    """Treebank to watch training with. The recipe tuned also stops by it; by default, that recipe holds out a tenth of
-    the training treebank instead, by documents if there are enough of them."""
+    """The treebank on which the score is computed after each epoch. The recipe tuned stops when this score no longer
+    rises. By default, that recipe holds out a tenth of the training treebank for this, in whole documents if there are
+    enough of them."""
 
     folds: Annotated[int, arg(metavar="K")] = 5
-    """Without --train: the number of folds into which the test treebank is cut, by documents if there are enough of
-    them."""
+    """The number of folds into which the test treebank is cut if there is no --train. The folds are made of whole
+    documents if there are enough of them."""
 
     tokens: Literal["syntactic", "surface"] = "syntactic"
-    """What the model reads as words: the syntactic words of the trees, or surface tokens."""
+    """The words that the model reads: the syntactic words of the trees, or the surface tokens."""
 
     limit: OptionalNumber = None
     """Read only the first N sentences of each treebank."""
@@ -101,19 +102,25 @@ class ProbeOptions:
 
     probe: Annotated[tuple[str, ...] | None, arg(metavar="NAME [NAME ...]")] = None
     """The probes to train, separated by blanks or commas: attention, attention+words, words+distances, or a probe of
-    another package. Default: attention, and with --vectors all three."""
+    another package. The default is attention, and with --vectors all three."""
 
     vectors: Annotated[Path | None, arg(metavar="FILE")] = None
-    """Word vectors as text: GloVe, word2vec or fastText .vec; plain, .gz or .zip (one of several files in it:
-    glove.6B.zip/glove.6B.100d.txt). A word is looked up as it is written, then in lower case."""
+    """A text file of word vectors (GloVe, word2vec or fastText .vec), which may be compressed (.gz or .zip). A file in
+    an archive is named like glove.6B.zip/glove.6B.100d.txt. A word is looked up as it is written, then in lower
+    case."""
 
     controls: Annotated[tuple[str, ...], arg(metavar="NAME [NAME ...]")] = ("task", "random-init")
-    """task: the control task. random-init or random-init:K: the attention probes are also trained on 1 or K copies of
-    the model that keep the embeddings and have random weights otherwise, each with every seed. none: neither."""
+    """The controls, separated by blanks or commas:
+
+    - task: the probes are also trained on the control task.
+    - random-init or random-init:K: the attention probes are also trained, with every seed, on 1 or K copies of the
+      model that keep its embeddings and have random weights otherwise.
+    - none: there are no controls.
+    """
 
     tree: bool = False
-    """Also decode the maximum spanning tree with one root, beside the best head of each word alone. This takes the
-    extra 'tree' of the package."""
+    """Also decode the maximum spanning tree with one root, in addition to the best head of each word alone. This needs
+    the extra 'tree' of the package."""
 
     def check(self, *, has_vectors: bool = False) -> None:
         """Validate the options.
@@ -186,23 +193,27 @@ class ProbeTrainingOptions:
     """
 
     recipe: Literal["auto", "paper", "tuned"] = "auto"
-    """paper: one epoch in the order of the file, Adam with learning rate 0.002, one sentence at a time. tuned: up to 20
-    epochs in random order with weight decay, until the score on the dev sentences has not risen for more than two
-    epochs. auto: paper, but tuned if one epoch has fewer than 3,000 steps, which is too few (unless --epochs is
-    given). The results say which recipe was used."""
+    """How probes are trained. The choices are:
+
+    - paper: one epoch in the order of the file with Adam, learning rate 0.002, one sentence at a time.
+    - tuned: up to 20 epochs in random order with weight decay, until the score on the dev sentences has not risen for
+      more than two epochs.
+    - auto: like tuned if one epoch has fewer than 3,000 steps, which is too few, and --epochs is not given; otherwise
+      like paper. The results say which recipe was used.
+    """
 
     epochs: OptionalNumber = None
-    """The number of epochs in place of the recipe's; with --recipe tuned it is an upper limit, and with auto it
+    """The number of epochs instead of that of the recipe. With --recipe tuned it is an upper limit, and with auto it
     selects the recipe of the paper."""
 
     learning_rate: OptionalReal = None
-    """The learning rate of Adam in place of the recipe's."""
+    """The learning rate of Adam instead of that of the recipe."""
 
     weight_decay: OptionalReal = None
-    """The weight decay in place of the recipe's."""
+    """The weight decay instead of that of the recipe."""
 
     seeds: Annotated[int, arg(metavar="N")] = 3
-    """Train every probe N times from different initial weights; scores are means over them."""
+    """Train every probe N times with different initial weights. The scores are means over these trainings."""
 
     def check(self) -> None:
         """Raise `OptionError` where a value cannot be used."""
@@ -224,16 +235,19 @@ class ProbedMapOptions:
     """
 
     map: Annotated[str, arg(metavar="KIND")] = "weight"
-    """What flows from token to token: weight (attention weights), norm, attn, attnresln, …, see analyze --help."""
+    """The kind of maps, which says how much flows from token to token: weight (attention weights), norm, attn,
+    attnresln, …; see analyze --help."""
 
     merge: Literal["norm", "vector"] = "norm"
-    """How pieces become words in maps of norms: add up their norms, or the vectors themselves before the norm."""
+    """How the pieces of a word are merged in maps of norms: by adding their norms, or by adding their vectors before
+    the norm is taken."""
 
     normalize: Literal["none", "row"] = "none"
-    """row divides each row of the map by its sum."""
+    """Whether each row of a map is divided by its sum."""
 
     ff_bias: Literal["input", "fixed"] = "input"
-    """For maps that pass the feed-forward block: its bias is an input like the tokens, or there from the start."""
+    """How contributions that pass the feed-forward block treat its first bias: as an input beside the tokens, or as
+    fixed, so that it is part of the baseline."""
 
     def check(self) -> None:
         """Raise `OptionError` where a value cannot be used."""
@@ -263,13 +277,13 @@ class MapStoreOptions:
     of English and 72 heads."""
 
     cache_type: Literal["float32", "float16"] = "float32"
-    """float16 takes half the space and keeps three digits of each weight."""
+    """The type of the numbers in the cache. float16 takes half the space and keeps three digits of each weight."""
 
     max_length: OptionalNumber = None
-    """Leave out sentences of more pieces, [CLS] and [SEP] included (the paper: 128)."""
+    """Skip sentences of more than N pieces, [CLS] and [SEP] included (128 in the paper)."""
 
     batch_cells: OptionalNumber = None
-    """Upper limit of sentences × pieces² per batch of the model; lower it if memory is short."""
+    """The largest number of sentences × pieces² in a batch of the model. A lower number needs less memory."""
 
     def check(self) -> None:
         """Raise `OptionError` where a value cannot be used."""
