@@ -1,4 +1,4 @@
-"""A few texts to look at: attention, gradients, other attention with the same output."""
+"""Examples for the page: texts with attention, with gradients, and with other attention that gives the same output."""
 
 from __future__ import annotations
 
@@ -16,13 +16,16 @@ from attentionology.corpora_loaders import LabelledTexts
 from attentionology.extractors import AttentionModel
 
 _HOW_MANY = 4
-_SHORTEST, _LONGEST = 5, 25  # words; what can be taken in at a glance
+_SHORTEST, _LONGEST = 5, 25  # in words; such texts can be read at a glance
 
 
 def highlighted_texts(
     model: AttentionModel, texts: LabelledTexts, labels: Sequence[int], epsilon: float, seed: int
 ) -> tuple[HighlightedText, ...]:
-    """Texts with the weights of their words, sampled by a hash among those of 5 to 25 words (if there are any)."""
+    """Return a few texts with the weights of their words.
+
+    The texts are sampled deterministically by a hash of their ids. They have 5 to 25 words if there are such texts.
+    """
     fitting = [i for i, text in enumerate(texts) if _SHORTEST <= len(text) <= _LONGEST]
     fitting = fitting or [i for i, text in enumerate(texts) if len(text) > 1]
     keys = sentence_keys([texts[i].id for i in fitting], seed)

@@ -1,4 +1,4 @@
-"""Figures of tests of attention, of one row per text: distributions, by predicted class where there are few classes."""
+"""Parts of the figures of the explanation tests: distributions over texts, split by class if there are few classes."""
 
 from __future__ import annotations
 
@@ -25,23 +25,27 @@ from attentionology.reports.drawing import (
 )
 
 MAX_CLASSES = 6
-"""With more classes nothing is split by class."""
+"""The largest number of classes by which figures and tables on the page are split."""
 
 _COLORS = (BLUE, ORANGE, GREEN, PURPLE, SKY, YELLOW)
 _BINS = (0.25, 0.5, 0.75)
 _BIN_NAMES = ("0–0.25", "0.25–0.5", "0.5–0.75", "0.75–1")
 FEW = 10
-MANY = 400  # as vectors they would make the page heavy
+"""With fewer values, points are drawn instead of a distribution."""
+
+MANY = 400
+"""With more points, they are drawn as pixels, because as vectors they would make the page heavy."""
+
 _LONGEST = 24
 
 
 def has_values(table: pd.DataFrame, column: str) -> bool:
-    """Whether a column is there and has a number."""
+    """Whether a table has a column with at least one number."""
     return column in table and bool(table[column].notna().any())
 
 
 def by_class(texts: pd.DataFrame, classes: Sequence[str]) -> Iterator[tuple[str, str, pd.DataFrame]]:
-    """Label, color and texts of each predicted class that has any; of all together if there are many classes."""
+    """Yield the label, the color and the texts of each predicted class; of all classes together if there are many."""
     if len(classes) > MAX_CLASSES:
         yield f"all {len(classes)} classes", BLUE, texts
         return
@@ -52,12 +56,19 @@ def by_class(texts: pd.DataFrame, classes: Sequence[str]) -> Iterator[tuple[str,
 
 
 def clipped(name: str) -> str:
-    """A name that fits into a figure."""
+    """Shorten a name so that it fits into a figure."""
     return name if len(name) <= _LONGEST else name[: _LONGEST - 1] + "…"
 
 
 def legend(figure: Figure, axes: Axes, title: str, handles: Sequence[Any] = ()) -> None:
-    """Like `finish`, in as many lines as it takes; ``handles`` besides those of the axes."""
+    """Add a title, and a legend below the figure in as many lines as it needs.
+
+    Args:
+        figure: the figure.
+        axes: the axes whose labeled elements are in the legend.
+        title: the title of the figure.
+        handles: further elements of the legend.
+    """
     every = [*handles, *axes.get_legend_handles_labels()[0]]
     if every:
         longest = max(len(str(handle.get_label())) for handle in every)
@@ -67,12 +78,12 @@ def legend(figure: Figure, axes: Axes, title: str, handles: Sequence[Any] = ()) 
 
 
 def histogram(axes: Axes, values: npt.NDArray[np.float64], bins: npt.NDArray[np.float64], **style: Any) -> None:
-    """A histogram in percent of the values."""
+    """Draw a histogram in percent of the values."""
     axes.hist(values, bins=bins.tolist(), weights=np.full(len(values), 100 / len(values)), **style)
 
 
 def max_attention_figure(texts: pd.DataFrame, column: str, classes: Sequence[str], *, label: str, title: str) -> Figure:
-    """A measure against the weight of the most attended word: violins with medians, points where texts are few."""
+    """Draw a measure against the weight of the most attended word, as violins with medians or as points."""
     groups = list(by_class(texts.dropna(subset=[column, "max_attention"]), classes))
     counts = np.zeros(len(_BIN_NAMES), dtype=int)
     rng = np.random.default_rng(0)

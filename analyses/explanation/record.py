@@ -1,4 +1,4 @@
-"""The run record of the explanation tests, and what people read about a run."""
+"""The run record of the explanation tests, and the facts, notes and warnings that readers see."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ class Finished:
 
     Attributes:
         subject: the tested model and its texts.
-        chosen: names of the tests that ran.
-        left_out: tests that did not run, and why.
+        chosen: the names of the tests that ran.
+        left_out: the tests that did not run, each with the reason.
         table: the per-text table.
         source: how models were made; None if the model was saved or loaded before.
         trains: whether models were trained in this run.
-        trainings: what was trained.
-        notes: of the tests, a sentence each.
+        trainings: the models that were trained.
+        notes: remarks of the tests on how their numbers were computed, one sentence each.
     """
 
     subject: Subject
@@ -51,7 +51,7 @@ class Finished:
 
 
 def describe(run: Finished, command: str, shown_options: Mapping[str, Any]) -> dict[str, Any]:
-    """The run record. ``corpus`` and ``sentences`` are those of the tested texts.
+    """Make the run record. ``corpus`` and ``sentences`` describe the tested texts.
 
     Args:
         run: the run.
@@ -105,7 +105,7 @@ def describe(run: Finished, command: str, shown_options: Mapping[str, Any]) -> d
 
 
 def describe_model(model: AttentionModel) -> dict[str, Any]:
-    """What the model is, for the run record."""
+    """Describe the tested model for the run record."""
     digest = hashlib.sha256()
     if not isinstance(model, torch.nn.Module):
         return {
@@ -138,7 +138,7 @@ def describe_model(model: AttentionModel) -> dict[str, Any]:
 
 
 def shape_of(model: TransformerAttention) -> str:
-    """Where attention is replaced."""
+    """Describe where in the model attention is replaced."""
     scope = model.describe()
     heads = "all heads" if scope["heads"] == "all" else f"heads {', '.join(map(str, scope['heads']))}"
     rows = "the row of the first position" if scope["query"] == "cls" else "all rows"
@@ -146,7 +146,7 @@ def shape_of(model: TransformerAttention) -> str:
 
 
 def facts(run: Finished) -> Iterator[str]:
-    """What was trained and tested on what, a phrase each."""
+    """Yield phrases on what was trained and tested on which texts."""
     options, texts = run.subject.options, run.subject.texts
     for role, part in texts.roles().items():
         balance = ", ".join(f"{label}: {count:,}" for label, count in part.balance().items())
@@ -203,7 +203,7 @@ def notes(run: Finished) -> Iterator[str]:
 
 
 def _unknown(run: Finished) -> int | None:
-    """How many tested words the model does not know; None where a model cannot say."""
+    """Count the tested words that the model does not know; None if this kind of model has no vocabulary."""
     model, texts = run.subject.model, words_of(run.subject.texts.test)
     if isinstance(model, AttentionClassifier):
         return model.vocabulary.unknown(texts)

@@ -1,4 +1,4 @@
-"""What the explanation tests leave on disk and in the report."""
+"""The tables, the figures and the section of the report of the explanation tests."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from attentionology.reports.page import Section
 
 
 def shown_value(value: float, unit: str) -> str:
-    """A value as people read it."""
+    """Format a value for readers."""
     return percent(value) if unit == SHARE else number(value)
 
 
 def shown_bounds(low: float, high: float, unit: str) -> str:
-    """An interval as people read it; empty where there is none."""
+    """Format an interval for readers; empty if there is none."""
     if unit == SHARE:
         return interval(low, high)
     return "" if math.isnan(low) or low == high else f"[{number(low)}, {number(high)}]"
@@ -40,11 +40,11 @@ _PAGE.filters |= {"percent": percent, "number": number, "value": shown_value, "b
 
 
 def explain_section(results: ExplainResults, *, model: str = "", corpus: str = "") -> Section:
-    """The tables, the figures and the section of the page.
+    """Make the tables, the figures and the section of the page.
 
     Args:
-        results: what was found.
-        model, corpus: names for the titles.
+        results: the results.
+        model, corpus: the names of the model and of the texts for titles.
     """
     tests = in_order_of_report()
     tables = {name: getattr(results, name) for name in ("verdicts", "summary", "texts", "models", "curve")}
@@ -84,12 +84,15 @@ def explain_section(results: ExplainResults, *, model: str = "", corpus: str = "
 
 
 def overall(summary: pd.DataFrame) -> pd.DataFrame:
-    """The rows over all texts."""
+    """Select the rows over all texts."""
     return summary[summary["predicted"] == OVERALL] if len(summary) else summary
 
 
 def verdict_rows(verdicts: pd.DataFrame) -> list[dict[str, Any]]:
-    """Verdicts with the number and the floor told apart: the difference says by how much attention is better off."""
+    """Return the verdicts with the number and the floor as such, whichever of them should be larger.
+
+    A positive difference is in favor of attention.
+    """
     questions = {
         (test.name, question.question): question for test in registered_tests().values() for question in test.questions
     }
@@ -105,7 +108,7 @@ def verdict_rows(verdicts: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def explain_figures(results: ExplainResults, title: str) -> dict[str, Figure]:
-    """The figures of all tests, and that of training."""
+    """Draw the figures of all tests, and the figure of training."""
     figures: dict[str, Figure] = {}
     for test in registered_tests().values():
         figures |= test.figures(results, title)
@@ -116,7 +119,7 @@ def explain_figures(results: ExplainResults, title: str) -> dict[str, Figure]:
 
 
 def _part(results: ExplainResults, test: ExplanationTest) -> dict[str, Any]:
-    """What the page shows of a test; empty if it did not run."""
+    """Return what the page shows of a test; empty if the test did not run."""
     there = {*results.texts.columns, *(results.summary["measure"] if len(results.summary) else ())}
     if not test.ran(there, all_borrowed(), results):
         return {}
@@ -132,9 +135,9 @@ def _rendered(template: str, values: Mapping[str, Any]) -> Markup:
 
 
 def _numbers(results: ExplainResults, test: ExplanationTest) -> dict[str, Any]:
-    """Rows of the tables of a test: over all texts, and by class."""
+    """Return the rows of the tables of a test: over all texts, and by class."""
     rows: dict[tuple[str, str], dict[str, Any]] = {(r["measure"], r["predicted"]): r for r in rows_of(results.summary)}
-    # classes beyond those that fit are in the table on disk
+    # If there are too many classes for the page, their rows are only in the table on disk.
     groups = [OVERALL, *results.classes] if len(results.classes) <= MAX_CLASSES else [OVERALL]
     shown = []
     for group in groups:
@@ -155,7 +158,7 @@ def _numbers(results: ExplainResults, test: ExplanationTest) -> dict[str, Any]:
 
 
 def _shaded(text: HighlightedText) -> dict[str, Any]:
-    """An example with how dark each word is to be shaded: 0 to 1 within each panel."""
+    """Return an example with the shade of each word, from 0 to 1 within each panel."""
     panels = []
     for panel in text.panels:
         most = max((abs(weight) for weight in panel.weights if math.isfinite(weight)), default=0.0) or 1.0

@@ -33,19 +33,18 @@ from attentionology.storage.sealed import DamagedError
 
 
 class Classifiers:
-    """The classifiers of the papers.
+    """Makes the classifiers of the papers.
 
     Args:
-        options: of the run.
-        texts: what they are trained on and tested with; their words decide which vectors are read.
+        options: the options of the run.
+        texts: the texts by role. Their words decide which vectors are read.
 
     Attributes:
-        recipe, imitation: how they and their imitators are trained.
-        small: whether one is best trained by one thread.
+        recipe: how the classifiers are trained.
+        imitation: how trained adversaries are trained.
         seeds: the default number of models with other seeds to compare with.
     """
 
-    small = True
     seeds = 8
 
     def __init__(self, options: ExplainOptions, texts: ExplainTexts) -> None:
@@ -61,10 +60,15 @@ class Classifiers:
         self.vocabulary = Vocabulary.of(words_of(texts.train), min_count=self.options.min_count, vectors=self.vectors)
 
     def make(self, seed: int, *, encoder: str | None = None, regularizer: str | None = "base") -> AttentionClassifier:
-        """An untrained classifier; with another encoder or regularizer, if given.
+        """Make an untrained classifier.
+
+        Args:
+            seed: the seed of its initial weights.
+            encoder: the encoder; None for that of the options.
+            regularizer: the regularizer, None for no regularizer; ``"base"`` for that of the options.
 
         Raises:
-            ValueError: states of the size that it needs are not possible.
+            ValueError: the encoder cannot have states of the size that the regularizer needs.
         """
         options = self.options
         chosen = None if options.regularizer == "none" else options.regularizer
@@ -79,7 +83,7 @@ class Classifiers:
         return classifier.build(self.vocabulary, self.classes, self.vectors)
 
     def identity(self, model: AttentionClassifier) -> dict[str, Any]:
-        """What the untrained model is made of."""
+        """Return what identifies the untrained model in the cache."""
         return {
             "config": model.config,
             "words": hashlib.sha256("\n".join(self.vocabulary.words).encode()).hexdigest(),
@@ -88,14 +92,19 @@ class Classifiers:
 
 
 class Transformers:
-    """A transformer with a new classification head, to be fine-tuned, or one that classifies already.
+    """Makes transformers: with a new classification head if they are fine-tuned, or else with the head that they have.
 
     Args:
-        options: of the run.
-        texts: of which the classes are taken, if it is trained.
+        options: the options of the run.
+        texts: the texts by role. The training texts decide the classes of a new head.
+
+    Attributes:
+        recipe: how the transformers are fine-tuned.
+        imitation: how trained adversaries are fine-tuned.
+        seeds: the default number of models with other seeds to compare with.
+        vectors: None, because transformers have no word vectors.
     """
 
-    small = False
     seeds = 2
     vectors = None
 
@@ -107,19 +116,24 @@ class Transformers:
 
     @cached_property
     def files(self) -> LoadedFiles:
-        """Where the model comes from, found once for all that are trained."""
+        """The files of the model, which are looked up once for all models that are trained."""
         files = find_model(model_location(self.model.model or ""), self.model.revision)
         if self.model.model == DEMO:
             check_demo(files)
         return files
 
     def make(self, seed: int) -> TransformerAttention:
-        """The model, its head drawn with the seed if it is new."""
+        """Load the transformer. If its head is new, its weights are drawn with the seed.
+
+        Raises:
+            OptionError: the model has no such layer or head, or an option does not fit it.
+            ModelError: the model cannot be loaded, or its attention cannot be replaced.
+        """
         options = self.options
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             model, files = load_classifier(self.files, labels=self.classes)
-            if options.finetune:  # also where the checkpoint has a head of this size
+            if options.finetune:  # the head is new even if the checkpoint has a head of this size
                 for child in model.children():
                     if child is not model.base_model:
                         child.apply(model._init_weights)
@@ -154,16 +168,16 @@ class Transformers:
         return name if self.files.endpoint else Path(name).name or name
 
     def identity(self, model: TransformerAttention) -> dict[str, Any]:
-        """What the untrained model is made of."""
+        """Return what identifies the untrained model in the cache."""
         scope = {name: value for name, value in model.describe().items() if name not in ("score", "fast")}
         return {"files": model.files.sha256, "revision": model.files.revision, **scope}
 
 
 def load_saved(path: str) -> AttentionClassifier:
-    """A classifier that an earlier run saved.
+    """Load a classifier that an earlier run saved.
 
     Raises:
-        ModelError: the file is another, or damaged.
+        ModelError: the file is damaged, or holds something else.
     """
     try:
         return AttentionClassifier.load(Path(path))
@@ -186,17 +200,17 @@ ModelSource = Classifiers | Transformers
 
 
 def is_small(model: AttentionModel) -> bool:
-    """Whether a model is best trained and examined by one thread, several of them side by side."""
+    """Whether each model is best trained and examined by one thread, with several models side by side."""
     return isinstance(model, AttentionClassifier)
 
 
 def threads_for(model: AttentionModel) -> AbstractContextManager[Any]:
-    """Small models compute with one thread, so that results do not depend on the number of cores."""
+    """Limit small models to one thread, so that results do not depend on the number of cores."""
     return one_thread() if is_small(model) else nullcontext()
 
 
 def workers_for(model: AttentionModel) -> int:
-    """How many models to train, and batches to examine, at once. Ask before `threads_for`."""
+    """Return how many models to train, and batches to examine, at once. Call this before `threads_for`."""
     return torch.get_num_threads() if is_small(model) else 1
 
 

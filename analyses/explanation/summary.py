@@ -1,4 +1,4 @@
-"""Per-text numbers → means with intervals, overall and by predicted class."""
+"""Means of per-text numbers with intervals, over all texts and by predicted class."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from attentionology.analyses.shared.resampling import poisson_weights
 from attentionology.extractors.replaceable.attention_model import Words
 
 OVERALL = "(all)"
-"""In place of a predicted class: all texts."""
+"""The value of ``predicted`` in rows over all texts."""
 
 
 class Bootstrap:
-    """95 % intervals of means over texts; texts with the same words are drawn together.
+    """Computes 95 % intervals of means over texts. Texts with the same words are drawn together.
 
     A bootstrap asks how much a mean would vary if the texts had been others like these: it draws the texts again, with
     replacement, and computes the mean of each draw. Here, every text is drawn a Poisson(1) number of times instead, the
@@ -30,12 +30,13 @@ class Bootstrap:
     the same weights, so differences between them are paired, and the interval of a difference is that of a column of
     differences. The result does not depend on the order of the texts or on which others were tested. And copies of one
     text get the same weight: they are one observation, not several, so a file that repeats its texts does not get
-    narrower intervals. What is undefined for a text (NaN) is left out of numerator and denominator of each mean.
+    narrower intervals. Values that are undefined for a text (NaN) are left out of the numerator and the denominator of
+    each mean.
 
     Args:
-        texts: the words of each.
-        replicates: how many; 0: no intervals.
-        seed: of the draws.
+        texts: the words of each text.
+        replicates: the number of bootstrap replicates; 0 for no intervals.
+        seed: the seed of the draws.
     """
 
     def __init__(self, texts: Sequence[Words], replicates: int = 1000, seed: int = 0) -> None:
@@ -43,11 +44,14 @@ class Bootstrap:
         self.weights = poisson_weights(["\x1f".join(text) for text in texts], replicates, seed).astype(np.float64)
 
     def distinct(self, there: npt.NDArray[np.bool_]) -> int:
-        """How many different texts are among those."""
+        """Return the number of different texts among those that are marked."""
         return len(np.unique(self.texts[there]))
 
     def __call__(self, values: Float[ndarray, "texts columns"]) -> tuple[Values, Values]:
-        """Lower and upper bound of the mean of each column over the texts that are not NaN; NaN where there is none."""
+        """Return the lower and upper bounds of the mean of each column over the texts that are not NaN.
+
+        The bounds are NaN if there are no replicates, or fewer than two different texts.
+        """
         there = ~np.isnan(values)
         if not len(self.weights):
             unknown = np.full(values.shape[1], np.nan)
@@ -63,17 +67,17 @@ class Bootstrap:
 def summarize(
     texts: pd.DataFrame, tests: Mapping[str, Sequence[str]], classes: Sequence[str], bootstrap: Bootstrap
 ) -> pd.DataFrame:
-    """Means of per-text columns.
+    """Compute the means of per-text columns.
 
     Args:
-        texts: as of `attentionology.analyses.explanation.batch.examine`, with more columns.
-        tests: columns of each test.
-        classes: names, in the order of ``predicted``.
-        bootstrap: of these texts.
+        texts: the per-text table.
+        tests: the columns of each test.
+        classes: the names of the classes, in the order of ``predicted``.
+        bootstrap: the bootstrap over these texts.
 
     Returns:
-        ``test, measure, predicted`` (a class, or `OVERALL`), ``n`` (texts with a value), ``undefined`` (without),
-        ``mean, sd, median, low, high``. One row for each column and class.
+        one row for each column and class, with ``test, measure, predicted`` (a class, or `OVERALL`), ``n`` (the number
+        of texts with a value), ``undefined`` (the number of texts without one), ``mean, sd, median, low, high``.
     """
     rows: list[dict[str, Any]] = []
     groups = [(OVERALL, np.ones(len(texts), dtype=bool))]
@@ -104,12 +108,12 @@ def summarize(
 
 
 def quality(probabilities: Float[ndarray, "texts classes"], labels: npt.NDArray[np.int64]) -> dict[str, float]:
-    """How good a classifier is.
+    """Measure how good a classifier is.
 
     Returns:
-        ``accuracy``; ``macro_f1``: mean over the classes; ``f1``: of the second of two classes, as the papers have it,
-        NaN for more; ``auc``: area under the ROC curve, of more than two classes the mean of each against all others;
-        NaN if all texts have the same label.
+        ``accuracy``; ``macro_f1``: the mean F1 over the classes; ``f1``: the F1 of the second of two classes, as in the
+        papers, or NaN for more classes; ``auc``: the area under the ROC curve, for more than two classes the mean over
+        each class against all others, or NaN if all texts have the same label.
     """
     predicted, classes = probabilities.argmax(1), probabilities.shape[1]
     areas = [

@@ -1,4 +1,4 @@
-"""Tests of attention as an explanation, for the terminal."""
+"""The verdicts and numbers of the explanation tests for the terminal."""
 
 from __future__ import annotations
 
@@ -22,16 +22,24 @@ _MARKS = {"passes": ("✓ passes", "green"), "fails": ("✗ fails", "red"), "und
 
 
 def explain_table(results: ExplainResults, *, width: int) -> RenderableType:
-    """Verdicts, the numbers that say most, and below them facts and notes; in one line each where there is room."""
+    """Make the tables of the verdicts and of the most important numbers, with facts and notes below.
+
+    Args:
+        results: the results.
+        width: the number of columns of the terminal. If it is large enough, each verdict is in one row.
+    """
     lines = [f"{fact[0].upper()}{fact[1:]}." for fact in results.facts if fact]
     lines += results.notes
     lines += [f"Not run: {test} ({why})" for test, why in results.left_out]
     parts: list[RenderableType] = []
     if len(results.verdicts):
         parts.append(_verdicts(results, wide=width >= _WIDE))
-        if width < _WIDE:  # no room for it in the table
+        if width < _WIDE:  # the table of verdicts has no room for it
             parts += ["", _compared(results)]
-        lines.insert(0, "Above 0 attention does better than the floor. To pass is no proof that attention is faithful.")
+        lines.insert(
+            0,
+            "Above 0, attention does better than the floor. Passing a test does not prove that attention is faithful.",
+        )
     numbers = _numbers(results)
     if numbers.row_count:
         parts += ["", numbers] if parts else [numbers]
@@ -77,7 +85,7 @@ def _compared(results: ExplainResults) -> Table:
 
 
 def _numbers(results: ExplainResults) -> Table:
-    table = _table("In numbers (means over texts)", wide=False)
+    table = _table("Means over texts", wide=False)
     table.add_column("", ratio=1)
     for name in ("mean", "95 % interval", "n"):
         table.add_column(name, justify="right", no_wrap=True)

@@ -1,4 +1,4 @@
-"""Labelled texts by what they are for: training, choosing the epoch, and testing."""
+"""Labeled texts by their roles: training, choosing the epoch, and testing."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ class SkippedText:
 
 @dataclass(frozen=True)
 class ExplainTexts:
-    """Texts by role.
+    """The texts by role.
 
     Attributes:
-        train, dev: None where nothing is trained.
-        test: those to be tested.
-        read: how many texts there were to test, before the limit.
-        lengths: by role how many were left out as too short and too long.
-        held_out: roles that were cut from the training texts.
-        skipped: texts that the model cannot read; they are left out.
+        train, dev: the texts to train on, and those that decide which epoch is taken; None if nothing is trained.
+        test: the texts to run the tests on.
+        read: the number of texts to test before the limit was applied.
+        lengths: for each role, the numbers of texts that were left out as too short and as too long.
+        held_out: the roles whose texts were held out from the training texts.
+        skipped: the texts that were left out because the model cannot read them.
     """
 
     train: LabelledTexts | None
@@ -50,19 +50,19 @@ class ExplainTexts:
     skipped: tuple[SkippedText, ...] = ()
 
     def roles(self) -> dict[str, LabelledTexts]:
-        """The texts of each role that has any."""
+        """Return the texts of each role that has texts."""
         texts = {"train": self.train, "dev": self.dev, "test": self.test}
         return {role: part for role, part in texts.items() if part is not None}
 
     def overlap(self, role: str = "train") -> int:
-        """How many tested texts of more than three words also occur, word for word, in training (or dev)."""
+        """Count the tested texts of more than three words that also occur, word for word, in another role."""
         others = self.roles().get(role)
         seen = set() if others is None else {text.words for text in others}
         return sum(len(text) > 3 and text.words in seen for text in self.test)
 
 
 def words_of(texts: LabelledTexts) -> list[Words]:
-    """The words of each text."""
+    """Return the words of each text."""
     return [text.words for text in texts]
 
 
@@ -151,10 +151,12 @@ def _check_labels(given: dict[str, LabelledTexts], held_out: Sequence[str]) -> N
 
 
 def class_numbers(texts: LabelledTexts, classes: Sequence[str]) -> list[int]:
-    """0-based class of each text: by name, or by number where the labels are numbers and the classes are not.
+    """Return the index of the class of each text, 0-based.
+
+    A label is the name of a class, or its index if the labels are numbers and the names of the classes are not.
 
     Raises:
-        CorpusError: a label that is neither.
+        CorpusError: a label is neither.
     """
     numbers = {name: index for index, name in enumerate(classes)}
     if not set(texts.labels) <= numbers.keys():
@@ -168,15 +170,15 @@ def class_numbers(texts: LabelledTexts, classes: Sequence[str]) -> list[int]:
 
 
 def listed(names: Sequence[str]) -> str:
-    """At most ten names."""
+    """List at most ten names."""
     return ", ".join(names[:10]) + (f" and {len(names) - 10} more" if len(names) > 10 else "")
 
 
 def without_unreadable(texts: ExplainTexts, model: AttentionModel) -> ExplainTexts:
-    """The texts that a model can read, the others noted as skipped.
+    """Leave out the texts that a model cannot read, and list them as skipped.
 
     Raises:
-        CorpusError: it can read none of the texts of a role.
+        CorpusError: the model can read none of the texts of a role.
     """
     if not isinstance(model, TransformerAttention):
         return texts
@@ -195,7 +197,7 @@ def without_unreadable(texts: ExplainTexts, model: AttentionModel) -> ExplainTex
 
 
 def digest(texts: LabelledTexts) -> str:
-    """A hash that changes with the words or labels of any text."""
+    """Return a hash of the words and labels of all texts."""
     known = hashlib.sha256()
     for text, label in zip(texts, texts.labels, strict=True):
         known.update("\x1f".join((label, *text.words)).encode() + b"\n")

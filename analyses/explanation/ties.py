@@ -1,9 +1,9 @@
-"""Which scores of the words of a text are ties: those that floating-point noise cannot tell apart.
+"""Which scores of the words of a text are ties, because they differ only by floating-point noise.
 
-Scores are computed in float32. In which order and in which batches texts are read changes their last digits, and with
-them the order of words whose scores are equal, such as those of a word that occurs twice where context plays no part.
-A rank correlation must not depend on that, so scores that are closer than the noise share a rank. How large the noise
-is depends on how a score is computed.
+Scores are computed in float32. Their last digits depend on the order of the texts and on their batches, and so does the
+order of words whose scores would be equal in exact arithmetic, such as those of a word that occurs twice in a model
+without context. A rank correlation must not depend on this, so scores that are closer than the noise share a rank. How
+large the noise is depends on how a score is computed.
 """
 
 from __future__ import annotations
@@ -17,11 +17,13 @@ from attentionology.extractors.maps.map_batch import FLOAT32_NOISE
 
 
 class Noise(NamedTuple):
-    """How close two scores of a text are if only noise keeps them apart.
+    """The largest difference between two scores of a text that can be noise.
+
+    The larger one of two bounds counts.
 
     Attributes:
-        relative: share of the larger of the two, in magnitude.
-        absolute: difference.
+        relative: the bound as a share of the larger score in magnitude.
+        absolute: the bound itself.
     """
 
     relative: float = 0.0
@@ -29,26 +31,27 @@ class Noise(NamedTuple):
 
 
 WEIGHTS = Noise(FLOAT32_NOISE, float(np.finfo(np.float32).tiny))
-"""Weights of a softmax and norms of vectors: every one has the same number of correct digits, however small it is,
-down to the smallest number that float32 holds in full."""
+"""The noise of weights of a softmax and of norms of vectors. They all have the same number of correct digits, however
+small they are, down to the smallest number that float32 holds with full precision."""
 
 GRADIENTS = Noise(absolute=2e-6)
-"""Gradient × input, of which the scores of a text sum to 1: a sum over dimensions with both signs, so a score that is
-almost 0 is as wrong as one that is large."""
+"""The noise of gradient × input, whose scores sum to 1 in each text. A score is a sum over dimensions with both signs,
+so the error of a score near 0 is as large as that of a large score."""
 
 LEFT_OUT = Noise(absolute=2e-7)
-"""Differences of probabilities: a tiny difference is as wrong as the two probabilities."""
+"""The noise of differences of probabilities. The error of a tiny difference is as large as that of the
+probabilities."""
 
 
 def levels(scores: Values, noise: Noise) -> Values:
-    """Ranks from 0 upwards; ties share a rank.
+    """Rank scores from 0 upwards; ties share a rank.
 
-    The scores are sorted and cut wherever two neighbors are farther apart than the noise. What lies between two cuts is
-    a tie. This is transitive and does not depend on the order in which the scores are given.
+    The scores are sorted and cut wherever two neighbors are farther apart than the noise. The scores between two cuts
+    are ties. This relation is transitive and does not depend on the order of the scores.
 
     Args:
-        scores: of the words of a text; shape (words,).
-        noise: of these scores.
+        scores: the scores of the words of a text, shape (words,).
+        noise: the noise of these scores.
     """
     order = np.argsort(scores, kind="stable")
     ascending = scores[order]

@@ -1,8 +1,9 @@
-"""Which tests the attention of a model passes on some data, in the careful words of the papers.
+"""The verdicts: which tests the attention of a model passes on some data.
 
-Every question compares two numbers of the same texts, one of them a floor: what chance, another seed, or another
-measure gives. The mean difference has a bootstrap interval; only an interval that excludes 0 decides. Nothing is
-corrected for the number of questions: the verdict of one would then depend on which others were asked.
+Every question compares two numbers of the same texts. One of them is a floor: the value that chance, another seed, or
+another measure gives. The mean difference has a bootstrap interval, and the question is decided only if the interval
+excludes 0. There is no correction for the number of questions, because the verdict on a question would then depend on
+which other questions were asked.
 """
 
 from __future__ import annotations
@@ -21,15 +22,16 @@ from attentionology.analyses.explanation.summary import Bootstrap
 Verdict = Literal["passes", "fails", "undecided"]
 
 FEWEST = 30
-"""With fewer texts the bootstrap says too little."""
+"""The least number of different texts for a verdict. With fewer texts, bootstrap intervals are not reliable."""
 
 ROUNDING = 2e-7
-"""Differences of a text up to this are rounding of float32 and count as 0, or the sign of a rounding error that all
-texts share would decide: in a text of one word the best word and a random one are the same."""
+"""The largest difference of a text that counts as 0, because it may come from rounding in float32. Otherwise the sign
+of a rounding error that all texts share would decide. In a text of one word, for example, the best word and a random
+word are the same."""
 
 
 def all_questions() -> list[tuple[str, Question]]:
-    """The questions of all tests, each with the name of its test, in the order of the report."""
+    """Return the questions of all tests, each with the name of its test, in the order of the report."""
     return [(test.name, question) for test in in_order_of_report() for question in test.questions]
 
 
@@ -40,18 +42,19 @@ def verdicts(
     epsilon: float = EPSILON,
     questions: Sequence[tuple[str, Question]] | None = None,
 ) -> pd.DataFrame:
-    """What was found, question by question; those of tests that did not run are left out.
+    """Decide the questions of the tests that ran.
 
     Args:
-        texts: one row per text.
-        bootstrap: of these texts.
-        epsilon: change of the output that counts as none.
-        questions: each with the name of its test. Default: those of all registered tests, in the order of the report.
+        texts: the per-text table.
+        bootstrap: the bootstrap over these texts.
+        epsilon: changes of the output up to this value count as no change.
+        questions: the questions, each with the name of its test. Default: those of all registered tests, in the order
+            of the report.
 
     Returns:
-        ``test, question, compared, larger, larger_mean, smaller, smaller_mean, n`` (texts that have both),
-        ``difference, low, high, verdict`` (``passes``, ``fails``, ``undecided``) and ``meaning``. NaN for the numbers
-        if no text has both.
+        one row per question, with ``test, question, compared, larger, larger_mean, smaller, smaller_mean, n`` (the
+        number of texts that have both values), ``difference, low, high, verdict`` (``passes``, ``fails`` or
+        ``undecided``) and ``meaning``. The numbers are NaN if no text has both values.
     """
     table = texts.assign(epsilon=epsilon)
     rows: list[dict[str, Any]] = []
