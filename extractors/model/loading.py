@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -227,28 +228,29 @@ def max_length(model: Any) -> int | None:
     return limit
 
 
-class quiet:  # noqa: N801
-    """A context manager that silences the progress bars and logs of transformers, and then restores its settings.
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Silence the progress bars and logs of transformers within a block, and then restore its settings.
 
-    It also keeps transformers from asking a service on the Hub to convert a checkpoint, which would be done in public.
+    Within the block, transformers also asks no service on the Hub to convert a checkpoint, which would be done in
+    public.
     """
-
-    def __enter__(self) -> None:
-        self._conversion = os.environ.get("DISABLE_SAFETENSORS_CONVERSION")
-        os.environ["DISABLE_SAFETENSORS_CONVERSION"] = "1"
-        self._verbosity = transformers.utils.logging.get_verbosity()
-        self._bars = transformers.utils.logging.is_progress_bar_enabled()
-        self._hub_verbosity = huggingface_hub.logging.get_verbosity()
-        huggingface_hub.logging.set_verbosity_error()
-        transformers.utils.logging.set_verbosity_error()
-        transformers.utils.logging.disable_progress_bar()
-
-    def __exit__(self, *_: object) -> None:
-        if self._conversion is None:
+    conversion = os.environ.get("DISABLE_SAFETENSORS_CONVERSION")
+    verbosity = transformers.utils.logging.get_verbosity()
+    bars = transformers.utils.logging.is_progress_bar_enabled()
+    hub_verbosity = huggingface_hub.logging.get_verbosity()
+    os.environ["DISABLE_SAFETENSORS_CONVERSION"] = "1"
+    huggingface_hub.logging.set_verbosity_error()
+    transformers.utils.logging.set_verbosity_error()
+    transformers.utils.logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if conversion is None:
             os.environ.pop("DISABLE_SAFETENSORS_CONVERSION", None)
         else:
-            os.environ["DISABLE_SAFETENSORS_CONVERSION"] = self._conversion
-        transformers.utils.logging.set_verbosity(self._verbosity)
-        huggingface_hub.logging.set_verbosity(self._hub_verbosity)
-        if self._bars:
+            os.environ["DISABLE_SAFETENSORS_CONVERSION"] = conversion
+        transformers.utils.logging.set_verbosity(verbosity)
+        huggingface_hub.logging.set_verbosity(hub_verbosity)
+        if bars:
             transformers.utils.logging.enable_progress_bar()

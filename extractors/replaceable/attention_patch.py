@@ -17,7 +17,7 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar, Token
 from dataclasses import dataclass
 from typing import Any
@@ -182,13 +182,14 @@ class InputEmbeddings:
         self._table: nn.Module = model.get_input_embeddings()
         self._replacement, self._leaf = replacement, leaf
         self.embedded: Tensor = torch.empty(0)
+        self._hooks = ExitStack()
 
     def __enter__(self) -> InputEmbeddings:
-        self._handle = self._table.register_forward_hook(self._hook)
+        self._hooks.callback(self._table.register_forward_hook(self._hook).remove)
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._handle.remove()
+        self._hooks.close()
 
     def _hook(self, _module: nn.Module, _inputs: Any, looked_up: Tensor) -> Tensor:
         embedded = looked_up if self._replacement is None else self._replacement

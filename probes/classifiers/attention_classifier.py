@@ -10,7 +10,7 @@ import math
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, cast, get_args
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -88,13 +88,10 @@ class AttentionClassifier(nn.Module):
         random_state: int = 0,
     ) -> None:
         super().__init__()
-        for name, given, allowed in (
-            ("encoder", encoder, EncoderName),
-            ("attention", attention, Attention),
-            ("regularizer", regularizer or "concat", Regularizer),
-        ):
-            if given not in get_args(allowed):
-                raise ValueError(f"unknown {name} {given!r}; choose from: {', '.join(get_args(allowed))}")
+        choices = {"encoder": (encoder, EncoderName), "attention": (attention, Attention)}
+        for name, (choice, allowed) in {**choices, "regularizer": (regularizer or "concat", Regularizer)}.items():
+            if choice not in get_args(allowed):
+                raise ValueError(f"unknown {name} {choice!r}; choose from: {', '.join(get_args(allowed))}")
         self.regularizer = regularizer
         self.config: dict[str, Any] = {
             "encoder": encoder,
@@ -106,12 +103,10 @@ class AttentionClassifier(nn.Module):
             "random_state": random_state,
         }
         self.vocabulary, self.classes = Vocabulary(()), tuple[str, ...]()
-        self.history_: list[dict[str, Any]] = []
-        self.scale = 1.0
+        self.history_, self.scale = list[dict[str, Any]](), 1.0
         # `build` replaces these layers when it knows the words and the classes. The meta device holds no values.
         self.table = nn.Embedding(1, 1, device="meta")
-        self.encoder: nn.Module = nn.Identity()
-        self.attend: nn.Module = nn.Identity()
+        self.encoder, self.attend = cast(nn.Module, nn.Identity()), cast(nn.Module, nn.Identity())
         self.decoder = nn.Linear(1, 1, device="meta")
         self.tell: nn.Linear | None = None
 
@@ -147,10 +142,9 @@ class AttentionClassifier(nn.Module):
             self.decoder = nn.Linear(attended, len(classes) if len(classes) > 2 else 1)
             self.tell = nn.Linear(size, len(vocabulary)) if self.regularizer == "mlm" else None
         with torch.no_grad():
-            self.table.weight[UNKNOWN] = 0  # without unknown words in training it stays so, and says nothing
-        if vectors:
-            known = torch.from_numpy(vectors.rows(vocabulary.words) >= 0)
-            with torch.no_grad():
+            self.table.weight[UNKNOWN] = 0  # it stays 0 if there are no unknown words in training
+            if vectors:
+                known = torch.from_numpy(vectors.rows(vocabulary.words) >= 0)
                 self.table.weight[len(SPECIAL) :][known] = torch.from_numpy(vectors(vocabulary.words))[known]
         return self
 
@@ -255,15 +249,13 @@ class AttentionClassifier(nn.Module):
             state: a batch of training texts.
             generator: draws the masked words.
         """
-        strength: float = self.config["strength"]
-        tell = self.tell
+        strength, tell = float(self.config["strength"]), self.tell
         if tell is None:
             return strength * state_penalty(self.regularizer, state)
 
         def predict(masked: Tensor, hit: Tensor) -> Tensor:
             states = self.encoder(self._embedded(masked), state.lengths)[:, 1:-1]
-            logits: Tensor = tell(states[hit])
-            return logits
+            return cast(Tensor, tell(states[hit]))
 
         return strength * masked_word_penalty(state, generator, predict)
 
@@ -298,8 +290,7 @@ class AttentionClassifier(nn.Module):
         return model
 
     def _embedded(self, ids: Int[Tensor, "batch positions"]) -> Float[Tensor, "batch positions dim"]:
-        embedded: Tensor = self.table(ids)
-        return embedded
+        return cast(Tensor, self.table(ids))
 
     def _all_classes(self, logits: Tensor) -> Tensor:
         """Turn the one logit z of two classes into (0, z)."""
