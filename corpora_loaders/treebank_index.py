@@ -29,7 +29,7 @@ WINDOW = 1024
 
 
 @dataclass(frozen=True)
-class Window:
+class SentenceWindow:
     """Where a window of sentences begins, and how their ids were changed.
 
     Attributes:
@@ -66,7 +66,7 @@ class TreebankIndex:
 
     files: tuple[CorpusFile, ...]
     stamps: tuple[tuple[int, int], ...]
-    windows: tuple[Window, ...]
+    windows: tuple[SentenceWindow, ...]
     tokens: TokenChoice
     renamed: int
     relations: Counter[str]
@@ -120,7 +120,7 @@ class _Builder:
         self._tokens: TokenChoice = tokens
         self._keep = keep
         self._sentences = 0
-        self._windows: list[Window] = []
+        self._windows: list[SentenceWindow] = []
         self._suffixes = array("I")  # of the window that is being read
         self._unique = UniqueSuffixes()
         self._documents = IdCounts()
@@ -137,7 +137,7 @@ class _Builder:
         for sentence, after in islice(bookmarked_sentences(path), limit):
             if self._sentences % WINDOW == 0:
                 self._end_window()
-                self._windows.append(Window(len(self.stamps) - 1, before, array("I")))
+                self._windows.append(SentenceWindow(len(self.stamps) - 1, before, array("I")))
             self._add(surface_sentence(sentence) if self._tokens == "surface" else sentence, tally)
             before = after
         return tally
@@ -255,7 +255,7 @@ class WindowReader:
             sentences = tuple(map(renamed, sentences, window.suffixes))
         return sentences
 
-    def _sentences_from(self, window: Window) -> Iterator[Sentence]:
+    def _sentences_from(self, window: SentenceWindow) -> Iterator[Sentence]:
         """The sentences from the beginning of a window to the end of the treebank, with their ids unchanged."""
         bookmark = window.bookmark
         for file in self._index.files[window.file :]:

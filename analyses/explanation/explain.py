@@ -20,7 +20,7 @@ from attentionology.analyses.explanation.options import ExplanationTestOptions, 
 from attentionology.analyses.explanation.record import describe
 from attentionology.analyses.explanation.results import ExplainResults
 from attentionology.analyses.explanation.run import (
-    Choice,
+    ChosenTests,
     choose,
     finished,
     read_inputs,
@@ -246,7 +246,7 @@ def execute(
 def _explanation(
     options: ExplainOptions,
     loaded: Loaded,
-    choice: Choice,
+    choice: ChosenTests,
     cache: Path | None,
     folder: Path | None,
     command: str,

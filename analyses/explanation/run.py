@@ -37,7 +37,7 @@ from attentionology.reports.progress import Stages
 
 
 @dataclass(frozen=True)
-class Choice:
+class ChosenTests:
     """The tests of a run.
 
     Attributes:
@@ -57,7 +57,7 @@ class Choice:
 
 
 @dataclass(frozen=True, eq=False)
-class Inputs:
+class ExplainInputs:
     """The inputs of a run, before anything is trained.
 
     Attributes:
@@ -70,10 +70,10 @@ class Inputs:
     texts: ExplainTexts
     source: ModelSource | None
     model: AttentionModel
-    choice: Choice
+    choice: ChosenTests
 
 
-def choose(options: ExplainOptions, loaded: Loaded) -> Choice:
+def choose(options: ExplainOptions, loaded: Loaded) -> ChosenTests:
     """Validate the options and choose the tests, before anything slow happens.
 
     Args:
@@ -99,7 +99,7 @@ def choose(options: ExplainOptions, loaded: Loaded) -> Choice:
         raise OptionError("none of the tests can be run here")
     _check_that_all_are_read(options, chosen)
     options.check_files()
-    return Choice(chosen, trains, tuple(left_out))
+    return ChosenTests(chosen, trains, tuple(left_out))
 
 
 def _check_that_all_are_read(options: ExplainOptions, chosen: Sequence[ExplanationTest]) -> None:
@@ -111,7 +111,7 @@ def _check_that_all_are_read(options: ExplainOptions, chosen: Sequence[Explanati
             raise OptionError(f"{flag(option.name)} is for --tests {' or '.join(readers)}")
 
 
-def read_inputs(options: ExplainOptions, loaded: Loaded, choice: Choice, stages: Stages) -> Inputs:
+def read_inputs(options: ExplainOptions, loaded: Loaded, choice: ChosenTests, stages: Stages) -> ExplainInputs:
     """Read the texts and make the model. Texts that it cannot read and tests that it cannot take are left out.
 
     Args:
@@ -139,7 +139,9 @@ def read_inputs(options: ExplainOptions, loaded: Loaded, choice: Choice, stages:
     if not choice.trains:
         parts = [part for test in tests if (part := test.without_training())]
         left_out += tuple((part, "nothing is trained in this run") for part in parts)
-    return Inputs(without_unreadable(texts, model), source, model, replace(choice, tests=tests, left_out=left_out))
+    return ExplainInputs(
+        without_unreadable(texts, model), source, model, replace(choice, tests=tests, left_out=left_out)
+    )
 
 
 def _source(options: ExplainOptions, texts: ExplainTexts) -> ModelSource:
@@ -157,7 +159,7 @@ def _model(options: ExplainOptions, source: ModelSource | None) -> AttentionMode
         raise OptionError(str(error)) from error
 
 
-def train_model(options: ExplainOptions, inputs: Inputs, trainings: Trainings, stages: Stages) -> Subject:
+def train_model(options: ExplainOptions, inputs: ExplainInputs, trainings: Trainings, stages: Stages) -> Subject:
     """Train the tested model if it has to be trained, and return it with its texts."""
     model, texts = inputs.model, inputs.texts
     if inputs.source is not None and inputs.choice.trains:
@@ -178,7 +180,7 @@ def train_model(options: ExplainOptions, inputs: Inputs, trainings: Trainings, s
     )
 
 
-def run_tests(subject: Subject, inputs: Inputs, trainings: Trainings) -> ExplainResults:
+def run_tests(subject: Subject, inputs: ExplainInputs, trainings: Trainings) -> ExplainResults:
     """Examine the model, compare it with others, and put everything that was found together."""
     options, chosen = subject.options, inputs.choice.tests
     table = _examined(subject, chosen)
@@ -237,7 +239,7 @@ def _in_order(chosen: Sequence[ExplanationTest]) -> list[ExplanationTest]:
 
 
 def _results(
-    subject: Subject, inputs: Inputs, trainings: Trainings, table: pd.DataFrame, findings: Sequence[Findings]
+    subject: Subject, inputs: ExplainInputs, trainings: Trainings, table: pd.DataFrame, findings: Sequence[Findings]
 ) -> ExplainResults:
     options, model, texts = subject.options, subject.model, subject.texts
     with subject.stages("results"):
@@ -262,7 +264,11 @@ def _results(
 
 
 def finished(
-    subject: Subject, inputs: Inputs, trainings: Trainings, results: ExplainResults, remarks: tuple[str, ...] = ()
+    subject: Subject,
+    inputs: ExplainInputs,
+    trainings: Trainings,
+    results: ExplainResults,
+    remarks: tuple[str, ...] = (),
 ) -> Finished:
     """Return the finished run, which the run record describes."""
     return Finished(

@@ -1,6 +1,13 @@
 """Coreference corpora (CoNLL-2012, CoNLL-U with entities, GAP) → documents with mentions."""
 
-from attentionology.corpora_loaders.coreference.document import TYPES, ZERO, Document, Documents, Mention, Question
+from attentionology.corpora_loaders.coreference.document import (
+    TYPES,
+    ZERO,
+    Document,
+    Documents,
+    Mention,
+    PronounQuestion,
+)
 from attentionology.corpora_loaders.coreference.english import PRONOUNS, TITLES
 from attentionology.corpora_loaders.coreference.formats import FORMATS, CorpusFormat, format_of
 from attentionology.corpora_loaders.coreference.load import detect_format, load_documents
@@ -20,7 +27,7 @@ __all__ = [
     "Document",
     "Documents",
     "Mention",
-    "Question",
+    "PronounQuestion",
     "detect_format",
     "format_of",
     "load_documents",

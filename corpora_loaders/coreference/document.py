@@ -69,7 +69,7 @@ class Mention:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class PronounQuestion:
     """A mention that is to be resolved to one of a few candidates, before or after it (GAP, WinoBias).
 
     The right candidates are those of the same entity; if there are none, the question has no answer.
@@ -79,10 +79,10 @@ class Question:
         candidates: the mentions to choose from.
 
     Example:
-        >>> from attentionology.corpora_loaders.coreference import Mention, Question
+        >>> from attentionology.corpora_loaders.coreference import Mention, PronounQuestion
         >>> she = Mention(((4, 5),), entity="e1", head=4, type="pronoun")
         >>> ann = Mention(((0, 1),), entity="e1", head=0, type="proper")
-        >>> Question(she, candidates=(ann,)).has_answer
+        >>> PronounQuestion(she, candidates=(ann,)).has_answer
         True
     """
 
@@ -129,7 +129,7 @@ class Document:
     mentions: tuple[Mention, ...]
     head_rule: str = ""
     type_rule: str = ""
-    questions: tuple[Question, ...] | None = None
+    questions: tuple[PronounQuestion, ...] | None = None
     labels: tuple[str, ...] = ()
     family: str = ""
     file: str | None = None

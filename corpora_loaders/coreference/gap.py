@@ -16,7 +16,7 @@ from pathlib import Path
 
 from attentionology.corpora_loaders.coreference.brackets import Marked
 from attentionology.corpora_loaders.coreference.building import build_document
-from attentionology.corpora_loaders.coreference.document import Document, Question
+from attentionology.corpora_loaders.coreference.document import Document, PronounQuestion
 from attentionology.corpora_loaders.coreference.winobias import gender_label
 from attentionology.corpora_loaders.errors import CorpusError
 from attentionology.corpora_loaders.lines import WHOLE_NUMBER, numbered_lines
@@ -101,4 +101,4 @@ def _document(path: Path, line: int, columns: list[str]) -> Document:
                 f"{first} {row[first]!r} and {second} {row[second]!r} have the same head word, so there is no choice"
             )
     label = gender_label(row["Pronoun"])
-    return replace(document, questions=(Question(anaphor, tuple(candidates)),), labels=(label,) if label else ())
+    return replace(document, questions=(PronounQuestion(anaphor, tuple(candidates)),), labels=(label,) if label else ())

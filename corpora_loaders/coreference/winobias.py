@@ -18,7 +18,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from attentionology.corpora_loaders.coreference.document import Document, Mention, Question
+from attentionology.corpora_loaders.coreference.document import Document, Mention, PronounQuestion
 from attentionology.corpora_loaders.coreference.english import PRONOUNS
 from attentionology.corpora_loaders.errors import CorpusError
 
@@ -69,7 +69,7 @@ def winobias_document(document: Document) -> Document:
         mention for mention in document.mentions if mention.head is not None and gender_label(words[mention.head])
     ]
     questions = [
-        Question(pronoun, tuple(mention for mention in occupations if mention.stop <= pronoun.start))
+        PronounQuestion(pronoun, tuple(mention for mention in occupations if mention.stop <= pronoun.start))
         for pronoun in pronouns
     ]
     for question in questions:

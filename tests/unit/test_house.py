@@ -9,6 +9,8 @@ import os
 import re
 import subprocess
 import sys
+from collections import Counter
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 
@@ -133,6 +135,55 @@ def test_nothing_heavy_is_loaded_before_it_is_needed(statement):
     environment = {**os.environ, "PYTHONPATH": str(REPOSITORY / "src")}
     process = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
     assert json.loads(process.stdout.splitlines()[-1]) == []
+
+
+def classes() -> Iterator[tuple[Path, ast.ClassDef]]:
+    for room in LEVELS:
+        for path in modules(room):
+            yield from (
+                (path, node) for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.ClassDef)
+            )
+
+
+def of_self(function: ast.AST) -> set[str]:
+    """The attributes of ``self`` that a function assigns."""
+    return {
+        node.attr
+        for node in ast.walk(function)
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
+        if isinstance(node.value, ast.Name) and node.value.id == "self"
+    }
+
+
+def born_late(kind: ast.ClassDef) -> set[str]:
+    """The attributes that methods of a class create which are neither fields nor made by its ``__init__``.
+
+    A trailing underscore marks what an estimator has learned, as in scikit-learn.
+    """
+    methods = [node for node in kind.body if isinstance(node, ast.FunctionDef)]
+    known = {
+        node.target.id for node in kind.body if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
+    }
+    known |= {name for method in methods if method.name in ("__init__", "__new__") for name in of_self(method)}
+    return {name for method in methods for name in of_self(method) if name not in known and not name.endswith("_")}
+
+
+def test_attributes_are_born_in_init():
+    late = {f"{path.name}: {kind.name}": names for path, kind in classes() if (names := born_late(kind))}
+    assert not late
+    (wrong,) = ast.parse("class A:\n    a: int\n    def f(self):\n        self.a = self.b_ = self.c = 1").body
+    assert isinstance(wrong, ast.ClassDef)
+    assert born_late(wrong) == {"c"}
+
+
+def test_no_two_classes_share_a_name():
+    names = Counter(kind.name for _, kind in classes() if not kind.name.startswith("_"))
+    assert names["MapBatch"] == 1
+    assert [name for name, count in names.items() if count > 1] == []
+
+
+def test_the_command_line_is_thin():
+    assert sum(len(path.read_text("utf-8").splitlines()) for path in modules("scripts")) < 1200
 
 
 def test_public_names_are_listed_where_they_are_loaded_from():
