@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import signal
 import sys
 import threading
@@ -23,6 +24,9 @@ from attentionology.scripts.help_pages import command_page, front_page
 from attentionology.scripts.streams import complain, delivered, guarded, say
 
 _DESCRIPTION = """What do the attention heads of a transformer encoder know about language?"""
+
+_NOT_UTF_8 = re.compile(r"[\ud800-\udfff]")
+"""The halves of surrogate pairs as which Python reads bytes that are not UTF-8."""
 
 _EXAMPLES = """To run the demo model on the sample treebank:
 $ attentionology analyze
@@ -85,7 +89,7 @@ def _run(arguments: list[str]) -> int:
         except PackageNotFoundError:
             say("attentionology (not installed)")
         return 0
-    if unnamed := next((word for word in arguments if not _is_text(word)), None):
+    if unnamed := next((word for word in arguments if _NOT_UTF_8.search(word)), None):
         return _fail(
             f"{unnamed}: this name is not UTF-8, so the results cannot record it; rename the file or folder", 1
         )
@@ -164,15 +168,6 @@ def _parsed(name: str | None, arguments: list[str]) -> Runnable:
     except SystemExit:
         parse(shown, aloud=True)
         raise
-
-
-def _is_text(argument: str) -> bool:
-    """Whether an argument is UTF-8; Python reads other bytes as halves of surrogate pairs."""
-    try:
-        argument.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _fail(message: object, status: int) -> int:

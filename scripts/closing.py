@@ -56,16 +56,22 @@ def print_results(run: dict[str, Any], parts: Sequence[Part], out: Path, *, as_j
         out: the results folder.
         as_json: whether to print JSON.
     """
-    from attentionology.reports.console import Terminal
     from attentionology.reports.json_text import to_json
-    from attentionology.reports.terminal import WIDE
 
     if as_json:
         tables = {name: table for summary, _ in parts for name, table in summary.items()}
         say_json(to_json({"out": str(out), "run": run, **tables}))
         return
+    print_tables([show for _, show in parts], closing_lines(run, out))
+
+
+def print_tables(shown: Sequence[Callable[[int], RenderableType]], lines: Sequence[str]) -> None:
+    """Print what functions of the width of the terminal return, and then some lines."""
+    from attentionology.reports.console import Terminal
+    from attentionology.reports.terminal import WIDE
+
     terminal = Terminal(None if sys.stdout.isatty() else WIDE)
     with delivered():
-        for index, (_, show) in enumerate(parts):
+        for index, show in enumerate(shown):
             terminal.print(*([""] if index else []), show(terminal.width), sep="\n")
-        terminal.print("\n".join(closing_lines(run, out)), soft_wrap=True, markup=False)
+        terminal.print("\n".join(lines), soft_wrap=True, markup=False)

@@ -8,7 +8,7 @@ import inspect
 import itertools
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from types import NoneType
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
@@ -78,7 +78,8 @@ def _options(command: type[Any], defaults: Any = MISSING) -> Iterator[tuple[str,
     """All options of a dataclass, each with the title of its group; an empty one for those that are in no group."""
     types = get_type_hints(command, include_extras=True)
     for field in fields(command):
-        default = _default(field) if defaults is MISSING else getattr(defaults, field.name)
+        made = field.default if field.default_factory is MISSING else field.default_factory()
+        default = made if defaults is MISSING else getattr(defaults, field.name)
         kind = _bare(types[field.name])
         if isinstance(kind, type) and is_dataclass(kind):
             yield from ((title or _title(kind), option) for title, option in _options(kind, default))
@@ -89,17 +90,8 @@ def _options(command: type[Any], defaults: Any = MISSING) -> Iterator[tuple[str,
 def _option(command: type[Any], name: str, kind: Any, default: Any) -> OptionHelp:
     on = default is True
     shown = "" if default in (None, MISSING, ()) or isinstance(default, bool) else _words(default)
-    flag = "" if is_positional(kind) else _flag(f"no_{name}" if on else name)
+    flag = "" if _POSITIONAL in _notes(kind) else _flag(f"no_{name}" if on else name)
     return OptionHelp(flag, _value(kind), _note(kind, "help") or _docstring(command, name), shown)
-
-
-def is_positional(kind: Any) -> bool:
-    """Whether the value of a field is given without the name of an option."""
-    return get_origin(kind) is Annotated and any(note is _POSITIONAL for note in get_args(kind)[1:])
-
-
-def _default(field: Field[Any]) -> Any:
-    return field.default if field.default_factory is MISSING else field.default_factory()
 
 
 def _words(default: Any) -> str:
@@ -130,9 +122,12 @@ def _value(kind: Any) -> str:
 
 
 def _note(kind: Any, name: str) -> str:
-    """What ``arg(help=…)`` or ``arg(metavar=…)`` in the annotation of a field says; empty if it says nothing."""
-    notes = get_args(kind)[1:] if get_origin(kind) is Annotated else ()
-    return next((text for note in notes if (text := getattr(note, name, None))), "")
+    """The ``help`` or ``metavar`` of ``arg(…)`` in the annotation of a field; empty if there is none."""
+    return next((text for note in _notes(kind) if (text := getattr(note, name, None))), "")
+
+
+def _notes(kind: Any) -> tuple[Any, ...]:
+    return get_args(kind)[1:] if get_origin(kind) is Annotated else ()
 
 
 def _title(group: type[Any]) -> str:

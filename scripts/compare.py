@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,7 +12,7 @@ from tyro.conf import Positional, arg
 from attentionology.analyses.contract import OptionError
 from attentionology.analyses.shared.input_options import OutputOptions
 from attentionology.analyses.shared.options import CountOptions
-from attentionology.scripts.streams import delivered, say_json
+from attentionology.scripts.streams import say_json
 
 
 @dataclass(frozen=True)
@@ -45,9 +44,8 @@ class Compare:
         from attentionology.analyses.comparison.terminal import comparison_tables
         from attentionology.analyses.shared.record import command_line, flat_options
         from attentionology.engine.compared_folders import compare_folders
-        from attentionology.reports.console import Terminal
         from attentionology.reports.json_text import to_json
-        from attentionology.reports.terminal import WIDE
+        from attentionology.scripts.closing import print_tables
 
         output, out = self.output, self.output.out or Path("runs/comparison")
         options = {name: value for name, value in flat_options(self).items() if name != "run_folders"}
@@ -63,9 +61,6 @@ class Compare:
         if output.json:
             say_json(to_json({"out": str(out), **section.summary}))
             return 0
-        terminal = Terminal(None if sys.stdout.isatty() else WIDE)
-        with delivered():
-            terminal.print(comparison_tables(comparison, width=terminal.width))
-            lines = ["", f"Report: {out / 'report.html'}", f"Tables: {out / 'tables'}"]
-            terminal.print("\n".join(lines), soft_wrap=True, markup=False)
+        lines = ["", f"Report: {out / 'report.html'}", f"Tables: {out / 'tables'}"]
+        print_tables([lambda width: comparison_tables(comparison, width=width)], lines)
         return 0

@@ -149,7 +149,7 @@ class OutputOptions:
     """Options of the results."""
 
     out: Annotated[Path | None, arg(metavar="FOLDER")] = None
-    """The results folder. By default, it is in runs/ and named after its content."""
+    """The results folder. By default, it is a folder in runs/, whose name the command prints."""
 
     overwrite: bool = False
     """Replace the results folder of an earlier run."""
