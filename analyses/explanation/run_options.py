@@ -115,12 +115,12 @@ class ExplainOptions:
         texts = self.texts
         if self.trains(loaded) and not (texts.data or loaded.data) and texts.data != ():
             raise OptionError(
-                "--data FILE is missing: labelled texts to train on, a line each: label, blank or tab, text; or .csv, "
-                ".tsv with columns 'label' and 'text', or .jsonl"
+                "--data FILE is missing: the file has labeled texts to train on, each line with a label, a blank or "
+                "tab, and a text; or it is .csv, .tsv or .jsonl with the columns 'label' and 'text'"
             )
         if not self.trains(loaded):
             if not (texts.test or loaded.test) and texts.test != ():
-                raise OptionError("--test FILE is missing; or --finetune, to train the model on --data first")
+                raise OptionError("--test FILE is missing; or add --finetune to train the model on --data first")
             if texts.data or texts.dev or loaded.data or loaded.dev:
                 hint = "" if self.is_saved or loaded.model else "add --finetune, or "
                 raise OptionError(f"--data and --dev are for training; {hint}give --test alone")
