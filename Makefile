@@ -3,13 +3,14 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/installed
 
-.PHONY: help demo test quick check bench clean
+.PHONY: help demo test quick check bench page clean
 
 help:
 	@echo "make demo    set up, analyze the sample treebank with the demo model, print the table"
 	@echo "make test    set up, then ruff, mypy and all tests"
 	@echo "make quick   the tests that are not marked as slow"
 	@echo "make check   ruff, mypy, and the check of prose"
+	@echo "make page    build the script and the styles of the report (needs Node.js and npm)"
 	@echo "make bench   time and memory against the plain forward pass"
 	@echo "make clean   remove .venv and caches"
 
@@ -47,6 +48,9 @@ bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks.coreference
 	$(BIN)/python -m benchmarks.probes
 	$(BIN)/python -m benchmarks.explanation
+
+page:
+	cd reports/page && npm ci --no-audit --no-fund && npm run check && npm run build
 
 clean:
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -46,12 +46,18 @@ def wheel(unpacked, tmp_path_factory):
 
 
 def package_files() -> set[str]:
-    """The files that an installed toolkit consists of."""
+    """The files that an installed toolkit consists of: not the sources that the page's script is built from."""
     front = REPOSITORY / "src" / "attentionology"
     own = {path.name for path in front.iterdir() if path.is_file()}
-    rooms = {path for room in LEVELS for path in (REPOSITORY / room).rglob("*") if path.is_file()}
-    inside = {path.relative_to(REPOSITORY).as_posix() for path in rooms if "__pycache__" not in path.parts}
-    return {f"attentionology/{name}" for name in own | inside}
+    inside = {path.as_posix() for room in LEVELS for path in files_below(room)}
+    sources = {name for name in inside if name.startswith("reports/page/src/") or name.endswith((".json", ".mjs"))}
+    return {f"attentionology/{name}" for name in own | inside - sources}
+
+
+def files_below(name: str) -> set[Path]:
+    """The files of a folder of the repository, except for caches and what npm installs."""
+    files = (path.relative_to(REPOSITORY) for path in (REPOSITORY / name).rglob("*") if path.is_file())
+    return {path for path in files if not {"__pycache__", "node_modules"} & set(path.parts)}
 
 
 def test_source_distribution_has_what_development_needs(unpacked):
@@ -59,9 +65,8 @@ def test_source_distribution_has_what_development_needs(unpacked):
     for name in {"LICENSE", "Makefile", *pages}:
         assert (unpacked / name).read_bytes() == (REPOSITORY / name).read_bytes()
     for name in (*LEVELS, "tests", "benchmarks", "docs"):
-        files = {path.relative_to(REPOSITORY) for path in (REPOSITORY / name).rglob("*") if path.is_file()}
-        expected = {path for path in files if "__pycache__" not in path.parts}
-        assert {path.relative_to(unpacked) for path in (unpacked / name).rglob("*") if path.is_file()} == expected
+        found = {path.relative_to(unpacked) for path in (unpacked / name).rglob("*") if path.is_file()}
+        assert found == files_below(name)
 
 
 def test_wheel_holds_the_packages_and_nothing_else(wheel):
@@ -71,6 +76,7 @@ def test_wheel_holds_the_packages_and_nothing_else(wheel):
     assert names == package_files()
     assert {"attentionology/analyses/norms/section.html.j2", "attentionology/py.typed"} <= names
     assert any(name.endswith("sample/en_sample.conllu") for name in names)
+    assert {"attentionology/reports/page/explorer.js", "attentionology/reports/page/page.css"} <= names
 
 
 def test_wheel_of_the_repository_is_that_of_the_source_distribution(wheel, tmp_path):

@@ -1,0 +1,146 @@
+// The address of a view: what comes after "#" and restores the view.
+
+import type { Explorer } from "./data";
+import { headIndex, headName } from "./data";
+
+export interface Word {
+  side: "row" | "column";
+  index: number;
+}
+
+export type Shown = "all" | "right" | "wrong";
+export type Drawing = "lines" | "arcs";
+
+export interface View {
+  measure: string;
+  heads: number[];
+  kinds: string[];
+  relation: string | null;
+  direction: string | null;
+  show: Shown;
+  sentence: string | null;
+  word: Word | null;
+  drawing: Drawing;
+  special: boolean;
+}
+
+const KEYS = ["measure", "head", "kind", "relation", "direction", "show", "sentence", "word", "view", "special"];
+
+/** The parameters of an address, or null if it is that of another part of the page. */
+export function parameters(hash: string): Map<string, string> | null {
+  const result = new Map<string, string>();
+  for (const part of hash.replace(/^#/, "").split("&")) {
+    const position = part.indexOf("=");
+    if (position < 0) continue;
+    try {
+      const key = decodeURIComponent(part.slice(0, position));
+      if (KEYS.includes(key)) result.set(key, decodeURIComponent(part.slice(position + 1)));
+    } catch {
+      // A percent sign that encodes nothing: this part says nothing that could be restored.
+    }
+  }
+  return result.size ? result : null;
+}
+
+function encode(text: string): string {
+  return text.replace(/[%&#=\s"<\\^`{|}]/g, encodeURIComponent);
+}
+
+/** The address that restores a view. Defaults are left out. */
+export function address(view: View, data: Explorer): string {
+  const parts: [string, string | null][] = [
+    ["head", view.heads.map((head) => headName(head, data)).join(",")],
+    ["measure", view.measure],
+    ["kind", view.kinds.join(",") || null],
+    ["relation", view.relation],
+    ["direction", view.direction],
+    ["show", view.show === "all" ? null : view.show],
+    ["sentence", view.sentence],
+    ["word", view.word ? `${view.word.side === "row" ? "from" : "to"}-${view.word.index + 1}` : null],
+    ["view", view.drawing === "lines" ? null : view.drawing],
+    ["special", view.special ? "on" : null],
+  ];
+  return "#" + parts.flatMap(([key, value]) => (value === null ? [] : `${key}=${encode(value)}`)).join("&");
+}
+
+/** The head with the largest value of a measure. */
+export function bestHead(data: Explorer, measure: string): number {
+  const values = data.measures.find((item) => item.id === measure)?.values ?? [];
+  let best = 0;
+  values.forEach((value, i) => {
+    if (value !== null && value > (values[best] ?? -Infinity)) best = i;
+  });
+  return best;
+}
+
+/** The view that a report opens with: its first measure, and the head that is best at it. */
+export function firstView(data: Explorer): View {
+  const measure = data.measures[0];
+  const kinds = data.sample?.kinds ?? [];
+  return {
+    measure: measure?.id ?? "",
+    heads: [bestHead(data, measure?.id ?? "")],
+    kinds: kinds.filter((kind, i) => (measure?.kind && kinds.includes(measure.kind) ? kind === measure.kind : i === 0)),
+    relation: measure?.relation ?? null,
+    direction: measure?.direction ?? null,
+    show: "all",
+    sentence: null,
+    word: null,
+    drawing: "lines",
+    special: false,
+  };
+}
+
+/** The view with another measure, and with the relation, direction and kind of map that the measure is about. */
+export function withMeasure(view: View, id: string, data: Explorer): View {
+  const measure = data.measures.find((item) => item.id === id);
+  if (!measure) return view;
+  const kind = measure.kind !== null && data.sample?.kinds.includes(measure.kind) ? measure.kind : null;
+  return {
+    ...view,
+    measure: id,
+    kinds: kind === null || view.kinds.includes(kind) ? view.kinds : [kind],
+    relation: measure.relation ?? view.relation,
+    direction: measure.direction ?? view.direction,
+  };
+}
+
+/** The view that an address names, and what of it this report does not have. */
+export function restore(values: Map<string, string>, base: View, data: Explorer): { view: View; missing: string[] } {
+  const missing: string[] = [];
+  const choose = <T>(key: string, find: (text: string) => T | undefined, otherwise: T): T => {
+    const text = values.get(key);
+    if (text === undefined) return otherwise;
+    const result = find(text);
+    if (result === undefined) missing.push(`${key} “${text}”`);
+    return result ?? otherwise;
+  };
+  const several = <T>(text: string, find: (item: string) => T | null): T[] | undefined => {
+    const items = text.split(",").map(find);
+    const known = [...new Set(items.filter((item) => item !== null))];
+    return known.length && known.length === new Set(items).size ? known : undefined;
+  };
+  const kinds = data.sample?.kinds ?? [];
+  const sentences = data.sample?.sentences ?? [];
+  const measure = choose("measure", (text) => data.measures.find((item) => item.id === text)?.id, base.measure);
+  const start = withMeasure({ ...base, relation: null, direction: null }, measure, data);
+  const view: View = {
+    measure,
+    heads: choose("head", (text) => several(text, (item) => headIndex(item, data)), [bestHead(data, measure)]),
+    kinds: choose("kind", (text) => several(text, (item) => (kinds.includes(item) ? item : null)), start.kinds),
+    relation: values.get("relation") ?? start.relation,
+    direction: values.get("direction") ?? start.direction,
+    show: choose("show", (text) => (["all", "right", "wrong"] as Shown[]).find((item) => item === text), "all"),
+    sentence: choose("sentence", (text) => sentences.find((item) => item.id === text)?.id, null),
+    word: choose("word", word, null),
+    drawing: choose("view", (text) => (["lines", "arcs"] as Drawing[]).find((item) => item === text), "lines"),
+    special: choose("special", (text) => new Map([["on", true], ["off", false]]).get(text), false),
+  };
+  return { view, missing };
+}
+
+function word(text: string): Word | undefined {
+  const match = /^(from|to)-(\d+)$/.exec(text);
+  if (!match || match[2] === "0") return undefined;
+  return { side: match[1] === "from" ? "row" : "column", index: Number(match[2]) - 1 };
+}

@@ -1,0 +1,106 @@
+// What one head does, in one place.
+
+import type { Explorer } from "./data";
+import { headIndex, headName } from "./data";
+import { percent } from "./format";
+import type { Go } from "./hooks";
+import type { View } from "./address";
+import { withMeasure } from "./address";
+
+interface Props {
+  data: Explorer;
+  view: View;
+  go: Go;
+}
+
+/** Where a head attends by offset: one bar for each distance to the left and right. */
+function Profile({ offsets, values }: { offsets: number[]; values: number[] }) {
+  const largest = Math.max(...values, 1e-9);
+  const step = 300 / offsets.length;
+  const label = offsets.map((offset, i) => `${offset > 0 ? "+" : ""}${offset}: ${percent(values[i] ?? 0)}`).join(", ");
+  return (
+    <figure class="profile">
+      <figcaption>Attention by distance in words (largest: {percent(largest)})</figcaption>
+      <svg role="img" aria-label={label} viewBox="0 0 300 78" width="300" height="78">
+        {offsets.map((offset, i) => {
+          const height = ((values[i] ?? 0) / largest) * 58;
+          return (
+            <g key={offset}>
+              <rect class="column" x={i * step + 1} y={60 - height} width={Math.max(1, step - 2)} height={height}>
+                <title>{`${offset > 0 ? "+" : ""}${offset}: ${percent(values[i] ?? 0)}`}</title>
+              </rect>
+              {(offsets.length <= 13 || offset % 5 === 0) && (
+                <text class="axis" x={(i + 0.5) * step} y={74} text-anchor="middle">
+                  {offset > 0 ? `+${offset}` : String(offset).replace("-", "−")}
+                </text>
+              )}
+            </g>
+          );
+        })}
+        <line class="base" x1={0} x2={300} y1={60.5} y2={60.5} />
+      </svg>
+    </figure>
+  );
+}
+
+export function HeadCard({ data, view, go }: Props) {
+  const [head = 0] = view.heads;
+  const card = data.cards[head];
+  const open = (name: string): void => {
+    const index = headIndex(name, data);
+    if (index !== null) go({ ...view, heads: [index], word: null });
+  };
+  const compare = (name: string): void => {
+    const index = headIndex(name, data);
+    if (index !== null && !view.heads.includes(index)) go({ ...view, heads: [...view.heads, index] });
+  };
+  return (
+    <section class="card" aria-label={`Head ${headName(head, data)}`}>
+      <h3>Head {headName(head, data)}</h3>
+      {card && (
+        <>
+          <p class="summary">{card.summary}</p>
+          <dl>
+            {card.facts.map((fact) => (
+              <div key={fact.label}>
+                <dt>{fact.label}</dt>
+                <dd>
+                  {fact.measure !== null && data.measures.some((measure) => measure.id === fact.measure) ? (
+                    <button
+                      type="button"
+                      class={fact.measure === view.measure ? "link current" : "link"}
+                      title="Color the matrix by this measure"
+                      onClick={() => go({ ...withMeasure(view, fact.measure ?? "", data), word: null })}
+                    >
+                      {fact.text}
+                    </button>
+                  ) : (
+                    fact.text
+                  )}
+                </dd>
+              </div>
+            ))}
+          </dl>
+          {card.profile && <Profile {...card.profile} />}
+          {card.nearest.length > 0 && (
+            <p class="nearest">
+              Nearest heads:{" "}
+              {card.nearest.map((name) => (
+                <span key={name} class="pair">
+                  <button type="button" class="chip" onClick={() => open(name)} aria-label={`Open head ${name}`}>
+                    {name}
+                  </button>
+                  {data.sample && (
+                    <button type="button" class="chip" onClick={() => compare(name)} aria-label={`Draw head ${name} beside`} title="Draw beside">
+                      +
+                    </button>
+                  )}
+                </span>
+              ))}
+            </p>
+          )}
+        </>
+      )}
+    </section>
+  );
+}

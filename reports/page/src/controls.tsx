@@ -1,0 +1,122 @@
+// Small controls: one of a few choices, some of a few choices, and a list of heads.
+
+import { useId, useState } from "preact/hooks";
+import type { Explorer } from "./data";
+import { headIndex, headName } from "./data";
+
+interface OneOfProps<T extends string> {
+  label: string;
+  options: { value: T; text: string; disabled?: boolean }[];
+  value: T;
+  onChange: (value: T) => void;
+}
+
+/** Radio buttons that look like one bar. The arrow keys choose. */
+export function OneOf<T extends string>({ label, options, value, onChange }: OneOfProps<T>) {
+  const name = useId();
+  return (
+    <fieldset class="choices">
+      <legend>{label}</legend>
+      <div>
+        {options.map((option) => (
+          <label key={option.value} class={option.disabled ? "disabled" : ""}>
+            <input
+              type="radio"
+              name={name}
+              value={option.value}
+              checked={option.value === value}
+              disabled={option.disabled ?? false}
+              onChange={() => onChange(option.value)}
+            />
+            <span>{option.text}</span>
+          </label>
+        ))}
+      </div>
+    </fieldset>
+  );
+}
+
+interface SomeOfProps {
+  label: string;
+  options: string[];
+  values: string[];
+  onChange: (values: string[]) => void;
+}
+
+/** Check boxes that look like one bar, of which at least one stays checked. */
+export function SomeOf({ label, options, values, onChange }: SomeOfProps) {
+  return (
+    <fieldset class="choices">
+      <legend>{label}</legend>
+      <div>
+        {options.map((option) => (
+          <label key={option}>
+            <input
+              type="checkbox"
+              checked={values.includes(option)}
+              onChange={(event) => {
+                const next = options.filter((item) => (item === option ? event.currentTarget.checked : values.includes(item)));
+                if (next.length) onChange(next);
+                else event.currentTarget.checked = true;
+              }}
+            />
+            <span>{option}</span>
+          </label>
+        ))}
+      </div>
+    </fieldset>
+  );
+}
+
+interface HeadsProps {
+  data: Explorer;
+  heads: number[];
+  onChange: (heads: number[]) => void;
+}
+
+/** The heads that are drawn side by side, with a field to add one. */
+export function Heads({ data, heads, onChange }: HeadsProps) {
+  const [text, setText] = useState("");
+  const id = useId();
+  const index = headIndex(text, data);
+  const wrong = text !== "" && /^\d+-\d+$/.test(text.trim()) && index === null;
+  return (
+    <form
+      class="heads"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (index === null) return;
+        if (!heads.includes(index)) onChange([...heads, index]);
+        setText("");
+      }}
+    >
+      <label for={id}>Heads</label>
+      {heads.map((head) => (
+        <span key={head} class="chip">
+          {headName(head, data)}
+          {heads.length > 1 && (
+            <button type="button" aria-label={`Remove head ${headName(head, data)}`} onClick={() => onChange(heads.filter((item) => item !== head))}>
+              ×
+            </button>
+          )}
+        </span>
+      ))}
+      <input
+        id={id}
+        value={text}
+        size={6}
+        placeholder="add 3-9"
+        autocomplete="off"
+        aria-invalid={wrong}
+        aria-describedby={wrong ? `${id}-wrong` : undefined}
+        onInput={(event) => setText(event.currentTarget.value)}
+      />
+      {index !== null && <button type="submit">Add</button>}
+      {wrong && (
+        <small id={`${id}-wrong`} class="wrong">
+          The model has {data.layers} layers of {data.heads} heads.
+        </small>
+      )}
+    </form>
+  );
+}

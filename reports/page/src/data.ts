@@ -1,0 +1,97 @@
+// The data that Python writes into the page. The names are those of the dataclasses of reports/explorer.
+
+export interface Explorer {
+  model: string;
+  corpus: string;
+  unit: string;
+  layers: number;
+  heads: number;
+  measures: Measure[];
+  cards: Card[];
+  findings: Finding[];
+  sample: Sample | null;
+}
+
+export interface Measure {
+  id: string;
+  group: string;
+  label: string;
+  kind: string | null;
+  unit: string;
+  values: (number | null)[];
+  low: (number | null)[] | null;
+  high: (number | null)[] | null;
+  n: number | null;
+  baseline: number | null;
+  center: number | null;
+  categories: string[] | null;
+  relation: string | null;
+  direction: string | null;
+  note: string;
+}
+
+export interface Card {
+  head: string;
+  summary: string;
+  facts: { label: string; text: string; measure: string | null }[];
+  nearest: string[];
+  profile: { offsets: number[]; values: number[] } | null;
+}
+
+export interface Finding {
+  text: string;
+  address: string;
+}
+
+export interface Sample {
+  kinds: string[];
+  note: string;
+  sentences: SampledSentence[];
+}
+
+export interface Mention {
+  start: number;
+  end: number;
+  entity: string;
+  type: string;
+  /** The row of its head word, to which decisions are reduced. */
+  head?: number;
+}
+
+export interface SampledSentence {
+  id: string;
+  document: string | null;
+  file: string;
+  line: number | null;
+  rows: string[];
+  columns: string[] | null;
+  special: boolean[];
+  special_columns: boolean[] | null;
+  heads: (number | null)[];
+  relations: (string | null)[];
+  mentions: Mention[];
+  links: { row: number; column: number; sure: boolean }[];
+  maps: Record<string, { data: string; scales: number[] }>;
+  guesses: Record<string, string>;
+}
+
+/** The index of a head that people write as "3-9", or null if the model has no such head. */
+export function headIndex(name: string, data: Explorer): number | null {
+  const match = /^(\d+)-(\d+)$/.exec(name.trim());
+  if (!match) return null;
+  const layer = Number(match[1]) - 1;
+  const head = Number(match[2]) - 1;
+  const exists = layer >= 0 && head >= 0 && layer < data.layers && head < data.heads;
+  return exists ? layer * data.heads + head : null;
+}
+
+/** The name of a head as people write it: layer and head, counted from 1. */
+export function headName(index: number, data: Explorer): string {
+  return `${Math.floor(index / data.heads) + 1}-${(index % data.heads) + 1}`;
+}
+
+/** The columns of a sentence's maps: its own words, or those of its translation. */
+export function columnsOf(sentence: SampledSentence): { words: string[]; special: boolean[] } {
+  if (sentence.columns === null) return { words: sentence.rows, special: sentence.special };
+  return { words: sentence.columns, special: sentence.special_columns ?? sentence.columns.map(() => false) };
+}

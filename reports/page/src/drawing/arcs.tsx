@@ -1,0 +1,172 @@
+// Arcs over the sentence: what the head guesses above the words, and the annotation below. If a sentence is too long
+// for a line, its words stand below each other, with guesses on the left and the annotation on the right.
+
+import { useMemo } from "preact/hooks";
+import type { DrawingProps } from "./panel";
+import { cell, shownValue, valuesOf } from "./panel";
+import { strokes } from "./strokes";
+import { fontSize, shortened, textWidth } from "./text";
+import { DrawnWord } from "./word";
+
+export interface ArcsLayout {
+  width: number;
+  height: number;
+  upright: boolean;
+  size: number;
+  /** Where a word is along the sentence. */
+  along: Map<number, number>;
+  /** Where the middle of the words is across the sentence, and how far words reach on each side. */
+  base: number;
+  reach: number;
+  widths: Map<number, number>;
+  above: number;
+  below: number;
+}
+
+const SPACE = 16;
+const TITLE = 22;
+const LABELS = 64; // the room for names of relations
+
+function height(distance: number): number {
+  return 14 + 15 * Math.sqrt(distance);
+}
+
+/** The layout of one panel: a line if the words fit into `width`, and otherwise a column about `share` pixels wide. */
+export function arcsLayout({ sentence, rows, width, share }: Pick<DrawingProps, "sentence" | "rows" | "width"> & { share: number }): ArcsLayout {
+  const size = fontSize(rows.length);
+  const most = 160;
+  const widths = new Map(rows.map((row) => [row, textWidth(shortened(sentence.rows[row] ?? "", size, most), size, true)]));
+  const total = rows.reduce((sum, row) => sum + (widths.get(row) ?? 0) + SPACE, 8);
+  const upright = total > width;
+  const farthest = height(Math.max(1, rows.length - 1)) * 0.75 + 12;
+  const along = new Map<number, number>();
+  if (upright) {
+    const widest = Math.max(30, ...widths.values());
+    const step = Math.round(size * 1.6);
+    rows.forEach((row, i) => along.set(row, TITLE + 8 + step * (i + 0.5)));
+    const room = Math.min(farthest, Math.max(44, (share - widest - LABELS - 24) / 2));
+    const base = room + 12 + widest / 2;
+    return { width: Math.ceil(base + widest / 2 + 12 + room + LABELS), height: TITLE + 16 + step * rows.length, upright, size, along, base, reach: widest / 2 + 6, widths, above: room, below: room };
+  }
+  let x = 8;
+  for (const row of rows) {
+    const wide = (widths.get(row) ?? 0) + SPACE;
+    along.set(row, x + wide / 2);
+    x += wide;
+  }
+  const base = TITLE + farthest + 14;
+  return { width: Math.ceil(x + 8), height: base + 14 + farthest + 16, upright, size, along, base, reach: 13, widths, above: farthest, below: farthest };
+}
+
+export function Arcs(props: DrawingProps & { layout: ArcsLayout }) {
+  const { panel, sentence, rows, focus, stop, handlers, layout } = props;
+  const { upright, along, base, reach, size } = layout;
+  const order = new Map(rows.map((row, i) => [row, i]));
+  const far = (a: number, b: number): number => Math.min(Math.abs((order.get(a) ?? 0) - (order.get(b) ?? 0)), rows.length);
+  const point = (position: number, away: number): string => (upright ? `${base + away} ${position}` : `${position} ${base + away}`);
+  /** An arc from word to word; side −1 is above the line (or left of the column), side 1 below (or right). */
+  const arc = (a: number, b: number, side: 1 | -1, shift = 0): string => {
+    const [from, to] = [(along.get(a) ?? 0) + shift, (along.get(b) ?? 0) - shift];
+    const away = side * (reach + Math.min(height(far(a, b)), side < 0 ? layout.above / 0.75 : layout.below / 0.75));
+    return `M${point(from, side * reach)}C${point(from, away)} ${point(to, away)} ${point(to, side * reach)}`;
+  };
+  const peak = (a: number, b: number, side: 1 | -1): [number, number] => {
+    const away = side * (reach + 0.75 * Math.min(height(far(a, b)), (side < 0 ? layout.above : layout.below) / 0.75));
+    const middle = ((along.get(a) ?? 0) + (along.get(b) ?? 0)) / 2;
+    return upright ? [base + away, middle] : [middle, base + away];
+  };
+  const judged = panel.decisions.some((decision) => decision.verdict !== null);
+  const lines = useMemo(() => {
+    const line = (row: number, column: number): string => (row === column ? "" : arc(row, column, -1));
+    if (focus) return strokes(panel.map, rows, rows, line, (row, column) => (focus.side === "row" ? row : column) === focus.index);
+    if (judged) return null;
+    const asked = new Set(panel.decisions.flatMap((decision) => decision.rows));
+    const wanted = (row: number, column: number): boolean => !asked.size || asked.has(panel.reversed ? column : row);
+    return strokes(panel.map, rows, rows, line, wanted);
+  }, [panel, rows, layout, focus?.side, focus?.index, judged]);
+  const values = focus && new Map(valuesOf(panel, focus, rows).map((item) => [item.index, item]));
+  const visible = panel.decisions.filter((item) => !focus || item.rows.includes(focus.index) || item.targets.includes(focus.index));
+  const verdicts = new Map(panel.decisions.flatMap((item) => item.rows.map((row) => [row, item.verdict ?? ""] as const)));
+  return (
+    <g>
+      <text class="title" x={8} y={14}>
+        {panel.title}
+      </text>
+      {lines && (
+        <g class="base arcs">
+          {lines.paths.map(({ byte, path }) => (
+            <path key={byte} d={path} stroke-opacity={(byte / 255).toFixed(4)} />
+          ))}
+        </g>
+      )}
+      {visible.map((decision) => {
+        const row = decision.rows[0] ?? 0;
+        if (!order.has(row)) return null;
+        const guess = decision.guess !== null && order.has(decision.guess) ? decision.guess : null;
+        const [from, to] = guess === null ? [0, 0] : cell(panel, decision, guess);
+        const strength = guess === null ? 0 : (panel.map.bytes[from * panel.map.columns + to] ?? 0) / 255;
+        return (
+          <g key={row}>
+            {guess !== null && (
+              <path class={`guess ${decision.verdict}`} d={arc(row, guess, -1)} style={{ strokeOpacity: 0.35 + 0.65 * strength }}>
+                <title>{`${sentence.rows[row]} → ${sentence.rows[guess]}: ${shownValue(panel, strength * panel.map.scale)}`}</title>
+              </path>
+            )}
+            {decision.gold.map((answer) => {
+              const [x, y] = peak(row, answer, 1);
+              return (
+                <g key={answer} class="annotated">
+                  <path class="gold" d={arc(answer, row, 1, Math.sign(row - answer) * 3)} />
+                  <path class="tip" d={tip(along.get(row) ?? 0, Math.sign(row - answer) * -3, base + reach, upright)} />
+                  {(visible.length <= 24 || focus) && (
+                    <text class="axis" x={upright ? x + 5 : x} y={upright ? y : y + 9} text-anchor={upright ? "start" : "middle"}>
+                      {decision.relation}
+                    </text>
+                  )}
+                </g>
+              );
+            })}
+          </g>
+        );
+      })}
+      <g role="group" aria-label={`${panel.title}: words`}>
+        {rows.map((row) => {
+          const wide = (layout.widths.get(row) ?? 0) + 8;
+          const place = along.get(row) ?? 0;
+          const value = focus && focus.index !== row ? values?.get(row) : undefined;
+          const state = `${focus?.index === row ? "focus" : ""} ${verdicts.has(row) ? `asked ${verdicts.get(row)}` : ""}`;
+          const tall = upright ? Math.round(size * 1.6) : 22;
+          const [x, y] = upright ? [base, place] : [place, base];
+          return (
+            <DrawnWord
+              key={row}
+              sentence={sentence}
+              word={{ side: focus?.index === row ? focus.side : "row", index: row }}
+              panel={panel.key}
+              x={x}
+              y={y}
+              anchor="middle"
+              size={size}
+              most={160}
+              stop={stop.index === row}
+              state={state}
+              share={value ? value.byte / 255 : 0}
+              box={{ x: x - wide / 2, width: wide, height: tall }}
+              handlers={handlers}
+            />
+          );
+        })}
+      </g>
+    </g>
+  );
+}
+
+/** The tip of an arrow that ends at a word: at `position` along the sentence, `away` across it. */
+function tip(position: number, shift: number, away: number, upright: boolean): string {
+  const [a, b, c] = [
+    [position + shift, away],
+    [position + shift - 3, away + 6],
+    [position + shift + 3, away + 6],
+  ].map(([along = 0, across = 0]) => (upright ? `${across} ${along}` : `${along} ${across}`));
+  return `M${a}L${b}L${c}Z`;
+}

@@ -1,0 +1,172 @@
+// One sentence, drawn for each chosen head and kind of map, side by side.
+
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { View, Word } from "../address";
+import { Buttons } from "../buttons";
+import type { Explorer, SampledSentence } from "../data";
+import { columnsOf, headName } from "../data";
+import type { Cell } from "../export";
+import { arrow } from "../format";
+import type { Go } from "../hooks";
+import { moved, usePromise, useWidth } from "../hooks";
+import type { Maps } from "../inflate";
+import { valueAt } from "../inflate";
+import { reversed } from "../judging";
+import { decide, tasks } from "../tasks";
+import type { ArcsLayout } from "./arcs";
+import { Arcs, arcsLayout } from "./arcs";
+import type { LinesLayout } from "./lines";
+import { Lines, linesLayout } from "./lines";
+import type { Panel } from "./panel";
+import { sentenceAbout } from "./panel";
+
+interface Props {
+  data: Explorer;
+  view: View;
+  go: Go;
+  maps: Maps;
+  sentence: SampledSentence;
+  relation: string | null;
+  /** The direction for each kind of map under which the sentence has guesses. */
+  guessKey: (kind: string) => string;
+}
+
+const APART = 12;
+
+async function panelsOf({ data, view, maps, sentence, relation, guessKey }: Omit<Props, "go">): Promise<Panel[]> {
+  const result: Panel[] = [];
+  const judged = relation === null && view.relation === null && sentence.columns === null ? tasks(sentence, "all") : tasks(sentence, relation);
+  for (const head of view.heads) {
+    for (const kind of view.kinds) {
+      const map = await maps.head(sentence, kind, head);
+      if (!map) continue;
+      const guesses = await maps.guess(sentence, guessKey(kind), head);
+      const decisions = decide(judged, guesses);
+      const title = `${headName(head, data)} · ${kind}`;
+      result.push({ key: `${head}-${kind}`, title, head, kind, map, decisions, reversed: reversed(view.direction) });
+    }
+  }
+  return result;
+}
+
+export function Figure(props: Props) {
+  const { data, view, go, maps, sentence, relation } = props;
+  const [frame, width] = useWidth<HTMLDivElement>();
+  const svg = useRef<SVGSVGElement>(null);
+  const panels = usePromise(
+    () => panelsOf(props),
+    [maps, sentence, relation, view.direction, view.heads.join(), view.kinds.join()],
+  );
+  const [pointed, setPointed] = useState<Word | null>(null);
+  const [focused, setFocused] = useState<Word | null>(null);
+  useEffect(() => setPointed(null), [sentence]);
+  const { words, special } = columnsOf(sentence);
+  const rows = useMemo(() => sentence.rows.map((_, i) => i).filter((i) => view.special || !sentence.special[i]), [sentence, view.special]);
+  const columns = useMemo(() => words.map((_, i) => i).filter((i) => view.special || !special[i]), [sentence, view.special]);
+  const pinned = view.word && (view.word.side === "row" ? rows : columns).includes(view.word.index) ? view.word : null;
+  const focus = pointed ?? focused ?? pinned;
+  const arcs = view.drawing === "arcs" && sentence.columns === null;
+  const [first = 0] = rows;
+  const stop = focused ?? pinned ?? { side: "row", index: first };
+
+  const handlers = {
+    onPoint: setPointed,
+    onFocus: setFocused,
+    onPin: (word: Word) => {
+      const same = view.word?.side === word.side && view.word.index === word.index;
+      setPointed(null);
+      go({ ...view, sentence: sentence.id, word: same ? null : word }, true);
+    },
+    onMove: (event: KeyboardEvent, word: Word, panel: string) => {
+      if (event.key === "Enter" || event.key === " ") {
+        event.preventDefault();
+        handlers.onPin(word);
+        return;
+      }
+      if (event.key === "Escape") {
+        if (view.word) go({ ...view, sentence: sentence.id, word: null }, true);
+        return;
+      }
+      const list = word.side === "row" ? rows : columns;
+      const across = !arcs && (event.key === "ArrowRight" || event.key === "ArrowLeft");
+      const target: Word | null = across
+        ? { side: event.key === "ArrowRight" ? "column" : "row", index: word.index }
+        : { side: word.side, index: list[moved(event.key, list.indexOf(word.index), list.length) ?? -1] ?? -1 };
+      if (target.index < 0) return;
+      event.preventDefault();
+      const select = (side: string): SVGElement | null | undefined =>
+        svg.current?.querySelector<SVGElement>(`[data-panel="${panel}"] [data-word="${side}-${target.index}"], [data-panel="${panel}"][data-word="${side}-${target.index}"]`);
+      (select(target.side) ?? select("row"))?.focus();
+    },
+  };
+
+  const room = Math.max(240, width);
+  const laid = useMemo(() => {
+    const many = view.heads.length * view.kinds.length;
+    const share = Math.floor((room + APART) / Math.min(many, Math.max(1, Math.floor(room / 270)))) - APART;
+    const layout = arcs ? arcsLayout({ sentence, rows, width: room, share }) : linesLayout({ sentence, rows, columns, width: share });
+    const beside = Math.max(1, Math.floor((room + APART) / (layout.width + APART)));
+    return { layout, beside };
+  }, [arcs, sentence, rows, columns, room, view.heads.length, view.kinds.length]);
+  if (!panels || !width) return <div ref={frame} class="frame" aria-busy="true" style={{ minHeight: 200 }} />;
+
+  const { layout, beside } = laid;
+  const across = Math.min(beside, panels.length);
+  const total = {
+    width: Math.max(1, across) * (layout.width + APART) - APART,
+    height: Math.ceil(panels.length / beside) * (layout.height + APART) - APART,
+  };
+  const readout = focus ? panels.map((panel) => sentenceAbout(panel, sentence, focus, focus.side === "row" ? columns : rows)) : [];
+  const title = `${sentence.id} · ${data.model}${relation ? ` · ${relation}` : ""}${view.direction ? ` · ${arrow(view.direction)}` : ""}`;
+  const cells = (): Cell[][] => [
+    ["row", "word", "column", "attended", ...panels.map((panel) => panel.title)],
+    ...rows.flatMap((row) =>
+      columns.map((column): Cell[] => [
+        row + 1,
+        sentence.rows[row] ?? "",
+        column + 1,
+        words[column] ?? "",
+        ...panels.map((panel) => Number(valueAt(panel.map, row, column).toPrecision(6))),
+      ]),
+    ),
+  ];
+  const verdicts = new Set(panels.flatMap((panel) => panel.decisions.map((decision) => decision.verdict)));
+  return (
+    <div>
+      <div ref={frame} class="frame scrolled">
+        <svg
+          ref={svg}
+          class="drawing"
+          role="group"
+          aria-label={`Attention in the sentence: ${sentence.rows.filter((_, i) => !sentence.special[i]).join(" ")}`}
+          width={total.width}
+          height={total.height}
+          viewBox={`0 0 ${total.width} ${total.height}`}
+        >
+          {panels.map((panel, i) => {
+            const x = (i % beside) * (layout.width + APART);
+            const y = Math.floor(i / beside) * (layout.height + APART);
+            const shared = { panel, sentence, rows, columns, focus, stop, handlers, width: room };
+            return (
+              <g key={panel.key} transform={`translate(${x} ${y})`}>
+                {arcs ? <Arcs {...shared} layout={layout as ArcsLayout} /> : <Lines {...shared} layout={layout as LinesLayout} />}
+              </g>
+            );
+          })}
+        </svg>
+      </div>
+      <p class="readout" aria-live="polite">
+        {readout.length
+          ? readout.map((text) => <span key={text}>{text} </span>)
+          : "Point at a word, or move to it with Tab and the arrow keys, to see its row or column. Click or Enter keeps it."}
+      </p>
+      <p class="key">
+        {verdicts.has("right") && <span class="right">guess, right</span>}
+        {verdicts.has("wrong") && <span class="wrong">guess, wrong</span>}
+        {panels.some((panel) => panel.decisions.length) && <span class="gold">annotation</span>}
+        <span class="weight">the darker, the more attention</span>
+      </p>
+      <Buttons svg={() => svg.current} name={`${sentence.id}-${view.heads.map((head) => headName(head, data)).join("-")}`} title={title} rows={cells} />
+    </div>
+  );
+}

@@ -1,0 +1,143 @@
+// The words in two columns, with a line for each value: from the words that attend to those attended to.
+
+import { memo } from "preact/compat";
+import { useMemo } from "preact/hooks";
+import type { Word } from "../address";
+import { columnsOf } from "../data";
+import type { DrawingProps } from "./panel";
+import { cell, shownValue, valuesOf } from "./panel";
+import type { Strokes } from "./strokes";
+import { strokes } from "./strokes";
+import { fontSize, shortened, textWidth } from "./text";
+import { DrawnWord } from "./word";
+
+const TOP = 38;
+const GAP = 190;
+const NARROWEST = 70;
+const VALUE = 42; // the room for a number beside a word
+const WIDEST = 130;
+
+export interface LinesLayout {
+  width: number;
+  height: number;
+  size: number;
+  step: number;
+  left: number;
+  right: number;
+  most: number;
+}
+
+/** The layout of a panel in two columns, which is `width` pixels wide or less. Lines have the room that words leave. */
+export function linesLayout({ sentence, rows, columns, width }: Pick<DrawingProps, "sentence" | "rows" | "columns" | "width">): LinesLayout {
+  const n = Math.max(rows.length, columns.length);
+  const size = fontSize(n);
+  const step = Math.round(size * 1.55);
+  const most = Math.min(WIDEST, Math.max(40, (width - NARROWEST - 2 * VALUE - 24) / 2));
+  const widest = (words: string[], shown: number[]): number =>
+    Math.max(26, ...shown.map((i) => textWidth(shortened(words[i] ?? "", size, most), size, true)));
+  const sides = [widest(sentence.rows, rows), widest(columnsOf(sentence).words, columns)] as const;
+  const gap = Math.max(NARROWEST, Math.min(GAP, width - sides[0] - sides[1] - 2 * VALUE - 12));
+  const left = VALUE + sides[0] + 6;
+  const right = left + gap;
+  return { width: Math.ceil(right + sides[1] + 6 + VALUE), height: TOP + step * n + 4, size, step, left, right, most };
+}
+
+const Base = memo(function Base({ lines, faded }: { lines: Strokes; faded: boolean }) {
+  return (
+    <g class={faded ? "base faded" : "base"}>
+      {lines.paths.map(({ byte, path }) => (
+        <path key={byte} d={path} stroke-opacity={(byte / 255).toFixed(4)} />
+      ))}
+    </g>
+  );
+});
+
+export function Lines(props: DrawingProps & { layout: LinesLayout }) {
+  const { panel, sentence, rows, columns, focus, stop, handlers, layout } = props;
+  const { left, right, step, size } = layout;
+  const rowY = useMemo(() => new Map(rows.map((row, i) => [row, TOP + step * (i + 0.5)])), [rows, step]);
+  const columnY = useMemo(() => new Map(columns.map((column, i) => [column, TOP + step * (i + 0.5)])), [columns, step]);
+  const line = (row: number, column: number): string =>
+    `M${left + 5} ${rowY.get(row) ?? 0}L${right - 5} ${columnY.get(column) ?? 0}`;
+  const base = useMemo(() => strokes(panel.map, rows, columns, line), [panel.map, rows, columns, layout]);
+  const shown = useMemo(
+    () => focus && strokes(panel.map, rows, columns, line, (row, column) => (focus.side === "row" ? row : column) === focus.index),
+    [panel.map, rows, columns, layout, focus?.side, focus?.index],
+  );
+  const values = focus && new Map(valuesOf(panel, focus, focus.side === "row" ? columns : rows).map((item) => [item.index, item]));
+  const asked = new Map(panel.decisions.flatMap((item) => item.rows.map((row) => [row, item.verdict] as const)));
+
+  const word = (side: Word["side"], index: number) => {
+    const y = (side === "row" ? rowY : columnY).get(index) ?? 0;
+    const value = focus && focus.side !== side ? values?.get(index) : undefined;
+    const focused = focus?.side === side && focus.index === index;
+    const judged = sentence.columns === null || side === "row" ? asked.get(index) : undefined;
+    const looks = (side === "column") === panel.reversed && judged !== undefined;
+    const x = side === "row" ? left : right;
+    const [from, to] = side === "row" ? [VALUE - 4, left + 3] : [right - 3, layout.width - VALUE + 4];
+    return (
+      <>
+        <DrawnWord
+          key={`${side}-${index}`}
+          sentence={sentence}
+          word={{ side, index }}
+          panel={panel.key}
+          x={x}
+          y={y}
+          anchor={side === "row" ? "end" : "start"}
+          size={size}
+          most={layout.most}
+          stop={stop.side === side && stop.index === index}
+          state={`${focused ? "focus" : ""} ${looks ? "asked" : ""} ${looks ? (judged ?? "") : ""}`}
+          share={value ? value.byte / 255 : 0}
+          box={{ x: from, width: to - from, height: step }}
+          handlers={handlers}
+        />
+        {value && value.byte >= 3 && (
+          <text class="value" x={side === "row" ? VALUE - 8 : layout.width - VALUE + 8} y={y} text-anchor={side === "row" ? "end" : "start"} font-size={size - 2.5}>
+            {shownValue(panel, value.value)}
+          </text>
+        )}
+      </>
+    );
+  };
+  return (
+    <g>
+      <text class="title" x={(left + right) / 2} y={11} text-anchor="middle">
+        {panel.title}
+      </text>
+      <text class="axis" x={left} y={28} text-anchor="end">
+        from
+      </text>
+      <text class="axis" x={right} y={28}>
+        to
+      </text>
+      <Base lines={base} faded={focus !== null} />
+      {shown && (
+        <g class="base shown">
+          {shown.paths.map(({ byte, path }) => (
+            <path key={byte} d={path} stroke-opacity={(byte / 255).toFixed(4)} />
+          ))}
+        </g>
+      )}
+      {panel.decisions.map((decision) => {
+        if (focus && !decision.rows.includes(focus.index) && !decision.targets.includes(focus.index)) return null;
+        const drawn = ([row, column]: [number, number]): string | null => (rowY.has(row) && columnY.has(column) ? line(row, column) : null);
+        const guess = decision.guess === null ? null : drawn(cell(panel, decision, decision.guess));
+        const missed = decision.verdict === "right" ? [] : decision.gold.map((answer) => drawn(cell(panel, decision, answer)));
+        return (
+          <g key={decision.rows[0]}>
+            {missed.map((path) => path && <path key={path} class="gold" d={path} />)}
+            {guess && <path class={`guess ${decision.verdict}`} d={guess} />}
+          </g>
+        );
+      })}
+      <g role="group" aria-label={`${panel.title}: words that attend`}>
+        {rows.map((row) => word("row", row))}
+      </g>
+      <g role="group" aria-label={`${panel.title}: words attended to`}>
+        {columns.map((column) => word("column", column))}
+      </g>
+    </g>
+  );
+}

@@ -1,0 +1,72 @@
+// What all drawings of one head on one sentence share.
+
+import type { Word } from "../address";
+import type { SampledSentence } from "../data";
+import { columnsOf } from "../data";
+import type { HeadMap } from "../inflate";
+import { valueAt } from "../inflate";
+import type { Decision } from "../tasks";
+
+/** One head, with one kind of map. */
+export interface Panel {
+  key: string;
+  title: string;
+  head: number;
+  kind: string;
+  map: HeadMap;
+  decisions: Decision[];
+  /** Whether the word that is looked for attends to the word that looks for it. */
+  reversed: boolean;
+}
+
+export interface DrawingProps {
+  panel: Panel;
+  sentence: SampledSentence;
+  /** The indices of the rows and columns that are drawn. */
+  rows: number[];
+  columns: number[];
+  focus: Word | null;
+  stop: Word;
+  handlers: WordHandlers;
+  width: number;
+}
+
+export interface WordHandlers {
+  onPoint: (word: Word | null) => void;
+  onFocus: (word: Word | null) => void;
+  onPin: (word: Word) => void;
+  onMove: (event: KeyboardEvent, word: Word, panel: string) => void;
+}
+
+/** The cell of the map that a decision looks at: from the dependent, or from its head if the direction is reversed. */
+export function cell(panel: Panel, decision: Decision, answer: number): [number, number] {
+  const [row = 0] = decision.rows;
+  return panel.reversed ? [answer, row] : [row, answer];
+}
+
+/** The values of one row or column of a map, by the index of the words of the other side. */
+export function valuesOf(panel: Panel, word: Word, others: number[]): { index: number; value: number; byte: number }[] {
+  return others.map((index) => {
+    const [row, column] = word.side === "row" ? [word.index, index] : [index, word.index];
+    return { index, value: valueAt(panel.map, row, column), byte: panel.map.bytes[row * panel.map.columns + column] ?? 0 };
+  });
+}
+
+/** A value of a map as text: weights as percentages, other kinds as numbers. */
+export function shownValue(panel: Panel, value: number): string {
+  if (panel.kind === "weight") return `${(100 * value).toFixed(value < 0.0995 ? 1 : 0)} %`;
+  return value.toPrecision(2).includes("e") ? value.toExponential(1) : value.toPrecision(2);
+}
+
+/** What is said about the word at hand: what it attends to most, or what attends to it most. */
+export function sentenceAbout(panel: Panel, sentence: SampledSentence, word: Word, others: number[]): string {
+  const columns = columnsOf(sentence).words;
+  const [own, other] = word.side === "row" ? [sentence.rows, columns] : [columns, sentence.rows];
+  const values = valuesOf(panel, word, others).sort((a, b) => b.value - a.value);
+  const list = values.slice(0, 4).map(({ index, value }) => `“${other[index]}” ${shownValue(panel, value)}`);
+  const verb = word.side === "row" ? "attends to" : "is attended to by";
+  const decision = panel.decisions.find((item) => item.rows.includes(word.index));
+  const gold = decision?.gold.map((index) => `“${(panel.reversed ? sentence.rows : columns)[index]}”`).join(", ");
+  const right = gold ? ` By the annotation (${decision?.relation}): ${gold}.` : "";
+  return `${panel.title}: “${own[word.index]}” ${verb} ${list.join(", ")}.${right}`;
+}

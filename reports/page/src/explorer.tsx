@@ -1,0 +1,55 @@
+// The explorer: what was found, the matrix of heads with the card of one of them, and sentences.
+
+import { FindingLink } from "./link";
+import { parameters, restore, firstView, withMeasure, bestHead } from "./address";
+import { HeadCard } from "./card";
+import type { Explorer } from "./data";
+import { useView } from "./hooks";
+import { Matrix } from "./matrix";
+import { Picker } from "./picker";
+import { Sentences } from "./sentences";
+
+export function ExplorerApp({ data, hash }: { data: Explorer; hash: boolean }) {
+  const { view, missing, go } = useView(data, hash);
+  const measure = data.measures.find((item) => item.id === view.measure) ?? data.measures[0];
+  const follow = (target: string): void => {
+    const values = parameters(target);
+    if (values) go(restore(values, firstView(data), data).view);
+  };
+  return (
+    <div class="explorer">
+      {missing.length > 0 && (
+        <p class="problem" role="alert">
+          This report does not have {missing.join(", ")}.
+        </p>
+      )}
+      {data.findings.length > 0 && (
+        <section class="found" aria-label="Found">
+          <h3>Found</h3>
+          <ul>
+            {data.findings.map((finding) => (
+              <li key={finding.text}>
+                <FindingLink finding={finding} onFollow={follow} />
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+      {measure && (
+        <div class="top">
+          <section class="heads-section" aria-label="All heads">
+            <Picker
+              measures={data.measures}
+              chosen={measure}
+              onChoose={(id) => go({ ...withMeasure(view, id, data), heads: [bestHead(data, id)], sentence: null, word: null })}
+            />
+            <p class="note">{measure.note}</p>
+            <Matrix data={data} view={view} go={go} measure={measure} />
+          </section>
+          <HeadCard data={data} view={view} go={go} />
+        </div>
+      )}
+      {data.sample && data.sample.sentences.length > 0 && <Sentences data={data} sample={data.sample} view={view} go={go} />}
+    </div>
+  );
+}

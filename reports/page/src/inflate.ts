@@ -1,0 +1,71 @@
+// Maps and guesses are stored deflated, and are inflated by the browser when a sentence is shown.
+
+import type { SampledSentence } from "./data";
+
+export const NO_GUESS = 65535;
+
+export async function inflate(text: string): Promise<Uint8Array> {
+  const compressed = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+  const stream = new Blob([compressed]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+/** One head's map of a sentence. A value is its byte divided by 255, times the scale. */
+export interface HeadMap {
+  bytes: Uint8Array;
+  rows: number;
+  columns: number;
+  scale: number;
+}
+
+export function valueAt(map: HeadMap, row: number, column: number): number {
+  return ((map.bytes[row * map.columns + column] ?? 0) / 255) * map.scale;
+}
+
+/** Inflates on demand, and keeps the maps of the last few sentences and all guesses. */
+export class Maps {
+  private maps = new Map<string, Promise<Uint8Array>>();
+  private guesses = new Map<string, Promise<Uint16Array>>();
+
+  /** The map of one head, or null if the sentence has no maps of this kind. */
+  async head(sentence: SampledSentence, kind: string, head: number): Promise<HeadMap | null> {
+    const stored = sentence.maps[kind];
+    if (!stored) return null;
+    const rows = sentence.rows.length;
+    const columns = sentence.columns?.length ?? rows;
+    const all = await this.cached(`${kind} ${sentence.id}`, stored.data);
+    const bytes = all.subarray(head * rows * columns, (head + 1) * rows * columns);
+    return { bytes, rows, columns, scale: stored.scales[head] ?? 1 };
+  }
+
+  private cached(key: string, text: string): Promise<Uint8Array> {
+    const result = this.maps.get(key) ?? inflate(text);
+    this.maps.delete(key); // the last key is the most recently used one
+    this.maps.set(key, result);
+    for (const oldest of this.maps.keys()) {
+      if (this.maps.size <= 6) break;
+      this.maps.delete(oldest);
+    }
+    return result;
+  }
+
+  /** What one head guesses for every row of a sentence, or null if no guesses are stored under this key. */
+  async guess(sentence: SampledSentence, key: string, head: number): Promise<Uint16Array | null> {
+    const text = sentence.guesses[key];
+    if (text === undefined) return null;
+    const name = `${key} ${sentence.id}`;
+    let all = this.guesses.get(name);
+    if (!all) {
+      all = inflate(text).then((bytes) => {
+        const view = new DataView(bytes.buffer);
+        return Uint16Array.from({ length: bytes.length / 2 }, (_, i) => view.getUint16(2 * i, true));
+      });
+      this.guesses.set(name, all);
+    }
+    const rows = sentence.rows.length;
+    return (await all).subarray(head * rows, (head + 1) * rows);
+  }
+}
+
+/** Whether this browser can inflate; all current ones can. */
+export const canInflate = typeof DecompressionStream === "function";

@@ -1,0 +1,60 @@
+// Which sentences of the sample a head gets right, and in which it is wrong.
+
+import type { Shown } from "./address";
+import type { Explorer, SampledSentence } from "./data";
+import type { Maps } from "./inflate";
+import type { Decision } from "./tasks";
+import { ALIGNMENT, COREFERENCE, decide, ordered, tasks } from "./tasks";
+
+/** Directions in which the word that is looked for attends to the word that looks for it. */
+const REVERSED = ["head->dep", "antecedent->mention", "source->target"];
+
+export function reversed(direction: string | null): boolean {
+  return direction !== null && REVERSED.includes(direction);
+}
+
+/** The directions in which the sample has guesses for a relation, for any kind of map. */
+export function directionsOf(sentences: SampledSentence[], relation: string | null): string[] {
+  const all = new Set<string>();
+  for (const sentence of sentences) {
+    for (const key of Object.keys(sentence.guesses)) all.add(key.slice(key.indexOf("/") + 1));
+  }
+  const coreference = (direction: string): boolean => direction.includes("mention");
+  const dependency = (direction: string): boolean => direction.includes("dep");
+  return [...all].filter((direction) => {
+    if (relation === COREFERENCE) return coreference(direction);
+    if (relation === ALIGNMENT) return !coreference(direction) && !dependency(direction);
+    return dependency(direction);
+  });
+}
+
+/** A sentence with what a head decides in it. */
+export interface Example {
+  sentence: SampledSentence;
+  decisions: Decision[];
+  right: number;
+  judged: number;
+}
+
+/** What a head decides in every sentence of the sample, for one relation. */
+export async function examples(
+  data: Explorer,
+  maps: Maps,
+  question: { head: number; kind: string; relation: string | null; direction: string | null },
+): Promise<Example[]> {
+  const result: Example[] = [];
+  for (const sentence of data.sample?.sentences ?? []) {
+    const guesses = await maps.guess(sentence, `${question.kind}/${question.direction ?? ""}`, question.head);
+    const decisions = decide(tasks(sentence, question.relation), guesses);
+    const right = decisions.filter((decision) => decision.verdict === "right").length;
+    const judged = decisions.filter((decision) => decision.verdict !== null).length;
+    if (decisions.length || question.relation === null) result.push({ sentence, decisions, right, judged });
+  }
+  return ordered(result);
+}
+
+/** The examples with a right, or with a wrong, decision. */
+export function filtered(list: Example[], show: Shown): Example[] {
+  if (show === "all") return list;
+  return list.filter((example) => example.decisions.some((decision) => decision.verdict === show));
+}

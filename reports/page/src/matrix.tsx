@@ -1,0 +1,209 @@
+// The matrix: layers × heads, colored by a measure.
+
+import { memo } from "preact/compat";
+import { useMemo, useRef, useState } from "preact/hooks";
+import type { View } from "./address";
+import { bestHead } from "./address";
+import type { Coloring } from "./color";
+import { coloring, inkOn, lightDark } from "./color";
+import type { Explorer, Measure } from "./data";
+import { headName } from "./data";
+import { Buttons } from "./buttons";
+import { interval, short, withUnit } from "./format";
+import type { Go } from "./hooks";
+import { useWidth } from "./hooks";
+import { Legend } from "./legend";
+
+const LABELS = 30; // the width of the names of the layers
+
+interface Props {
+  data: Explorer;
+  view: View;
+  go: Go;
+  measure: Measure;
+}
+
+/** The position of a head among all heads, from 1, counting from the largest value. Equal heads share a position. */
+export function rank(measure: Measure, head: number): { position: number; of: number; equal: number } | null {
+  const value = measure.values[head] ?? null;
+  if (value === null) return null;
+  const defined = measure.values.filter((other) => other !== null);
+  const equal = defined.filter((other) => other === value).length;
+  return { position: defined.filter((other) => other > value).length + 1, of: defined.length, equal };
+}
+
+/** What the page says about one cell. */
+export function describe(data: Explorer, measure: Measure, head: number): string {
+  const value = measure.values[head] ?? null;
+  const place = measure.categories ? null : rank(measure, head);
+  const text = `Head ${headName(head, data)}: ${withUnit(value, measure)}${interval(measure, head)}`;
+  if (value === null) return `${text}, undefined`;
+  return place ? `${text}, rank ${place.position}${place.equal > 1 ? " (equal)" : ""} of ${place.of}` : text;
+}
+
+interface CellsProps extends Omit<Props, "go" | "view"> {
+  colors: Coloring;
+  heads: number[];
+  stop: number;
+  size: { width: number; height: number };
+}
+
+const Cells = memo(function Cells({ data, measure, colors, heads, stop, size }: CellsProps) {
+  const rows = [];
+  const best = measure.categories ? -1 : bestHead(data, measure.id);
+  const font = Math.min(12.5, size.width / 2.4);
+  for (let layer = 0; layer < data.layers; layer++) {
+    const y = 18 + layer * size.height;
+    const cells = [];
+    for (let head = 0; head < data.heads; head++) {
+      const index = layer * data.heads + head;
+      const value = measure.values[index] ?? null;
+      const light = colors.color(value, "light");
+      const fill = lightDark((scheme) => colors.color(value, scheme));
+      const ink = lightDark((scheme) => inkOn(colors.color(value, scheme)));
+      const chosen = heads.indexOf(index);
+      cells.push(
+        <g
+          key={head}
+          role="gridcell"
+          data-head={index}
+          class={chosen === 0 ? "cell chosen" : chosen > 0 ? "cell compared" : "cell"}
+          tabIndex={index === stop ? 0 : -1}
+          aria-selected={chosen >= 0}
+          aria-label={describe(data, measure, index)}
+          transform={`translate(${LABELS + head * size.width} ${y})`}
+        >
+          <rect class="swatch" x={0.75} y={0.75} width={size.width - 1.5} height={size.height - 1.5} rx={2} fill={light} style={{ fill }} />
+          {value !== null && index === best && (
+            <rect class="best" x={2.5} y={2.5} width={size.width - 5} height={size.height - 5} rx={1} style={{ stroke: ink }} />
+          )}
+          {size.width >= 17 && (
+            <text x={size.width / 2} y={size.height / 2} font-size={font} style={{ fill: ink }} aria-hidden="true">
+              {short(value, measure)}
+            </text>
+          )}
+          <rect class="ring" x={0.75} y={0.75} width={size.width - 1.5} height={size.height - 1.5} rx={2} />
+        </g>,
+      );
+    }
+    rows.push(
+      <g key={layer} role="row">
+        <text role="rowheader" class="axis" x={LABELS - 6} y={y + size.height / 2} text-anchor="end">
+          {layer + 1}
+        </text>
+        {cells}
+      </g>,
+    );
+  }
+  return <>{rows}</>;
+});
+
+export function Matrix({ data, view, go, measure }: Props) {
+  const [frame, width] = useWidth<HTMLDivElement>();
+  const svg = useRef<SVGSVGElement>(null);
+  const [pointed, setPointed] = useState<number | null>(null);
+  const [focused, setFocused] = useState<number | null>(null);
+  const colors = useMemo(() => coloring(measure), [measure]);
+  const cell = Math.max(13, Math.min(44, ((width || 560) - LABELS) / data.heads));
+  const size = useMemo(() => ({ width: cell, height: Math.max(20, Math.min(32, cell)) }), [cell]);
+  const [first = 0] = view.heads;
+  const shown = pointed ?? focused ?? first;
+
+  const indexAt = (event: Event): number | null => {
+    const element = (event.target as Element).closest("[data-head]");
+    return element ? Number(element.getAttribute("data-head")) : null;
+  };
+  const open = (index: number, compare: boolean): void => {
+    if (!compare) return go({ ...view, heads: [index], sentence: view.sentence, word: null });
+    const others = view.heads.filter((head) => head !== index);
+    const heads = others.length < view.heads.length ? others : [...others, index];
+    return go({ ...view, heads: heads.length ? heads : view.heads });
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const index = indexAt(event);
+    if (index === null) return;
+    const { heads, layers } = data;
+    const column = index % heads;
+    const targets: Record<string, number> = {
+      ArrowRight: column + 1 < heads ? index + 1 : index,
+      ArrowLeft: column > 0 ? index - 1 : index,
+      ArrowDown: index + heads < heads * layers ? index + heads : index,
+      ArrowUp: index >= heads ? index - heads : index,
+      Home: event.ctrlKey ? 0 : index - column,
+      End: event.ctrlKey ? heads * layers - 1 : index - column + heads - 1,
+      PageUp: column,
+      PageDown: heads * (layers - 1) + column,
+    };
+    const target = targets[event.key];
+    if (target !== undefined) {
+      event.preventDefault();
+      setFocused(target);
+      svg.current?.querySelector<SVGElement>(`[data-head="${target}"]`)?.focus();
+    } else if (event.key === "Enter" || event.key === " ") {
+      event.preventDefault();
+      open(index, event.shiftKey || event.ctrlKey || event.metaKey);
+    }
+  };
+  const every = Math.ceil(22 / cell); // names of heads must not overlap
+  const names = [];
+  for (let head = 0; head < data.heads; head += every) {
+    names.push(
+      <text key={head} role="columnheader" class="axis" x={LABELS + (head + 0.5) * cell} y={10} text-anchor="middle">
+        {head + 1}
+      </text>,
+    );
+  }
+  const total = { width: LABELS + cell * data.heads, height: 18 + size.height * data.layers };
+  return (
+    <div>
+      <div ref={frame} class="frame">
+        <svg
+          ref={svg}
+          class="matrix"
+          role="grid"
+          aria-label={`${measure.group}: ${measure.label}. Rows are layers, columns are heads.`}
+          width={total.width}
+          height={total.height}
+          viewBox={`0 0 ${total.width} ${total.height}`}
+          onKeyDown={onKeyDown}
+          onClick={(event) => {
+            const index = indexAt(event);
+            if (index !== null) open(index, event.shiftKey || event.ctrlKey || event.metaKey);
+          }}
+          onPointerMove={(event) => event.pointerType !== "touch" && setPointed(indexAt(event))}
+          onPointerLeave={() => setPointed(null)}
+          onFocusIn={(event) => setFocused(indexAt(event))}
+          onFocusOut={() => setFocused(null)}
+        >
+          <g role="row">
+            <text class="axis" x={LABELS - 6} y={10} text-anchor="end" aria-hidden="true">
+              L \ H
+            </text>
+            {names}
+          </g>
+          <Cells {...{ data, measure, colors, size }} heads={view.heads} stop={focused ?? first} />
+        </svg>
+      </div>
+      <p class="readout" aria-live="polite">
+        {describe(data, measure, shown)}
+      </p>
+      <Legend measure={measure} colors={colors} />
+      <Buttons
+        svg={() => svg.current}
+        name={`heads-${measure.id}`}
+        title={`${measure.group}: ${measure.label}. ${data.model} on ${data.corpus}`}
+        rows={() => [
+          ["layer", "head", "value", "low", "high", "n"],
+          ...measure.values.map((value, i) => [
+            Math.floor(i / data.heads) + 1,
+            (i % data.heads) + 1,
+            measure.categories && value !== null ? (measure.categories[value] ?? value) : value,
+            measure.low?.[i] ?? null,
+            measure.high?.[i] ?? null,
+            measure.n,
+          ]),
+        ]}
+      />
+    </div>
+  );
+}

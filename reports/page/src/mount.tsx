@@ -1,0 +1,18 @@
+// Puts an explorer into an element. A page may have several.
+
+import { render } from "preact";
+import type { Explorer } from "./data";
+import { ExplorerApp } from "./explorer";
+
+export interface Options {
+  /** Whether the address of the page names the view. Only one explorer of a page should have it. */
+  hash?: boolean;
+}
+
+/** Show an explorer in `element`, in place of what is there. Returns a function that removes it. */
+export function mount(element: HTMLElement, data: Explorer, options: Options = {}): () => void {
+  element.replaceChildren();
+  element.classList.add("atl");
+  render(<ExplorerApp data={data} hash={options.hash ?? false} />, element);
+  return () => render(null, element);
+}

@@ -1,0 +1,155 @@
+// Sentences of the sample: those that a head gets right and those that it gets wrong, and one of them drawn.
+
+import { useId, useMemo } from "preact/hooks";
+import type { View } from "./address";
+import { Heads, OneOf, SomeOf } from "./controls";
+import type { Explorer, Sample, SampledSentence } from "./data";
+import { headName } from "./data";
+import { Figure } from "./drawing/figure";
+import { arrow, count, percent } from "./format";
+import type { Go } from "./hooks";
+import { usePromise } from "./hooks";
+import { canInflate, Maps } from "./inflate";
+import { directionsOf, examples, filtered } from "./judging";
+import { ExampleList } from "./list";
+import { relationsOf } from "./tasks";
+
+interface Props {
+  data: Explorer;
+  sample: Sample;
+  view: View;
+  go: Go;
+}
+
+/** The view with another relation and direction, and with the measure of the same group that is about them. */
+function asked(view: View, relation: string | null, direction: string | null, data: Explorer): View {
+  const current = data.measures.find((measure) => measure.id === view.measure);
+  const same = data.measures.filter((item) => item.relation === relation && item.direction === direction);
+  const measure = same.find((item) => item.group === current?.group && item.kind === current.kind) ?? same[0];
+  const follows = current?.relation !== null && measure;
+  return { ...view, relation, direction, measure: follows ? measure.id : view.measure, sentence: null, word: null };
+}
+
+export function Sentences({ data, sample, view, go }: Props) {
+  const id = useId();
+  const maps = useMemo(() => new Maps(), [data]);
+  const relations = useMemo(() => relationsOf(sample.sentences), [sample]);
+  const [head = 0] = view.heads;
+  const [kind = ""] = view.kinds;
+  const relation = view.relation;
+  const directions = useMemo(() => directionsOf(sample.sentences, relation), [sample, relation]);
+  const direction = view.direction !== null && directions.includes(view.direction) ? view.direction : (directions[0] ?? null);
+  const current: View = { ...view, direction };
+  const list = usePromise(
+    () => (canInflate ? examples(data, maps, { head, kind, relation, direction }) : Promise.resolve([])),
+    [data, maps, head, kind, relation, direction],
+  );
+  const shown = list ? filtered(list, view.show) : [];
+  const chosen: SampledSentence | null =
+    sample.sentences.find((sentence) => sentence.id === view.sentence) ?? shown[0]?.sentence ?? null;
+  const right = (list ?? []).reduce((sum, example) => sum + example.right, 0);
+  const judged = (list ?? []).reduce((sum, example) => sum + example.judged, 0);
+  const position = shown.findIndex((example) => example.sentence === chosen);
+  const choose = (sentence: SampledSentence | undefined, replace = false): void => {
+    if (sentence) go({ ...view, sentence: sentence.id, word: null }, replace);
+  };
+  const known = relation === null || relations.some(([name]) => name === relation) || /^all\b/.test(relation);
+  const totals = [...new Set(data.measures.map((measure) => measure.relation))].filter((name) => name?.startsWith("all"));
+  if (!canInflate) {
+    return <p>This browser cannot inflate the stored maps. Any browser since 2023 can.</p>;
+  }
+  return (
+    <section class="sentences" aria-label="Sentences">
+      <h3>
+        Sentences <small>{judged > 0 && `head ${headName(head, data)}: ${right} of ${judged} right in this sample (${percent(right / judged)})`}</small>
+      </h3>
+      <div class="controls">
+        <div class="field">
+          <label for={`${id}-relation`}>Relation</label>
+          <select id={`${id}-relation`} value={relation ?? ""} onChange={(event) => go(asked(view, event.currentTarget.value || null, direction, data))}>
+            <option value="">any</option>
+            {totals.map((name) => name && <option key={name}>{name}</option>)}
+            {relations.map(([name, n]) => (
+              <option key={name} value={name}>
+                {name} (n = {n.toLocaleString("en")})
+              </option>
+            ))}
+            {!known && <option value={relation ?? ""}>{relation} (not in the sample)</option>}
+          </select>
+        </div>
+        {directions.length > 0 && (
+          <OneOf
+            label="Direction"
+            options={directions.map((value) => ({ value, text: arrow(value) }))}
+            value={direction ?? ""}
+            onChange={(value) => go({ ...asked(view, relation, value, data), sentence: view.sentence })}
+          />
+        )}
+        <OneOf
+          label="Show"
+          options={[
+            { value: "all", text: "all" },
+            { value: "right", text: "right" },
+            { value: "wrong", text: "wrong" },
+          ]}
+          value={view.show}
+          onChange={(show) => go({ ...view, show, sentence: null, word: null })}
+        />
+        {sample.kinds.length > 1 && <SomeOf label="Map" options={sample.kinds} values={view.kinds} onChange={(kinds) => go({ ...view, kinds })} />}
+        <OneOf
+          label="Draw"
+          options={[
+            { value: "lines", text: "lines" },
+            { value: "arcs", text: "arcs", disabled: chosen !== null && chosen.columns !== null },
+          ]}
+          value={chosen?.columns ? "lines" : view.drawing}
+          onChange={(drawing) => go({ ...view, drawing })}
+        />
+        <SomeSpecial view={view} go={go} />
+        <Heads data={data} heads={view.heads} onChange={(heads) => go({ ...view, heads })} />
+      </div>
+      <div class="split">
+        <div>
+          <p class="count" role="status">
+            {list ? `${count(shown.length, "sentence")}${view.show === "all" ? "" : ` with a ${view.show} guess`}` : "Reading the sample …"}
+          </p>
+          {shown.length > 0 && <ExampleList examples={shown} show={view.show} chosen={chosen} onChoose={choose} />}
+        </div>
+        <div class="drawn">
+          {chosen && (
+            <>
+              <div class="pager">
+                <button type="button" disabled={position <= 0} onClick={() => choose(shown[position - 1]?.sentence)} aria-label="Previous sentence">
+                  ←
+                </button>
+                <button
+                  type="button"
+                  disabled={position < 0 || position + 1 >= shown.length}
+                  onClick={() => choose(shown[position + 1]?.sentence)}
+                  aria-label="Next sentence"
+                >
+                  →
+                </button>
+                <small>
+                  <bdi>{chosen.id}</bdi> · <bdi>{chosen.file}</bdi>
+                  {chosen.line !== null && `:${chosen.line}`} · {count(chosen.special.filter((special) => !special).length, "word")}
+                </small>
+              </div>
+              <Figure data={data} view={current} go={go} maps={maps} sentence={chosen} relation={relation} guessKey={(name) => `${name}/${direction ?? ""}`} />
+            </>
+          )}
+        </div>
+      </div>
+      <p class="note">{sample.note}</p>
+    </section>
+  );
+}
+
+function SomeSpecial({ view, go }: { view: View; go: Go }) {
+  return (
+    <label class="check">
+      <input type="checkbox" checked={view.special} onChange={(event) => go({ ...view, special: event.currentTarget.checked })} />
+      special tokens
+    </label>
+  );
+}
