@@ -15,6 +15,9 @@ from matplotlib.figure import Figure
 from attentionology.reports.drawing import save
 from attentionology.reports.format import ARROWS, best_direction, best_head, best_offset, interval, number, percent
 from attentionology.reports.json_text import to_json
+from attentionology.reports.page.alternative import alternative, with_alternative
+from attentionology.reports.page.bundle import findings, page_styles, script, styles
+from attentionology.reports.page.outline import outlined
 from attentionology.reports.run_files import RUN_RECORD, files_of_run
 from attentionology.reports.tables import write_csv
 from attentionology.storage.errors import AttentionologyError
@@ -83,7 +86,12 @@ def check_names(sections: Sequence[Section]) -> None:
 
 
 def write_report(
-    folder: Path, *, run: dict[str, Any], sections: list[Section], template: str = "report.html.j2"
+    folder: Path,
+    *,
+    run: dict[str, Any],
+    sections: list[Section],
+    template: str = "report.html.j2",
+    explorer: str | None = None,
 ) -> None:
     """Write the tables and figures of all sections, ``report.html``, ``summary.json`` and ``run.json``.
 
@@ -92,6 +100,8 @@ def write_report(
         run: the run record.
         sections: the sections in the order of the page, at least one.
         template: the name of the template of the page, in the folder ``reports/templates``.
+        explorer: the data of the explorer as JSON in which ``<``, ``>`` and ``&`` are escaped; None for a page without
+            an explorer.
 
     Raises:
         SectionError: see `check_names`.
@@ -114,12 +124,23 @@ def write_report(
         "best_offset": best_offset,
     }
     rendered = []
-    for section in sections:
+    for position, section in enumerate(sections, start=1):
         svgs = write_section(folder, section)
-        body = environment.from_string(Path(section.template).read_text(encoding="utf-8"))
-        html = body.render(run=run, suffix=section.suffix, **{"svgs": svgs, **section.context})
-        rendered.append({"title": section.title, "html": Markup(html)})  # noqa: S704  # escaped where it was rendered
-    page = environment.get_template(template).render(run=run, sections=rendered, record=to_json(run))
+        template_text = environment.from_string(Path(section.template).read_text(encoding="utf-8"))
+        html = template_text.render(run=run, suffix=section.suffix, **{"svgs": svgs, **section.context})
+        html, headings = outlined(html, prefix=f"part-{position}", lower=int(len(sections) > 1))
+        escaped = Markup(html)  # noqa: S704  # escaped where it was rendered
+        rendered.append({"title": section.title, "html": escaped, "headings": headings})
+    page = environment.get_template(template).render(
+        run=run,
+        sections=rendered,
+        record=to_json(run),
+        explorer=None if explorer is None else Markup(explorer),  # noqa: S704  # escaped by the caller
+        findings=findings(explorer) if explorer else [],
+        page_styles=Markup(page_styles()),  # noqa: S704  # a file of this package
+        styles=Markup(styles()),  # noqa: S704  # a file of this package
+        script=Markup(script()),  # noqa: S704  # a file of this package
+    )
     (folder / "report.html").write_text(page, encoding="utf-8")
     summary: dict[str, Any] = {"run": run}
     for section in sections:
@@ -141,7 +162,10 @@ def save_figures(folder: Path, drawn: Mapping[str, Figure], suffix: str = "") ->
     figures = folder / "figures"
     for name, figure in drawn.items():
         save(figure, figures, name + suffix)
-    return {name: _svg_text(figures / f"{name}{suffix}.svg") for name in drawn}
+    return {
+        name: with_alternative(_svg_text(figures / f"{name}{suffix}.svg"), alternative(figure))
+        for name, figure in drawn.items()
+    }
 
 
 def _svg_text(path: Path) -> str:

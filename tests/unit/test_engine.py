@@ -129,7 +129,7 @@ def test_the_contrasts_are_those_of_the_tables(folders):
 
 def test_the_page_has_a_section_for_each_kind_and_no_id_twice(folders):
     page = (folders / "weight-norm" / "report.html").read_text(encoding="utf-8")
-    titles = re.findall(r'<h1 class="part" id="part-\d+">(.*?)</h1>', page)
+    titles = re.findall(r'<h2 class="part" id="part-\d+">(.*?)</h2>', page)
     assert [re.findall("map “(.*?)”", title) for title in titles] == [["weight"], ["norm"]] * 3 + [[]]
     assert titles[-1] == "How the kinds of maps differ"
     assert "dependency, relations: norm minus weight" in page

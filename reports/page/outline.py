@@ -1,0 +1,82 @@
+"""The outline of a page: headings that can be linked to, and headers of tables that name what they head."""
+
+from __future__ import annotations
+
+import html
+import re
+from dataclasses import dataclass
+
+# Scripts, drawings and comments stay as they are; they may contain what looks like a heading.
+_OPAQUE = re.compile(
+    r"(<script\b.*?</script>|<style\b.*?</style>|<svg\b.*?</svg>|<!--.*?-->)", re.DOTALL | re.IGNORECASE
+)
+_HEADING = re.compile(r"<h([1-5])((?:\s[^>]*)?)>(.*?)</h\1>", re.DOTALL)
+_HEADER = re.compile(r"<th(?![^>]*\bscope=)(?=[\s>])")
+_HEAD = re.compile(r"(<thead\b.*?</thead>)", re.DOTALL)
+_TAG = re.compile(r"<[^>]*>")
+
+
+@dataclass(frozen=True)
+class Heading:
+    """A heading of a page.
+
+    Attributes:
+        id: the id of the element, which a link names.
+        text: the words of the heading, without markup.
+        level: 1 for the largest headings.
+    """
+
+    id: str
+    text: str
+    level: int
+
+
+def slug(text: str) -> str:
+    """The words of a text in a form that suits an address.
+
+    Example:
+        >>> slug("Near and far antecedents (“he”)")
+        'near-and-far-antecedents-he'
+    """
+    return re.sub(r"\W+", "-", text.lower()).strip("-")[:60]
+
+
+def outlined(body: str, *, prefix: str, lower: int = 0) -> tuple[str, list[Heading]]:
+    """Give every heading an id and every header of a table a scope, and return the headings.
+
+    Args:
+        body: HTML in which all text is escaped.
+        prefix: what the ids begin with, so that those of several sections differ.
+        lower: by how many levels the headings become lower.
+
+    Example:
+        >>> body, headings = outlined("<h2>A &amp; B</h2><thead><th>n</th></thead>", prefix="x", lower=1)
+        >>> body
+        '<h3 id="x-a-b">A &amp; B</h3><thead><th scope="col">n</th></thead>'
+        >>> headings
+        [Heading(id='x-a-b', text='A & B', level=3)]
+    """
+    headings: list[Heading] = []
+    taken: set[str] = set()
+
+    def with_id(match: re.Match[str]) -> str:
+        level, attributes, content = int(match[1]) + lower, match[2], match[3]
+        text = html.unescape(_TAG.sub("", content)).strip()
+        given = re.search(r'\bid="([^"]*)"', attributes)
+        name = html.unescape(given[1]) if given else f"{prefix}-{slug(text)}"
+        number = 2
+        while name in taken:
+            name, number = f"{prefix}-{slug(text)}-{number}", number + 1
+        taken.add(name)
+        headings.append(Heading(name, text, level))
+        if not given:
+            attributes += f' id="{html.escape(name)}"'
+        return f"<h{level}{attributes}>{content}</h{level}>"
+
+    pieces = _OPAQUE.split(body)
+    for index in range(0, len(pieces), 2):
+        text = _HEADING.sub(with_id, pieces[index])
+        parts = _HEAD.split(text)
+        parts = [_HEADER.sub(f'<th scope="{"col" if i % 2 else "row"}"', part) for i, part in enumerate(parts)]
+        pieces[index] = "".join(parts)
+    return "".join(pieces), headings
