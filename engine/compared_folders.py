@@ -54,7 +54,7 @@ def compare_folders(
         with stages("compare"):
             comparison = compare(*runs, names=labels, min_count=min_count)
         with stages("tables and figures"):
-            section = comparison_section(comparison, name=TABLE, title=f"Comparison of {' and '.join(labels)}")
+            section = comparison_section(comparison, name=TABLE, title=_title(labels))
         record = describe_command(command, {**(shown_options or {}), "out": str(out)}, 0, stages)
         record |= {
             "runs": [_describe(*described) for described in zip(labels, folders, runs, strict=True)],
@@ -62,6 +62,12 @@ def compare_folders(
         }
         write_report(target.path, run=record, sections=[section], template="comparison.html.j2")
     return comparison, section
+
+
+def _title(names: Sequence[str]) -> str:
+    """The title of a comparison. Names of several words, such as “weight and norm”, are quoted."""
+    quoted = [f"“{name}”" if " " in name else name for name in names]
+    return "Comparison of " + " and ".join([", ".join(quoted[:-1]), quoted[-1]])
 
 
 def _describe(name: str, folder: Path, run: Run) -> dict[str, Any]:

@@ -1,8 +1,9 @@
 // Small controls: one of a few choices, some of a few choices, and a list of heads.
 
-import { useId, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import type { Explorer } from "./data";
 import { headIndex, headName } from "./data";
+import { useName } from "./hooks";
 
 interface OneOfProps<T extends string> {
   label: string;
@@ -13,7 +14,7 @@ interface OneOfProps<T extends string> {
 
 /** Radio buttons that look like one bar. The arrow keys choose. */
 export function OneOf<T extends string>({ label, options, value, onChange }: OneOfProps<T>) {
-  const name = useId();
+  const name = useName();
   return (
     <fieldset class="choices">
       <legend>{label}</legend>
@@ -77,7 +78,7 @@ interface HeadsProps {
 /** The heads that are drawn side by side, with a field to add one. */
 export function Heads({ data, heads, onChange }: HeadsProps) {
   const [text, setText] = useState("");
-  const id = useId();
+  const id = useName();
   const index = headIndex(text, data);
   const wrong = text !== "" && /^\d+-\d+$/.test(text.trim()) && index === null;
   return (

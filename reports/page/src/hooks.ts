@@ -88,3 +88,10 @@ export function moved(key: string, index: number, length: number, perRow = 1): n
   const target = targets[key];
   return target !== undefined && target >= 0 && target < length ? target : null;
 }
+
+let ids = 0;
+
+/** An id that no other element of the page has, also if the page has several explorers. */
+export function useName(): string {
+  return useState(() => `atl-${++ids}`)[0];
+}

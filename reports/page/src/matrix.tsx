@@ -68,7 +68,7 @@ const Cells = memo(function Cells({ data, measure, colors, heads, stop, size }: 
           role="gridcell"
           data-head={index}
           class={chosen === 0 ? "cell chosen" : chosen > 0 ? "cell compared" : "cell"}
-          tabIndex={index === stop ? 0 : -1}
+          tabindex={index === stop ? 0 : -1}
           aria-selected={chosen >= 0}
           aria-label={describe(data, measure, index)}
           transform={`translate(${LABELS + head * size.width} ${y})`}

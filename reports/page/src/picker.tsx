@@ -1,7 +1,8 @@
 // Chooses one of many measures: a text field that searches, with a list in groups below it.
 
-import { useEffect, useId, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Measure } from "./data";
+import { useName } from "./hooks";
 
 interface Props {
   measures: Measure[];
@@ -29,7 +30,7 @@ export function search(measures: Measure[], query: string): Measure[] {
 }
 
 export function Picker({ measures, chosen, onChoose }: Props) {
-  const id = useId();
+  const id = useName();
   const input = useRef<HTMLInputElement>(null);
   const list = useRef<HTMLUListElement>(null);
   const [query, setQuery] = useState<string | null>(null); // null: closed

@@ -1,6 +1,6 @@
 // Sentences of the sample: those that a head gets right and those that it gets wrong, and one of them drawn.
 
-import { useId, useMemo } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import type { View } from "./address";
 import { Heads, OneOf, SomeOf } from "./controls";
 import type { Explorer, Sample, SampledSentence } from "./data";
@@ -8,7 +8,7 @@ import { headName } from "./data";
 import { Figure } from "./drawing/figure";
 import { arrow, count, percent } from "./format";
 import type { Go } from "./hooks";
-import { usePromise } from "./hooks";
+import { useName, usePromise } from "./hooks";
 import { canInflate, Maps } from "./inflate";
 import { directionsOf, examples, filtered } from "./judging";
 import { ExampleList } from "./list";
@@ -31,7 +31,7 @@ function asked(view: View, relation: string | null, direction: string | null, da
 }
 
 export function Sentences({ data, sample, view, go }: Props) {
-  const id = useId();
+  const id = useName();
   const maps = useMemo(() => new Maps(), [data]);
   const relations = useMemo(() => relationsOf(sample.sentences), [sample]);
   const [head = 0] = view.heads;

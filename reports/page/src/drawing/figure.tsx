@@ -155,7 +155,7 @@ export function Figure(props: Props) {
           })}
         </svg>
       </div>
-      <p class="readout" aria-live="polite">
+      <p class={readout.length ? "readout" : "readout hint"} aria-live="polite">
         {readout.length
           ? readout.map((text) => <span key={text}>{text} </span>)
           : "Point at a word, or move to it with Tab and the arrow keys, to see its row or column. Click or Enter keeps it."}

@@ -13,8 +13,8 @@ import { DrawnWord } from "./word";
 
 const TOP = 38;
 const GAP = 190;
-const NARROWEST = 70;
-const VALUE = 42; // the room for a number beside a word
+const NARROWEST = 60;
+const VALUE = 39; // the room for a number beside a word
 const WIDEST = 130;
 
 export interface LinesLayout {
@@ -32,7 +32,7 @@ export function linesLayout({ sentence, rows, columns, width }: Pick<DrawingProp
   const n = Math.max(rows.length, columns.length);
   const size = fontSize(n);
   const step = Math.round(size * 1.55);
-  const most = Math.min(WIDEST, Math.max(40, (width - NARROWEST - 2 * VALUE - 24) / 2));
+  const most = Math.min(WIDEST, Math.max(96, (width - NARROWEST - 2 * VALUE - 24) / 2));
   const widest = (words: string[], shown: number[]): number =>
     Math.max(26, ...shown.map((i) => textWidth(shortened(words[i] ?? "", size, most), size, true)));
   const sides = [widest(sentence.rows, rows), widest(columnsOf(sentence).words, columns)] as const;

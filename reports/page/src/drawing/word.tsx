@@ -34,7 +34,7 @@ export function DrawnWord({ sentence, word, panel, x, y, anchor, size, most, sto
       class={`word ${state}`}
       data-panel={panel}
       data-word={`${word.side}-${word.index}`}
-      tabIndex={stop ? 0 : -1}
+      tabindex={stop ? 0 : -1}
       aria-label={label}
       aria-pressed={state.includes("focus")}
       onPointerEnter={(event) => event.pointerType !== "touch" && handlers.onPoint(word)}

@@ -1,0 +1,88 @@
+"""Pages with made-up data, opened in a real browser."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from attentionology.reports.page import Section, write_report
+from tests.acceptance.page.made_up import as_text, long_sentence, made_up, sentences, translation
+from tests.unit.test_reports import RUN
+
+Data = dict[str, Any]
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed; it is in the extra “dev”")
+    binary = os.environ.get("CHROMIUM") or next((path for name in NAMES if (path := shutil.which(name))), None)
+    if binary is None:
+        pytest.skip("no browser: install Chromium (apt-get install chromium) or name its binary in CHROMIUM")
+    with api.sync_playwright() as driver:
+        started = driver.chromium.launch(executable_path=binary)
+        yield started
+        started.close()
+
+
+@pytest.fixture(scope="session")
+def small() -> Data:
+    """Thirty sentences, one of which is hostile, at 6 layers of 12 heads."""
+    return made_up(sentences(30))
+
+
+@pytest.fixture(scope="session")
+def large() -> Data:
+    """A sentence of 128 tokens beside short ones, in the shape of BERT-large."""
+    return made_up([*sentences(4), long_sentence(126)], layers=24, heads=16)
+
+
+@pytest.fixture(scope="session")
+def pair() -> Data:
+    """An aligned pair of sentences."""
+    return translation(2, 3)
+
+
+def written(folder: Path, data: Data) -> Path:
+    template = folder / "section.html.j2"
+    template.write_text("<h2>A section</h2><p>Text.</p>", encoding="utf-8")
+    write_report(folder, run=RUN, sections=[Section("A report", template)], explorer=as_text(data))
+    return folder / "report.html"
+
+
+@pytest.fixture(scope="session")
+def pages(tmp_path_factory: pytest.TempPathFactory, small: Data, large: Data, pair: Data) -> dict[str, Path]:
+    """The page of each data set."""
+    data = {"small": small, "large": large, "pair": pair}
+    return {name: written(tmp_path_factory.mktemp(name), value) for name, value in data.items()}
+
+
+@pytest.fixture
+def open_page(browser: Any) -> Iterator[Callable[..., Any]]:
+    """Open a file in a window of its own. In the end no page may have had an error, or asked the network."""
+    contexts, problems = [], []
+
+    def asked(request: Any) -> None:
+        if not request.url.startswith(("file:", "data:", "blob:")):
+            problems.append(request.url)
+
+    def opened(path: Path, address: str = "", *, width: int = 1280, **options: Any) -> Any:
+        context = browser.new_context(viewport={"width": width, "height": 900}, **options)
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(20_000)
+        page.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        page.on("request", asked)
+        page.goto(path.as_uri() + address)
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert problems == []

@@ -1,0 +1,185 @@
+"""The matrix of heads, the measures to color it by, and the card of a head."""
+
+from __future__ import annotations
+
+import csv
+import io
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.page.measured import contrasts
+
+OBJ = "#head=2-1&measure=dependency/obj/dep->head/accuracy/weight"
+
+
+def cell(page, head):
+    layer, number = map(int, head.split("-"))
+    return page.get_by_role("row").nth(layer).get_by_role("gridcell").nth(number - 1)
+
+
+def measure_of(data, name):
+    return next(measure for measure in data["measures"] if measure["id"] == name)
+
+
+def test_cells_show_the_numbers_of_the_data(open_page, pages, small):
+    page = open_page(pages["small"], OBJ)
+    measure = measure_of(small, "dependency/obj/dep->head/accuracy/weight")
+    labels = page.get_by_role("gridcell").evaluate_all("cells => cells.map(cell => cell.getAttribute('aria-label'))")
+    texts = page.get_by_role("gridcell").locator("text").all_text_contents()
+    assert len(labels) == 72
+    for index, value in enumerate(measure["values"]):
+        name = f"Head {index // 12 + 1}-{index % 12 + 1}: {100 * value:.1f} %"
+        interval = f" [{100 * measure['low'][index]:.1f}, {100 * measure['high'][index]:.1f}]"
+        rank = 1 + sum(other > value for other in measure["values"])
+        assert labels[index].startswith(f"{name}{interval}, rank {rank} ")
+        assert abs(int(texts[index]) - 100 * value) <= 0.5 + 1e-9
+    assert page.get_by_text("n = 27 · best fixed guess 40.0 %").count() == 1
+
+
+def test_the_matrix_is_operated_by_keyboard(open_page, pages):
+    page = open_page(pages["small"], OBJ)
+    stops = page.locator(".matrix [tabindex='0']")
+    assert stops.count() == 1
+    stops.focus()
+    for key in ("ArrowRight", "ArrowRight", "ArrowDown", "ArrowLeft"):
+        page.keyboard.press(key)
+    assert page.locator(":focus").get_attribute("aria-label").startswith("Head 3-2:")
+    assert page.locator(".matrix [tabindex='0']").count() == 1
+    assert page.locator(".matrix + * , .readout").first.text_content().startswith("Head 3-2:")
+    page.keyboard.press("Enter")
+    assert page.get_by_role("heading", name="Head 3-2", exact=True).is_visible()
+    assert "head=3-2&" in page.url
+    page.keyboard.press("End")
+    page.keyboard.press("Shift+Enter")
+    assert "head=3-2,3-12&" in page.url
+    for key, head in (("Control+Home", "1-1"), ("ArrowUp", "1-1"), ("Control+End", "6-12"), ("ArrowRight", "6-12")):
+        page.keyboard.press(key)
+        assert page.locator(":focus").get_attribute("aria-label").startswith(f"Head {head}:")
+
+
+def test_pointing_at_a_head_shows_its_number(open_page, pages, small):
+    page = open_page(pages["small"], OBJ)
+    value = measure_of(small, "dependency/obj/dep->head/accuracy/weight")["values"][3 * 12 + 4]
+    cell(page, "4-5").hover()
+    readout = page.locator(".heads-section .readout")
+    assert readout.text_content().startswith(f"Head 4-5: {100 * value:.1f} % [")
+    page.mouse.move(0, 0)
+    assert readout.text_content().startswith("Head 2-1:")
+    cell(page, "4-5").click()
+    assert page.get_by_role("heading", name="Head 4-5", exact=True).is_visible()
+    page.go_back()
+    assert page.get_by_role("heading", name="Head 2-1", exact=True).is_visible()
+    page.go_forward()
+    assert page.get_by_role("heading", name="Head 4-5", exact=True).is_visible()
+
+
+def test_measures_are_searched_and_chosen(open_page, pages, small):
+    page = open_page(pages["small"])
+    field = page.get_by_role("combobox", name="Color by")
+    field.click()
+    assert page.get_by_role("option").count() == len(small["measures"])
+    assert set(page.locator(".combo .group").all_text_contents()) == {measure["group"] for measure in small["measures"]}
+    field.fill("obj gain")
+    names = page.get_by_role("option").evaluate_all("options => options.map(each => each.getAttribute('aria-label'))")
+    assert names == [
+        "Gain over the best offset: obj, dep → head",
+        "Gain over the best offset: obj, head → dep",
+    ]
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    assert "measure=dependency/obj/head-%3Edep/gain/weight" in page.url
+    assert field.input_value() == "Gain over the best offset: obj, head → dep"
+    values = measure_of(small, "dependency/obj/head->dep/gain/weight")["values"]
+    best = values.index(max(values))
+    assert page.get_by_role("heading", name=f"Head {best // 12 + 1}-{best % 12 + 1}", exact=True).is_visible()
+    field.fill("nothing like this")
+    assert page.get_by_text("No measure has “nothing like this” in its name.").is_visible()
+    page.keyboard.press("Escape")
+    assert page.get_by_role("option").count() == 0
+    assert field.input_value() == "Gain over the best offset: obj, head → dep"
+
+
+@pytest.mark.parametrize(
+    ("name", "head", "text"),
+    [
+        ("surface/punctuation", "1-1", "Head 1-1: –, undefined"),
+        ("surface/punctuation", "1-2", "Head 1-2: 25.0 %, rank 1 (equal) of 48"),
+        ("clusters/cluster", "1-3", "Head 1-3: C"),
+    ],
+)
+def test_undefined_values_and_categories(open_page, pages, name, head, text):
+    page = open_page(pages["small"], f"#measure={name}")
+    assert cell(page, head).get_attribute("aria-label") == text
+
+
+def test_the_card_leads_to_measures_and_heads(open_page, pages, small):
+    page = open_page(pages["small"], OBJ)
+    card = small["cards"][12]
+    assert page.locator(".card .summary").text_content() == card["summary"]
+    page.get_by_role("button", name=card["facts"][0]["text"]).click()
+    assert page.get_by_role("combobox").input_value() == "Surface: entropy"
+    values = measure_of(small, "surface/entropy")["values"]
+    assert f"Head 2-1: {values[12]:.3f} nats" in cell(page, "2-1").get_attribute("aria-label")
+    page.get_by_role("button", name="Draw head 2-2 beside").click()
+    assert "head=2-1,2-2&" in page.url
+    page.get_by_role("button", name="Open head 2-3").click()
+    assert page.get_by_role("heading", name="Head 2-3", exact=True).is_visible()
+    profile = page.locator(".profile svg").get_attribute("aria-label").split(", ")
+    shown = small["cards"][14]["profile"]
+    signs = [f"{offset:+d}" if offset else "0" for offset in shown["offsets"]]
+    expected = [f"{sign}: {100 * value:.1f} %" for sign, value in zip(signs, shown["values"], strict=True)]
+    assert profile == expected
+
+
+def test_an_address_that_names_what_is_not_there_is_reported(open_page, pages):
+    page = open_page(pages["small"], "#head=99-1&measure=nothing&relation=obj&%E0%A4%A=1")
+    alert = page.get_by_role("alert")
+    assert alert.text_content() == "This report does not have measure “nothing”, head “99-1”."
+    assert page.get_by_role("gridcell").count() == 72
+
+
+def test_links_to_other_parts_of_the_page_leave_the_view_alone(open_page, pages):
+    page = open_page(pages["small"], "#head=3-4")
+    page.get_by_role("link", name="Provenance").click()
+    assert page.url.endswith("#provenance")
+    assert page.get_by_role("heading", name="Head 3-4", exact=True).is_visible()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(
+    "name", ["dependency/obj/dep->head/accuracy/weight", "dependency/det/dep->head/gain/weight", "clusters/cluster"]
+)
+def test_texts_are_legible(open_page, pages, name, scheme):
+    page = open_page(pages["small"], f"#measure={name}", color_scheme=scheme)
+    page.locator(".drawing").wait_for()
+    measured = contrasts(page)
+    assert len(measured) > 150
+    assert [(round(ratio, 2), text) for ratio, text in measured if ratio < 4.5] == []
+
+
+def saved(page, group, name):
+    with page.expect_download() as download:
+        page.locator(group).get_by_role("button", name=name).click()
+    return Path(download.value.path()), download.value.suggested_filename
+
+
+def test_the_matrix_is_saved(open_page, pages, small):
+    page = open_page(pages["small"], OBJ, color_scheme="dark")
+    path, name = saved(page, ".heads-section", "CSV")
+    assert name.endswith(".csv")
+    rows = list(csv.DictReader(io.StringIO(path.read_text("utf-8"))))
+    measure = measure_of(small, "dependency/obj/dep->head/accuracy/weight")
+    assert [float(row["value"]) for row in rows] == measure["values"]
+    assert [float(row["low"]) for row in rows] == measure["low"]
+    assert {row["n"] for row in rows} == {"27"}
+    assert (rows[13]["layer"], rows[13]["head"]) == ("2", "2")
+    path, name = saved(page, ".heads-section", "SVG")
+    root = ET.fromstring(path.read_text("utf-8"))  # noqa: S314  # what was just drawn
+    texts = ["".join(element.itertext()) for element in root.iter("{http://www.w3.org/2000/svg}text")]
+    assert texts[0] == "Dependency accuracy: obj, dep → head. made-up model on made_up.conllu"
+    assert "100" in texts
+    assert "light-dark" not in path.read_text("utf-8")
+    path, _ = saved(page, ".heads-section", "PNG")
+    assert path.read_bytes().startswith(b"\x89PNG")

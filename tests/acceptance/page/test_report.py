@@ -1,0 +1,155 @@
+"""The page around the explorer: contents, tables, figures, color schemes, paper and narrow screens."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+
+import pytest
+
+from attentionology.analyses.contract import Titles
+from attentionology.analyses.dependency.accuracy import DependencyAccuracy
+from attentionology.analyses.dependency.section import DependencyResults, dependency_section
+from attentionology.analyses.shared.best_head import with_control
+from attentionology.reports.page import write_report
+from tests.acceptance.page.made_up import as_text
+from tests.acceptance.page.measured import contrasts
+from tests.maps import RELATIONS, batch_of, random_corpus
+from tests.unit.test_reports import RUN
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory, small):
+    """A report with two sections of one analysis and an explorer."""
+    texts, maps = random_corpus(0)
+    accuracy = DependencyAccuracy(RELATIONS, 2, 3, replicates=20)
+    accuracy.update(batch_of(texts, maps))
+    tables = accuracy.compute()
+    best = with_control(tables.best, [tables.best, tables.best])
+    results = DependencyResults(tables.cells, best, (), 20, ("map “weight”",))
+    section = dependency_section(results, Titles("a model", "a corpus"))
+    names = {"dependency": "more", "dependency_best": "more_best", "dependency_control": "more_control"}
+    other = dataclasses.replace(
+        section,
+        title="Another section",
+        suffix="-more",
+        tables={names[name]: table for name, table in section.tables.items()},
+        summary={},
+    )
+    folder = tmp_path_factory.mktemp("report")
+    write_report(folder, run=RUN, sections=[section, other], explorer=as_text(small))
+    return folder / "report.html"
+
+
+def headings(page):
+    return page.locator("h1, h2, h3, h4, h5, h6").evaluate_all(
+        "all => all.filter(each => each.checkVisibility()).map(each => +each.tagName[1])"
+    )
+
+
+def test_landmarks_and_headings_are_in_order(open_page, report):
+    page = open_page(report)
+    for role in ("banner", "main", "navigation"):
+        assert page.get_by_role(role).count() == 1
+    levels = headings(page)
+    assert levels.count(1) == 1
+    assert levels[0] == 1
+    assert all(later - earlier <= 1 for earlier, later in itertools.pairwise(levels))
+    page.keyboard.press("Tab")
+    assert page.locator(":focus").text_content() == "Skip to the content"
+
+
+def test_contents_lead_to_every_section_and_follow_the_reader(open_page, report):
+    page = open_page(report)
+    links = page.locator(".contents a")
+    targets = links.evaluate_all("links => links.map(link => decodeURIComponent(link.hash.slice(1)))")
+    assert len(targets) == len(set(targets)) >= 8
+    for target in targets:
+        assert page.locator(f'[id="{target}"]').count() == 1
+    page.get_by_role("link", name="Another section").click()
+    page.wait_for_function("document.querySelector('.contents [aria-current]')?.textContent === 'Another section'")
+    box = page.locator(".contents summary").bounding_box()
+    assert 0 <= box["y"] < 200  # still in view
+
+
+def test_tables_and_figures_say_what_they_are(open_page, report):
+    page = open_page(report)
+    assert page.locator("main th").count() > 20
+    assert page.locator("main th:not([scope])").count() == 0
+    figures = page.locator("figure > svg")
+    assert figures.count() == 2
+    for figure in figures.all():
+        assert figure.get_attribute("role") == "img"
+        assert figure.get_attribute("aria-label").startswith("Figure: a model on a corpus.")
+        assert "words whose head is found (%) (horizontal)" in figure.get_attribute("aria-label")
+
+
+def column(page, number):
+    return page.locator(".sortable").first.locator(f"tbody tr:visible td:nth-child({number})").all_text_contents()
+
+
+def test_tables_are_sorted_and_filtered(open_page, report):
+    page = open_page(report)
+    table = page.locator(".sortable").first
+    before = column(page, 1)
+    accuracy = table.get_by_role("button", name="accuracy %")
+    accuracy.click()
+    shares = [float(text.split()[0]) for text in column(page, 6)]
+    assert shares == sorted(shares, reverse=True)
+    assert len(set(shares)) > 2
+    assert table.locator("th[aria-sort]").get_attribute("aria-sort") == "descending"
+    accuracy.press("Enter")
+    assert [float(text.split()[0]) for text in column(page, 6)] == sorted(shares)
+    accuracy.click()
+    assert column(page, 1) == before
+    table.get_by_role("button", name="relation").click()
+    assert column(page, 1) == sorted(before)
+
+
+def test_nothing_is_lost_without_javascript(open_page, report, small):
+    page = open_page(report, java_script_enabled=False)
+    main = page.get_by_role("main")
+    for finding in small["findings"]:
+        assert main.get_by_text(finding["text"]).is_visible()
+    assert main.get_by_text("The explorer needs JavaScript.").is_visible()
+    assert main.locator("table").first.is_visible()
+    assert page.locator(".contents a").first.is_visible()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_text_is_legible(open_page, report, scheme):
+    page = open_page(report, color_scheme=scheme)
+    page.locator(".drawing").wait_for()
+    ground = page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
+    assert ground == {"light": "rgb(255, 255, 255)", "dark": "rgb(20, 23, 27)"}[scheme]
+    measured = contrasts(page)
+    assert len(measured) > 300
+    assert [(round(ratio, 2), text) for ratio, text in measured if ratio < 4.5] == []
+
+
+@pytest.mark.parametrize("view", ["", "#relation=obj&sentence=garden-02&view=arcs&kind=weight,norm", "#view=arcs"])
+def test_a_narrow_screen_shows_what_matters(open_page, report, view):
+    page = open_page(report, view, width=480)
+    page.locator(".drawing").wait_for()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 480
+    header = page.locator(".sortable").first.get_by_role("columnheader", name="accuracy %").bounding_box()
+    cell = page.locator(".sortable").first.locator("tbody tr").first.locator("td:nth-child(6)").bounding_box()
+    for box in (header, cell):
+        assert box["x"] + box["width"] <= 480
+    assert not page.locator(".contents a").first.is_visible()
+    page.locator(".contents summary").click()
+    page.locator(".contents a").nth(1).click()
+    assert not page.locator(".contents a").first.is_visible()
+
+
+def test_paper_is_white_and_has_no_controls(open_page, report):
+    page = open_page(report, color_scheme="dark")
+    page.locator(".drawing").wait_for()
+    page.emulate_media(media="print")
+    assert page.evaluate("getComputedStyle(document.body).color") == "rgb(27, 31, 36)"
+    for hidden in (".contents", ".controls", ".buttons", ".examples", ".filter"):
+        assert all(not element.is_visible() for element in page.locator(hidden).all())
+    assert page.locator(".matrix").is_visible()
+    assert page.locator(".drawing").is_visible()
+    fill = "document.querySelector('.swatch').getAttribute('fill')"
+    assert page.evaluate("getComputedStyle(document.querySelector('.swatch')).fill") == page.evaluate(fill)

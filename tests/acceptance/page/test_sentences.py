@@ -1,0 +1,235 @@
+"""The sentences: which are shown, and how they are drawn."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import io
+import zlib
+
+import numpy as np
+import pytest
+
+from tests.acceptance.page.made_up import HOSTILE
+from tests.acceptance.page.test_matrix import saved
+
+DET = "#head=1-1&relation=det&direction=dep->head&measure=dependency/det/dep->head/accuracy/weight"
+
+
+def unpacked(text, kind, shape):
+    return np.frombuffer(zlib.decompress(base64.b64decode(text), -15), kind).reshape(shape)
+
+
+def sentence_of(data, name):
+    return next(sentence for sentence in data["sample"]["sentences"] if sentence["id"] == name)
+
+
+def shape_of(data, sentence):
+    return data["layers"], data["heads"], len(sentence["rows"])
+
+
+def verdicts(data, sentence, head, relation, direction="dep->head"):
+    """Whether each guess of a head is right, counted in another way than in the page."""
+    layer, number = head
+    guesses = unpacked(sentence["guesses"][f"weight/{direction}"], np.uint16, shape_of(data, sentence))
+    pairs = zip(guesses[layer - 1, number - 1], sentence["heads"], sentence["relations"], strict=True)
+    return [int(guess) == gold for guess, gold, name in pairs if name == relation]
+
+
+def listed(page):
+    page.locator(".example").first.wait_for()
+    return page.locator(".example small bdi:nth-of-type(1)").all_text_contents()
+
+
+@pytest.mark.parametrize("show", ["all", "right", "wrong"])
+def test_right_and_wrong_sentences_are_those_of_the_guesses(open_page, pages, small, show):
+    page = open_page(pages["small"], f"{DET}&show={show}")
+    judged = {each["id"]: verdicts(small, each, (1, 1), "det") for each in small["sample"]["sentences"]}
+    wanted = {
+        "all": lambda list_: bool(list_),
+        "right": lambda list_: True in list_,
+        "wrong": lambda list_: False in list_,
+    }
+    shown = listed(page)
+    assert set(shown) == {name for name, list_ in judged.items() if wanted[show](list_)}
+    right, total = sum(map(sum, judged.values())), sum(map(len, judged.values()))
+    assert 0 < right < total
+    assert f"{right} of {total} right" in page.locator(".sentences h3").text_content()
+    documents = [sentence_of(small, name)["document"] for name in shown]
+    n_documents = len(set(documents))
+    assert len(set(documents[:n_documents])) == n_documents  # each document once before any comes again
+    lengths = [len(sentence_of(small, name)["rows"]) for name in shown[:n_documents]]
+    assert lengths == sorted(lengths)
+
+
+def test_three_clicks_lead_to_sentences_where_the_head_for_objects_fails(open_page, pages):
+    page = open_page(pages["small"])
+    page.get_by_role("link", name="Head 2-1 finds most objects, but not all of them.").click()
+    page.locator(".matrix").get_by_label("Head 1-1:").click()
+    page.get_by_role("radio", name="wrong").check(force=True)
+    assert len(listed(page)) >= 3
+    assert page.locator(".drawing .guess.wrong").count() >= 1
+    assert "relation=obj" in page.url
+
+
+@pytest.mark.parametrize("kind", ["weight", "norm"])
+@pytest.mark.parametrize("word", ["from-2", "to-3"])
+def test_lines_are_as_strong_as_the_weights(open_page, pages, small, kind, word):
+    sentence = sentence_of(small, "garden-03")
+    page = open_page(pages["small"], f"#head=3-5&kind={kind}&sentence=garden-03&word={word}&special=on")
+    page.locator(".base.shown").wait_for()
+    layers, heads, n = shape_of(small, sentence)
+    weights = unpacked(sentence["maps"][kind]["data"], np.uint8, (layers, heads, n, n))[2, 4] / 255
+    index = int(word.split("-")[1]) - 1
+    expected = weights[index] if word.startswith("from") else weights[:, index]
+    strengths = page.locator(".base.shown path").evaluate_all(
+        "paths => paths.flatMap(path => "
+        "path.getAttribute('d').match(/M/g).map(() => +path.getAttribute('stroke-opacity')))"
+    )
+    visible = sorted(expected[expected >= 6 / 255])
+    assert len(visible) >= 3
+    np.testing.assert_allclose(sorted(strengths), visible, atol=1e-4)
+
+
+def test_special_tokens_are_shown_on_demand(open_page, pages, small):
+    page = open_page(pages["small"], "#sentence=garden-03")
+    n = len(sentence_of(small, "garden-03")["rows"])
+    page.locator(".word").first.wait_for()
+    assert page.locator(".word").count() == 2 * (n - 2)
+    page.get_by_label("special tokens").check()
+    assert page.locator(".word").count() == 2 * n
+    assert "special=on" in page.url
+
+
+def test_heads_and_kinds_are_drawn_side_by_side(open_page, pages):
+    page = open_page(pages["small"], "#head=1-2&sentence=garden-03")
+    page.get_by_role("checkbox", name="norm").check(force=True)
+    page.get_by_label("Heads").fill("2-1")
+    page.get_by_role("button", name="Add").click()
+    titles = page.locator(".drawing .title")
+    page.locator(".drawing .title >> nth=3").wait_for()
+    assert titles.all_text_contents() == ["1-2 · weight", "1-2 · norm", "2-1 · weight", "2-1 · norm"]
+    boxes = [title.bounding_box() for title in titles.all()]
+    assert boxes[0]["y"] == boxes[1]["y"]
+    assert boxes[0]["x"] + 100 < boxes[1]["x"]
+    page.get_by_label("Heads").fill("9-9")
+    assert page.get_by_text("The model has 6 layers of 12 heads.").is_visible()
+    page.get_by_role("button", name="Remove head 1-2").click()
+    page.get_by_role("checkbox", name="weight").uncheck(force=True)
+    page.locator(".drawing .title >> nth=1").wait_for(state="detached")
+    assert titles.all_text_contents() == ["2-1 · norm"]
+    page.get_by_role("checkbox", name="norm").click(force=True)
+    assert page.get_by_role("checkbox", name="norm").is_checked()  # one kind stays
+    assert "kind=norm" in page.url
+
+
+@pytest.mark.parametrize("name", ["garden-14", "garden-02"])
+def test_arcs_show_each_guess_beside_the_annotation(open_page, pages, small, name):
+    page = open_page(pages["small"], f"#head=1-1&relation=obj&direction=dep->head&sentence={name}&view=arcs")
+    right = verdicts(small, sentence_of(small, name), (1, 1), "obj")
+    page.locator(".annotated").first.wait_for()
+    assert page.locator(".annotated").count() == len(right)
+    assert page.locator(".guess.right").count() == sum(right)
+    assert page.locator(".guess.wrong").count() == len(right) - sum(right)
+    drawing = page.locator(".drawing").bounding_box()
+    for label in page.locator(".annotated text").all():
+        box = label.bounding_box()
+        assert drawing["x"] <= box["x"]
+        assert box["x"] + box["width"] <= drawing["x"] + drawing["width"] + 1
+
+
+def test_words_are_reached_by_keyboard(open_page, pages):
+    page = open_page(pages["small"], "#head=1-2&sentence=garden-03")
+    page.locator(".word[tabindex='0']").focus()
+    page.keyboard.press("ArrowDown")
+    assert page.locator(":focus").get_attribute("aria-label").startswith("from answered")
+    assert "“answered” attends to" in page.locator(".drawn .readout").text_content()
+    page.keyboard.press("ArrowRight")
+    assert "“answered” is attended to by" in page.locator(".drawn .readout").text_content()
+    page.keyboard.press("Enter")
+    assert page.url.endswith("&word=to-3")
+    page.reload()
+    page.locator(".word.focus").wait_for()
+    assert "“answered” is attended to by" in page.locator(".drawn .readout").text_content()
+    page.locator(".word.focus").focus()
+    page.keyboard.press("Escape")
+    assert "word=" not in page.url
+
+
+def test_the_list_and_the_arrows_go_through_sentences(open_page, pages):
+    page = open_page(pages["small"], DET)
+    names = listed(page)
+    page.get_by_role("button", name="Next sentence").click()
+    assert f"sentence={names[1]}".replace(" ", "%20").replace("<", "%3C")[:14] in page.url
+    page.locator(".example[aria-current]").focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    assert page.locator(".example[aria-current] small bdi").first.text_content() == names[2]
+    page.get_by_role("button", name="Previous sentence").click()
+    assert page.locator(".example[aria-current] small bdi").first.text_content() == names[1]
+
+
+def test_the_direction_and_the_relation_lead_to_their_measure(open_page, pages):
+    page = open_page(pages["small"], DET)
+    page.get_by_label("Relation").select_option("obj")
+    assert page.get_by_role("combobox", name="Color by").input_value() == "Dependency accuracy: obj, dep → head"
+    page.get_by_role("radio", name="head→dep").check(force=True)
+    assert page.get_by_role("combobox", name="Color by").input_value() == "Dependency accuracy: obj, head → dep"
+
+
+def test_hostile_words_are_text(open_page, pages):
+    page = open_page(pages["small"], "#sentence=hostile <b>%26\"'%23%3D&view=arcs")
+    page.locator(".word").first.wait_for()
+    labels = page.locator(".word").evaluate_all("words => words.map(word => word.getAttribute('aria-label'))")
+    assert [label.split(", ")[0] for label in labels] == [f"from {word}" for word in HOSTILE]
+    assert page.evaluate("window.hacked") is None
+    assert page.locator("#explorer img, #explorer script, #explorer i:not(.ramp i)").count() == 0
+    assert page.get_by_text("<i>hostile</i>").count() == 1
+    path, _ = saved(page, ".drawn", "SVG")
+    assert "<img" not in path.read_text("utf-8")
+    path, name = saved(page, ".drawn", "CSV")
+    assert not set(name) & set("<>\"'&#")
+    rows = list(csv.reader(io.StringIO(path.read_text("utf-8"))))
+    assert len(rows) == 1 + len(HOSTILE) ** 2
+    assert [row[3] for row in rows[1:6]] == list(HOSTILE)
+
+
+def test_pairs_of_an_alignment_are_drawn_between_two_texts(open_page, pages, pair):
+    page = open_page(pages["pair"], "#relation=alignment")
+    page.locator(".word").first.wait_for()
+    labels = page.locator(".word").evaluate_all("words => words.map(word => word.getAttribute('aria-label'))")
+    assert labels == ["from the", "from green", "from house", "to la", "to maison", "to verte"]
+    assert page.locator(".drawing .gold").count() == 3
+    assert page.get_by_role("radio", name="arcs").is_disabled()
+
+
+def test_mentions_are_marked_and_joined(open_page, pages, small):
+    name, count = max(
+        ((each["id"], len(each["mentions"])) for each in small["sample"]["sentences"]), key=lambda item: item[1]
+    )
+    assert count >= 2
+    page = open_page(pages["small"], f"#relation=coreference&sentence={name}&view=arcs")
+    page.locator(".annotated").first.wait_for()
+    assert page.locator(".word .mention").count() == count
+    entities = {mention["entity"] for mention in sentence_of(small, name)["mentions"]}
+    assert page.locator(".annotated").count() == count - len(entities)
+    assert page.locator(".guess").count() == 0  # nothing guesses antecedents here
+
+
+def test_a_long_sentence_of_a_large_model_stays_light(open_page, pages):
+    page = open_page(pages["large"], "#head=3-3&sentence=long-126&special=on")
+    page.locator(".base path").first.wait_for()
+    assert page.get_by_role("gridcell").count() == 24 * 16
+    assert page.locator(".word").count() == 256
+    assert page.locator(".base path").count() <= 255
+    script = """async () => {
+      const words = [...document.querySelectorAll(".word")].slice(0, 40);
+      const start = performance.now();
+      for (const word of words) {
+        word.dispatchEvent(new PointerEvent("pointerenter", { pointerType: "mouse" }));
+        await new Promise(requestAnimationFrame);
+      }
+      return (performance.now() - start) / words.length;
+    }"""
+    assert page.evaluate(script) < 250  # milliseconds for a frame, on a busy machine
+    assert page.locator(".base.shown").count() == 1
