@@ -21,12 +21,16 @@ function matches(measure: Measure, query: string): boolean {
 /** Measures that match, those first whose relation is what was typed. */
 export function search(measures: Measure[], query: string): Measure[] {
   const exact = query.trim().toLowerCase();
-  if (!exact) return measures;
-  const result = measures.filter((measure) => matches(measure, exact));
-  return [
-    ...result.filter((measure) => measure.relation?.toLowerCase() === exact),
-    ...result.filter((measure) => measure.relation?.toLowerCase() !== exact),
-  ];
+  const result = exact ? measures.filter((measure) => matches(measure, exact)) : measures;
+  const named = (measure: Measure): boolean => measure.relation?.toLowerCase() === exact;
+  return [...inGroups(result.filter(named)), ...inGroups(result.filter((measure) => !named(measure)))];
+}
+
+/** Measures of the same group one after the other, in the order in which the groups begin. */
+function inGroups(measures: Measure[]): Measure[] {
+  const groups = new Map<string, Measure[]>();
+  for (const measure of measures) groups.set(measure.group, [...(groups.get(measure.group) ?? []), measure]);
+  return [...groups.values()].flat();
 }
 
 export function Picker({ measures, chosen, onChoose }: Props) {
@@ -48,7 +52,7 @@ export function Picker({ measures, chosen, onChoose }: Props) {
   const name = (measure: Measure): string => `${measure.group}: ${measure.label}`;
   const open = (text: string): void => {
     setQuery(text);
-    setActive(text ? 0 : Math.max(0, measures.indexOf(chosen)));
+    setActive(text ? 0 : Math.max(0, search(measures, "").indexOf(chosen)));
   };
   const choose = (measure: Measure | undefined): void => {
     setQuery(null);

@@ -3,7 +3,7 @@
 
 import { useMemo } from "preact/hooks";
 import type { DrawingProps } from "./panel";
-import { cell, shownValue, valuesOf } from "./panel";
+import { MANY, shownValue, strength, valuesOf } from "./panel";
 import { strokes } from "./strokes";
 import { fontSize, shortened, textWidth } from "./text";
 import { DrawnWord } from "./word";
@@ -103,13 +103,12 @@ export function Arcs(props: DrawingProps & { layout: ArcsLayout }) {
         const row = decision.rows[0] ?? 0;
         if (!order.has(row)) return null;
         const guess = decision.guess !== null && order.has(decision.guess) ? decision.guess : null;
-        const [from, to] = guess === null ? [0, 0] : cell(panel, decision, guess);
-        const strength = guess === null ? 0 : (panel.map.bytes[from * panel.map.columns + to] ?? 0) / 255;
+        const share = strength(panel, decision);
         return (
           <g key={row}>
             {guess !== null && (
-              <path class={`guess ${decision.verdict}`} d={arc(row, guess, -1)} style={{ strokeOpacity: 0.35 + 0.65 * strength }}>
-                <title>{`${sentence.rows[row]} → ${sentence.rows[guess]}: ${shownValue(panel, strength * panel.map.scale)}`}</title>
+              <path class={`guess ${decision.verdict}`} d={arc(row, guess, -1)} style={{ strokeOpacity: 0.35 + 0.65 * share }}>
+                <title>{`${sentence.rows[row]} → ${sentence.rows[guess]}: ${shownValue(panel, share * panel.map.scale)}`}</title>
               </path>
             )}
             {decision.gold.map((answer) => {
@@ -118,7 +117,7 @@ export function Arcs(props: DrawingProps & { layout: ArcsLayout }) {
                 <g key={answer} class="annotated">
                   <path class="gold" d={arc(answer, row, 1, Math.sign(row - answer) * 3)} />
                   <path class="tip" d={tip(along.get(row) ?? 0, Math.sign(row - answer) * -3, base + reach, upright)} />
-                  {(visible.length <= 24 || focus) && (
+                  {(visible.length <= MANY || focus) && (
                     <text class="axis" x={upright ? x + 5 : x} y={upright ? y : y + 9} text-anchor={upright ? "start" : "middle"}>
                       {decision.relation}
                     </text>
@@ -134,7 +133,7 @@ export function Arcs(props: DrawingProps & { layout: ArcsLayout }) {
           const wide = (layout.widths.get(row) ?? 0) + 8;
           const place = along.get(row) ?? 0;
           const value = focus && focus.index !== row ? values?.get(row) : undefined;
-          const state = `${focus?.index === row ? "focus" : ""} ${verdicts.has(row) ? `asked ${verdicts.get(row)}` : ""}`;
+          const state = `${focus?.index === row ? "focus" : ""} ${verdicts.has(row) && panel.decisions.length <= MANY ? `asked ${verdicts.get(row)}` : ""}`;
           const tall = upright ? Math.round(size * 1.6) : 22;
           const [x, y] = upright ? [base, place] : [place, base];
           return (

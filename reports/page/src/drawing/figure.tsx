@@ -163,7 +163,7 @@ export function Figure(props: Props) {
       <p class="key">
         {verdicts.has("right") && <span class="right">guess, right</span>}
         {verdicts.has("wrong") && <span class="wrong">guess, wrong</span>}
-        {panels.some((panel) => panel.decisions.length) && <span class="gold">annotation</span>}
+        {panels.some((panel) => panel.decisions.length) && <span class={arcs ? "gold solid" : "gold"}>annotation</span>}
         <span class="weight">the darker, the more attention</span>
       </p>
       <Buttons svg={() => svg.current} name={`${sentence.id}-${view.heads.map((head) => headName(head, data)).join("-")}`} title={title} rows={cells} />

@@ -7,6 +7,9 @@ import type { HeadMap } from "../inflate";
 import { valueAt } from "../inflate";
 import type { Decision } from "../tasks";
 
+/** If more decisions are drawn, each is drawn more faintly. */
+export const MANY = 24;
+
 /** One head, with one kind of map. */
 export interface Panel {
   key: string;
@@ -42,6 +45,13 @@ export interface WordHandlers {
 export function cell(panel: Panel, decision: Decision, answer: number): [number, number] {
   const [row = 0] = decision.rows;
   return panel.reversed ? [answer, row] : [row, answer];
+}
+
+/** How strong the value is on which a guess is based, from 0 to 1. */
+export function strength(panel: Panel, decision: Decision): number {
+  if (decision.guess === null) return 0;
+  const [row, column] = cell(panel, decision, decision.guess);
+  return (panel.map.bytes[row * panel.map.columns + column] ?? 0) / 255;
 }
 
 /** The values of one row or column of a map, by the index of the words of the other side. */
