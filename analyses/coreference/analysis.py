@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from attentionology.analyses.contract import (
@@ -18,10 +18,10 @@ from attentionology.analyses.contract import (
     Setting,
     Titles,
 )
+from attentionology.analyses.coreference.facts import CoreferenceFacts, CoreferenceLookup
 from attentionology.analyses.coreference.options import CoreferenceOptions
 from attentionology.analyses.coreference.shown_examples import ShownExample, shown_example
-from attentionology.analyses.shared.map_facts import MapFacts, map_facts, map_maker
-from attentionology.analyses.shared.merged_facts import merges_by
+from attentionology.analyses.shared.map_facts import map_facts, map_maker
 from attentionology.analyses.shared.options import ControlOptions, CountOptions, FeedForwardOptions, MapOptions
 
 if TYPE_CHECKING:
@@ -40,45 +40,6 @@ EXAMPLES = 5
 _FEW_DOCUMENTS = 10
 _WINDOWS_AT_ONCE = 16
 _MOST_WINDOWS = 128  # the number of windows in which examples are looked for
-
-
-@dataclass(frozen=True)
-class CoreferenceFacts:
-    """The facts that the results need from the plan.
-
-    Attributes:
-        model: the name of the request for the model.
-        copies: the names of the requests for its copies.
-        model_name: the name of the model.
-        maps: a description of the maps.
-        seed: the seed of the run.
-        asked: whether the corpus asks questions of its own, which come with candidates.
-        notes: sentences about how the documents are read.
-    """
-
-    model: str
-    copies: tuple[str, ...]
-    model_name: str
-    maps: MapFacts
-    seed: int
-    asked: bool
-    notes: tuple[str, ...] = merges_by("union")
-
-
-@dataclass(frozen=True)
-class CoreferenceLookup:
-    """What was looked up after counting.
-
-    Attributes:
-        account: the numbers of mentions that are scored and of those that are not by reason, see
-            `attentionology.analyses.coreference.choices.account`.
-        head: the direction, layer and head whose decisions were looked up, None if there are none.
-        examples: right and wrong decisions of this head.
-    """
-
-    account: Mapping[str, int] = merges_by("add")
-    head: tuple[str, int, int] | None = merges_by("common")
-    examples: tuple[ShownExample, ...] = merges_by("all")
 
 
 class Coreference(Analysis[CoreferenceFacts, "CoreferenceResults"]):
