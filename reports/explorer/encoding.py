@@ -1,0 +1,50 @@
+"""The explorer's data as text within a page: JSON that no word can break out of, and compressed arrays."""
+
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+from dataclasses import asdict
+
+from attentionology.reports.explorer.data import Explorer
+
+_RAW = -15
+"""The window bits of zlib for a raw deflate stream, which browsers inflate as ``deflate-raw``."""
+
+_ESCAPED = {character: f"\\u{ord(character):04x}" for character in "<>&"}
+
+
+def deflated(content: bytes) -> str:
+    """Return the base64 code of the raw deflate stream of some bytes.
+
+    Example:
+        >>> inflated(deflated(b"aaaa"))
+        b'aaaa'
+    """
+    compressor = zlib.compressobj(6, zlib.DEFLATED, _RAW)
+    return base64.b64encode(compressor.compress(content) + compressor.flush()).decode("ascii")
+
+
+def inflated(code: str) -> bytes:
+    """Return the bytes that `deflated` has compressed."""
+    return zlib.decompress(base64.b64decode(code), _RAW)
+
+
+def script_json(explorer: Explorer) -> str:
+    r"""Return the data as JSON for a script element.
+
+    All characters beyond ASCII are escaped, and so are those that have a meaning in HTML. The text of a corpus can
+    therefore neither end the element nor begin a comment.
+
+    Raises:
+        ValueError: a number is not finite.
+
+    Example:
+        >>> script_json(Explorer("m", "</script>", "sentences", 1, 1))[:40]
+        '{"model":"m","corpus":"\\u003c/script\\u00'
+    """
+    text = json.dumps(asdict(explorer), separators=(",", ":"), allow_nan=False)
+    for character, escaped in _ESCAPED.items():
+        text = text.replace(character, escaped)
+    return text
