@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from attentionology.analyses.option_groups import OptionError, OptionGroup, OptionSet
-from attentionology.analyses.plans import Counted, MapChoice, Masking, Plan, Reader, Request, Setting
+from attentionology.analyses.plans import Counted, Guesses, MapChoice, Masking, Plan, Reader, Request, Setting
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -28,6 +28,7 @@ Results = TypeVar("Results")
 __all__ = [
     "Analysis",
     "Counted",
+    "Guesses",
     "MapChoice",
     "Masking",
     "OptionError",
@@ -126,6 +127,16 @@ class Analysis(ABC, Generic[Facts, Results]):
             CorpusError: the corpus lacks what the analysis needs.
             ModelError: the model cannot give what the analysis needs.
         """
+
+    def guesses(self, options: OptionSet) -> Guesses | None:
+        """Return what the heads guess for inputs of the first request of the plan.
+
+        The guesses are stored with the inputs that are kept for the report. By default there are none.
+
+        Args:
+            options: the options of the run.
+        """
+        return None
 
     def follow_up(self, options: OptionSet, plan: Plan[Facts], counted: Counted[Facts], read: Reader) -> Any:
         """Look up what can be asked only after counting, for example examples of the best head.

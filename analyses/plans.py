@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 if TYPE_CHECKING:
+    from torch import Tensor
     from torchmetrics import Metric
 
     from attentionology.analyses.shared.metric_states import StoredMetrics
     from attentionology.corpora_loaders import Corpus, Sentence
-    from attentionology.extractors import BatchMaker, Encoder, ExtractionLog
+    from attentionology.extractors import BatchMaker, Encoder, ExtractionLog, MapBatch
 
 Counts = TypeVar("Counts", bound="Metric")
 Facts = TypeVar("Facts")
@@ -112,6 +113,26 @@ class Request:
     copy: int | None = None
     masking: Masking | None = None
     optional: bool = False
+
+
+@dataclass(frozen=True)
+class Guesses:
+    """What an analysis takes the heads to guess, for the inputs that are kept to be looked at.
+
+    Attributes:
+        names: the names of the guesses, for example directions of attention.
+        of: a function that takes a batch of maps and returns the guesses, integers of shape (batch, names, layers,
+            heads, positions). A guess is the 0-based position that a head picks for a position, −1 if it picks none. It
+            must be the decision that the analysis counts.
+
+    Example:
+        >>> most_attended = Guesses(("row",), lambda batch: batch.maps.argmax(-1)[:, None])
+        >>> most_attended.names
+        ('row',)
+    """
+
+    names: tuple[str, ...]
+    of: Callable[[MapBatch], Tensor]
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from attentionology.analyses.contract import (
     Analysis,
     Counted,
+    Guesses,
     OptionError,
     OptionSet,
     Plan,
@@ -94,6 +95,14 @@ class Coreference(Analysis[CoreferenceFacts, "CoreferenceResults"]):
             notes=(windows.remarks()[0], f"Agreement, for the rules: {' or '.join(sources)}."),
         )
         return Plan((model, *copies), facts, windows)
+
+    def guesses(self, options: OptionSet) -> Guesses:
+        """Return the candidate that each head picks for each mention, in both directions."""
+        from attentionology.analyses.coreference.antecedents import DIRECTIONS
+        from attentionology.analyses.coreference.guesses import AntecedentGuesses
+
+        chosen = options[CoreferenceOptions]
+        return Guesses(DIRECTIONS, AntecedentGuesses(chosen.candidates, chosen.singletons == "keep"))
 
     def follow_up(
         self, options: OptionSet, plan: Plan[CoreferenceFacts], counted: Counted[CoreferenceFacts], read: Reader

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from attentionology.analyses.contract import Analysis, Counted, OptionSet, Plan, Request, Setting, Titles
+from attentionology.analyses.contract import Analysis, Counted, Guesses, OptionSet, Plan, Request, Setting, Titles
 from attentionology.analyses.dependency.options import DependencyOptions
 from attentionology.analyses.shared.map_facts import MapFacts, map_facts, map_maker
 from attentionology.analyses.shared.options import ControlOptions, CountOptions, FeedForwardOptions, MapOptions
@@ -80,6 +80,13 @@ class Dependency(Analysis[DependencyFacts, "DependencyResults"]):
         names = tuple(copy.name for copy in copies)
         described = map_facts(setting.maps, setting.encoder.n_heads)
         return Plan((model, *copies), DependencyFacts(model.name, names, described, setting.seed))
+
+    def guesses(self, options: OptionSet) -> Guesses:
+        """Return the word that each head picks for each word, in both directions."""
+        from attentionology.analyses.dependency.guesses import head_guesses
+        from attentionology.extractors import DIRECTIONS
+
+        return Guesses(DIRECTIONS, head_guesses)
 
     def results(
         self,

@@ -102,7 +102,7 @@ def word_positions(batch: MapBatch) -> Int[Tensor, "batch words"]:
     return torch.argsort((~is_word).int(), dim=1, stable=True)
 
 
-def _barred(candidate: Bool[Tensor, "*batch n"]) -> Bool[Tensor, "*batch n n"]:
+def barred_cells(candidate: Bool[Tensor, "*batch n"]) -> Bool[Tensor, "*batch n n"]:
     """Return the cells of a map that are no candidates: not from a word to a word, or from a word to itself."""
     itself = torch.eye(candidate.shape[-1], dtype=torch.bool, device=candidate.device)
     return ~(candidate[..., :, None] & candidate[..., None, :]) | itself
@@ -117,7 +117,7 @@ def _compare(
         whether the gold value is the larger one, and which words have a comparison that is too close for float32.
     """
     device = batch.maps.device
-    barred = _barred(batch.words.to(device))[:, None]
+    barred = barred_cells(batch.words.to(device))[:, None]
     sentence, dependent, governor = sentence.to(device), dependent.to(device), governor.to(device)
     decided = torch.zeros(len(sentence), 2, *batch.maps.shape[1:3], dtype=torch.bool, device=device)
     in_doubt = torch.zeros(len(sentence), dtype=torch.bool, device=device)
@@ -143,7 +143,7 @@ def _argmax(
     governor: Tensor,
 ) -> Bool[Tensor, "words 2 layers heads"]:
     """Decide one sentence plainly: the candidate with the largest value, the first one of equals."""
-    barred = _barred(candidate[: maps.shape[-1]])
+    barred = barred_cells(candidate[: maps.shape[-1]])
     by_layer = []
     for layer in maps:
         allowed = layer.cpu().masked_fill(barred, -torch.inf).numpy()

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from attentionology.analyses.contract import (
         Analysis,
         Counted,
+        Guesses,
         Masking,
         OptionError,
         OptionSet,
@@ -111,7 +112,7 @@ _ROOMS = {
     "analyses.clusters.options": ["ClustersOptions"],
     "analyses.comparison.results": ["Comparison"],
     "analyses.contract": [
-        *("Analysis", "Counted", "Masking", "OptionError", "OptionSet"),
+        *("Analysis", "Counted", "Guesses", "Masking", "OptionError", "OptionSet"),
         *("Plan", "Request", "Setting", "Titles"),
     ],
     "analyses.coreference.accuracy": ["CoreferenceAccuracy"],
@@ -192,6 +193,7 @@ __all__ = [
     "ExplanationTest",
     "ExplanationTestOptions",
     "FeedForwardOptions",
+    "Guesses",
     "HeadDistances",
     "LimitOptions",
     "MapBatch",

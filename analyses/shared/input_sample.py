@@ -1,0 +1,248 @@
+"""The metric that keeps a sample of inputs with their maps, for people who want to look at them.
+
+Inputs are drawn by hashes of their ids, so that the draw does not depend on the order of the corpus or on how it is cut
+into parts. They should come from as many documents as possible: the inputs of a document are ranked by their hashes,
+and inputs of rank 0 come first, in the order of the hashes of their documents, then those of rank 1, and so on.
+
+Parts of a corpus merge to the sample of the whole. Let x be in the sample of the whole corpus. In a part, x has at most
+the rank that it has in the whole; and of every other document, as many inputs or fewer come before x. So x comes no
+later in the order of a part than in that of the whole, and is in the sample of its part. All inputs that come before x
+are in the samples of their parts for the same reason, so the merged sample ranks x as the whole corpus does.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, cast
+
+import numpy as np
+import torch
+from jaxtyping import Int
+from torch import Tensor
+from torchmetrics import Metric
+
+from attentionology.analyses.plans import Guesses
+from attentionology.analyses.shared.exact_sums import ExactMetric
+from attentionology.analyses.shared.resampling import sentence_keys
+from attentionology.analyses.shared.sampled_input import Annotation, SampledInput, content_sizes, document_of
+from attentionology.corpora_loaders import Sentence
+from attentionology.extractors import MapBatch
+
+MOST_ROWS = 128
+"""The largest number of words, special tokens included, of an input that is kept."""
+
+_COLUMNS = 7  # key, document, layers, heads, rows, guesses, bytes of the annotation
+
+
+class InputSample(ExactMetric):
+    """A sample of inputs with their maps, quantized to 8 bits.
+
+    Args:
+        n_layers, n_heads: the shape of the maps.
+        size: the number of inputs to keep.
+        seed: the seed of the hashes.
+        unit: whether rows are distributions, so that all maps have the scale 1. Otherwise the scale of a map is its
+            largest value.
+        guesses: the names of the guesses that are kept with the maps.
+        guessers: what makes these guesses. It is needed only to count, not to merge or to read.
+
+    Example:
+        >>> import torch
+        >>> from attentionology import MapBatch, Sentence
+        >>> maps = torch.tensor([[0.2, 0.8], [0.6, 0.4]])[None, None, None]  # one layer with one head
+        >>> special = torch.zeros(1, 2, dtype=torch.bool)
+        >>> sample = InputSample(n_layers=1, n_heads=1, size=10)
+        >>> sample.update(MapBatch(maps, torch.tensor([2]), special, (Sentence("s1", ("Birds", "sing")),)))
+        >>> [kept] = sample.sampled()
+        >>> kept.annotation.rows, list(kept.maps)
+        (('Birds', 'sing'), [51, 204, 153, 102])
+    """
+
+    keys: list[Tensor]
+    content: list[Tensor]
+    inputs: Int[Tensor, ""]
+    too_long: Int[Tensor, ""]
+
+    def __init__(
+        self,
+        n_layers: int,
+        n_heads: int,
+        *,
+        size: int,
+        seed: int = 0,
+        unit: bool = True,
+        guesses: Sequence[str] = (),
+        guessers: Sequence[Guesses] = (),
+    ) -> None:
+        super().__init__()
+        self.n_layers, self.n_heads, self.size, self.seed, self.unit = n_layers, n_heads, size, seed, unit
+        self.guesses, self.guessers = tuple(guesses), tuple(guessers)
+        # One row of numbers and one run of bytes for each input.
+        self.add_state("keys", [], "cat", persistent=True)
+        self.add_state("content", [], "cat", persistent=True)
+        self.add_state("inputs", torch.tensor(0), "sum", persistent=True)
+        self.add_state("too_long", torch.tensor(0), "sum", persistent=True)
+
+    @staticmethod
+    def state_bytes(n_layers: int, n_heads: int, size: int) -> int:
+        """Return the bytes that the sample takes at most, apart from the words."""
+        return size * sum(content_sizes((n_layers, n_heads, MOST_ROWS, 2)))
+
+    def update(self, batch: MapBatch) -> None:
+        """Draw from a batch.
+
+        Raises:
+            ValueError: the maps have another shape.
+        """
+        if tuple(batch.maps.shape[1:3]) != (self.n_layers, self.n_heads):
+            raise ValueError(f"maps of another shape than {self.n_layers} layers × {self.n_heads} heads")
+        short = [row for row, length in enumerate(batch.lengths.tolist()) if length <= MOST_ROWS]
+        self.inputs += len(batch)
+        self.too_long += len(batch) - len(short)
+        identities = _identities([batch.sentences[row] for row in short], self.seed)
+        kept = self._kept()
+        # An input whose hash equals that of a kept one is a candidate, too: the content decides between them.
+        order = [(each.document, each.key, b"-") for each in kept]
+        order += [(document, key, b"") for document, key in identities]
+        candidates = [index - len(kept) for index in drawn(order, self.size) if index >= len(kept)]
+        if candidates:
+            rows = [short[index] for index in sorted(candidates)]
+            chosen = [identities[index] for index in sorted(candidates)]
+            self._hold(kept + self._read(selected(batch, rows), chosen))
+
+    def compute(self) -> int:
+        """Return the number of inputs that are kept."""
+        return len(self.sampled())
+
+    def sampled(self) -> tuple[SampledInput, ...]:
+        """Return the inputs in the order in which they are drawn."""
+        return tuple(self._kept())
+
+    def merge_state(self, incoming_state: dict[str, Any] | Metric) -> None:
+        """Add the sample of another part of the corpus."""
+        super().merge_state(incoming_state)
+        self._hold(self._kept())
+
+    @property
+    def metric_state(self) -> dict[str, list[Tensor] | Tensor]:
+        """The states. They depend on the inputs that were counted, and not on their order."""
+        self._compact()
+        return super().metric_state
+
+    def state_dict(self, *arguments: Any, **options: Any) -> Any:
+        """Return the states like `torch.nn.Module.state_dict`. They do not depend on the order of the inputs."""
+        self._compact()
+        return super().state_dict(*arguments, **options)
+
+    def _read(self, batch: MapBatch, identities: Sequence[tuple[int, int]]) -> list[SampledInput]:
+        """Return the inputs of a batch, each with the hashes of its document and of its id."""
+        shape = (len(batch), 0, *batch.maps.shape[1:4])
+        guesses = torch.cat([torch.zeros(shape, dtype=torch.int64), *(each.of(batch) for each in self.guessers)], dim=1)
+        lengths = batch.lengths.tolist()
+        return [
+            SampledInput.of(
+                key,
+                document,
+                Annotation.of(batch, row),
+                batch.maps[row, ..., : lengths[row], : lengths[row]],
+                guesses[row, ..., : lengths[row]],
+                unit=self.unit,
+            )
+            for row, (document, key) in enumerate(identities)
+        ]
+
+    def _kept(self) -> list[SampledInput]:
+        """Return the inputs that are held. After a reduction, torchmetrics holds a tensor in place of each list."""
+        keys = [self.keys] if isinstance(self.keys, Tensor) else self.keys
+        content = [self.content] if isinstance(self.content, Tensor) else self.content
+        if any(len(rows) != 1 for rows in keys) or len(keys) != len(content):
+            numbers = torch.cat(keys).tolist() if keys else []
+            sizes = [sum(content_sizes((*row[2:5], row[5]))) + row[6] for row in numbers]
+            content = list(torch.split(torch.cat(content), sizes)) if numbers else []
+            return [_input(row, part) for row, part in zip(numbers, content, strict=True)]
+        return [_input(rows[0].tolist(), part) for rows, part in zip(keys, content, strict=True)]
+
+    def _hold(self, inputs: Sequence[SampledInput]) -> None:
+        """Keep the inputs that are drawn, in their order."""
+        chosen = [inputs[index] for index in drawn(_order(inputs), self.size)]
+        self.keys = [
+            torch.tensor([[each.key, each.document, *each.shape, each.annotation_bytes]], device=self.inputs.device)
+            for each in chosen
+        ]
+        self.content = [each.content.to(self.inputs.device) for each in chosen]
+
+    def _compact(self) -> None:
+        """Replace the lists of a state by lists of one tensor, in the order of the draw."""
+        self._hold(self._kept())
+        keys = [torch.zeros(0, _COLUMNS, dtype=torch.int64), *self.keys]
+        content = [torch.zeros(0, dtype=torch.uint8), *self.content]
+        self.keys, self.content = [torch.cat(keys)], [torch.cat(content)]
+
+
+def _input(numbers: Sequence[int], content: Tensor) -> SampledInput:
+    key, document, layers, heads, rows, guesses, annotation_bytes = numbers
+    return SampledInput(key, document, (layers, heads, rows, guesses), content, annotation_bytes)
+
+
+def _order(inputs: Sequence[SampledInput]) -> list[tuple[int, int, bytes]]:
+    """Return what inputs are sorted by. Ids of merged corpora may repeat; the content then decides."""
+    times = Counter(each.key for each in inputs)
+    return [
+        (each.document, each.key, each.content.cpu().numpy().tobytes() if times[each.key] > 1 else b"")
+        for each in inputs
+    ]
+
+
+def drawn(order: Sequence[tuple[int, int, bytes]], size: int) -> list[int]:
+    """Return the indices of the inputs that are drawn, in the order of the draw; see the module.
+
+    Args:
+        order: for each input the hash of its document, its own hash, and what decides between equal hashes.
+        size: the number of inputs to draw.
+
+    Example:
+        >>> drawn([(7, 1, b""), (7, 2, b""), (9, 5, b"")], size=2)  # one input of each of the two documents
+        [0, 2]
+    """
+    seen: Counter[int] = Counter()
+    ranked = []
+    for index in sorted(range(len(order)), key=lambda index: order[index]):
+        document = order[index][0]
+        ranked.append((seen[document], index))
+        seen[document] += 1
+    return [index for _, index in sorted(ranked, key=lambda pair: (pair[0], order[pair[1]]))[:size]]
+
+
+def _identities(sentences: Sequence[Sentence], seed: int) -> list[tuple[int, int]]:
+    """Return the hashes of the documents and of the ids of inputs. The lowest bit is dropped, so that int64 fits."""
+    keys = _hashes([sentence.id for sentence in sentences], seed)
+    documents = _hashes([document_of(sentence) or "" for sentence in sentences], seed)
+    return [
+        (key if document_of(sentence) is None else document, key)
+        for sentence, key, document in zip(sentences, keys, documents, strict=True)
+    ]
+
+
+def _hashes(names: Sequence[str], seed: int) -> list[int]:
+    return cast(list[int], (sentence_keys(names, seed) >> np.uint64(1)).tolist())
+
+
+def selected(batch: MapBatch, rows: Sequence[int]) -> MapBatch:
+    """Return a batch of some inputs of a batch.
+
+    Args:
+        batch: the batch.
+        rows: the 0-based indices of the inputs.
+    """
+    return replace(
+        batch,
+        maps=batch.maps[list(rows)],
+        lengths=batch.lengths[list(rows)],
+        special=batch.special[list(rows)],
+        sentences=tuple(batch.sentences[row] for row in rows),
+        labels=tuple(batch.labels[row] for row in rows) if batch.labels else (),
+        forms=tuple(batch.forms[row] for row in rows) if batch.forms else (),
+        recompute=lambda indices: batch.exact([rows[index] for index in indices]),
+    )

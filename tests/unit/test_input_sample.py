@@ -1,0 +1,193 @@
+"""The sample of inputs that the report shows: who is drawn, what is kept of them, and what heads guess."""
+
+from __future__ import annotations
+
+import copy
+import random
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from attentionology.analyses.coreference.antecedents import antecedent_hits
+from attentionology.analyses.coreference.choices import POLICIES, choices_of
+from attentionology.analyses.coreference.guesses import AntecedentGuesses
+from attentionology.analyses.dependency.decisions import ScoredWords, head_hits
+from attentionology.analyses.dependency.guesses import head_guesses
+from attentionology.analyses.plans import Guesses
+from attentionology.analyses.shared.input_sample import MOST_ROWS, InputSample
+from attentionology.analyses.shared.sampled_input import LEVELS, NO_GUESS
+from attentionology.corpora_loaders import Sentence
+from attentionology.extractors import DIRECTIONS, MapBatch
+from tests import documents
+from tests.maps import RELATIONS, batch_of, random_sentence
+
+LAYERS, HEADS = 2, 3
+
+
+def batch(rng: np.random.Generator, names: list[str], owners: list[str | None]) -> MapBatch:
+    """Random maps of sentences with these ids, of these documents."""
+    sentences = [
+        replace(random_sentence(rng, name, 5), document=owner) for name, owner in zip(names, owners, strict=True)
+    ]
+    maps = [rng.random((LAYERS, HEADS, len(s) + 2, len(s) + 2), dtype=np.float32) for s in sentences]
+    return batch_of(sentences, maps)
+
+
+def sample(size: int, **options: object) -> InputSample:
+    return InputSample(LAYERS, HEADS, size=size, unit=False, guesses=DIRECTIONS, guessers=GUESSERS, **options)  # type: ignore[arg-type]
+
+
+GUESSERS = (Guesses(DIRECTIONS, head_guesses),)
+
+
+def states(metric: InputSample) -> dict[str, bytes]:
+    return {
+        name: b"".join(tensor.numpy().tobytes() for tensor in (state if isinstance(state, list) else [state]))
+        for name, state in metric.metric_state.items()
+    }
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 2**32), size=st.integers(1, 9), repeated=st.booleans())
+def test_any_split_order_and_nesting_gives_the_same_bytes(seed, size, repeated):
+    rng, choices = np.random.default_rng(seed), random.Random(seed)
+    owners = [None, "a", "b", "c"]
+    batches = []
+    for number in range(choices.randint(1, 6)):
+        count = choices.randint(1, 4)
+        names = [f"s{choices.randint(0, 6)}" if repeated else f"s{number}-{row}" for row in range(count)]
+        batches.append(batch(rng, names, [choices.choice(owners) for _ in names]))
+    whole = sample(size)
+    for each in batches:
+        whole.update(each)
+    choices.shuffle(batches)
+    parts = []
+    while batches:
+        part = sample(size)
+        for each in [batches.pop() for _ in range(choices.randint(0, len(batches)))]:
+            part.update(each)
+        parts.append(part)
+    while len(parts) > 1:
+        first, second = (parts.pop(choices.randrange(len(parts))) for _ in range(2))
+        first.merge_state(second if choices.random() < 0.5 else copy.deepcopy(second.metric_state))
+        parts.append(first)
+    assert states(parts[0]) == states(whole)
+
+
+def test_inputs_come_from_as_many_documents_as_possible():
+    rng = np.random.default_rng(0)
+    owners = ["long"] * 50 + ["short"] * 3 + ["single"]
+    metric = sample(8)
+    metric.update(batch(rng, [f"s{number}" for number in range(len(owners))], list(owners)))
+    documents_of_inputs = [each.annotation.document for each in metric.sampled()]
+    assert Counter(documents_of_inputs) == {"long": 4, "short": 3, "single": 1}
+    assert set(documents_of_inputs[:3]) == {"long", "short", "single"}
+
+
+def test_another_seed_draws_others():
+    ids = []
+    for seed in (0, 0, 1):
+        metric = sample(5, seed=seed)
+        metric.update(batch(np.random.default_rng(0), [f"s{number}" for number in range(40)], [None] * 40))
+        ids.append([each.annotation.id for each in metric.sampled()])
+    assert ids[0] == ids[1] != ids[2]
+
+
+@pytest.mark.parametrize("unit", [True, False])
+def test_quantized_maps_are_close_to_the_maps(unit):
+    rng = np.random.default_rng(1)
+    given_batch = batch(rng, ["s1", "s2", "s3"], [None] * 3)
+    factor = 1.0 if unit else 7.5
+    given_batch = replace(given_batch, maps=given_batch.maps * factor)
+    metric = InputSample(LAYERS, HEADS, size=3, unit=unit)
+    metric.update(given_batch)
+    maps = {sentence.id: array for sentence, array in given_batch.unpadded()}
+    for each in metric.sampled():
+        expected = maps[each.annotation.id]
+        quantized = np.frombuffer(each.maps, dtype=np.uint8).reshape(expected.shape)
+        scales = np.array(each.scales).reshape(LAYERS, HEADS, 1, 1)
+        assert np.allclose(scales[..., 0, 0], 1.0 if unit else expected.max((-1, -2)))
+        assert np.abs(quantized / LEVELS * scales - expected).max() <= 0.5001 / LEVELS * scales.max()
+        assert each.annotation.special == (True, *[False] * (expected.shape[-1] - 2), True)
+
+
+def test_long_inputs_are_counted_but_not_kept():
+    rng = np.random.default_rng(0)
+    words = [Sentence("long", ("w",) * (MOST_ROWS - 1)), Sentence("kept", ("w",) * (MOST_ROWS - 2))]
+    maps = [rng.random((LAYERS, HEADS, len(s) + 2, len(s) + 2), dtype=np.float32) for s in words]
+    metric = InputSample(LAYERS, HEADS, size=5)
+    metric.update(batch_of(words, maps))
+    assert [each.annotation.id for each in metric.sampled()] == ["kept"]
+    assert (int(metric.inputs), int(metric.too_long)) == (2, 1)
+
+
+def test_the_annotation_is_that_of_the_rows():
+    sentence = Sentence("s1", ("Birds", "sing", "!"), (2, 0, None), ("nsubj", "root", "punct"), document="d", file="f")
+    metric = InputSample(1, 1, size=1)
+    metric.update(batch_of([sentence], [np.full((1, 1, 5, 5), 0.2, dtype=np.float32)]))
+    annotation = metric.sampled()[0].annotation
+    assert annotation.heads == (None, 2, -1, None, None)
+    assert annotation.relations == (None, "nsubj", "root", None, None)
+    assert (annotation.document, annotation.file, annotation.line) == ("d", "f", None)
+
+
+def with_ties(rng: np.random.Generator, given_batch: MapBatch) -> MapBatch:
+    """The same with few different values, so that many comparisons are close."""
+    return replace(given_batch, maps=torch.from_numpy(rng.integers(1, 4, given_batch.maps.shape)).float() / 4)
+
+
+@pytest.mark.parametrize("ties", [False, True])
+@pytest.mark.parametrize("seed", range(4))
+def test_guesses_are_right_where_the_accuracy_counts_them(seed, ties):
+    rng = np.random.default_rng(seed)
+    given_batch = batch(rng, [f"s{number}" for number in range(9)], [None] * 9)
+    given_batch = with_ties(rng, given_batch) if ties else given_batch
+    metric = sample(9)
+    metric.update(given_batch)
+    words = ScoredWords.of(given_batch.sentences, dict.fromkeys(RELATIONS, 0))
+    hits = head_hits(given_batch, words).numpy()
+    kept = {each.annotation.id: each for each in metric.sampled()}
+    for decision in range(len(words.head)):
+        sentence = given_batch.sentences[words.sentence[decision]]
+        rows = len(sentence) + 2
+        for direction in range(2):
+            guesses = np.frombuffer(kept[sentence.id].guesses(direction), dtype="<u2").reshape(LAYERS, HEADS, rows)
+            picked = guesses[..., words.number[decision]]
+            assert np.array_equal(
+                picked == words.head[decision], hits[decision, direction] & (words.head[decision] > 0)
+            )
+            if len(sentence) > 1:
+                assert ((picked >= 1) & (picked <= len(sentence)) & (picked != words.number[decision])).all()
+            else:
+                assert (picked == NO_GUESS).all()
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("seed", range(4))
+def test_guessed_antecedents_are_right_where_the_accuracy_counts_them(seed, policy):
+    rng = np.random.default_rng(seed)
+    windows = [documents.window(documents.random_document(rng, f"d{number}")) for number in range(4)]
+    maps = [rng.random((LAYERS, HEADS, len(w) + 2, len(w) + 2), dtype=np.float32) for w in windows]
+    given_batch = batch_of(windows, maps)
+    choices = choices_of(given_batch)
+    hits = antecedent_hits(given_batch, choices)[:, POLICIES.index(policy)]
+    guesses = AntecedentGuesses(policy, singletons=False)(given_batch)
+    seen = set()
+    for decision, (index, choice) in enumerate(choices):
+        if (index, choice.head) in seen:
+            continue
+        seen.add((index, choice.head))
+        picked = guesses[index, ..., choice.head + 1] - 1
+        right = torch.tensor([[[word in choice.gold for word in row] for row in rows] for rows in picked.tolist()])
+        assert torch.equal(right, hits[decision])
+        assert set(picked.flatten().tolist()) <= choice.candidates(policy, windows[index]) | choice.gold
+    scored = torch.zeros(guesses.shape, dtype=torch.bool)
+    for index, row in seen:
+        scored[index, ..., row + 1] = True
+    assert bool((guesses[~scored] == -1).all())
+    assert seen
