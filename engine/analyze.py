@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, Any
 from attentionology.analyses.contract import Analysis, OptionError, OptionGroup, OptionSet, Titles
 from attentionology.analyses.option_groups import groups_by_class
 from attentionology.analyses.shared.builtin import SAMPLE
-from attentionology.analyses.shared.input_options import LimitOptions, ModelOptions, model_or_encoder, paths_read
+from attentionology.analyses.shared.input_options import (
+    ExampleOptions,
+    LimitOptions,
+    ModelOptions,
+    model_or_encoder,
+    paths_read,
+)
 from attentionology.analyses.shared.metric_states import StateError
 from attentionology.analyses.shared.options import MapOptions
 from attentionology.analyses.shared.record import (
@@ -106,14 +112,16 @@ def analyze(
     part_options = groups.pop(PartOptions, PartOptions())
     if part_options.part is not None:
         raise OptionError("a share is counted by the command: attentionology analyze … --parts FOLDER --part K/N")
+    limits, examples = groups.pop(LimitOptions, LimitOptions()), groups.pop(ExampleOptions, ExampleOptions())
     model_options, encoder = model_or_encoder(model, groups.pop(ModelOptions, ModelOptions()))
     return execute(
         RunOptions(
             analyses=(analyses,) if isinstance(analyses, str) else None if analyses is None else tuple(analyses),
-            groups=OptionSet([*(group for kind, group in groups.items() if kind is not LimitOptions), map_options]),
+            groups=OptionSet([*groups.values(), map_options]),
             model=model_options,
             files=files,
-            limits=groups.get(LimitOptions, LimitOptions()),
+            limits=limits,
+            examples=examples,
             seed=seed,
         ),
         part_options=part_options,
@@ -222,6 +230,8 @@ def _run(
         except StateError as error:
             base["warnings"].append(f"The counts were not stored, so the report cannot be made again: {error}.")
     record = complete_record(base, parts, options.groups)
+    samples = counted.counted_samples()
+    run = Run(parts, titles, record, folder, tuple(sections), options.groups, contrasts, samples)
     if folder is not None:
         write_run(folder, sections=sections, record=record, tables=prepared.tables, states=states)
-    return Run(parts, titles, record, folder, tuple(sections), options.groups, contrasts)
+    return run

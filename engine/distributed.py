@@ -65,7 +65,7 @@ def count_share(options: RunOptions, part_options: PartOptions, stages: Stages) 
         raise OptionError("--part needs --parts, the folder in which all shares are collected")
     prepared = prepare(options, options.check(), stages=stages)
     counter = part_counter(prepared, part_options.parts)
-    parts = parts_of(plan_analyses(prepared.chosen, prepared.options, prepared.setting, prepared.maps).passes)
+    parts = parts_of(plan_analyses(prepared).passes)
 
     count = _count_missing_of(prepared, options, part_options, counter, parts)
     count_missing(parts, share_of(parts, part_options.share), counter.folder, count, stages)

@@ -73,6 +73,7 @@ def merged_states(states: Sequence[RunStates], names: Sequence[str]) -> RunState
         titles=(states[0].titles[0], title),
         record=record,
         tables=_merged_tables([each.tables for each in states]),
+        samples=states[0].samples,
     )
     restored(together)  # every analysis asks for its metrics, which are added up when they are asked for
     return replace(together, metrics=_plain(metrics))

@@ -64,5 +64,5 @@ def prepared_parts(task: PartTask, number: int) -> tuple[list[CorpusPart], PartC
     counter = part_counter(prepared, Path(task.folder))
     if counter.folder.fingerprint != task.fingerprint:
         raise WorkerError("the model or the toolkit has changed while the run was started; run the command again")
-    planned = plan_analyses(chosen, prepared.options, prepared.setting, prepared.maps)
+    planned = plan_analyses(prepared)
     return parts_of(planned.passes), counter

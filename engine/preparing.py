@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from attentionology.analyses.contract import Analysis, MapChoice, OptionError, OptionSet, Plan, Setting
+from attentionology.analyses.contract import Analysis, MapChoice, OptionError, OptionSet, Request, Setting
 from attentionology.analyses.shared.builtin import load_encoder, load_head
 from attentionology.analyses.shared.map_facts import map_maker
 from attentionology.analyses.shared.options import FeedForwardOptions, MapOptions
@@ -16,6 +16,7 @@ from attentionology.engine.corpus import cut_text
 from attentionology.engine.passes import Limits, Pass, plan_passes
 from attentionology.engine.plain_data import to_plain
 from attentionology.engine.run_options import RunOptions
+from attentionology.engine.sampling import PlannedAnalysis, sample_requests
 from attentionology.extractors import DEFAULT_BATCH_CELLS
 from attentionology.reports.progress import Stages
 
@@ -34,6 +35,7 @@ class Prepared:
         setting: the model, the corpus and what else the analyses plan with.
         maps: the kinds of maps.
         limits: which inputs are read, and how many at once.
+        examples: the number of inputs that are kept with their maps.
         options: the options of the analyses.
         tables: tables that describe the corpus.
     """
@@ -42,6 +44,7 @@ class Prepared:
     setting: Setting
     maps: tuple[MapChoice, ...]
     limits: Limits
+    examples: int
     options: OptionSet
     tables: Mapping[str, pd.DataFrame] = field(default_factory=dict)
 
@@ -58,6 +61,7 @@ class Prepared:
             "analyses": [analysis.name for analysis in self.chosen],
             "maps": [asdict(choice) for choice in self.maps],
             "limits": asdict(self.limits),
+            "examples": self.examples,
             "seed": self.setting.seed,
         }
 
@@ -68,10 +72,12 @@ class Planned:
 
     Attributes:
         plans: each analysis with the kind of map and its plan.
+        samples: the requests that keep inputs with their maps.
         passes: the passes in order.
     """
 
-    plans: tuple[tuple[Analysis[Any, Any], str | None, Plan[Any]], ...]
+    plans: tuple[PlannedAnalysis, ...]
+    samples: tuple[Request, ...]
     passes: tuple[Pass, ...]
 
 
@@ -124,26 +130,25 @@ def prepare(
     limits = Limits(
         options.limits.batch_cells or DEFAULT_BATCH_CELLS, options.limits.too_long, options.limits.max_length
     )
-    return Prepared(tuple(chosen), setting, maps, limits, options.groups, tables)
+    return Prepared(tuple(chosen), setting, maps, limits, options.examples.examples, options.groups, tables)
 
 
-def plan_analyses(
-    chosen: Sequence[Analysis[Any, Any]], options: OptionSet, setting: Setting, maps: Sequence[MapChoice]
-) -> Planned:
+def plan_analyses(prepared: Prepared) -> Planned:
     """Ask all analyses for their plans, and group the requests into passes.
 
     Args:
-        chosen: the analyses.
-        options: the options of the run.
-        setting: the setting of the run. Its field ``maps`` is replaced by each of ``maps`` in turn.
-        maps: the kinds of maps.
+        prepared: the run. The field ``maps`` of its setting is replaced by each of its maps in turn.
 
     Raises:
         OptionError, CorpusError, ModelError: a plan cannot be made; see `Analysis.plan`.
     """
-    plans = []
-    for analysis in chosen:
-        for choice in maps if analysis.of_maps else maps[:1]:
-            plan = analysis.plan(options, replace(setting, maps=choice))
+    plans: list[PlannedAnalysis] = []
+    for analysis in prepared.chosen:
+        for choice in prepared.maps if analysis.of_maps else prepared.maps[:1]:
+            plan = analysis.plan(prepared.options, replace(prepared.setting, maps=choice))
             plans.append((analysis, choice.kind if analysis.of_maps else None, plan))
-    return Planned(tuple(plans), tuple(plan_passes([request for _, _, plan in plans for request in plan.requests])))
+    samples = sample_requests(
+        plans, prepared.maps, prepared.options, examples=prepared.examples, seed=prepared.setting.seed
+    )
+    requests = [request for _, _, plan in plans for request in plan.requests]
+    return Planned(tuple(plans), samples, tuple(plan_passes([*requests, *samples])))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from attentionology.analyses.comparison.kinds import contrasts_of_kinds
 from attentionology.analyses.comparison.section import comparison_section
 from attentionology.analyses.contract import Analysis, Counted, OptionSet, Titles
+from attentionology.analyses.shared.input_sample import InputSample
 from attentionology.analyses.shared.options import CountOptions
 from attentionology.engine.passes import Pass, PassCounts, reader_of
 from attentionology.engine.preparing import Prepared, plan_analyses
@@ -116,6 +117,7 @@ class Run:
             nothing was written.
         options: the options of the analyses.
         contrasts: the comparison of each kind of map with the first; None if there is one kind, or nothing to compare.
+        samples: inputs with their maps that were kept to be looked at, by the names of their requests.
 
     Example:
         >>> import attentionology
@@ -137,6 +139,7 @@ class Run:
     sections: tuple[Section, ...] = ()
     options: OptionSet = field(default_factory=OptionSet)
     contrasts: Comparison | None = None
+    samples: Mapping[str, InputSample] = field(default_factory=dict)
 
     def __getitem__(self, key: str | tuple[str, str]) -> Any:
         name, kind = (key, None) if isinstance(key, str) else key
@@ -162,10 +165,17 @@ class CountedRun:
     Attributes:
         analyses: what was counted for each analysis and each kind of map.
         counts: all counts, by the names of the requests.
+        samples: the names of the requests that kept inputs with their maps, in order.
     """
 
     analyses: tuple[CountedAnalysis, ...]
     counts: PassCounts
+    samples: tuple[str, ...] = ()
+
+    def counted_samples(self) -> dict[str, InputSample]:
+        """The samples by the names of their requests."""
+        metrics = {name: self.counts.metrics[name] for name in self.samples}
+        return {name: metric for name, metric in metrics.items() if isinstance(metric, InputSample)}
 
 
 def count_analyses(
@@ -184,7 +194,7 @@ def count_analyses(
     """
     stages = stages or Stages()
     with stages("plan"):
-        planned = plan_analyses(prepared.chosen, prepared.options, prepared.setting, prepared.maps)
+        planned = plan_analyses(prepared)
     counts = count(planned.passes)
     read = reader_of(prepared.encoder, prepared.limits)
     analyses = []
@@ -194,7 +204,7 @@ def count_analyses(
             requests = tuple(request.name for request in plan.requests)
             looked = analysis.follow_up(prepared.options, plan, counted, read)
             analyses.append(CountedAnalysis(analysis, kind, requests, counted, looked, plan.corpus))
-    return CountedRun(tuple(analyses), counts)
+    return CountedRun(tuple(analyses), counts, tuple(request.name for request in planned.samples))
 
 
 def with_results(analyses: Sequence[CountedAnalysis], options: OptionSet) -> tuple[Part, ...]:

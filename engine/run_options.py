@@ -9,7 +9,7 @@ from typing import Any
 
 from attentionology.analyses.contract import Analysis, OptionError, OptionSet
 from attentionology.analyses.registry import choose_analyses, registered_analyses
-from attentionology.analyses.shared.input_options import LimitOptions, ModelOptions, check_seed
+from attentionology.analyses.shared.input_options import ExampleOptions, LimitOptions, ModelOptions, check_seed
 from attentionology.analyses.shared.options import FeedForwardOptions, MapOptions
 from attentionology.corpora_loaders import Corpus, CorpusError
 from attentionology.corpora_loaders.coreference import Documents
@@ -26,6 +26,7 @@ class RunOptions:
         model: the options of the model.
         files: the options of the corpus.
         limits: which inputs are read, and how many at once.
+        examples: how many inputs are kept with their maps.
         seed: the seed of everything random.
     """
 
@@ -34,6 +35,7 @@ class RunOptions:
     model: ModelOptions = field(default_factory=ModelOptions)
     files: CorpusOptions = field(default_factory=CorpusOptions)
     limits: LimitOptions = field(default_factory=LimitOptions)
+    examples: ExampleOptions = field(default_factory=ExampleOptions)
     seed: int = 0
 
     def chosen(self, corpus: Corpus | None = None) -> list[Analysis[Any, Any]]:
@@ -63,7 +65,8 @@ class RunOptions:
         """All options by the names that they have on the command line, for the run record."""
         kinds = dict.fromkeys(kind for analysis in registered_analyses().values() for kind in analysis.options)
         flat: dict[str, Any] = {"seed": self.seed}
-        groups: list[Any] = [self.model, self.files, self.limits, *(self.groups[kind] for kind in kinds)]
+        groups: list[Any] = [self.model, self.files, self.limits, self.examples]
+        groups += [self.groups[kind] for kind in kinds]
         for group in groups:
             flat |= {name: str(value) if isinstance(value, Path) else value for name, value in asdict(group).items()}
         return flat
@@ -90,6 +93,7 @@ class RunOptions:
             self.files.check(chosen)
         self._check_that_all_are_read(chosen)
         self.limits.check()
+        self.examples.check()
         check_seed(self.seed)
         for group in self.groups:
             group.check()

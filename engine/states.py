@@ -58,6 +58,7 @@ class RunStates:
         titles: the names of the model and of the corpus.
         record: the run record without what the analyses add to it.
         tables: the tables that describe the corpus, each with its columns and rows.
+        samples: the names of the requests that kept inputs with their maps, in order.
     """
 
     analyses: tuple[AnalysisStates, ...]
@@ -67,6 +68,7 @@ class RunStates:
     titles: tuple[str, str]
     record: Mapping[str, Any]
     tables: Mapping[str, Any] = field(default_factory=dict)
+    samples: tuple[str, ...] = ()
 
 
 def write_states(folder: Path, states: RunStates) -> None:
@@ -88,6 +90,7 @@ def write_states(folder: Path, states: RunStates) -> None:
         "titles": states.titles,
         "record": dict(states.record),
         "tables": dict(states.tables),
+        "samples": states.samples,
     }
     write_json(folder / _OVERVIEW, overview, f"{FOLDER}/{_OVERVIEW}", indent=1)
 
@@ -129,6 +132,7 @@ def read_states(folder: Path) -> RunStates:
         titles=(overview["titles"][0], overview["titles"][1]),
         record=overview["record"],
         tables=overview["tables"],
+        samples=tuple(overview.get("samples", ())),  # earlier versions kept none
     )
 
 

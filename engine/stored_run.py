@@ -11,6 +11,7 @@ import pandas as pd
 
 from attentionology.analyses.contract import Analysis, Counted, OptionError, OptionSet, Titles
 from attentionology.analyses.registry import registered_analyses
+from attentionology.analyses.shared.input_sample import InputSample
 from attentionology.analyses.shared.metric_states import StateError, StoredMetrics
 from attentionology.analyses.shared.options import CountOptions
 from attentionology.corpora_loaders.errors import AttentionologyError
@@ -52,6 +53,7 @@ def states_of(
         titles=(titles.model, titles.corpus),
         record=dict(record),
         tables={name: {"columns": list(table), "rows": table.to_numpy().tolist()} for name, table in tables.items()},
+        samples=counted.samples,
     )
 
 
@@ -113,7 +115,9 @@ def restored(states: RunStates) -> Run:
     parts = with_results(sources, options)
     record = complete_record(states.record, parts, options)
     titles = Titles(*states.titles)
-    return Run(parts, titles, record, options=options, contrasts=compared_kinds(parts, titles, options))
+    samples = {name: metrics.metric(name, InputSample) for name in states.samples}
+    contrasts = compared_kinds(parts, titles, options)
+    return Run(parts, titles, record, options=options, contrasts=contrasts, samples=samples)
 
 
 def registered_analysis(name: str) -> Analysis[Any, Any]:

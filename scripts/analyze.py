@@ -13,7 +13,13 @@ from tyro.conf import arg
 from attentionology.analyses.contract import OptionSet
 from attentionology.analyses.registry import RegistryError, registered_analyses
 from attentionology.analyses.shared.builtin import SAMPLE
-from attentionology.analyses.shared.input_options import LimitOptions, ModelOptions, OutputOptions, default_folder
+from attentionology.analyses.shared.input_options import (
+    ExampleOptions,
+    LimitOptions,
+    ModelOptions,
+    OutputOptions,
+    default_folder,
+)
 from attentionology.engine.corpus import CorpusOptions
 from attentionology.engine.part_options import PartOptions
 
@@ -42,6 +48,7 @@ class Analyze:
     CoNLL-U files; surface and clusters for --text; and coreference for CoNLL-2012 and GAP files."""
 
     limits: LimitOptions = field(default_factory=LimitOptions)
+    kept: ExampleOptions = field(default_factory=ExampleOptions)
 
     seed: Annotated[int, arg(metavar="N")] = 0
     """The seed of everything random: the bootstrap, the halves of the corpus, the weights of the control, the masks,
@@ -90,7 +97,7 @@ class Analyze:
 
         kinds = dict.fromkeys(kind for analysis in registered_analyses().values() for kind in analysis.options)
         groups = OptionSet([getattr(self, field_name(kind)) for kind in kinds])
-        return RunOptions(self.analyses, groups, self.model, self.files, self.limits, self.seed)
+        return RunOptions(self.analyses, groups, self.model, self.files, self.limits, self.kept, self.seed)
 
 
 def field_name(group: type) -> str:
@@ -105,7 +112,7 @@ def _check_names(groups: Sequence[type[Any]]) -> None:
         RegistryError: two groups have the same name, or two of them (or one and the command) have the same option.
     """
     options = dict.fromkeys((option.name for option in fields(Analyze)), "attentionology analyze")
-    for group in (ModelOptions, CorpusOptions, LimitOptions, OutputOptions, PartOptions):
+    for group in (ModelOptions, CorpusOptions, LimitOptions, ExampleOptions, OutputOptions, PartOptions):
         options |= dict.fromkeys((option.name for option in fields(group)), "attentionology analyze")
     names: dict[str, type[Any]] = {}
     for group in groups:

@@ -145,6 +145,28 @@ class LimitOptions:
 
 
 @dataclass(frozen=True)
+class ExampleOptions:
+    """Options of the sentences to look at in the report.
+
+    Example:
+        >>> from attentionology import ExampleOptions
+        >>> ExampleOptions(examples=-1).check()
+        Traceback (most recent call last):
+            ...
+        attentionology.analyses.option_groups.OptionError: --examples must not be negative, not -1
+    """
+
+    examples: Annotated[int, arg(metavar="N")] = 60
+    """The number of sentences whose maps are kept, so that the report can show them. They are sampled by a hash of
+    their ids, from as many documents as possible. With 0, none is kept."""
+
+    def check(self) -> None:
+        """Raise `OptionError` where a value cannot be used."""
+        if self.examples < 0:
+            raise OptionError(f"--examples must not be negative, not {self.examples}")
+
+
+@dataclass(frozen=True)
 class OutputOptions:
     """Options of the results."""
 

@@ -52,7 +52,12 @@ if TYPE_CHECKING:
     from attentionology.analyses.shared.builtin import load_encoder
     from attentionology.analyses.shared.counting import CountMaps, CountWith
     from attentionology.analyses.shared.exact_sums import ExactMetric
-    from attentionology.analyses.shared.input_options import LimitOptions, ModelOptions, OptionalModelOptions
+    from attentionology.analyses.shared.input_options import (
+        ExampleOptions,
+        LimitOptions,
+        ModelOptions,
+        OptionalModelOptions,
+    )
     from attentionology.analyses.shared.options import ControlOptions, CountOptions, FeedForwardOptions, MapOptions
     from attentionology.analyses.surface.options import ReadingOptions, SurfaceOptions
     from attentionology.analyses.surface.statistics import SurfaceStatistics
@@ -134,7 +139,7 @@ _ROOMS = {
     "analyses.shared.builtin": ["load_encoder"],
     "analyses.shared.counting": ["CountMaps", "CountWith"],
     "analyses.shared.exact_sums": ["ExactMetric"],
-    "analyses.shared.input_options": ["LimitOptions", "ModelOptions", "OptionalModelOptions"],
+    "analyses.shared.input_options": ["ExampleOptions", "LimitOptions", "ModelOptions", "OptionalModelOptions"],
     "analyses.shared.options": ["ControlOptions", "CountOptions", "FeedForwardOptions", "MapOptions"],
     "analyses.surface.options": ["ReadingOptions", "SurfaceOptions"],
     "analyses.surface.statistics": ["SurfaceStatistics"],
@@ -189,6 +194,7 @@ __all__ = [
     "DependencyOptions",
     "Encoder",
     "ExactMetric",
+    "ExampleOptions",
     "Explanation",
     "ExplanationTest",
     "ExplanationTestOptions",
