@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from attentionology.analyses.shared.comparable import Comparable
+    from attentionology.reports.explorer.contribution import Contribution
     from attentionology.reports.page import Section
 
 Facts = TypeVar("Facts")
@@ -180,6 +181,19 @@ class Analysis(ABC, Generic[Facts, Results]):
         They are made of the counts alone. By default there are none.
         """
         return ()
+
+    def explored(
+        self, options: OptionSet, counted: Counted[Facts], results: Results, kind: str | None
+    ) -> Contribution | None:
+        """Return what the analysis adds to the explorer, the interactive part of the report. By default it is nothing.
+
+        Args:
+            options: the options of the run.
+            counted: the counts.
+            results: the results.
+            kind: the kind of map; None if the analysis does not depend on it.
+        """
+        return None
 
     def record(self, options: OptionSet, counted: Counted[Facts], results: Results) -> dict[str, Any]:
         """Return what is added to ``run.json``.

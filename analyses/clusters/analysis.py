@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from attentionology.analyses.clusters.section import ClusterResults
+    from attentionology.reports.explorer.contribution import Contribution
     from attentionology.reports.page import Section
 
 
@@ -92,6 +93,14 @@ class Clusters(Analysis[ClusterFacts, "ClusterResults"]):
         from attentionology.analyses.clusters.terminal import clusters_table
 
         return clusters_table(results, notes=not results.notes_shown)
+
+    def explored(
+        self, options: OptionSet, counted: Counted[ClusterFacts], results: ClusterResults, kind: str | None
+    ) -> Contribution:
+        """Return the cluster of every head and the heads most like it."""
+        from attentionology.analyses.clusters.explored import explored_clusters
+
+        return explored_clusters(results, kind or "")
 
     def record(
         self,

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from attentionology.analyses.shared.comparable import Comparable
     from attentionology.corpora_loaders.coreference import Documents
     from attentionology.extractors import Windows
+    from attentionology.reports.explorer.contribution import Contribution
     from attentionology.reports.page import Section
 
 EXAMPLES = 5
@@ -197,6 +198,15 @@ class Coreference(Analysis[CoreferenceFacts, "CoreferenceResults"]):
             measured = measured_heads(members, subsets, replicates, DIRECTIONS)
             families.append(Comparable(f"candidates: {policy}", measured, "antecedents found", "mentions", metric.seed))
         return families
+
+    def explored(
+        self, options: OptionSet, counted: Counted[CoreferenceFacts], results: CoreferenceResults, kind: str | None
+    ) -> Contribution:
+        """Return the accuracies of all heads, and what was found."""
+        from attentionology.analyses.coreference.accuracy import CoreferenceAccuracy
+        from attentionology.analyses.coreference.explored import explored_coreference
+
+        return explored_coreference(results, counted.metric(counted.facts.model, CoreferenceAccuracy), kind or "")
 
     def record(
         self, options: OptionSet, counted: Counted[CoreferenceFacts], results: CoreferenceResults

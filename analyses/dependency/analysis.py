@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from attentionology.analyses.dependency.section import DependencyResults
     from attentionology.analyses.shared.comparable import Comparable
+    from attentionology.reports.explorer.contribution import Contribution
     from attentionology.reports.page import Section
 
 
@@ -137,6 +138,19 @@ class Dependency(Analysis[DependencyFacts, "DependencyResults"]):
         members = members_of(metric.groups, subsets)
         measured = measured_heads(members, subsets, replicates, DIRECTIONS)
         return (Comparable("relations", measured, "words whose head is found", "words", metric.seed),)
+
+    def explored(
+        self,
+        options: OptionSet,
+        counted: Counted[DependencyFacts],
+        results: DependencyResults,
+        kind: str | None,
+    ) -> Contribution:
+        """Return the accuracies and gains of all heads, and what was found."""
+        from attentionology.analyses.dependency.accuracy import DependencyAccuracy
+        from attentionology.analyses.dependency.explored import explored_dependency
+
+        return explored_dependency(results, counted.metric(counted.facts.model, DependencyAccuracy), kind or "")
 
     def record(
         self,

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from attentionology.analyses.norms.feed_forward import FeedForwardTables
     from attentionology.analyses.norms.section import NormResults
+    from attentionology.reports.explorer.contribution import Contribution
     from attentionology.reports.page import Section
 
 
@@ -164,6 +165,14 @@ class Norms(Analysis[NormFacts, "NormResults"]):
         from attentionology.analyses.norms.terminal import norms_table
 
         return norms_table(results)
+
+    def explored(
+        self, options: OptionSet, counted: Counted[NormFacts], results: NormResults, kind: str | None
+    ) -> Contribution:
+        """Return where every head attends by weight and by norm."""
+        from attentionology.analyses.norms.explored import explored_norms
+
+        return explored_norms(results)
 
     def record(
         self,

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from attentionology.analyses.surface.section import SurfaceResults
+    from attentionology.reports.explorer.contribution import Contribution
     from attentionology.reports.page import Section
 
 _LOSSES = {
@@ -113,6 +114,14 @@ class Surface(Analysis[SurfaceFacts, "SurfaceResults"]):
         from attentionology.analyses.surface.terminal import surface_table
 
         return surface_table(results)
+
+    def explored(
+        self, options: OptionSet, counted: Counted[SurfaceFacts], results: SurfaceResults, kind: str | None
+    ) -> Contribution:
+        """Return where every head attends, and what was found."""
+        from attentionology.analyses.surface.explored import explored_surface
+
+        return explored_surface(results, kind or "")
 
     def record(
         self,

@@ -1,0 +1,119 @@
+"""What the coreference analysis adds to the explorer: the accuracy of every head by type of mention."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from attentionology.analyses.coreference.accuracy import CoreferenceAccuracy
+from attentionology.analyses.coreference.antecedents import DIRECTIONS
+from attentionology.analyses.coreference.choices import POLICIES
+from attentionology.analyses.coreference.section import CoreferenceResults
+from attentionology.analyses.shared.best_head import drawn
+from attentionology.analyses.shared.explored import address, bounds, points, share, values_of
+from attentionology.reports.explorer.contribution import Contribution
+from attentionology.reports.explorer.data import Fact, Finding, Measure
+from attentionology.reports.format import head_name, rows_of
+
+_ARROWS = {"mention->antecedent": "mention → antecedent", "antecedent->mention": "antecedent → mention"}
+
+
+def explored_coreference(results: CoreferenceResults, metric: CoreferenceAccuracy, kind: str) -> Contribution:
+    """Return the accuracies of all heads by type of mention and direction, and what was found.
+
+    Args:
+        results: the results of the analysis.
+        metric: the counts, whose bootstrap gives an interval for every head.
+        kind: the kind of map.
+    """
+    best = results.tables.best
+    rows = [row for row in rows_of(best[best["candidates"] == results.candidates]) if row["total"]]
+    cells = results.tables.cells
+    measures = [
+        measure
+        for row in rows
+        for measure in _measures(row, cells[cells["candidates"] == results.candidates], metric, kind)
+    ]
+    certain = [row for row in rows if row["total"] >= results.min_count and _gain(row) > 0]
+    phrases: dict[str, list[str]] = {}
+    facts: dict[str, list[Fact]] = {}
+    for row in rows:
+        name = head_name(int(row["layer"]), int(row["head"]))
+        accuracy = share(row["accuracy"], row["accuracy_low"], row["accuracy_high"])
+        text = f"{accuracy} of {row['total']:,} mentions, rules {share(row['rule_based_accuracy'])}, " + (
+            f"held out {share(row['heldout_accuracy'])}"
+        )
+        facts.setdefault(name, []).append(Fact(f"antecedents, {_type(row)}", text, _id(row, kind)))
+    for row in certain:
+        name = head_name(int(row["layer"]), int(row["head"]))
+        gain = points(row["gain"], row["gain_low"], row["gain_high"])
+        phrases.setdefault(name, []).append(
+            f"finds the antecedents of {_type(row)} better than the rules do, by {gain}"
+        )
+    return Contribution(
+        measures=tuple(measures),
+        findings=tuple(_findings(rows, kind)),
+        phrases={name: tuple(each[:1]) for name, each in phrases.items()},
+        facts={name: tuple(each) for name, each in facts.items()},
+    )
+
+
+def _type(row: Mapping[str, Any]) -> str:
+    return "all mentions" if row["type"] == "all" else f"{row['type']} mentions"
+
+
+def _gain(row: Mapping[str, Any]) -> float:
+    return float(row["gain"] if pd.isna(row["gain_low"]) else row["gain_low"])
+
+
+def _id(row: Mapping[str, Any], kind: str) -> str:
+    return f"coreference/{row['type']}/{row['direction']}/accuracy/{kind}"
+
+
+def _measures(row: Mapping[str, Any], cells: pd.DataFrame, metric: CoreferenceAccuracy, kind: str) -> Iterator[Measure]:
+    """Yield the accuracies of all heads for one type of mention, in both directions."""
+    members = metric.members()[str(row["type"])]
+    policy = POLICIES.index(str(cells["candidates"].iloc[0]))
+    _, replicates = metric.split_counts()
+    total = drawn(replicates.total[members])
+    correct = drawn(replicates.correct[members, :, policy])
+    used = total > 0
+    for index, direction in enumerate(DIRECTIONS):
+        table = cells[(cells["type"] == row["type"]) & (cells["direction"] == direction)]
+        low = high = None
+        if used.any():
+            low, high = bounds(correct[used, index] / total[used, None, None])
+        yield Measure(
+            id=_id({**row, "direction": direction}, kind),
+            group="Antecedents",
+            label=f"{_type(row)}, {_ARROWS[direction]}",
+            kind=kind,
+            unit="%",
+            values=values_of(table, "accuracy"),
+            low=low,
+            high=high,
+            n=int(row["total"]),
+            baseline=float(row["rule_based_accuracy"]),
+            relation="coreference",
+            direction=direction,
+            note="The share of mentions whose most attended candidate is an antecedent. The baseline is the rules.",
+        )
+
+
+def _findings(rows: Sequence[Mapping[str, Any]], kind: str) -> Iterator[Finding]:
+    """Yield how the best head of all types compares with the rules."""
+    for row in rows[:1]:
+        low, high = row["gain_low"], row["gain_high"]
+        verdict = "about as often as" if pd.isna(low) or low <= 0 <= high else "more often than" if low > 0 else ""
+        name = head_name(int(row["layer"]), int(row["head"]))
+        text = (
+            f"Head {name} finds an antecedent of {share(row['accuracy'], row['accuracy_low'], row['accuracy_high'])} "
+            f"of {row['total']:,} mentions, {verdict or 'less often than'} the rules "
+            f"({share(row['rule_based_accuracy'])}); held out, the best heads have {share(row['heldout_accuracy'])}."
+        )
+        yield Finding(
+            text,
+            address(head=name, measure=_id(row, kind), kind=kind, relation="coreference", direction=row["direction"]),
+        )

@@ -1,0 +1,203 @@
+"""What the dependency analysis adds to the explorer: accuracies and gains of every head, and what was found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from attentionology.analyses.dependency.accuracy import DependencyAccuracy
+from attentionology.analyses.dependency.section import DependencyResults
+from attentionology.analyses.dependency.tables import TOTALS, members_of
+from attentionology.analyses.shared.best_head import drawn
+from attentionology.analyses.shared.explored import address, bounds, defined, points, share, values_of
+from attentionology.analyses.shared.outcomes import Counts
+from attentionology.corpora_loaders import OFFSETS
+from attentionology.extractors import DIRECTIONS
+from attentionology.reports.explorer.contribution import Contribution
+from attentionology.reports.explorer.data import Fact, Finding, Measure
+from attentionology.reports.format import head_name, rows_of
+
+ARROWS = {"dep->head": "dependent → head", "head->dep": "head → dependent"}
+"""The directions of attention in words and arrows."""
+
+_HEAD = ["layer", "head"]
+_SHOWN = 3
+"""The number of relations that a finding names, and that the card of a head shows."""
+
+
+def explored_dependency(results: DependencyResults, metric: DependencyAccuracy, kind: str) -> Contribution:
+    """Return the measures of all relations and directions, the lines of the cards, and the findings.
+
+    Args:
+        results: the results of the analysis.
+        metric: the counts, whose bootstrap gives an interval for every head.
+        kind: the kind of map.
+    """
+    subsets, replicates = metric.split_counts()
+    members = members_of(metric.groups, subsets)
+    by_relation = {str(name): table for name, table in results.cells.groupby("relation", sort=False)}
+    measures: list[Measure] = []
+    for row in _shown(results.best):
+        name = row["relation"]
+        measures += _measures(row, by_relation[name], members[name], replicates, kind)
+    single = [row for row in _shown(results.best) if row["relation"] not in TOTALS]
+    frequent = [row for row in single if row["total"] >= results.min_count]
+    certain = [row for row in frequent if _beats_position(row)]
+    return Contribution(
+        measures=tuple(measures),
+        findings=tuple(_findings(results, frequent, certain, kind)),
+        phrases=_phrases(certain),
+        facts=_facts(measures, frequent, int(results.cells["head"].max())),
+    )
+
+
+def _shown(best: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return the rows of the table but that of the root, which no head can find."""
+    return [row for row in rows_of(best) if row["relation"] != "root" and row["total"]]
+
+
+def _beats_position(row: Mapping[str, Any]) -> bool:
+    """Whether the best head is better than the best fixed offset, and a head chosen on other text is, too."""
+    gain = row["gain"] if np.isnan(row["gain_low"]) else row["gain_low"]
+    return bool(gain > 0 and row["heldout_accuracy"] > row["offset_accuracy"])
+
+
+def _measures(
+    row: Mapping[str, Any], cells: pd.DataFrame, members: list[int], replicates: Counts, kind: str
+) -> Iterator[Measure]:
+    """Yield the accuracy and the gain of all heads for one relation, in both directions."""
+    total = drawn(replicates.total[members])
+    used = total > 0
+    offset = drawn(replicates.baselines[members])[:, OFFSETS.index(row["offset"])]
+    correct = drawn(replicates.correct[members])
+    for index, direction in enumerate(DIRECTIONS):
+        table = cells[cells["direction"] == direction]
+        label = f"{row['relation']}, {ARROWS[direction]}"
+        accuracy = values_of(table, "accuracy")
+        low = high = gain_low = gain_high = None
+        if used.any():
+            rates = correct[used, index] / total[used, None, None]
+            low, high = bounds(rates)
+            gain_low, gain_high = bounds(rates - (offset[used] / total[used])[:, None, None])
+        measure = Measure(
+            id=f"dependency/{row['relation']}/{direction}/accuracy/{kind}",
+            group="Dependency accuracy",
+            label=label,
+            kind=kind,
+            unit="%",
+            values=accuracy,
+            low=low,
+            high=high,
+            n=int(row["total"]),
+            baseline=float(row["offset_accuracy"]),
+            relation=row["relation"],
+            direction=direction,
+            note="The share of words whose syntactic head is the most attended other word.",
+        )
+        yield measure
+        yield replace(
+            measure,
+            id=f"dependency/{row['relation']}/{direction}/gain/{kind}",
+            group="Gain over the best fixed offset",
+            values=defined(value - row["offset_accuracy"] for value in table.sort_values(_HEAD)["accuracy"]),
+            low=gain_low,
+            high=gain_high,
+            baseline=None,
+            center=0.0,
+            note=f"The accuracy minus that of the best fixed offset ({row['offset']:+d}).",
+        )
+
+
+def _phrases(certain: Sequence[Mapping[str, Any]]) -> dict[str, tuple[str, ...]]:
+    """Return a phrase for each head that is the best of a relation."""
+    phrases: dict[str, list[str]] = {}
+    for row in sorted(certain, key=lambda row: -row["gain"]):
+        phrase = (
+            f"is the best head for {row['relation']} ({ARROWS[row['direction']]}), with "
+            f"{share(row['accuracy'], row['accuracy_low'], row['accuracy_high'])} of {row['total']:,} words, "
+            f"{points(row['gain'], row['gain_low'], row['gain_high'])} over the best fixed offset"
+        )
+        phrases.setdefault(head_name(row["layer"], row["head"]), []).append(phrase)
+    return {head: tuple(each[:2]) for head, each in phrases.items()}
+
+
+def _facts(
+    measures: Sequence[Measure], frequent: Sequence[Mapping[str, Any]], n_heads: int
+) -> dict[str, tuple[Fact, ...]]:
+    """Return, for each head, the relations in which it gains most, if the interval of its gain lies above 0."""
+    rows = {row["relation"]: row for row in frequent}
+    accuracies = {measure.id: measure for measure in measures}
+    facts: dict[str, list[tuple[float, Fact]]] = {}
+    for measure in measures:
+        if measure.center is None or measure.relation not in rows:  # an accuracy, or a rare relation
+            continue
+        row, accuracy = rows[measure.relation], accuracies[measure.id.replace("/gain/", "/accuracy/")]
+        for index, (gain, low) in enumerate(zip(measure.values, measure.low or measure.values, strict=True)):  # noqa: PD011  # no table
+            if gain is None or low is None or low <= 0:
+                continue
+            head = head_name(index // n_heads + 1, index % n_heads + 1)
+            text = f"{_interval(accuracy, index)} of {row['total']:,} words, {points(gain)} over a fixed offset"
+            if head == head_name(row["layer"], row["head"]) and row["direction"] == measure.direction:
+                text += f"; it is the best head; held out, the best heads have {share(row['heldout_accuracy'])}"
+            facts.setdefault(head, []).append((gain, Fact(measure.label, text, accuracy.id)))
+    return {
+        head: tuple(fact for _, fact in sorted(lines, key=lambda line: -line[0])[:_SHOWN])
+        for head, lines in facts.items()
+    }
+
+
+def _interval(measure: Measure, index: int) -> str:
+    """Return the value of one head with its interval."""
+    value = measure.values[index]  # noqa: PD011  # no table
+    bounds_of_head = [values[index] if values else None for values in (measure.low, measure.high)]
+    low, high = (float("nan") if bound is None else float(bound) for bound in bounds_of_head)
+    return share(float("nan") if value is None else float(value), low, high)
+
+
+def _findings(
+    results: DependencyResults, frequent: Sequence[Mapping[str, Any]], certain: Sequence[Mapping[str, Any]], kind: str
+) -> Iterator[Finding]:
+    """Yield what was found: heads that beat position, relations without such a head, and the random copies."""
+    if not frequent:
+        return
+    counted = f"{len(frequent)} relation{'s' if len(frequent) > 1 else ''} with at least {results.min_count} words"
+    by_gain = sorted(certain, key=lambda row: -row["gain"])
+    if by_gain:
+        named = "; ".join(
+            f"{row['relation']} by head {head_name(row['layer'], row['head'])} "
+            f"({share(row['accuracy'], row['accuracy_low'], row['accuracy_high'])}, fixed offset "
+            f"{share(row['offset_accuracy'])})"
+            for row in by_gain[:_SHOWN]
+        )
+        text = (
+            f"For {len(by_gain)} of {counted}, one head finds the other word more often than the best fixed offset, "
+            f"and heads that were chosen on one half of the text still do on the other. The largest gains: {named}."
+        )
+        yield Finding(text, _address(by_gain[0], kind))
+    if missed := [row for row in frequent if not _beats_position(row)]:
+        rows = sorted(missed, key=lambda row: -row["total"])
+        named = ", ".join(row["relation"] for row in rows[:6]) + (", …" if len(rows) > 6 else "")
+        text = f"For {len(rows)} of {counted}, no head is clearly better than the best fixed offset: {named}."
+        yield Finding(text, _address(rows[0], kind))
+    if "control_accuracy" in results.best and by_gain:
+        row = by_gain[0]
+        copies = "a copy" if len(results.controls) == 1 else f"{len(results.controls)} copies"
+        mean = float(np.mean([row["control_accuracy"] for row in by_gain]))
+        trained = float(np.mean([row["accuracy"] for row in by_gain]))
+        text = (
+            f"In {copies} of the model with random weights, the best heads for these relations reach {share(mean)} on "
+            f"average, where those of the model reach {share(trained)}; for {row['relation']}, "
+            f"{share(row['control_accuracy'])} and {share(row['accuracy'])}."
+        )
+        yield Finding(text, _address(row, kind))
+
+
+def _address(row: Mapping[str, Any], kind: str) -> str:
+    """Return the address of the best head for a relation."""
+    measure = f"dependency/{row['relation']}/{row['direction']}/accuracy/{kind}"
+    head = head_name(row["layer"], row["head"])
+    return address(head=head, measure=measure, kind=kind, relation=row["relation"], direction=row["direction"])

@@ -1,0 +1,176 @@
+"""What the surface analysis adds to the explorer: where heads attend, how broadly, and how much of it matters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from attentionology.analyses.shared.explored import address, names_of, share, values_of
+from attentionology.analyses.surface.figures import class_names
+from attentionology.analyses.surface.section import SurfaceResults, label_names, sinks
+from attentionology.reports.explorer.contribution import Contribution
+from attentionology.reports.explorer.data import Fact, Finding, Measure, Profile
+from attentionology.reports.format import head_name, percent, rows_of
+
+_CLASSES = ("first_special", "last_special", "punctuation", "other")
+_POSITIONS = ("previous", "next", "self")
+_NOTES = {
+    "self": "The attention to the token itself, as the mean over rows.",
+    "previous": "The attention to the token before, as the mean over the rows that have one.",
+    "next": "The attention to the next token, as the mean over the rows that have one.",
+    "punctuation": "The share of attention that goes to tokens of punctuation.",
+    "other": "The share of attention that goes neither to special tokens nor to punctuation.",
+}
+
+
+def explored_surface(results: SurfaceResults, kind: str) -> Contribution:
+    """Return the shares, the entropies and the gradients of all heads, their profiles by offset, and what was found.
+
+    Args:
+        results: the results of the analysis.
+        kind: the kind of map.
+    """
+    heads = results.tables.heads.sort_values(["layer", "head"])
+    names = {"previous": "the previous token", "next": "the next token", "self": "the token itself"}
+    names |= {"punctuation": "punctuation", "other": "other words"}
+    names |= {name: results.specials.get(name, name.replace("_", " ")) for name in ("first_special", "last_special")}
+    targets = [name for name in (*_CLASSES, *_POSITIONS) if heads[name].notna().any()]
+    return Contribution(
+        measures=(*_shares(heads, targets, names, kind), *_entropies(heads, kind), *_gradients(results)),
+        findings=tuple(_findings(results, heads, kind)),
+        phrases=_phrases(heads, names, results.specials),
+        facts=_facts(heads, names, kind),
+        profiles=_profiles(results.tables.offsets),
+    )
+
+
+def _shares(heads: pd.DataFrame, targets: list[str], names: Mapping[str, str], kind: str) -> Iterator[Measure]:
+    for name in targets:
+        yield Measure(
+            id=f"surface/{name}/{kind}",
+            group="Where attention goes",
+            label=f"to {names[name]}",
+            kind=kind,
+            unit="%",
+            values=values_of(heads, name),
+            note=_NOTES.get(name, f"The share of attention that goes to {names[name]}."),
+        )
+
+
+def _entropies(heads: pd.DataFrame, kind: str) -> Iterator[Measure]:
+    labels = {
+        "entropy": ("entropy of the rows", "nats", "The entropy of a row of the map, as the mean over rows."),
+        "entropy_relative": (
+            "entropy as a share of uniform attention",
+            "%",
+            "The entropy of a row divided by that of attention to all tokens alike, as the mean over rows.",
+        ),
+    }
+    for name, (label, unit, note) in labels.items():
+        yield Measure(f"surface/{name}/{kind}", "How broadly", label, kind, unit, values_of(heads, name), note=note)
+
+
+def _gradients(results: SurfaceResults) -> Iterator[Measure]:
+    if results.gradients is None:
+        return
+    names = class_names(results.specials)
+    for name, table in results.gradients.groupby("class", sort=False):
+        yield Measure(
+            id=f"surface/gradient/{name}",
+            group="How much attention matters to the loss",
+            label=f"gradient of attention to {names.get(str(name), str(name))}",
+            kind=None,
+            unit="",
+            values=values_of(table, "gradient"),
+            n=int(table["inputs"].iloc[0]),
+            note="The mean absolute derivative of the loss with respect to the attention weights of this class.",
+        )
+
+
+def _phrases(heads: pd.DataFrame, names: Mapping[str, str], specials: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
+    """Return a phrase for each head: the share that gave it its label, or else where most of its attention goes."""
+    columns = {"next": "next", "previous": "previous", "self": "self", "punctuation": "punctuation"}
+    columns |= {"first-special": "first_special", "last-special": "last_special"}
+    words = label_names(specials)
+    phrases: dict[str, tuple[str, ...]] = {}
+    for name, row in zip(names_of(heads), heads.to_dict("records"), strict=True):
+        label = str(row["label"])
+        if label in columns:
+            share_of_label = share(float(row[columns[label]]))
+            phrases[name] = (f"directs {share_of_label} of its attention to {_target(label, words)}",)
+        elif label == "broad":
+            entropy = percent(float(row["entropy_relative"]))
+            phrases[name] = (f"attends broadly, with {entropy} % of the entropy of uniform attention",)
+        else:
+            targets = [f"{names[target]} ({share(float(row[target]))})" for target in _by_share(row, _CLASSES)[:2]]
+            phrases[name] = (f"divides its attention, most of which goes to {' and '.join(targets)}",)
+    return phrases
+
+
+def _by_share(row: Mapping[Any, Any], targets: Sequence[str]) -> list[str]:
+    """Return those targets that the text has, by falling share."""
+    return sorted((target for target in targets if row[target] == row[target]), key=lambda target: -row[target])
+
+
+def _target(label: str, words: Mapping[str, str]) -> str:
+    plain = {"next": "the next token", "previous": "the previous token", "self": "the token itself"}
+    return plain.get(label, words.get(label, label).removeprefix("sink "))
+
+
+def _facts(heads: pd.DataFrame, names: Mapping[str, str], kind: str) -> dict[str, tuple[Fact, ...]]:
+    """Return, for each head, where its attention goes by class and by position, and its entropy."""
+    facts = {}
+    for name, row in zip(names_of(heads), heads.to_dict("records"), strict=True):
+        lines = []
+        for label, group in (("by class of token", _CLASSES), ("by position", _POSITIONS)):
+            targets = _by_share(row, group)
+            shares = "; ".join(f"{names[target]} {share(float(row[target]))}" for target in targets)
+            lines.append(Fact(f"attention {label}", shares, f"surface/{targets[0]}/{kind}" if targets else None))
+        entropy = f"{float(row['entropy']):.2f} nats, {percent(float(row['entropy_relative']))} % of uniform attention"
+        facts[name] = (*lines, Fact("entropy", entropy, f"surface/entropy/{kind}"))
+    return facts
+
+
+def _profiles(offsets: pd.DataFrame) -> dict[str, Profile]:
+    by_head: dict[str, list[tuple[int, float]]] = {}
+    for row in rows_of(offsets[offsets["attention"].notna()].sort_values("offset")):
+        by_head.setdefault(head_name(row["layer"], row["head"]), []).append((int(row["offset"]), row["attention"]))
+    return {
+        head: Profile(tuple(offset for offset, _ in pairs), tuple(float(value) for _, value in pairs))
+        for head, pairs in by_head.items()
+    }
+
+
+def _findings(results: SurfaceResults, heads: pd.DataFrame, kind: str) -> Iterator[Finding]:
+    """Yield the sink, and the heads that attend to neighbors."""
+    column_of = {name: column for column, name in results.specials.items()}
+    for sink in sorted(sinks(results.tables.layers, results.specials), key=lambda each: -each["high"])[:1]:
+        column = column_of.get(sink["name"], "last_special")
+        top = _largest(heads, column)
+        text = (
+            f"In layers {sink['layers']}, {sink['name']} gets the most attention of all special tokens: from "
+            f"{percent(sink['low'])} to {percent(sink['high'])} % on average over the heads of a layer, and "
+            f"{percent(float(top[column]))} % in head {_name(top)}."
+        )
+        yield Finding(text, address(head=_name(top), measure=f"surface/{column}/{kind}", kind=kind))
+    counts = {label: int((heads["label"] == label).sum()) for label in ("previous", "next")}
+    if sum(counts.values()):
+        label = max(counts, key=lambda each: counts[each])
+        top = _largest(heads, label)
+        text = (
+            f"Of {len(heads)} heads, {counts['previous']} attend{'s' if counts['previous'] == 1 else ''} mostly to the "
+            f"previous token and {counts['next']} to the next one; head {_name(top)} directs "
+            f"{percent(float(top[label]))} % of its attention to the {label} token."
+        )
+        yield Finding(text, address(head=_name(top), measure=f"surface/{label}/{kind}", kind=kind))
+
+
+def _largest(heads: pd.DataFrame, column: str) -> dict[str, Any]:
+    """Return the row of the head with the largest value."""
+    return max(rows_of(heads[heads[column].notna()]), key=lambda row: float(row[column]))
+
+
+def _name(row: Mapping[str, Any]) -> str:
+    return head_name(row["layer"], row["head"])

@@ -1,0 +1,33 @@
+"""What one analysis adds to the explorer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from attentionology.reports.explorer.data import Fact, Finding, Measure, Profile
+
+
+@dataclass(frozen=True)
+class Contribution:
+    """What one analysis of one kind of map adds to the explorer. Heads are named as in ``3-9``.
+
+    Attributes:
+        measures: the measures. Their ids begin with the name of the analysis.
+        findings: sentences about what was found or was not, the most important first.
+        phrases: for each head, phrases that complete a sentence about it, such as ``attends most to [SEP]``.
+        facts: for each head, lines of its card.
+        nearest: for each head, the most similar heads.
+        profiles: for each head, its attention by offset.
+
+    Example:
+        >>> Contribution(phrases={"3-9": ("attends most to [SEP]",)}).measures
+        ()
+    """
+
+    measures: tuple[Measure, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    phrases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    facts: Mapping[str, tuple[Fact, ...]] = field(default_factory=dict)
+    nearest: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    profiles: Mapping[str, Profile] = field(default_factory=dict)
