@@ -31,12 +31,14 @@ from attentionology.analyses.shared.record import (
 from attentionology.corpora_loaders import Corpus
 from attentionology.engine.corpus import CorpusOptions, title_of_files
 from attentionology.engine.distributed import counter_of
+from attentionology.engine.explorer import explorer_of
 from attentionology.engine.part_options import PartOptions
 from attentionology.engine.preparing import prepare
 from attentionology.engine.run import Run, compared_kinds, count_analyses, sections_of, with_results
 from attentionology.engine.run_options import RunOptions
 from attentionology.engine.stored_run import states_of
 from attentionology.engine.writing import complete_record, write_run
+from attentionology.reports.explorer.encoding import script_json
 from attentionology.reports.progress import Stages
 from attentionology.reports.run_folder import RunFolder
 
@@ -233,5 +235,6 @@ def _run(
     samples = counted.counted_samples()
     run = Run(parts, titles, record, folder, tuple(sections), options.groups, contrasts, samples)
     if folder is not None:
-        write_run(folder, sections=sections, record=record, tables=prepared.tables, states=states)
+        explorer = script_json(explorer_of(run))
+        write_run(folder, sections=sections, record=record, tables=prepared.tables, states=states, explorer=explorer)
     return run

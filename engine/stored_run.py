@@ -15,11 +15,13 @@ from attentionology.analyses.shared.input_sample import InputSample
 from attentionology.analyses.shared.metric_states import StateError, StoredMetrics
 from attentionology.analyses.shared.options import CountOptions
 from attentionology.corpora_loaders.errors import AttentionologyError
+from attentionology.engine.explorer import explorer_of
 from attentionology.engine.plain_data import from_plain, to_plain
 from attentionology.engine.run import CountedAnalysis, CountedRun, Run, compared_kinds, sections_of, with_results
 from attentionology.engine.states import AnalysisStates, RunStates, read_states
 from attentionology.engine.writing import complete_record, write_run
 from attentionology.extractors import ExtractionError, ModelError
+from attentionology.reports.explorer.encoding import script_json
 from attentionology.reports.run_folder import RunFolder
 
 _FAILURES: dict[str, type[AttentionologyError]] = {kind.__name__: kind for kind in (ExtractionError, ModelError)}
@@ -175,7 +177,14 @@ def write_from_states(states: RunStates, out: Path, *, overwrite: bool = False) 
     tables = {name: pd.DataFrame(table["rows"], columns=table["columns"]) for name, table in states.tables.items()}
     with RunFolder(out, overwrite=overwrite) as target:
         sections = sections_of(run.parts, run.titles, run.contrasts)
-        write_run(target.path, sections=sections, record=dict(run.record), tables=tables, states=states)
+        write_run(
+            target.path,
+            sections=sections,
+            record=dict(run.record),
+            tables=tables,
+            states=states,
+            explorer=script_json(explorer_of(run)),
+        )
     return replace(run, folder=out, sections=tuple(sections))
 
 

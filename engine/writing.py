@@ -44,6 +44,7 @@ def write_run(
     record: dict[str, Any],
     tables: Mapping[str, pd.DataFrame],
     states: RunStates | None,
+    explorer: str | None = None,
 ) -> None:
     """Write everything that a run leaves behind.
 
@@ -53,9 +54,10 @@ def write_run(
         record: the complete run record.
         tables: the tables that describe the corpus.
         states: the states; None if they cannot be stored.
+        explorer: the data of the explorer as JSON for a page; None for a page without an explorer.
     """
     if states is not None:
         write_states(folder, states)
     for name, table in tables.items():
         write_csv(table, folder / "tables" / f"{name}.csv")
-    write_report(folder, run=record, sections=sections)
+    write_report(folder, run=record, sections=sections, explorer=explorer)

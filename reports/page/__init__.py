@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,7 +17,7 @@ from attentionology.reports.drawing import save
 from attentionology.reports.format import ARROWS, best_direction, best_head, best_offset, interval, number, percent
 from attentionology.reports.json_text import to_json
 from attentionology.reports.page.alternative import alternative, with_alternative
-from attentionology.reports.page.bundle import findings, page_styles, script, styles
+from attentionology.reports.page.bundle import page_styles, script, styles
 from attentionology.reports.page.outline import outlined
 from attentionology.reports.run_files import RUN_RECORD, files_of_run
 from attentionology.reports.tables import write_csv
@@ -136,10 +137,10 @@ def write_report(
         sections=rendered,
         record=to_json(run),
         explorer=None if explorer is None else Markup(explorer),  # noqa: S704  # escaped by the caller
-        findings=findings(explorer) if explorer else [],
         page_styles=Markup(page_styles()),  # noqa: S704  # a file of this package
         styles=Markup(styles()),  # noqa: S704  # a file of this package
         script=Markup(script()),  # noqa: S704  # a file of this package
+        explored=None if explorer is None else json.loads(explorer),
     )
     (folder / "report.html").write_text(page, encoding="utf-8")
     summary: dict[str, Any] = {"run": run}

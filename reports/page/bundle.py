@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 _FOLDER = Path(__file__).parent
 
@@ -26,9 +24,3 @@ def styles() -> str:
 def page_styles() -> str:
     """The styles of the report around the explorer."""
     return (_FOLDER / "page.css").read_text(encoding="utf-8")
-
-
-def findings(explorer: str) -> list[str]:
-    """The findings among the data of an explorer, for readers whose browser runs no scripts."""
-    data: dict[str, Any] = json.loads(explorer)
-    return [finding["text"] for finding in data.get("findings", [])]

@@ -1,0 +1,161 @@
+"""The explorer of a run: what all analyses contribute, and the sampled inputs with their maps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain, zip_longest
+
+from attentionology.analyses.shared.input_sample import MOST_ROWS, InputSample
+from attentionology.analyses.shared.sampled_input import SampledInput
+from attentionology.engine.run import Part, Run
+from attentionology.reports.explorer.contribution import Contribution
+from attentionology.reports.explorer.data import (
+    Card,
+    EncodedMap,
+    Explorer,
+    Finding,
+    Measure,
+    Sample,
+    SampledSentence,
+    Values,
+)
+from attentionology.reports.explorer.encoding import deflated
+from attentionology.reports.format import head_name
+
+MOST_FINDINGS = 8
+"""The number of findings at the top of the page."""
+
+_USUAL_HEADS = 144
+_MOST_BYTES = {True: 5_000_000, False: 12_000_000}
+"""The number of bytes that the maps may take in the page, for models of at most 144 heads and for larger ones."""
+
+
+def explorer_of(run: Run) -> Explorer:
+    """Make the explorer of a run, from its counts alone.
+
+    Args:
+        run: the results of all analyses.
+    """
+    contributions = [
+        (part, part.analysis.explored(run.options, part.counted, part.results, part.kind)) for part in run.parts
+    ]
+    contributed = [(part, each) for part, each in contributions if each is not None]
+    measures = [measure for _, each in contributed for measure in each.measures]
+    layers = int(run.record["model"]["layers"])
+    heads = max((len(measure.values) // layers for measure in measures), default=int(run.record["model"]["heads"]))
+    return Explorer(
+        model=run.titles.model,
+        corpus=run.titles.corpus,
+        unit=str(run.record["corpus"]["unit"]),
+        layers=layers,
+        heads=heads,
+        measures=tuple(_for_all_heads(measure, layers, heads) for measure in measures),
+        cards=_cards([each for _, each in contributed], layers, heads),
+        findings=_findings(contributed),
+        sample=_sample(run.samples, layers, heads),
+    )
+
+
+def _for_all_heads(measure: Measure, layers: int, heads: int) -> Measure:
+    """Repeat the values of a map that all heads of a layer share."""
+    if len(measure.values) == layers * heads:  # no table
+        return measure
+
+    def repeated(values: Values | None) -> Values | None:
+        return None if values is None else tuple(value for value in values for _ in range(heads))
+
+    values = repeated(measure.values) or ()
+    note = f"{measure.note} All heads of a layer share one map."
+    return replace(measure, values=values, low=repeated(measure.low), high=repeated(measure.high), note=note)
+
+
+def _findings(contributed: Sequence[tuple[Part, Contribution]]) -> tuple[Finding, ...]:
+    """Return the most important findings of each analysis, those of the first kind of map first."""
+    first = {part.analysis.name: part.kind for part, _ in reversed(contributed)}
+    chosen = [each.findings for part, each in contributed if first[part.analysis.name] == part.kind]
+    in_turn = [finding for findings in zip_longest(*chosen) for finding in findings if finding is not None]
+    kept = {id(finding) for finding in in_turn[:MOST_FINDINGS]}
+    return tuple(finding for findings in chosen for finding in findings if id(finding) in kept)
+
+
+def _cards(contributions: Sequence[Contribution], layers: int, heads: int) -> tuple[Card, ...]:
+    """Return a card for each head, with what all analyses say about it."""
+    cards = []
+    for layer in range(1, layers + 1):
+        for head in range(1, heads + 1):
+            name = head_name(layer, head)
+            phrases = [phrase for each in contributions for phrase in each.phrases.get(name, ())]
+            facts = [fact for each in contributions for fact in each.facts.get(name, ())]
+            nearest = next((each.nearest[name] for each in contributions if name in each.nearest), ())
+            profile = next((each.profiles[name] for each in contributions if name in each.profiles), None)
+            summary = f"Head {name} {'; it '.join(phrases)}." if phrases else f"No analysis singles out head {name}."
+            cards.append(Card(name, summary, tuple(facts), nearest, profile))
+    return tuple(cards)
+
+
+def _sample(samples: Mapping[str, InputSample], layers: int, heads: int) -> Sample | None:
+    """Return the sampled inputs, as many as the page has room for; None if none were kept."""
+    fitting = {name: each for name, each in samples.items() if (each.n_layers, each.n_heads) == (layers, heads)}
+    sets: dict[str, dict[str, InputSample]] = {}
+    for name, metric in fitting.items():
+        prefix, _, kind = name.partition("/")
+        sets.setdefault(prefix, {})[kind] = metric
+    if not any(metric.compute() for metric in fitting.values()):
+        return None
+    drawn = list(chain.from_iterable(zip_longest(*(_joined(by_kind) for by_kind in sets.values()))))
+    inputs = [each for each in drawn if each is not None]
+    most, used = _MOST_BYTES[layers * heads <= _USUAL_HEADS], 0
+    sentences: list[SampledSentence] = []
+    for by_kind in inputs:
+        sentence = _sentence(by_kind)
+        used += sum(len(encoded.data) for encoded in sentence.maps.values())
+        if sentences and used > most:
+            break
+        sentences.append(sentence)
+    kinds = tuple(dict.fromkeys(kind for by_kind in sets.values() for kind in by_kind))
+    first = [next(iter(by_kind.values())) for by_kind in sets.values()]
+    notes = [
+        f"{len(sentences):,} of {sum(int(metric.inputs) for metric in first):,} inputs, sampled by a hash of their ids "
+        "from as many documents as possible. Values are rounded to 255 levels; guesses are exact."
+    ]
+    if too_long := sum(int(metric.too_long) for metric in first):
+        notes.append(f"Inputs of more than {MOST_ROWS} words are not kept: {too_long:,}.")
+    if left_out := len(inputs) - len(sentences):
+        notes.append(f"The page has no room for {left_out:,} further inputs that were kept.")
+    if others := sorted({name.partition("/")[2] for name in samples} - set(kinds)):
+        notes.append(f"Maps that all heads of a layer share are not shown: {', '.join(others)}.")
+    return Sample(kinds, " ".join(notes), tuple(sentences))
+
+
+_ByKind = dict[str, tuple[InputSample, SampledInput]]
+
+
+def _joined(by_kind: Mapping[str, InputSample]) -> Iterator[_ByKind]:
+    """Yield each input with its maps of all kinds. All kinds have drawn the same inputs."""
+    inputs: dict[bytes, _ByKind] = {}
+    for kind, metric in by_kind.items():
+        for each in metric.sampled():
+            inputs.setdefault(each.annotation.encoded(), {})[kind] = metric, each
+    yield from (each for each in inputs.values() if len(each) == len(by_kind))
+
+
+def _sentence(by_kind: _ByKind) -> SampledSentence:
+    annotation = next(iter(by_kind.values()))[1].annotation
+    return SampledSentence(
+        id=annotation.id,
+        document=annotation.document,
+        file=annotation.file or "",
+        line=annotation.line,
+        rows=annotation.rows,
+        special=annotation.special,
+        heads=annotation.heads,
+        relations=annotation.relations,
+        mentions=annotation.mentions,
+        maps={kind: EncodedMap(deflated(each.maps), each.scales) for kind, (_, each) in by_kind.items()},
+        guesses={
+            f"{kind}/{name}": deflated(each.guesses(index))
+            for kind, (metric, each) in by_kind.items()
+            for index, name in enumerate(metric.guesses)
+        },
+    )
