@@ -142,7 +142,7 @@ def _scores(rows: list[int], times: Mapping[Choice, int], correct: Array, n: int
 def _choices(rows: list[int], correct: Array, n: int, replicates: Counts) -> Array:
     """Return how far the accuracy of the head that is best in each replicate deviates, shape (replicates,)."""
     by_head = np.moveaxis(drawn(replicates.correct[rows]), 1, -1)  # the order in which `argbest` breaks ties
-    flat = by_head.reshape(len(by_head), -1)
+    flat = by_head.reshape(len(by_head), correct.size)
     best = flat.shape[1] - 1 - flat[:, ::-1].argmax(1)
     right = np.moveaxis(correct, 0, -1).ravel()[best]
     is_drawn = drawn(replicates.total[rows]) > 0

@@ -134,6 +134,15 @@ def test_kinds_of_one_run_are_compared_as_two_runs_are(encoder, treebank, run):
     assert (missing["reason"] == "only both (norm) has this group").all()
 
 
+def test_runs_without_replicates_have_differences_without_intervals(encoder, treebank):
+    runs = [analyze(encoder, treebank, maps=kind, options=[CountOptions(replicates=0)]) for kind in ("weight", "norm")]
+    table = compare(*runs, min_count=20).table
+    values = table[table["value_a"].notna()]
+    np.testing.assert_array_equal(values["difference"], values["value_a"] - values["value_b"])
+    assert table[["low", "high", "p", "p_holm"]].isna().all(axis=None)
+    assert set(values["reason"]) == {"no interval: there are no bootstrap replicates"}
+
+
 def test_groups_of_one_corpus_are_listed(encoder, run):
     few = analyze(encoder, load_treebank(SAMPLE_TREEBANK, limit=10))
     table = compare(run, few, names=("long", "short"), min_count=20).table
