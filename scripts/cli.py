@@ -46,6 +46,9 @@ $ attentionology explain --data LABELLED.txt --encoder lstm
 To compare two runs, for example of two models:
 $ attentionology compare runs/mine runs/other --out runs/comparison
 
+To compare several models and kinds of maps on several treebanks:
+$ attentionology survey --models MODEL MODEL --treebanks A.conllu B.conllu --maps weight norm --parts parts/survey
+
 To check a model that you have not used before:
 $ attentionology doctor --model MODEL
 
@@ -56,11 +59,12 @@ The exit status is
 - 0 if the command succeeded;
 - 1 if the input or the model cannot be used (the message says why), or if doctor found a problem;
 - 2 if the options are wrong;
+- 3 if some cells of a survey failed (the results of the others are written);
 - 130 if the command was interrupted;
 - 141 if the reader of the output closed it.
 
-A command that fails leaves no partial results. The caches of probe and explain and the parts of analyze --parts are
-kept, so that the same command continues where it stopped."""
+A command that fails leaves no partial results. The caches of probe and explain and the parts of analyze --parts and
+survey --parts are kept, so that the same command continues where it stopped."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:

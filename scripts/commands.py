@@ -49,6 +49,7 @@ COMMANDS = {
     "probe": Command("probe:ProbeCommand", ("model", "train", "test", "vectors", "probe", "out"), resumes=True),
     "explain": Command("explain:Explain", ("data", "test", "encoder", "model", "tests", "out"), resumes=True),
     "compare": Command("compare:Compare", ("out", "names", "min_count", "overwrite", "json")),
+    "survey": Command("survey:Survey", ("models", "treebanks", "maps", "parts", "out", "dry_run")),
     "show": Command("show:Show", ("head", "map", "model", "corpus", "sentence", "out")),
     "doctor": Command("doctor:Doctor", ("model", "corpus", "sentences", "device", "revision", "json")),
     "treebanks": Command("treebanks:Treebanks", ("json",)),

@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from attentionology.analyses.shared.options import ControlOptions, CountOptions, FeedForwardOptions, MapOptions
     from attentionology.analyses.surface.options import ReadingOptions, SurfaceOptions
     from attentionology.analyses.surface.statistics import SurfaceStatistics
+    from attentionology.analyses.survey.results import Survey
     from attentionology.corpora_loaders import (
         AttentionologyError,
         CorpusError,
@@ -75,10 +76,12 @@ if TYPE_CHECKING:
     from attentionology.engine.analyze import analyze
     from attentionology.engine.compare import compare
     from attentionology.engine.corpus import CorpusOptions
+    from attentionology.engine.part_options import PartOptions
     from attentionology.engine.run import Run
     from attentionology.engine.showing import show
     from attentionology.engine.shown import Shown
     from attentionology.engine.stored_run import load_run
+    from attentionology.engine.survey import survey
     from attentionology.extractors import (
         Architecture,
         Encoder,
@@ -143,6 +146,7 @@ _ROOMS = {
     "analyses.shared.options": ["ControlOptions", "CountOptions", "FeedForwardOptions", "MapOptions"],
     "analyses.surface.options": ["ReadingOptions", "SurfaceOptions"],
     "analyses.surface.statistics": ["SurfaceStatistics"],
+    "analyses.survey.results": ["Survey"],
     "corpora_loaders": [
         *("AttentionologyError", "CorpusError", "Sentence", "Treebank"),
         *("load_labelled", "load_text", "load_treebank", "load_vectors"),
@@ -151,10 +155,12 @@ _ROOMS = {
     "engine.analyze": ["analyze"],
     "engine.compare": ["compare"],
     "engine.corpus": ["CorpusOptions"],
+    "engine.part_options": ["PartOptions"],
     "engine.run": ["Run"],
     "engine.showing": ["show"],
     "engine.shown": ["Shown"],
     "engine.stored_run": ["load_run"],
+    "engine.survey": ["survey"],
     "extractors": [
         *("Architecture", "Encoder", "MapBatch", "MapMaker", "ModelError", "TransformerAttention"),
         *("extract", "extract_many", "get_kind", "list_kinds", "load_classifier"),
@@ -213,6 +219,7 @@ __all__ = [
     "OptionError",
     "OptionSet",
     "OptionalModelOptions",
+    "PartOptions",
     "Plan",
     "Probe",
     "ProbeOptions",
@@ -229,6 +236,7 @@ __all__ = [
     "Shown",
     "SurfaceOptions",
     "SurfaceStatistics",
+    "Survey",
     "TextOptions",
     "Titles",
     "TransformerAttention",
@@ -266,6 +274,7 @@ __all__ = [
     "register_probe",
     "show",
     "store_maps",
+    "survey",
 ]
 
 

@@ -1,0 +1,101 @@
+"""The figures of a survey: accuracies of one relation as a matrix, and its differences with their intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.figure import Figure
+
+from attentionology.analyses.survey.contrasts import MeanContrast, TreebankContrast
+from attentionology.analyses.survey.matrices import Matrices, short_names
+from attentionology.analyses.survey.results import Survey
+from attentionology.reports.drawing import BLUE, GREY, ORANGE, STYLE
+
+_MOST_CONTRASTS = 60
+_DARK = 0.6
+"""The accuracy from which on the text of an entry is black, on the light end of the color map."""
+
+
+def accuracies_figure(survey: Survey, matrices: Matrices) -> Figure | None:
+    """Draw the held-out accuracy of one relation for each model and map (rows) on each treebank (columns).
+
+    Returns:
+        the figure; None if no cell has the relation.
+    """
+    values = np.array([[entry.value for entry in row.entries] for row in matrices.accuracies])
+    if not np.isfinite(values).any():
+        return None
+    several = len(survey.maps) > 1
+    labels = [f"{row.model} ({row.kind})" if several else row.model for row in matrices.accuracies]
+    columns = short_names(survey.treebanks)
+    with mpl.rc_context(STYLE):
+        height = 1.3 + 0.24 * len(labels)
+        figure = Figure(figsize=(2.2 + 0.55 * len(survey.treebanks), height), layout="constrained")
+        axes = figure.subplots()
+        image = axes.imshow(values * 100, vmin=0, vmax=100, cmap="cividis", aspect="auto")
+        for y, row in enumerate(matrices.accuracies):
+            for x, entry in enumerate(row.entries):
+                dark = entry.value == entry.value and entry.value < _DARK
+                axes.text(x, y, entry.text, ha="center", va="center", fontsize=7, color="white" if dark else "black")
+        axes.set_yticks(range(len(labels)), labels)
+        axes.set_xticks(
+            range(len(survey.treebanks)), [columns[name] for name in survey.treebanks], rotation=35, ha="right"
+        )
+        axes.tick_params(length=0)
+        figure.colorbar(image, ax=axes, label="held-out accuracy (%)")
+        axes.set_title(matrices.relation, loc="left")
+    return figure
+
+
+def differences_figure(survey: Survey) -> Figure | None:
+    """Draw the differences of one relation with their intervals, one row for each contrast and treebank.
+
+    If there are too many rows to read, only the means over treebanks are drawn.
+
+    Returns:
+        the figure; None if no contrast has the relation, or if there are too many even so.
+    """
+    rows = _rows(survey, survey.contrasts) + _rows(survey, survey.means)
+    if len(rows) > _MOST_CONTRASTS:
+        rows = _rows(survey, survey.means)
+    if not rows or len(rows) > _MOST_CONTRASTS:
+        return None
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(5.6, 1.2 + 0.2 * len(rows)), layout="constrained")
+        axes = figure.subplots()
+        axes.axvline(0, color=GREY, lw=0.8, zorder=1)
+        for y, (_, difference, low, high, significant) in enumerate(rows):
+            color = ORANGE if significant else BLUE
+            axes.plot([100 * low, 100 * high], [y, y], color=color, lw=1.4, zorder=2)
+            axes.plot(100 * difference, y, "o", mec=color, mfc=color if significant else "white", ms=4.5, zorder=3)
+        axes.set_yticks(range(len(rows)), [name for name, *_ in rows])
+        axes.set_ylim(len(rows) - 0.5, -0.5)
+        axes.grid(axis="y", color="#eeeeee", zorder=0)
+        axes.plot([], [], "o", color=ORANGE, ms=4.5, label="p (Holm) below 0.05")
+        axes.plot([], [], "o", mec=BLUE, mfc="white", ms=4.5, label="not significant")
+        figure.legend(*axes.get_legend_handles_labels(), loc="outside upper left", ncols=2, frameon=False)
+        axes.set_xlabel("difference of held-out accuracies (percentage points)")
+        axes.set_title(survey.relation, loc="left")
+    return figure
+
+
+def _rows(
+    survey: Survey, contrasts: Sequence[TreebankContrast] | Sequence[MeanContrast]
+) -> list[tuple[str, float, float, float, bool]]:
+    """Return the label, the difference, its interval, and whether it is significant, of the survey's relation."""
+    models, treebanks = short_names(survey.models), short_names(survey.treebanks)
+    rows = []
+    for one in contrasts:
+        first, second = one.contrast.first, one.contrast.second
+        where = treebanks[one.treebank] if isinstance(one, TreebankContrast) else "mean"
+        sides = [
+            side.map if first.run == second.run else f"{models[side.run]}" for side in (first, second)
+        ]  # the model, or the map, is the same on both sides
+        common = models[first.run] if first.run == second.run else first.map
+        for row in one.contrast.differences:
+            if row.group == survey.relation and row.low == row.low:
+                label = f"{sides[0]} − {sides[1]} ({common}), {where}"
+                rows.append((label, row.difference, row.low, row.high, row.significant))
+    return rows

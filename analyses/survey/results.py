@@ -1,0 +1,91 @@
+"""The results of a survey: its tables, and everything that its page and its figures show."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import pandas as pd
+
+from attentionology.analyses.survey.cells import CellFailure, CellResult
+from attentionology.analyses.survey.contrasts import MeanContrast, TreebankContrast
+from attentionology.analyses.survey.tables import cells_table, contrasts_table, means_table, survey_table
+
+
+@dataclass(frozen=True, repr=False)
+class Survey:
+    """The results of a survey of models, treebanks and kinds of maps.
+
+    Attributes:
+        models: the names of the models in order.
+        treebanks: the names of the treebanks in order.
+        maps: the kinds of maps in order.
+        results: what came out of each cell, treebank by treebank.
+        contrasts: the differences between kinds of maps and between models, within each treebank.
+        means: the differences of means over treebanks.
+        relation: the relation that the terminal and the first figure show.
+        min_count: relations with fewer words are grayed and not tested.
+
+    Example:
+        >>> from attentionology import CorpusOptions, CountOptions, survey
+        >>> options = [CorpusOptions(limit=10), CountOptions(replicates=50, min_count=5)]
+        >>> result = survey("demo", "sample", maps=["weight", "norm"], options=options)
+        >>> result
+        Survey(1 model × 1 treebank × 2 maps)
+        >>> rows = result.table.query("relation == 'det'")
+        >>> rows[["model", "treebank", "map", "layer", "head", "correct", "n"]].values.tolist()
+        [['demo', 'sample', 'weight', 3, 9, 15, 17], ['demo', 'sample', 'norm', 5, 10, 14, 17]]
+    """
+
+    models: tuple[str, ...]
+    treebanks: tuple[str, ...]
+    maps: tuple[str, ...]
+    results: tuple[CellResult, ...]
+    contrasts: tuple[TreebankContrast, ...]
+    means: tuple[MeanContrast, ...]
+    relation: str
+    min_count: int
+
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        """The best head of each relation in each cell, see `attentionology.analyses.survey.tables.survey_table`."""
+        return survey_table(self.results)
+
+    @cached_property
+    def contrasts_table(self) -> pd.DataFrame:
+        """All differences, see `attentionology.analyses.survey.tables.contrasts_table`."""
+        return contrasts_table(self.contrasts)
+
+    @cached_property
+    def means_table(self) -> pd.DataFrame:
+        """The differences of means over treebanks, see `attentionology.analyses.survey.tables.means_table`."""
+        return means_table(self.means)
+
+    @cached_property
+    def cells_table(self) -> pd.DataFrame:
+        """What was read in each cell, see `attentionology.analyses.survey.tables.cells_table`."""
+        return cells_table(self.results)
+
+    @property
+    def failures(self) -> list[tuple[CellResult, CellFailure]]:
+        """The cells, or kinds of maps in them, that could not be counted."""
+        return [(result, failure) for result in self.results for failure in result.failures]
+
+    def __repr__(self) -> str:
+        failed = f", {len(self.failures)} failed" if self.failures else ""
+        return f"Survey({grid_size(self.models, self.treebanks, self.maps)}{failed})"
+
+    def _repr_html_(self) -> str:
+        return f"<p>{self!r}</p>{self.table.head(50).to_html(index=False, border=0)}"
+
+
+def grid_size(models: Sequence[str], treebanks: Sequence[str], maps: Sequence[str]) -> str:
+    """Return the size of a grid in words.
+
+    Example:
+        >>> grid_size(["a", "b"], ["x"], ["weight"])
+        '2 models × 1 treebank × 1 map'
+    """
+    counts = (("model", models), ("treebank", treebanks), ("map", maps))
+    return " × ".join(f"{len(names)} {noun}{'' if len(names) == 1 else 's'}" for noun, names in counts)

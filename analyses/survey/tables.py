@@ -1,0 +1,174 @@
+"""The tables of a survey: the best head of every relation in every cell, and what became of the cells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from attentionology.analyses.survey.cells import CellResult
+from attentionology.analyses.survey.contrasts import MeanContrast, TreebankContrast
+
+OK, FAILED = "ok", "failed"
+"""The values of the column ``status``."""
+
+_COLUMNS_OF_BEST = {
+    "relation": "relation",
+    "direction": "direction",
+    "layer": "layer",
+    "head": "head",
+    "total": "n",
+    "correct": "correct",
+    "accuracy": "accuracy",
+    "accuracy_low": "low",
+    "accuracy_high": "high",
+    "offset": "offset",
+    "offset_accuracy": "offset_accuracy",
+    "gain": "gain",
+    "gain_low": "gain_low",
+    "gain_high": "gain_high",
+    "heldout_accuracy": "heldout",
+    "control_accuracy": "random",
+}
+"""The columns of a survey by those of the tables of single runs."""
+
+CELL = ("model", "revision", "treebank", "map")
+COLUMNS = (*CELL, *_COLUMNS_OF_BEST.values(), "status", "reason")
+CELL_COLUMNS = (
+    *CELL, "status", "reason", "sentences", "skipped", "words", "layers", "heads", "seconds", "weights_sha256",
+)  # fmt: skip
+CONTRAST_COLUMNS = (
+    "about", "treebank", "relation", "model_a", "map_a", "model_b", "map_b", "n_a", "n_b", "value_a", "value_b",
+    "difference", "low", "high", "p", "p_holm", "choice_a", "choice_b", "paired", "reason",
+)  # fmt: skip
+MEAN_COLUMNS = (
+    *(column for column in CONTRAST_COLUMNS if column not in ("treebank", "choice_a", "choice_b")), "treebanks",
+)  # fmt: skip
+
+_WHOLE = ("layer", "head", "n", "correct", "offset", "sentences", "skipped", "words", "layers", "heads", "n_a", "n_b")
+
+
+def survey_table(results: Iterable[CellResult]) -> pd.DataFrame:
+    """Return the best head of each relation for each kind of map in each cell, one row each.
+
+    Columns: ``model, revision, treebank, map``; the ``relation`` with its best ``direction, layer, head``; the number
+    of words ``n``, those whose head is found ``correct``, and the ``accuracy`` with its 95 % interval ``low, high``;
+    the best fixed ``offset`` with its ``offset_accuracy``; the ``gain`` over it with ``gain_low, gain_high``; the
+    held-out accuracy ``heldout``; the accuracy of the best head of models with random weights, ``random`` (NaN without
+    a control); and the ``status`` with the ``reason`` of a failure. A cell that failed is one row without numbers.
+    """
+    frames: list[pd.DataFrame] = []
+    for result in results:
+        for of_map in result.maps:
+            best = of_map.best.reindex(columns=list(_COLUMNS_OF_BEST)).rename(columns=_COLUMNS_OF_BEST)
+            frames.append(best.assign(**_cell_columns(result, of_map.kind), status=OK, reason=""))
+        frames += [pd.DataFrame([_failed_row(result, kind, reason)]) for kind, reason in _failures(result)]
+    return _table(frames, COLUMNS)
+
+
+def cells_table(results: Iterable[CellResult]) -> pd.DataFrame:
+    """Return one row for each kind of map in each cell: its status, and what was read.
+
+    Columns: ``model, revision, treebank, map, status, reason``; the numbers of ``sentences`` and ``words`` that were
+    read, and of sentences ``skipped``; the ``layers`` and ``heads`` of the model, the ``seconds`` that the cell took,
+    and ``weights_sha256``. If a whole cell failed, ``map`` is empty.
+    """
+    rows: list[dict[str, Any]] = []
+    for result in results:
+        facts = result.facts
+        read = {
+            "sentences": facts.sentences if facts else None,
+            "skipped": facts.skipped if facts else None,
+            "words": facts.words if facts else None,
+            "layers": facts.layers if facts else None,
+            "heads": facts.heads if facts else None,
+            "seconds": result.seconds,
+            "weights_sha256": facts.weights_sha256 if facts else "",
+        }
+        for of_map in result.maps:
+            rows.append({**_cell_columns(result, of_map.kind), "status": OK, "reason": "", **read})
+        rows += [{**_failed_row(result, kind, reason), **read} for kind, reason in _failures(result)]
+    return _table([pd.DataFrame(rows)] if rows else [], CELL_COLUMNS)
+
+
+def contrasts_table(contrasts: Sequence[TreebankContrast]) -> pd.DataFrame:
+    """Return all differences within treebanks, one row per relation and pair of sides.
+
+    Columns: what the pair is ``about`` (``maps`` or ``models``), the ``treebank`` and the ``relation``; both sides
+    (``model_a, map_a, model_b, map_b``), the words and the held-out accuracy in each (``n_a, n_b, value_a, value_b``),
+    the ``difference`` (a minus b) with its 95 % interval ``low, high``, its p value ``p``, adjusted for all tested
+    relations of the pair in ``p_holm``, the head that each chooses on its whole corpus, whether the inputs are
+    ``paired``, and the ``reason`` why a number is missing.
+    """
+    rows = [
+        {"about": one.about, "treebank": one.treebank, **row} for one in contrasts for row in _rows_of(one.contrast)
+    ]
+    return _table([pd.DataFrame(rows)] if rows else [], CONTRAST_COLUMNS)
+
+
+def means_table(means: Sequence[MeanContrast]) -> pd.DataFrame:
+    """Return the differences of means over treebanks.
+
+    The columns are those of `contrasts_table` without the treebank and the heads, and ``treebanks``, the number of
+    treebanks over which the means of a row are taken.
+    """
+    rows = [
+        {"about": one.about, "treebanks": one.treebanks[row["relation"]], **row}
+        for one in means
+        for row in _rows_of(one.contrast)
+    ]
+    return _table([pd.DataFrame(rows)] if rows else [], MEAN_COLUMNS)
+
+
+def _rows_of(contrast: Any) -> Iterator[dict[str, Any]]:
+    for row in contrast.differences:
+        sides: dict[str, Any] = {}
+        for suffix, side, measured in (("a", contrast.first, row.first), ("b", contrast.second, row.second)):
+            sides |= {
+                f"model_{suffix}": side.run,
+                f"map_{suffix}": side.map,
+                f"n_{suffix}": measured.n if measured else None,
+                f"value_{suffix}": measured.value if measured else float("nan"),
+                f"choice_{suffix}": measured.choice if measured else "",
+            }
+        yield {
+            "relation": row.group,
+            **sides,
+            "difference": row.difference,
+            "low": row.low,
+            "high": row.high,
+            "p": row.p,
+            "p_holm": row.p_holm,
+            "paired": contrast.pairing,
+            "reason": row.reason,
+        }
+
+
+def _cell_columns(result: CellResult, kind: str) -> dict[str, Any]:
+    revision = result.facts.revision if result.facts else None
+    return {
+        "model": result.cell.model,
+        "revision": revision or "",
+        "treebank": result.cell.treebank,
+        "map": kind,
+    }
+
+
+def _failures(result: CellResult) -> list[tuple[str, str]]:
+    return [(failure.kind, failure.reason) for failure in result.failures]
+
+
+def _failed_row(result: CellResult, kind: str, reason: str) -> Mapping[str, Any]:
+    return {**_cell_columns(result, kind), "status": FAILED, "reason": reason}
+
+
+def _table(frames: Sequence[pd.DataFrame], columns: Sequence[str]) -> pd.DataFrame:
+    """Join frames, give the result these columns, and let missing whole numbers be empty."""
+    kinds = dict.fromkeys((column for column in columns if column in _WHOLE), "Int64")
+    whole = [frame.reindex(columns=list(columns)).astype(kinds) for frame in frames]
+    if not whole:
+        return pd.DataFrame(columns=list(columns)).astype(kinds)
+    texts = dict.fromkeys((*CELL[1:], "direction", "relation"), "")
+    table = pd.concat(whole, ignore_index=True) if len(whole) > 1 else whole[0]
+    return table.fillna({column: value for column, value in texts.items() if column in table})

@@ -1,0 +1,189 @@
+"""`survey`, the Python counterpart of the command ``attentionology survey``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from attentionology.analyses.contract import OptionError, OptionGroup, OptionSet
+from attentionology.analyses.dependency.options import DependencyOptions
+from attentionology.analyses.option_groups import groups_by_class
+from attentionology.analyses.shared.input_options import LimitOptions, ModelOptions, paths_read
+from attentionology.analyses.shared.options import ControlOptions, CountOptions, FeedForwardOptions, MapOptions
+from attentionology.analyses.shared.record import describe_command
+from attentionology.analyses.survey.results import Survey
+from attentionology.analyses.survey.section import survey_section
+from attentionology.engine.corpus import CorpusOptions
+from attentionology.engine.part_options import PartOptions
+from attentionology.engine.surveying.grid import run_grid
+from attentionology.engine.surveying.options import CellOptions, GridOptions, SurveyOptions
+from attentionology.reports.page import write_report
+from attentionology.reports.progress import Stages
+from attentionology.reports.run_folder import RunFolder
+
+_GROUPS = (
+    DependencyOptions, ControlOptions, CountOptions, FeedForwardOptions, MapOptions, CorpusOptions, LimitOptions,
+    ModelOptions, PartOptions,
+)  # fmt: skip
+
+
+def survey(
+    models: str | Path | Sequence[str | Path],
+    treebanks: str | Path | Sequence[str | Path],
+    *,
+    maps: str | Sequence[str] | None = None,
+    options: Sequence[OptionGroup] = (),
+    relation: str = GridOptions.relation,
+    out: str | Path | None = None,
+    overwrite: bool = False,
+    seed: int = 0,
+) -> Survey:
+    """Find the best heads of every model on every treebank, and compare models and kinds of maps.
+
+    The results are those of ``attentionology survey`` with the same options. Every cell has the numbers that
+    `attentionology.analyze` gives for its model and treebank alone. A cell that fails becomes a row of the table with
+    the reason.
+
+    Args:
+        models: folders, names on the Hugging Face Hub, ``NAME@REVISION``, or ``"demo"``.
+        treebanks: one file each, or ``"sample"``.
+        maps: the kinds of maps, see `attentionology.list_kinds`. Default: attention weights.
+        options: at most one option group of each class, for example ``CountOptions(min_count=20)``,
+            ``CorpusOptions(limit=500)`` or ``PartOptions(parts=Path("parts"))`` for a survey that can be continued.
+        relation: the relation that the figures show.
+        out: the folder for the report, its tables and figures; None to write nothing.
+        overwrite: whether to replace the folder of an earlier survey.
+        seed: the seed of everything random.
+
+    Returns:
+        the tables of all cells and contrasts.
+
+    Raises:
+        OptionError: an option cannot be used, or contradicts another one.
+        RunFolderError: the folder cannot be written.
+
+    Example:
+        >>> from attentionology import CorpusOptions, CountOptions, survey
+        >>> options = [CorpusOptions(limit=3), CountOptions(replicates=0)]
+        >>> result = survey("demo", ["sample", "absent.conllu"], options=options)
+        >>> result.cells_table[["treebank", "status", "reason"]].values.tolist()
+        [['sample', 'ok', ''], ['absent', 'failed', 'absent.conllu: there is no such file']]
+    """
+    groups = groups_by_class(options, _GROUPS, "a survey has no options of the class {}")
+    map_options, files = groups.pop(MapOptions, MapOptions()), groups.pop(CorpusOptions, CorpusOptions())
+    model_options, part_options = groups.pop(ModelOptions, ModelOptions()), groups.pop(PartOptions, PartOptions())
+    if replace(files, tokens="syntactic", limit=None) != CorpusOptions():
+        raise OptionError("of CorpusOptions, a survey has only tokens and limit")
+    if replace(model_options, device="cpu") != ModelOptions():
+        raise OptionError("of ModelOptions, a survey has only the device; revisions are given as NAME@REVISION")
+    if part_options.part is not None:
+        raise OptionError("a survey has no shares")
+    if maps is None:
+        maps = map_options.map
+    limits = groups.pop(LimitOptions, LimitOptions())
+    return execute_survey(
+        SurveyOptions(
+            grid=GridOptions(_names(models), _names(treebanks), _names(maps), relation),
+            cells=CellOptions(
+                map_options.merge, map_options.normalize, files.tokens, files.limit, model_options.device
+            ),
+            groups=OptionSet(list(groups.values())),
+            limits=limits,
+            seed=seed,
+        ),
+        part_options,
+        out=None if out is None else Path(out),
+        overwrite=overwrite,
+        command="attentionology.survey(…)",
+    )
+
+
+def execute_survey(
+    options: SurveyOptions,
+    part_options: PartOptions,
+    *,
+    out: Path | None = None,
+    overwrite: bool = False,
+    command: str = "",
+    shown_options: Mapping[str, Any] | None = None,
+) -> Survey:
+    """Run a survey, and write its tables, figures and page.
+
+    Args:
+        options: the options of the survey.
+        part_options: where parts are kept, and how many processes count each cell.
+        out: the folder of the report; None to write nothing.
+        overwrite: whether to replace the folder of an earlier survey.
+        command: the command line or call, for the run record.
+        shown_options: the options for the run record.
+    """
+    options.check()
+    options.check_maps()
+    part_options.check()
+    if out is None:
+        return run_grid(options, part_options)
+    stages, grid = Stages(), options.grid
+    with RunFolder(out, overwrite=overwrite, reads=paths_read(grid.models, grid.treebanks)) as folder:
+        results = run_grid(options, part_options, stages)
+        with stages("tables and figures"):
+            section = survey_section(results)
+        shown = {**(shown_options or _flat(options)), "out": str(out)}
+        record = {
+            **describe_command(command, shown, options.seed, stages),
+            "survey": _describe(options, results),
+            "warnings": _warnings(results),
+        }
+        write_report(folder.path, run=record, sections=[section], template="survey.html.j2")
+    return results
+
+
+def _names(given: str | Path | Sequence[str | Path]) -> tuple[str, ...]:
+    return (str(given),) if isinstance(given, str | Path) else tuple(map(str, given))
+
+
+def _flat(options: SurveyOptions) -> dict[str, Any]:
+    groups: list[Any] = [options.grid, options.cells, options.limits, *options.groups]
+    return {name: value for group in groups for name, value in asdict(group).items()}
+
+
+def _describe(options: SurveyOptions, results: Survey) -> dict[str, Any]:
+    """Describe the models and treebanks of a survey, and the number of cells that failed."""
+    by_model = {result.cell.model: result.facts for result in results.results if result.facts}
+    by_treebank = {result.cell.treebank: result.facts for result in results.results if result.facts}
+    models, treebanks = [], []
+    for model in options.grid.all_models():
+        facts = by_model.get(model.name)
+        models.append(
+            {
+                "name": model.name,
+                "revision": facts.revision if facts else model.revision,
+                "weights_sha256": facts.weights_sha256 if facts else None,
+            }
+        )
+    for treebank in options.grid.all_treebanks():
+        facts = by_treebank.get(treebank.name)
+        files = [{"path": path, "sha256": sha256} for path, sha256 in facts.files] if facts else []
+        treebanks.append({"name": treebank.name, "path": treebank.path, "files": files})
+    return {
+        "models": models,
+        "treebanks": treebanks,
+        "maps": list(results.maps),
+        "cells": len(results.results),
+        "failed": len(results.failures),
+    }
+
+
+def _warnings(results: Survey) -> list[str]:
+    """Return the warnings of all cells, each after the cell that it is about."""
+    warnings = [
+        f"{result.cell.model} on {result.cell.treebank}: {warning}"
+        for result in results.results
+        if result.facts
+        for warning in result.facts.warnings
+    ]
+    failed = len({result.cell for result, _ in results.failures})
+    if failed:
+        warnings.insert(0, f"{failed} of {len(results.results)} cells failed, wholly or in part; see below.")
+    return warnings

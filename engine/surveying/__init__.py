@@ -1,0 +1,1 @@
+"""Surveys: a grid of runs, cell by cell."""

@@ -1,0 +1,147 @@
+"""Counting one cell of a survey. What goes wrong in a cell becomes its result."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from attentionology.analyses.shared.comparable import Comparable
+from attentionology.analyses.survey.cells import Cell, CellFacts, CellFailure, CellResult, MapResult
+from attentionology.corpora_loaders import AttentionologyError, Corpus
+from attentionology.corpora_loaders.errors import out_of_memory
+from attentionology.engine.analyze import execute
+from attentionology.engine.part_options import PartOptions
+from attentionology.engine.run import Run
+from attentionology.engine.surveying.options import ANALYSIS, SurveyedModel, SurveyedTreebank, SurveyOptions
+from attentionology.extractors import ExtractionError, ModelError
+
+if TYPE_CHECKING:
+    from attentionology.extractors import Encoder
+
+
+@dataclass(frozen=True, eq=False)
+class CountedCell:
+    """A cell that was counted, with what is needed to compare it.
+
+    Attributes:
+        result: the result of the cell.
+        families: the statistics that can be compared, by the kind of map.
+        record: the run record; empty if the cell failed.
+    """
+
+    result: CellResult
+    families: Mapping[str, Sequence[Comparable]] = field(default_factory=dict)
+    record: Mapping[str, Any] = field(default_factory=dict)
+
+
+class CellCounter:
+    """Counts the cells of a survey.
+
+    Args:
+        options: the options of the survey.
+        part_options: where parts are kept, and how many processes count.
+    """
+
+    def __init__(self, options: SurveyOptions, part_options: PartOptions) -> None:
+        self.options, self.part_options = options, part_options
+
+    @property
+    def needs_encoder(self) -> bool:
+        """Whether this process counts. Several processes load the model themselves."""
+        return self.part_options.workers == 1
+
+    def count(
+        self, model: SurveyedModel, treebank: SurveyedTreebank, encoder: Encoder | None, corpus: Corpus
+    ) -> CountedCell:
+        """Count a cell.
+
+        All kinds of maps are made in one pass. If the model cannot give one of them, each kind is tried alone, so that
+        the others have numbers.
+
+        Raises:
+            Exception: none of the kinds can be counted.
+        """
+        started = time.perf_counter()
+        cell, kinds = Cell(model.name, treebank.name), self.options.grid.maps
+        failures: list[CellFailure] = []
+        try:
+            runs = [self._run(model, treebank, encoder, corpus, kinds)]
+        except (ModelError, ExtractionError):
+            if len(kinds) == 1:
+                raise
+            runs = []
+            for kind in kinds:
+                try:
+                    runs.append(self._run(model, treebank, encoder, corpus, (kind,)))
+                except Exception as error:
+                    failures.append(CellFailure(kind, reason_of(error)))
+            if not runs:
+                raise
+        parts = [part for run in runs for part in run.parts]
+        return CountedCell(
+            CellResult(
+                cell,
+                maps=tuple(MapResult(part.kind or "", part.results.best) for part in parts),
+                failures=tuple(failures),
+                facts=_facts(runs[0]),
+                seconds=round(time.perf_counter() - started, 3),
+            ),
+            {part.kind or "": part.analysis.comparable(part.counted) for part in parts},
+            runs[0].record,
+        )
+
+    def _run(
+        self,
+        model: SurveyedModel,
+        treebank: SurveyedTreebank,
+        encoder: Encoder | None,
+        corpus: Corpus,
+        kinds: Sequence[str],
+    ) -> Run:
+        return execute(
+            self.options.run_options(model, treebank, kinds),
+            part_options=self.part_options,
+            encoder=encoder,
+            corpus=corpus,
+            command=f"attentionology analyze --analyses {ANALYSIS}",
+        )
+
+
+def failed_cell(model: SurveyedModel, treebank: SurveyedTreebank, error: Exception) -> CountedCell:
+    """Return the result of a cell that could not be counted."""
+    cell = Cell(model.name, treebank.name)
+    return CountedCell(CellResult(cell, failures=(CellFailure("", reason_of(error)),)))
+
+
+def reason_of(error: Exception) -> str:
+    """Return what a table says about an error, in one line.
+
+    Example:
+        >>> reason_of(ModelError("the model has no attention"))
+        'the model has no attention'
+        >>> reason_of(KeyError("layers"))
+        "KeyError: 'layers'"
+    """
+    message = " ".join(str(error).split())
+    if out_of_memory(error):
+        return f"not enough memory: {message}".removesuffix(": ")
+    if isinstance(error, AttentionologyError | OSError) and message:
+        return message
+    return f"{type(error).__name__}: {message}".removesuffix(": ")
+
+
+def _facts(run: Run) -> CellFacts:
+    model, sentences = run.record["model"], run.record["sentences"]
+    return CellFacts(
+        revision=model["revision"],
+        weights_sha256=model["weights_sha256"],
+        layers=model["layers"],
+        heads=model["heads"],
+        files=tuple((file["path"], file["sha256"]) for file in run.record["corpus"]["files"]),
+        sentences=sentences["read"],
+        skipped=len(sentences["skipped"]),
+        words=sentences["words"],
+        warnings=tuple(run.record["warnings"]),
+    )

@@ -1,0 +1,91 @@
+"""The grid of a survey: treebank by treebank, each with all models."""
+
+from __future__ import annotations
+
+from attentionology.analyses.comparison.results import Pairing
+from attentionology.analyses.shared.options import CountOptions
+from attentionology.analyses.survey.contrasts import Contrasts, Measurements
+from attentionology.analyses.survey.results import Survey
+from attentionology.corpora_loaders import Corpus
+from attentionology.engine.pairing import pairing_of
+from attentionology.engine.part_options import PartOptions
+from attentionology.engine.surveying.counting import CellCounter, CountedCell, failed_cell
+from attentionology.engine.surveying.models import LoadedModels, read_treebank
+from attentionology.engine.surveying.options import SurveyedModel, SurveyedTreebank, SurveyOptions
+from attentionology.reports.progress import Stages, progress_bar
+
+
+def run_grid(options: SurveyOptions, part_options: PartOptions, stages: Stages | None = None) -> Survey:
+    """Count all cells, and compare them.
+
+    The statistics of one treebank are compared before the next is read, so the memory does not grow with the number of
+    treebanks, apart from the tables.
+
+    Args:
+        options: the options of the survey, which have been checked.
+        part_options: where parts are kept, and how many processes count.
+        stages: receives the times of the stages.
+
+    Returns:
+        the results. Cells that failed are among them.
+    """
+    stages = stages or Stages()
+    grid, min_count = options.grid, options.groups[CountOptions].min_count
+    models, treebanks = grid.all_models(), grid.all_treebanks()
+    counter, loaded = CellCounter(options, part_options), LoadedModels(options.cells.device)
+    contrasts, results = Contrasts(min_count), []
+    with progress_bar("cells", len(models) * len(treebanks), unit="") as advance:
+        for treebank in treebanks:
+            with stages("count cells"):
+                corpus = _corpus(options, treebank)
+                counted = []
+                for model in models:
+                    counted.append(_cell(counter, loaded, model, treebank, corpus))
+                    advance(1)
+            results += [cell.result for cell in counted]
+            with stages("compare"):
+                _compare(contrasts, treebank.name, [cell for cell in counted if cell.families])
+    with stages("compare"):
+        means = contrasts.means()
+    return Survey(
+        models=tuple(model.name for model in models),
+        treebanks=tuple(treebank.name for treebank in treebanks),
+        maps=grid.maps,
+        results=tuple(results),
+        contrasts=tuple(contrasts.within),
+        means=tuple(means),
+        relation=grid.relation,
+        min_count=min_count,
+    )
+
+
+def _corpus(options: SurveyOptions, treebank: SurveyedTreebank) -> Corpus | Exception:
+    try:
+        return read_treebank(options, treebank)
+    except Exception as error:
+        return error
+
+
+def _cell(
+    counter: CellCounter,
+    loaded: LoadedModels,
+    model: SurveyedModel,
+    treebank: SurveyedTreebank,
+    corpus: Corpus | Exception,
+) -> CountedCell:
+    if isinstance(corpus, Exception):
+        return failed_cell(model, treebank, corpus)
+    try:
+        encoder = loaded.load(model) if counter.needs_encoder else None
+        return counter.count(model, treebank, encoder, corpus)
+    except Exception as error:  # whatever goes wrong in a cell must not stop the grid
+        return failed_cell(model, treebank, error)
+
+
+def _compare(contrasts: Contrasts, treebank: str, cells: list[CountedCell]) -> None:
+    records = {cell.result.cell.model: cell.record for cell in cells}
+
+    def pairing(first: str, second: str) -> Pairing:
+        return pairing_of(records[first], records[second])[0]
+
+    contrasts.add(treebank, [Measurements(cell.result.cell.model, cell.families) for cell in cells], pairing)

@@ -1,0 +1,118 @@
+"""``attentionology survey``: many models on many treebanks, each cell as a run of its own."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from tyro.conf import arg
+
+from attentionology.analyses.contract import OptionSet
+from attentionology.analyses.dependency.options import DependencyOptions
+from attentionology.analyses.shared.input_options import LimitOptions
+from attentionology.analyses.shared.options import ControlOptions, CountOptions, FeedForwardOptions
+from attentionology.engine.surveying.options import CellOptions, GridOptions, LongSurveyOptions, SurveyOptions
+from attentionology.scripts.streams import delivered, say_json
+
+if TYPE_CHECKING:
+    from attentionology.analyses.survey.results import Survey as Results
+
+SOME_FAILED = 3
+"""The exit status if some cells could not be counted. The results of the others are written."""
+
+
+@dataclass(frozen=True)
+class Survey:
+    """Find the best heads of many models on many treebanks, and compare models and kinds of maps.
+
+    Each model reads each treebank once, whatever the number of kinds of maps, and each cell of this grid has the
+    numbers of a run of analyze --analyses dependency. A cell that cannot be counted becomes a row with the reason; all
+    other cells are counted, and the exit status is 3.
+    """
+
+    grid: GridOptions = field(default_factory=GridOptions)
+    cells: CellOptions = field(default_factory=CellOptions)
+    dependency: DependencyOptions = field(default_factory=DependencyOptions)
+    control: ControlOptions = field(default_factory=ControlOptions)
+    count: CountOptions = field(default_factory=CountOptions)
+    feed_forward: FeedForwardOptions = field(default_factory=FeedForwardOptions)
+    limits: LimitOptions = field(default_factory=LimitOptions)
+
+    seed: Annotated[int, arg(metavar="N")] = 0
+    """The seed of everything random: the bootstrap, the halves of the treebanks, and the weights of the control."""
+
+    long_survey: LongSurveyOptions = field(default_factory=LongSurveyOptions)
+
+    dry_run: bool = False
+    """Count nothing. Print the numbers of cells, sentences and passes."""
+
+    out: Annotated[Path, arg(metavar="FOLDER")] = Path("runs/survey")
+    """The results folder of the survey."""
+
+    overwrite: bool = False
+    """Replace the results folder of an earlier survey."""
+
+    json: bool = False
+    """Print the results as JSON instead of a table."""
+
+    def run(self, arguments: Sequence[str] = ()) -> int:
+        """Run the survey and return the exit status."""
+        from attentionology.analyses.shared.record import command_line, flat_options
+        from attentionology.engine.survey import execute_survey
+
+        options = SurveyOptions(
+            self.grid,
+            self.cells,
+            OptionSet([self.dependency, self.control, self.count, self.feed_forward]),
+            self.limits,
+            self.seed,
+        )
+        if self.dry_run:
+            return self._print_estimate(options)
+        shown = {name: str(value) if isinstance(value, Path) else value for name, value in flat_options(self).items()}
+        results = execute_survey(
+            options,
+            self.long_survey.part_options(),
+            out=self.out,
+            overwrite=self.overwrite,
+            command=command_line(arguments),
+            shown_options=shown,
+        )
+        self._print(results)
+        return SOME_FAILED if results.failures else 0
+
+    def _print_estimate(self, options: SurveyOptions) -> int:
+        from attentionology.engine.surveying.dry_run import estimate_survey
+        from attentionology.reports.json_text import to_json
+        from attentionology.scripts.survey_estimate import estimate_facts, estimate_lines
+        from attentionology.scripts.terminal import Terminal
+
+        options.check()
+        options.check_maps()
+        self.long_survey.check()
+        estimate = estimate_survey(options)
+        if self.json:
+            say_json(to_json(estimate_facts(estimate)))
+            return 0
+        with delivered():
+            Terminal(None).print("\n".join(estimate_lines(estimate)), soft_wrap=True, markup=False)
+        return 0
+
+    def _print(self, results: Results) -> None:
+        from attentionology.analyses.survey.terminal import survey_matrix
+        from attentionology.reports.json_text import records, to_json
+        from attentionology.reports.terminal import WIDE
+        from attentionology.scripts.terminal import Terminal
+
+        if self.json:
+            tables = {"survey": results.table, "survey_contrasts": results.contrasts_table}
+            say_json(to_json({"out": str(self.out), **{name: records(table) for name, table in tables.items()}}))
+            return
+        terminal = Terminal(None if sys.stdout.isatty() else WIDE)
+        with delivered():
+            terminal.print(survey_matrix(results))
+            lines = ["", f"Report: {self.out / 'report.html'}", f"Tables: {self.out / 'tables'}"]
+            terminal.print("\n".join(lines), soft_wrap=True, markup=False)
