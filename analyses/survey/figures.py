@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
 
+from attentionology.analyses.comparison.differences import Difference
 from attentionology.analyses.survey.contrasts import MeanContrast, TreebankContrast
-from attentionology.analyses.survey.matrices import Matrices, short_names
+from attentionology.analyses.survey.matrices import Matrices, pair_name, short_names
 from attentionology.analyses.survey.results import Survey
 from attentionology.reports.drawing import BLUE, GREY, ORANGE, STYLE
 
@@ -58,6 +60,8 @@ def differences_figure(survey: Survey) -> Figure | None:
         the figure; None if no contrast has the relation, or if there are too many even so.
     """
     rows = _rows(survey, survey.contrasts) + _rows(survey, survey.means)
+    pairs = list(dict.fromkeys(row.pair for row in rows))
+    rows.sort(key=lambda row: pairs.index(row.pair))
     if len(rows) > _MOST_CONTRASTS:
         rows = _rows(survey, survey.means)
     if not rows or len(rows) > _MOST_CONTRASTS:
@@ -66,11 +70,12 @@ def differences_figure(survey: Survey) -> Figure | None:
         figure = Figure(figsize=(5.6, 1.2 + 0.2 * len(rows)), layout="constrained")
         axes = figure.subplots()
         axes.axvline(0, color=GREY, lw=0.8, zorder=1)
-        for y, (_, difference, low, high, significant) in enumerate(rows):
-            color = ORANGE if significant else BLUE
-            axes.plot([100 * low, 100 * high], [y, y], color=color, lw=1.4, zorder=2)
-            axes.plot(100 * difference, y, "o", mec=color, mfc=color if significant else "white", ms=4.5, zorder=3)
-        axes.set_yticks(range(len(rows)), [name for name, *_ in rows])
+        for y, (_, _, row) in enumerate(rows):
+            color = ORANGE if row.significant else BLUE
+            axes.plot([100 * row.low, 100 * row.high], [y, y], color=color, lw=1.4, zorder=2)
+            filling = color if row.significant else "white"
+            axes.plot(100 * row.difference, y, "o", mec=color, mfc=filling, ms=4.5, zorder=3)
+        axes.set_yticks(range(len(rows)), [f"{row.pair}, {row.place}" for row in rows])
         axes.set_ylim(len(rows) - 0.5, -0.5)
         axes.grid(axis="y", color="#eeeeee", zorder=0)
         axes.plot([], [], "o", color=ORANGE, ms=4.5, label="p (Holm) below 0.05")
@@ -81,21 +86,24 @@ def differences_figure(survey: Survey) -> Figure | None:
     return figure
 
 
-def _rows(
-    survey: Survey, contrasts: Sequence[TreebankContrast] | Sequence[MeanContrast]
-) -> list[tuple[str, float, float, float, bool]]:
-    """Return the label, the difference, its interval, and whether it is significant, of the survey's relation."""
+class _DrawnRow(NamedTuple):
+    """One row of the figure of differences."""
+
+    pair: str
+    place: str
+    difference: Difference
+
+
+def _rows(survey: Survey, contrasts: Sequence[TreebankContrast] | Sequence[MeanContrast]) -> list[_DrawnRow]:
+    """Return the differences of the survey's relation that have intervals."""
     models, treebanks = short_names(survey.models), short_names(survey.treebanks)
-    rows = []
-    for one in contrasts:
-        first, second = one.contrast.first, one.contrast.second
-        where = treebanks[one.treebank] if isinstance(one, TreebankContrast) else "mean"
-        sides = [
-            side.map if first.run == second.run else f"{models[side.run]}" for side in (first, second)
-        ]  # the model, or the map, is the same on both sides
-        common = models[first.run] if first.run == second.run else first.map
-        for row in one.contrast.differences:
-            if row.group == survey.relation and row.low == row.low:
-                label = f"{sides[0]} − {sides[1]} ({common}), {where}"
-                rows.append((label, row.difference, row.low, row.high, row.significant))
-    return rows
+    return [
+        _DrawnRow(
+            pair_name(one.contrast, models),
+            treebanks[one.treebank] if isinstance(one, TreebankContrast) else "mean",
+            row,
+        )
+        for one in contrasts
+        for row in one.contrast.differences
+        if row.group == survey.relation and row.low == row.low
+    ]

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
+from attentionology.analyses.comparison.results import Contrast
 from attentionology.analyses.dependency.tables import TOTALS
 from attentionology.analyses.survey.contrasts import MeanContrast, TreebankContrast
 from attentionology.analyses.survey.results import Survey
@@ -79,6 +80,19 @@ def short_names(names: Sequence[str]) -> dict[str, str]:
     last = {name: PurePath(name).name or name for name in names}
     times = Counter(last.values())
     return {name: short if times[short] == 1 else name for name, short in last.items()}
+
+
+def pair_name(contrast: Contrast, models: Mapping[str, str]) -> str:
+    """Return the name of a pair of kinds of maps, or of models, for example ``norm − weight (bert-base-uncased)``.
+
+    Args:
+        contrast: the contrast of the pair.
+        models: the short names of the models.
+    """
+    first, second = contrast.first, contrast.second
+    if first.run == second.run:
+        return f"{first.map} − {second.map} ({models[first.run]})"
+    return f"{models[first.run]} − {models[second.run]} ({first.map})"
 
 
 def relations_of(survey: Survey) -> list[str]:
@@ -156,11 +170,7 @@ def _differences_by_relation(
     entries: dict[str, dict[str, dict[str | None, Entry]]] = {}
     pairs = [(one.contrast, one.treebank) for one in contrasts] + [(one.contrast, None) for one in means]
     for contrast, treebank in pairs:
-        first, second = contrast.first, contrast.second
-        if first.run == second.run:
-            name = f"{first.map} − {second.map} ({names[first.run]})"
-        else:
-            name = f"{names[first.run]} − {names[second.run]} ({first.map})"
+        name = pair_name(contrast, names)
         for row in contrast.differences:
             tested = row.p_holm == row.p_holm
             entry = Entry(

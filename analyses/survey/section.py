@@ -7,7 +7,7 @@ from pathlib import Path
 
 from attentionology.analyses.survey.contrasts import MeanContrast, TreebankContrast
 from attentionology.analyses.survey.figures import accuracies_figure, differences_figure
-from attentionology.analyses.survey.matrices import MatrixMaker, relations_of, short_names
+from attentionology.analyses.survey.matrices import MatrixMaker, pair_name, relations_of, short_names
 from attentionology.analyses.survey.results import Survey, grid_size
 from attentionology.reports.json_text import records
 from attentionology.reports.page import Section
@@ -79,19 +79,13 @@ def survey_section(survey: Survey) -> Section:
 
 
 def _summary(one: TreebankContrast | MeanContrast, models: dict[str, str]) -> ContrastSummary:
-    contrast = one.contrast
-    first, second = contrast.first, contrast.second
-    if first.run == second.run:
-        name = f"{first.map} − {second.map} ({models[first.run]})"
-    else:
-        name = f"{models[first.run]} − {models[second.run]} ({first.map})"
-    tested = contrast.tested
+    tested = one.contrast.tested
     place = one.treebank if isinstance(one, TreebankContrast) else f"mean of up to {max(one.treebanks.values())}"
     return ContrastSummary(
-        name,
+        pair_name(one.contrast, models),
         place,
         len(tested),
         sum(row.significant and row.difference > 0 for row in tested),
         sum(row.significant and row.difference < 0 for row in tested),
-        contrast.pairing,
+        one.contrast.pairing,
     )
