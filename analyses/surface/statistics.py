@@ -17,12 +17,12 @@ from torch import Tensor
 
 from attentionology.analyses.shared.exact_sums import ExactMetric, added, floating
 from attentionology.analyses.surface.distributions import check_rows, check_shape
-from attentionology.extractors import MapBatch, is_punctuation
+from attentionology.analyses.surface.token_classes import TO_CLASSES, class_members
+from attentionology.extractors import MapBatch
 
 SMOOTHING = 1e-4
 """The share of uniform attention that the published code mixes into each row before it takes the entropy."""
 
-TO_CLASSES = ("first_special", "last_special", "period_comma", "punctuation", "other")
 STATISTICS = (
     "self",
     "previous",
@@ -129,7 +129,7 @@ class SurfaceStatistics(ExactMetric):
         device = batch.maps.device
         lengths = batch.lengths.to(device)
         inside = torch.arange(batch.maps.shape[-1], device=device) < lengths[:, None]
-        members = _members(batch).to(device)
+        members = class_members(batch).to(device)
         queries = torch.stack([inside, members[..., 0], members[..., 1]], dim=1)
         divisors = self._divisors(lengths, *queries[:, 1:].sum(-1).unbind(1))
         measures = [self._measure(layer, members, queries, lengths) for layer in batch.maps.unbind(1)]
@@ -242,25 +242,6 @@ def _entropy(alpha: Float[Tensor, "batch heads n n"]) -> Float[Tensor, "batch he
     """Return −Σ_j α ln α of each row in nats, with 0 ln 0 = 0. This is a quarter faster than `torch.special.entr`."""
     logarithms = alpha.clamp_min(torch.finfo(alpha.dtype).tiny).log_()
     return -logarithms.mul_(alpha).sum(-1)
-
-
-def _members(batch: MapBatch) -> Bool[Tensor, "batch n classes"]:
-    """Return which of `TO_CLASSES` each position belongs to; padding belongs to none.
-
-    Raises:
-        ValueError: the batch has no forms of its tokens.
-    """
-    if len(batch.forms) != len(batch):
-        raise ValueError("the batch has no forms, which distinguish punctuation from words")
-    n = batch.maps.shape[-1]
-    punctuation, period_comma = torch.zeros(2, len(batch), n, dtype=torch.bool)
-    for row, forms in enumerate(batch.forms):
-        punctuation[row, : len(forms)] = torch.tensor([is_punctuation(form) for form in forms])
-        period_comma[row, : len(forms)] = torch.tensor([form in (".", ",") for form in forms])
-    words = batch.words
-    first = batch.special & (words.cumsum(1) == 0)
-    classes = [first, batch.special & ~first, period_comma & words, punctuation & words, words & ~punctuation]
-    return torch.stack(classes, dim=-1)
 
 
 def _by_layer(heads: pd.DataFrame) -> pd.DataFrame:

@@ -1,0 +1,31 @@
+"""The classes of tokens to which the surface statistics count attention."""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Bool
+from torch import Tensor
+
+from attentionology.extractors import MapBatch, is_punctuation
+
+TO_CLASSES = ("first_special", "last_special", "period_comma", "punctuation", "other")
+"""The names of the classes, in the order of `class_members`."""
+
+
+def class_members(batch: MapBatch) -> Bool[Tensor, "batch n classes"]:
+    """Return which of `TO_CLASSES` each position belongs to; padding belongs to none.
+
+    Raises:
+        ValueError: the batch has no forms of its tokens.
+    """
+    if len(batch.forms) != len(batch):
+        raise ValueError("the batch has no forms, which distinguish punctuation from words")
+    n = batch.maps.shape[-1]
+    punctuation, period_comma = torch.zeros(2, len(batch), n, dtype=torch.bool)
+    for row, forms in enumerate(batch.forms):
+        punctuation[row, : len(forms)] = torch.tensor([is_punctuation(form) for form in forms])
+        period_comma[row, : len(forms)] = torch.tensor([form in (".", ",") for form in forms])
+    words = batch.words
+    first = batch.special & (words.cumsum(1) == 0)
+    classes = [first, batch.special & ~first, period_comma & words, punctuation & words, words & ~punctuation]
+    return torch.stack(classes, dim=-1)
