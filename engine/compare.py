@@ -20,8 +20,8 @@ def compare(first: Run, *others: Run, names: Sequence[str] = (), min_count: int 
     """Compare runs: what is the difference of each statistic, and is it more than chance?
 
     Every statistic that has bootstrap replicates is compared: for each relation and type of mention, the held-out
-    accuracy of the best head. If the runs read the same inputs, the intervals are paired, because each replicate draws
-    the same inputs for all runs.
+    accuracy of the best head; and the surface statistics as means over heads. If the runs read the same inputs, the
+    intervals are paired, because each replicate draws the same inputs for all runs.
 
     Args:
         first: the run from whose values those of the others are subtracted.
@@ -66,7 +66,9 @@ def compare(first: Run, *others: Run, names: Sequence[str] = (), min_count: int 
         contrasts += _contrasts(families[0], families[index], pair, pairing, min_count=min_count)
     notes += _left_out(runs, families)
     if not contrasts:
-        raise OptionError("the runs have no statistics that can be compared; dependency and coreference have some")
+        raise OptionError(
+            "the runs have no statistics that can be compared; dependency, surface and coreference have some"
+        )
     return Comparison(tuple(contrasts), min_count, tuple(notes))
 
 

@@ -88,7 +88,7 @@ class Survey:
         from attentionology.engine.surveying.dry_run import estimate_survey
         from attentionology.reports.json_text import to_json
         from attentionology.scripts.survey_estimate import estimate_facts, estimate_lines
-        from attentionology.scripts.terminal import Terminal
+        from attentionology.reports.console import Terminal
 
         options.check()
         options.check_maps()
@@ -105,7 +105,7 @@ class Survey:
         from attentionology.analyses.survey.terminal import survey_matrix
         from attentionology.reports.json_text import records, to_json
         from attentionology.reports.terminal import WIDE
-        from attentionology.scripts.terminal import Terminal
+        from attentionology.reports.console import Terminal
 
         if self.json:
             tables = {"survey": results.table, "survey_contrasts": results.contrasts_table}

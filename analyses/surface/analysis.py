@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from attentionology.analyses.contract import Analysis, Counted, OptionSet, Plan, Request, Setting, Titles
 from attentionology.analyses.shared.merged_facts import merges_by
-from attentionology.analyses.shared.options import FeedForwardOptions, MapOptions
+from attentionology.analyses.shared.options import CountOptions, FeedForwardOptions, MapOptions
 from attentionology.analyses.surface.facts import ReadingFacts
 from attentionology.analyses.surface.options import ReadingOptions, SurfaceOptions
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from rich.console import RenderableType
 
+    from attentionology.analyses.shared.comparable import Comparable
     from attentionology.analyses.surface.section import SurfaceResults
     from attentionology.reports.explorer.contribution import Contribution
     from attentionology.reports.page import Section
@@ -51,7 +52,7 @@ class Surface(Analysis[SurfaceFacts, "SurfaceResults"]):
     """The analysis of where attention goes by position and class of token, and how much that matters to a loss."""
 
     name = "surface"
-    options = (SurfaceOptions, ReadingOptions, MapOptions, FeedForwardOptions)
+    options = (SurfaceOptions, ReadingOptions, CountOptions, MapOptions, FeedForwardOptions)
     needs = ("dependency",)
     by_default = True
     facts_type = SurfaceFacts
@@ -122,6 +123,23 @@ class Surface(Analysis[SurfaceFacts, "SurfaceResults"]):
         from attentionology.analyses.surface.explored import explored_surface
 
         return explored_surface(results, kind or "")
+
+    def comparable(self, counted: Counted[SurfaceFacts]) -> Sequence[Comparable]:
+        """Return the means over heads of all statistics, and of some of them layer by layer."""
+        from attentionology.analyses.surface.replicates import comparable_statistics
+        from attentionology.analyses.surface.statistics import STATISTICS, SurfaceStatistics
+
+        metric = counted.metric(counted.facts.reading.request, SurfaceStatistics)
+        tables = metric.compute()
+        numbers = dict(zip(tables.counts["statistic"], tables.counts["inputs"], strict=True))
+        values = {name: tables.layers[name].to_numpy() for name in STATISTICS}
+        return comparable_statistics(
+            values.__getitem__,
+            lambda name: metric.layer_replicates(name) - values[name][:, None],
+            lambda name: int(numbers[name]),
+            STATISTICS,
+            metric.seed,
+        )
 
     def record(
         self,

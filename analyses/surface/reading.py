@@ -12,6 +12,7 @@ import pandas as pd
 from attentionology.analyses.contract import Counted, OptionError, OptionSet, Request, Setting
 from attentionology.analyses.shared.counting import CountMaps
 from attentionology.analyses.shared.map_facts import map_facts, map_maker
+from attentionology.analyses.shared.options import CountOptions
 from attentionology.analyses.surface import statistics
 from attentionology.analyses.surface.distributions import DISTANCE_SMOOTHING
 from attentionology.analyses.surface.facts import ReadingFacts
@@ -60,8 +61,14 @@ def plan_reading(options: OptionSet, setting: Setting) -> SharedReading:
             f"entropy, and {DISTANCE_SMOOTHING:g} for the distances between heads."
         )
     maker = map_maker(maps, reading.level)
-    smoothing = statistics.SMOOTHING if released else 0.0
-    counting = CountMaps(SurfaceStatistics, (("reach", options[SurfaceOptions].reach), ("smoothing", smoothing)))
+    arguments = {
+        "reach": options[SurfaceOptions].reach,
+        "smoothing": statistics.SMOOTHING if released else 0.0,
+        # Only the analysis surface has statistics that are compared.
+        "replicates": options[CountOptions].replicates if "surface" in setting.chosen else 0,
+        "seed": setting.seed,
+    }
+    counting = CountMaps(SurfaceStatistics, tuple(arguments.items()))
     request = Request(f"surface/{maps.kind}", "surface", setting.corpus, maker, counting)
     facts = ReadingFacts(
         request=request.name,

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+import numpy.typing as npt
 import pandas as pd
 import torch
 from jaxtyping import Bool, Float, Int
@@ -17,6 +19,7 @@ from torch import Tensor
 
 from attentionology.analyses.shared.exact_sums import ExactMetric, added, floating
 from attentionology.analyses.surface.distributions import check_rows, check_shape
+from attentionology.analyses.surface.replicates import replicate_sums
 from attentionology.analyses.surface.token_classes import TO_CLASSES, class_members
 from attentionology.extractors import MapBatch
 
@@ -81,6 +84,9 @@ class SurfaceStatistics(ExactMetric):
         reach: the largest offset; offsets from −reach to +reach are counted.
         smoothing: the share of uniform attention that is mixed into rows before the entropy; the published code uses
             `SMOOTHING`.
+        replicates: the number of bootstrap replicates, for which the means over the heads of a layer are added up. They
+            take ``16 × (layers + 1) × replicates × 8`` bytes.
+        seed: the seed of the bootstrap.
 
     Raises:
         ValueError: the reach is below 1, or the smoothing is not from 0 to below 1.
@@ -102,8 +108,19 @@ class SurfaceStatistics(ExactMetric):
     inputs: Int[Tensor, " measures"]
     rows: Int[Tensor, " measures"]
     uniform: Int[Tensor, 2]
+    bootstrap: Int[Tensor, "replicates statistics layers"]
+    drawn: Int[Tensor, "replicates statistics"]
 
-    def __init__(self, n_layers: int, n_heads: int, *, reach: int = 5, smoothing: float = 0.0) -> None:
+    def __init__(
+        self,
+        n_layers: int,
+        n_heads: int,
+        *,
+        reach: int = 5,
+        smoothing: float = 0.0,
+        replicates: int = 0,
+        seed: int = 0,
+    ) -> None:
         super().__init__()
         if reach < 1 or not 0 <= smoothing < 1:
             raise ValueError(f"reach must be at least 1 and smoothing from 0 to 1, not {reach} and {smoothing}")
@@ -116,6 +133,10 @@ class SurfaceStatistics(ExactMetric):
         self.add_state("inputs", torch.zeros(measures, dtype=torch.int64), "sum", persistent=True)
         self.add_state("rows", torch.zeros(measures, dtype=torch.int64), "sum", persistent=True)
         self.add_state("uniform", torch.zeros(2, dtype=torch.int64), "sum", persistent=True)
+        self.replicates, self.seed = replicates, seed
+        of_layers = torch.zeros(replicates, len(STATISTICS), n_layers, dtype=torch.int64)
+        self.add_state("bootstrap", of_layers, "sum", persistent=True)
+        self.add_state("drawn", of_layers.sum(-1), "sum", persistent=True)
 
     def update(self, batch: MapBatch) -> None:
         """Add a batch at token or word level.
@@ -136,9 +157,12 @@ class SurfaceStatistics(ExactMetric):
         numerators = torch.stack(measures, dim=2).cpu().double()
         counts = divisors.cpu()[..., None, None].double()
         logarithms = batch.lengths.double().log()
-        macro = added(self.macro, torch.where(counts > 0, numerators / counts.clamp(min=1), 0))
+        means = torch.where(counts > 0, numerators / counts.clamp(min=1), 0)
+        macro = added(self.macro, means)
         pooled = added(self.pooled, torch.where(counts > 0, numerators, 0))
         uniform = added(self.uniform, torch.stack([logarithms, logarithms * batch.lengths], dim=1))
+        if self.replicates:
+            self._add_replicates(batch, means, counts[..., 0, 0] > 0)
         self.macro, self.pooled, self.uniform = macro, pooled, uniform
         self.inputs += (divisors > 0).sum(0).to(self.inputs.device)
         self.rows += divisors.sum(0).to(self.rows.device)
@@ -175,6 +199,24 @@ class SurfaceStatistics(ExactMetric):
         uniform, uniform_pooled = (floating(self.uniform.cpu()) / sizes).tolist()
         layers = _by_layer(heads).assign(uniform_entropy=uniform, uniform_entropy_pooled=uniform_pooled)
         return SurfaceTables(heads, layers, offsets, counts)
+
+    def _add_replicates(
+        self,
+        batch: MapBatch,
+        means: Float[Tensor, "batch measures layers heads"],
+        defined: Bool[Tensor, "batch measures"],
+    ) -> None:
+        first, ids = len(self.offsets), [sentence.id for sentence in batch.sentences]
+        sums, drawn = replicate_sums(means[:, first:].mean(-1), defined[:, first:], ids, self.replicates, self.seed)
+        self.bootstrap, self.drawn = self.bootstrap + sums.to(self.bootstrap), self.drawn + drawn.to(self.drawn)
+
+    def layer_replicates(self, name: str) -> npt.NDArray[np.float64]:
+        """Return the mean of a statistic over the heads of each layer, NaN if undefined; shape (layers, replicates)."""
+        index = STATISTICS.index(name)
+        sums, drawn = floating(self.bootstrap[:, index].cpu()), self.drawn[:, index, None].cpu()
+        means = sums / drawn.clamp(min=1)
+        values: npt.NDArray[np.float64] = torch.where(drawn > 0, means, torch.nan).T.numpy()
+        return values
 
     def _measure(
         self,

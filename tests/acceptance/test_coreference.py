@@ -294,7 +294,7 @@ CONLL = "#begin document (x); part 000\nd\t0\t0\tAnn\t(1)\nd\t0\t1\tsaw\t-\nd\t0
         ("(1)", ("--analyses", "surface", "--stride", "3"), 2, "--stride is for coreference"),
         ("(1)", ("--analyses", "surface", "--singletons", "keep"), 2, "--singletons is for coreference"),
         ("(1)", ("--candidates", "all"), 2, "all"),
-        ("(1)", ("--analyses", "surface", "--replicates", "3"), 2, "--replicates is for dependency or coreference"),
+        ("(1)", ("--analyses", "norms", "--replicates", "3"), 2, "--replicates is for dependency or surface or coref"),
         ("(1)", ("--ff-bias", "fixed"), 2, "--ff-bias is for maps that pass the feed-forward block"),
         ("-", (), 0, ""),
         ("(1", ("--lenient",), 0, ""),

@@ -180,12 +180,12 @@ def test_unpaired_intervals_are_wider(encoder, treebank, run, comparison):
 
 def test_notes_say_what_was_compared(run, other, encoder, treebank):
     options = [dataclasses.replace(COUNTS, replicates=50)]
-    mixed = analyze(encoder, treebank, analyses=["dependency", "surface"], options=options)
+    mixed = analyze(encoder, treebank, analyses=["dependency", "clusters"], options=options)
     first, second, left_out = compare(run, other, mixed, names=("one", "two", "three"), min_count=20).notes
     assert first.startswith("one is compared with two. Both runs read the same inputs: the intervals are paired.")
     assert "--replicates (100 and 50)" in second
     assert "--out" not in second
-    assert left_out == "Analyses without statistics that can be compared: surface."
+    assert left_out == "Analyses without statistics that can be compared: clusters."
 
 
 def test_runs_that_cannot_be_compared_are_refused(run, encoder, treebank):
@@ -193,9 +193,9 @@ def test_runs_that_cannot_be_compared_are_refused(run, encoder, treebank):
         compare(run)
     with pytest.raises(OptionError, match="a name of its own, not: one, one"):
         compare(run, run, names=("one", "one"))
-    surface = analyze(encoder, treebank, analyses="clusters", options=[])
+    clusters = analyze(encoder, treebank, analyses="clusters", options=[])
     with pytest.raises(OptionError, match="no statistics that can be compared"):
-        compare(surface, surface)
+        compare(clusters, clusters)
 
 
 def test_runs_are_named_after_what_distinguishes_them(run, other):
@@ -266,3 +266,22 @@ def test_the_terminal_shows_tested_groups(comparison, width):
     for row in contrast.tested:
         assert any(row.group in line.split() or f"│ {row.group} " in line for line in lines)
     assert ("chosen" in captured.get()) == (width == 140)
+
+
+def test_surface_statistics_are_compared(encoder, treebank):
+    models = (encoder, tiny.encoder("electra", max_position_embeddings=200))
+    first, second = (analyze(model, treebank, analyses="surface") for model in models)
+    table = compare(first, second, names=("first", "second"), min_count=20).table
+    assert table["family"].value_counts().to_dict() == {"layer by layer": 24, "all layers": 14, "entropy": 4}
+    assert set(table["unit"]) == {"%", "nats"}
+    assert table["p_holm"].notna().all()
+    heads = first["surface"].tables.heads
+    row = table[table["group"] == "next"].iloc[0]
+    assert row["value_a"] == pytest.approx(heads["next"].mean())
+    assert row["n_a"] == SENTENCES
+    assert row["low"] < row["difference"] < row["high"]
+    same = compare(first, first, min_count=20).table
+    assert (same[["difference", "low", "high"]] == 0).all(axis=None)
+    assert (same["p"] == 1).all()
+    section = comparison_section(compare(first, second, min_count=20), name="comparison", title="Differences")
+    assert len(section.figures) == 3

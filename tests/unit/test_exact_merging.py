@@ -130,7 +130,7 @@ METRICS: dict[str, tuple[Callable[[], Metric], Callable[[np.random.Generator], A
         lambda: CoreferenceAccuracy(documents.corpus(*DOCUMENTS), LAYERS, HEADS, replicates=9),
         window_batch,
     ),
-    "surface": (lambda: SurfaceStatistics(LAYERS, HEADS), map_batch),
+    "surface": (lambda: SurfaceStatistics(LAYERS, HEADS, replicates=9), map_batch),
     "gradients": (lambda: GradientImportance(LAYERS, HEADS), gradient_batch),
     "shares": (lambda: NormShares(LAYERS, HEADS), norm_batch),
     "frequency": (lambda: FrequencyCorrelation(VOCABULARY), norm_batch),

@@ -1,0 +1,115 @@
+"""Bootstrap replicates of the surface statistics, whose sums are exact, and what can be compared between runs.
+
+A replicate draws each input with a weight that depends on the id of the input alone, see
+`attentionology.analyses.shared.resampling`. The statistic of a layer in a replicate is the weighted mean over inputs of
+its mean over heads. All factors are whole numbers: the weights are, and the statistic of an input is rounded to a
+multiple of 2⁻³² once. Their products and sums are therefore whole numbers, too, and add up to the same bits in any
+order. They are computed in float64, which is exact below 2⁵³ and has fast matrix products.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from attentionology.analyses.shared.comparable import Comparable, Measured
+from attentionology.analyses.shared.exact_sums import ExactSumError, fixed
+from attentionology.analyses.shared.resampling import poisson_weights
+
+_MOST_DRAWN = 20
+"""How often a replicate draws one input at most, see `poisson_weights`."""
+
+_EXACT = 2**53
+"""The number below which all whole numbers are exact in float64."""
+
+ENTROPIES = ("entropy", "entropy_first")
+"""The statistics in nats. All others are shares from 0 to 1."""
+
+BY_LAYER = ("self", "previous", "next", "first_special", "last_special", "punctuation", "other", "entropy_relative")
+"""The statistics that are compared layer by layer."""
+
+LayerArray = npt.NDArray[np.float64]
+
+
+def replicate_sums(
+    values: Float[Tensor, "inputs statistics layers"],
+    defined: Bool[Tensor, "inputs statistics"],
+    ids: Sequence[str],
+    replicates: int,
+    seed: int,
+) -> tuple[Int[Tensor, "replicates statistics layers"], Int[Tensor, "replicates statistics"]]:
+    """Return the weighted sums of the statistics of inputs in each replicate, and the sums of the weights.
+
+    Args:
+        values: the statistics of each input, of absolute values below 2¹⁰.
+        defined: whether an input has the statistic.
+        ids: the ids of the inputs.
+        replicates: the number of replicates.
+        seed: the seed of the bootstrap.
+
+    Returns:
+        the sums in units of 2⁻³², and the number of draws that have the statistic.
+
+    Raises:
+        ExactSumError: a statistic is not finite, or too large to be exact.
+
+    Example:
+        >>> sums, drawn = replicate_sums(torch.ones(1, 1, 1), torch.ones(1, 1, dtype=torch.bool), ["s1"], 3, seed=0)
+        >>> bool((sums[:, 0, 0] == drawn[:, 0] * 2**32).all())
+        True
+    """
+    units = fixed(torch.where(defined[..., None], values, 0))
+    largest = int(units.abs().max()) if len(ids) else 0
+    if largest * _MOST_DRAWN >= _EXACT:
+        raise ExactSumError("a statistic is too large for exact sums of its bootstrap replicates")
+    at_once = max(1, (_EXACT - 1) // (_MOST_DRAWN * max(1, largest)))
+    weights = torch.from_numpy(poisson_weights(ids, replicates, seed)).double()
+    sums = torch.zeros(replicates, *values.shape[1:], dtype=torch.int64)
+    for start in range(0, len(ids), at_once):
+        rows = slice(start, start + at_once)
+        product = weights[:, rows] @ units[rows].double().flatten(1)
+        sums += product.long().view_as(sums)
+    return sums, (weights @ defined.double()).long()
+
+
+def comparable_statistics(
+    layers: Callable[[str], LayerArray],
+    deviations: Callable[[str], LayerArray],
+    inputs: Callable[[str], int],
+    statistics: Sequence[str],
+    seed: int,
+) -> tuple[Comparable, ...]:
+    """Return the statistics that can be compared: means over all heads, entropies, and shares layer by layer.
+
+    Args:
+        layers: returns for a statistic its mean over the heads of each layer, shape (layers,).
+        deviations: returns how far these deviate in each replicate, shape (layers, replicates).
+        inputs: returns the number of inputs that have a statistic.
+        statistics: the names of all statistics.
+        seed: the seed of the bootstrap.
+    """
+
+    def whole(name: str, group: str) -> Measured:
+        return Measured(group, float(layers(name).mean()), inputs(name), deviations(name).mean(0))
+
+    def by_layer(name: str, prefix: str = "") -> list[Measured]:
+        rows = zip(layers(name), deviations(name), strict=True)
+        return [
+            Measured(f"{prefix}layer {layer}", float(value), inputs(name), of_layer)
+            for layer, (value, of_layer) in enumerate(rows, start=1)
+        ]
+
+    shares = [whole(name, name) for name in statistics if name not in ENTROPIES]
+    entropies = [whole("entropy", "all layers"), *by_layer("entropy")]
+    layered = [one for name in BY_LAYER for one in by_layer(name, f"{name}, ")]
+    quantity = "mean over heads and inputs"
+    return (
+        Comparable("all layers", tuple(shares), f"{quantity}, share", "inputs", seed),
+        Comparable("layer by layer", tuple(layered), f"{quantity}, share", "inputs", seed),
+        Comparable("entropy", tuple(entropies), f"{quantity}, entropy", "inputs", seed, unit="nats"),
+    )
