@@ -1,0 +1,1 @@
+"""Word alignment from the cross-attention of translation models (Kobayashi et al. 2020, §5)."""

@@ -1,0 +1,7 @@
+"""Sentence pairs of two languages, and files of links between their words."""
+
+from attentionology.corpora_loaders.alignment.bitext import Bitext, SentencePair, load_bitext
+from attentionology.corpora_loaders.alignment.link_files import LinkFile, load_links, write_links
+from attentionology.corpora_loaders.alignment.links import Link, PairLinks
+
+__all__ = ["Bitext", "Link", "LinkFile", "PairLinks", "SentencePair", "load_bitext", "load_links", "write_links"]

@@ -1,0 +1,38 @@
+"""Links between the words of a sentence and those of its translation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+Link = tuple[int, int]
+"""A source word and a target word, both 0-based."""
+
+
+@dataclass(frozen=True, slots=True)
+class PairLinks:
+    """The links of one sentence pair.
+
+    Attributes:
+        sure: the sure links.
+        possible: all links, those that are only possible and the sure ones.
+
+    Raises:
+        ValueError: a sure link is not among the possible ones.
+
+    Example:
+        >>> from attentionology.corpora_loaders.alignment import PairLinks
+        >>> PairLinks.of(sure=[(0, 0)], possible=[(1, 0)]).possible == {(0, 0), (1, 0)}
+        True
+    """
+
+    sure: frozenset[Link] = frozenset()
+    possible: frozenset[Link] = frozenset()
+
+    def __post_init__(self) -> None:
+        if not self.sure <= self.possible:
+            raise ValueError("every sure link is possible, too")
+
+    @classmethod
+    def of(cls, sure: list[Link], possible: list[Link]) -> PairLinks:
+        """Make the links of a pair; sure links are added to the possible ones."""
+        return cls(frozenset(sure), frozenset(sure) | frozenset(possible))

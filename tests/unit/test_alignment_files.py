@@ -1,0 +1,205 @@
+"""Bitexts and files of word links: what they hold, and those that do not fit are refused."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import os
+from pathlib import Path
+
+import pytest
+
+from attentionology.analyses.alignment.scores import LinkCounts, score_links
+from attentionology.corpora_loaders import CorpusError
+from attentionology.corpora_loaders.alignment import Bitext, LinkFile, load_bitext, load_links, write_links
+
+DATA = Path(os.environ.get("ATTENTIONOLOGY_DATA", "")) / "align"
+PAIRS = [("das Haus", "the house ."), ("ein sehr altes Buch", "an old book"), ("ja", "yes")]
+
+
+def write(folder: Path, name: str, lines: list[str]) -> Path:
+    path = folder / name
+    path.write_text("".join(f"{line}\n" for line in lines), "utf-8")
+    return path
+
+
+@pytest.fixture
+def bitext(tmp_path: Path) -> Bitext:
+    return load_bitext(write(tmp_path, "pairs.txt", [f"{source} ||| {target}" for source, target in PAIRS]))
+
+
+def error(call, *arguments, **options) -> str:
+    with pytest.raises(CorpusError) as caught:
+        call(*arguments, **options)
+    return str(caught.value)
+
+
+def test_all_forms_of_a_bitext_give_the_same_pairs(tmp_path):
+    sources, targets = zip(*PAIRS, strict=True)
+    two = load_bitext(write(tmp_path, "x.de", list(sources)), write(tmp_path, "x.en", list(targets)))
+    assert [(pair.source, pair.words) for pair in two.pairs] == [(tuple(s.split()), tuple(t.split())) for s, t in PAIRS]
+    assert [pair.id for pair in two.pairs] == ["x.de:1", "x.de:2", "x.de:3"]
+    for separator in (" ||| ", "|||", "\t"):
+        one = load_bitext(write(tmp_path, "one", [separator.join(pair) for pair in PAIRS]))
+        assert [(pair.source, pair.words) for pair in one.pairs] == [(pair.source, pair.words) for pair in two.pairs]
+    for path, lines in (("n.de", sources), ("n.en", targets)):
+        write(tmp_path, path, [f"<s snum=00{4 + k}> {line} </s>" for k, line in enumerate(lines)])
+    tagged = load_bitext(tmp_path / "n.de", tmp_path / "n.en")
+    assert [(pair.source, pair.words) for pair in tagged.pairs] == [(pair.source, pair.words) for pair in two.pairs]
+    assert (two.first_number, tagged.first_number) == (1, 4)
+    assert two.counts() == {"sentence_pairs": 3, "source_words": 7, "words": 7}
+    assert [(file.words, file.sha256) for file in two.files] == [
+        (7, hashlib.sha256((tmp_path / name).read_bytes()).hexdigest()) for name in ("x.de", "x.en")
+    ]
+
+
+def test_a_limit_keeps_the_first_pairs_and_still_knows_how_many_there_are(tmp_path, bitext):
+    path = Path(bitext.files[0].path)
+    assert (len(load_bitext(path, limit=2)), load_bitext(path, limit=2).total) == (2, 3)
+    with gzip.open(tmp_path / "pairs.gz", "wb") as file:
+        file.write(path.read_bytes())
+    assert [pair.words for pair in load_bitext(tmp_path / "pairs.gz").pairs] == [pair.words for pair in bitext.pairs]
+    with pytest.raises(ValueError, match="limit must be at least 1"):
+        load_bitext(path, limit=0)
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (["a b c"], r"one:1: expected source and target with '\|\|\|' or a tab between them"),
+        (["a ||| b", "a b"], r"one:2: expected source and target with '\|\|\|' between them, found 0 of it"),
+        (["a\tb\tc"], r"one:1: expected source and target with a tab between them, found 2 of it"),
+        (["a ||| b", " ||| b"], "one:2: the source sentence has no words"),
+        (["a ||| b", "a ||| "], "one:2: the target sentence has no words"),
+        ([], "one: the file holds no sentence pairs"),
+        (["<s snum=1> a </s> ||| <s snum=2> b </s>"], "one:1: source and target have different sentence numbers"),
+        (
+            ["<s snum=1>a</s>|||<s snum=1>b</s>", "<s snum=3>a</s>|||<s snum=3>b</s>"],
+            "one:2: expected the .* 2, found 3",
+        ),
+        (
+            ["<s snum=1>a</s>|||<s snum=1>b</s>", "a ||| b"],
+            r"one:2: expected the sentence number \(snum\) 2, found none",
+        ),
+    ],
+)
+def test_a_broken_bitext_is_refused_with_its_place(tmp_path, lines, message):
+    with pytest.raises(CorpusError, match=message):
+        load_bitext(write(tmp_path, "one", lines))
+
+
+def test_two_files_that_are_no_bitext_are_refused(tmp_path):
+    source, target = write(tmp_path, "s", ["a", "b"]), write(tmp_path, "t", ["a"])
+    assert f"t: 1 lines, but {source} has 2; line k must translate line k" in error(load_bitext, source, target)
+    assert "this is the same file as" in error(load_bitext, source, write(tmp_path, "copy", ["a", "b"]))
+
+
+def test_links_of_both_formats_and_numberings_are_the_same(tmp_path, bitext):
+    zero = load_links(write(tmp_path, "0", ["0-0 1-1 1p0 1-1", "0-0 2p1 3-2", ""]), bitext)
+    one = load_links(write(tmp_path, "1", ["1-1 2-2 2p1 2-2", "1-1 3p2 4-3", ""]), bitext, one_based=True)
+    rows = ["0001 1 1 S", "0001 2 2", "1 2 1 P 0.5", "1 2 2 S", "1 0 3 S", "2 1 1 S", "2 3 2 P", "2 4 3 S", "3 0 1 P"]
+    naacl = load_links(write(tmp_path, "n", rows), bitext)
+    assert zero.links == one.links == naacl.links
+    assert [sorted(pair.sure) for pair in zero.links] == [[(0, 0), (1, 1)], [(0, 0), (3, 2)], []]
+    assert [sorted(pair.possible - pair.sure) for pair in zero.links] == [[(1, 0)], [(2, 1)], []]
+    assert zero.counts() == {"sure": 4, "possible": 6, "repeated": 1, "null_links": 0}
+    assert naacl.counts() == {"sure": 4, "possible": 6, "repeated": 1, "null_links": 2}
+    assert [(file.format, file.one_based) for file in (zero, one, naacl)] == [
+        ("talp", False),
+        ("talp", True),
+        ("naacl", True),
+    ]
+    assert zero.sha256 == hashlib.sha256((tmp_path / "0").read_bytes()).hexdigest()
+
+
+def test_naacl_numbers_are_those_of_the_bitext(tmp_path):
+    pairs = [f"<s snum={n}> a b </s> ||| <s snum={n}> c </s>" for n in (7, 8)]
+    numbered = load_bitext(write(tmp_path, "numbered", pairs))
+    links = load_links(write(tmp_path, "links", ["7 2 1 S", "8 1 1 P"]), numbered)
+    assert [sorted(pair.possible) for pair in links.links] == [[(1, 0)], [(0, 0)]]
+
+
+@pytest.mark.parametrize(
+    ("lines", "options", "message"),
+    [
+        (["0-0", "0-3", ""], {}, r"links:2: link 0-3 is outside its sentence pair of 4 source and 3 target words"),
+        (["0-0", "4-0", ""], {}, "links:2: link 4-0 is outside"),
+        (["0-2", "0-0", "1-1"], {}, "links:3: link 1-1 is outside .* counted from 0$"),
+        (
+            ["2-3", "4-3", "1-1"],
+            {},
+            r"links:1: link 2-3 is .*; all links fit if words are counted from 1: use one_based",
+        ),
+        (["1-1", "0-1", ""], {"one_based": True}, r"links:2: link 0-1 .*; all links fit if words are counted from 0"),
+        (["2-1", "2-3", "0-0"], {}, "links:1: link 2-1 is .*; all links fit if source and target are exchanged$"),
+        (["3-2", "3-4", ""], {}, "; all links fit if source and target are exchanged and words are counted from 1"),
+        (["0-0", "0-0"], {}, "links: 2 lines of links for 3 sentence pairs; is the file cut?"),
+        (["0-0", "0-0", "", ""], {}, "links: 4 lines of links for 3 sentence pairs; does it belong to another bitext?"),
+        (["0-0", "0/0", ""], {}, r"links:2: expected links such as 3-4 \(sure\) or 3p4 \(possible\), found '0/0'"),
+        (["0-0", "-1-0", ""], {}, "links:2: expected links"),
+        (["1 1 1 S", "2 1 1 S"], {}, "links: 2 sentence pairs of links for 3 sentence pairs; is the file cut?"),
+        (["1 1 1 S", "3 2 1 S"], {}, "links:2: link 2-1 is outside its sentence pair of 1 source and 1 target words"),
+        (["2 1 1", "1 1 1"], {}, "links:2: expected the links of sentence pair 2 or a later one, found pair 1"),
+        (["1 1 1 S", "3 1 one"], {}, "links:2: expected the numbers of pair"),
+    ],
+)
+def test_links_that_do_not_fit_are_refused_with_their_place(tmp_path, bitext, lines, options, message):
+    with pytest.raises(CorpusError, match=message):
+        load_links(write(tmp_path, "links", lines), bitext, **options)
+
+
+def test_misnumbered_links_that_happen_to_fit_are_noticed(tmp_path):
+    pairs = load_bitext(write(tmp_path, "pairs", ["a b c ||| d e f"] * 20))
+    shifted = write(tmp_path, "links", ["1-1 2-2"] * 20)
+    assert "no link is of a first word, and all links fit if words are counted from 1" in error(
+        load_links, shifted, pairs
+    )
+    assert load_links(shifted, pairs, one_based=True).links[0].sure == {(0, 0), (1, 1)}
+    assert len(load_links(write(tmp_path, "other", ["0-1", *["1-1 2-2"] * 19]), pairs).links) == 20
+
+
+def test_written_links_are_read_again(tmp_path, bitext):
+    links = [{(1, 2), (0, 0)}, set(), {(0, 0)}]
+    write_links(tmp_path / "written", links)
+    assert (tmp_path / "written").read_text() == "0-0 1-2\n\n0-0\n"
+    assert [pair.sure for pair in load_links(tmp_path / "written", bitext).links] == links
+
+
+def test_scores_are_those_of_the_definition():
+    counts = LinkCounts(links=5, sure=4, hits_sure=2, hits_possible=3)
+    assert (counts.error_rate, counts.precision, counts.recall) == (1 - 5 / 9, 3 / 5, 2 / 4)
+    assert counts.f1 == pytest.approx(2 * 0.6 * 0.5 / 1.1)
+    assert LinkCounts(3, 0, 0, 3).error_rate == 0
+    assert LinkCounts(0, 4, 0, 0).error_rate == 1
+    assert LinkCounts().error_rate != LinkCounts().error_rate  # NaN
+
+
+@pytest.fixture(scope="module")
+def german_english() -> tuple[Bitext, LinkFile]:
+    if not DATA.is_dir():
+        pytest.skip("ATTENTIONOLOGY_DATA names no folder with align/ in it")
+    pairs = load_bitext(DATA / "deen.test.de", DATA / "deen.test.en")
+    return pairs, load_links(DATA / "deen.alignment.talp", pairs, one_based=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "error_rate", "precision", "recall"),
+    [("giza", "21.41", "94.26", "67.21"), ("fastalign", "27.02", "84.54", "64.06")],
+)
+def test_published_scores(german_english, name, error_rate, precision, recall):
+    """The scores of GIZA++ and fast_align (https://github.com/lilt/alignment-scripts): 21.4 % and 27.0 %."""
+    pairs, gold = german_english
+    hypothesis = load_links(DATA / f"deen.{name}.gd.talp", pairs)
+    counts = score_links([pair.possible for pair in hypothesis.links], gold.links)
+    scores = (counts.error_rate, counts.precision, counts.recall)
+    assert tuple(f"{100 * score:.2f}" for score in scores) == (error_rate, precision, recall)
+
+
+def test_wrong_files_are_refused(german_english, tmp_path):
+    pairs, _ = german_english
+    assert "use one_based=True" in error(load_links, DATA / "deen.alignment.talp", pairs)
+    assert "use one_based=False" in error(load_links, DATA / "deen.giza.gd.talp", pairs, one_based=True)
+    swapped = load_bitext(DATA / "deen.test.en", DATA / "deen.test.de")
+    assert "if source and target are exchanged" in error(load_links, DATA / "deen.giza.gd.talp", swapped)
+    lines = (DATA / "deen.giza.gd.talp").read_text().splitlines()
+    assert "507 lines of links for 508" in error(load_links, write(tmp_path, "cut", lines[:-1]), pairs)
