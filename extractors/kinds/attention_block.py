@@ -16,23 +16,23 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attentionology.extractors.kinds.registry import register_kind
-from attentionology.extractors.layers import Layer
+from attentionology.extractors.layers import AttentionBlock, Layer
 from attentionology.extractors.layers.contributions import BLOCK_PAIRS, contribution_norms
 
 
-def value_norms(layer: Layer) -> Float[Tensor, "batch heads n"]:
+def value_norms(layer: AttentionBlock) -> Float[Tensor, "batch heads n"]:
     """``‖f^h(x_j)‖``, the norms of the vectors that each head transforms the tokens to (Kobayashi et al. 2020, §3)."""
     norms: Tensor = _factored_values(layer).norm(dim=-1)
     return norms
 
 
-def _factored_values(layer: Layer) -> Float[Tensor, "batch heads n inner"]:
+def _factored_values(layer: AttentionBlock) -> Float[Tensor, "batch heads n inner"]:
     """Vectors with the norms and inner products of f(x), in as few dimensions as the head has."""
     return torch.matmul(layer.v.transpose(1, 2), layer.weights.head_norm_factors)
 
 
 @register_kind("norm", "‖αf(x)‖ per head (Kobayashi et al. 2020)", reads_weights=True, vectors=True)
-def norm(layer: Layer) -> Float[Tensor, "batch heads rows rows"]:
+def norm(layer: AttentionBlock) -> Float[Tensor, "batch heads rows columns"]:
     """``‖α^h_ij f^h(x_j)‖ = α^h_ij ‖f^h(x_j)‖``."""
     if layer.groups is None:
         return layer.alpha * value_norms(layer).unsqueeze(2)
@@ -50,7 +50,7 @@ def norm(layer: Layer) -> Float[Tensor, "batch heads rows rows"]:
 @register_kind(
     "attn", "norm of the sum of all heads' vectors (Attn-N, Kobayashi et al. 2021)", reads_weights=True, vectors=True
 )
-def attn(layer: Layer) -> Float[Tensor, "batch 1 rows rows"]:
+def attn(layer: AttentionBlock) -> Float[Tensor, "batch 1 rows columns"]:
     """``‖Σ_h α^h_ij f^h(x_j)‖``."""
     return contribution_norms(layer, layer.weights.gram)
 

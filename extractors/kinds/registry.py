@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from jaxtyping import Float
 from torch import Tensor
@@ -15,6 +16,7 @@ from attentionology.extractors.layers import Layer
 from attentionology.extractors.maps.map_batch import FLOAT32_NOISE
 
 LayerMap = Callable[[Layer], Float[Tensor, "batch heads n n"]]
+Registered = TypeVar("Registered", bound=LayerMap)
 
 ROLLOUT = "rollout"
 
@@ -69,7 +71,7 @@ def register_kind(
     vectors: bool = False,
     residual: bool = False,
     noise: float = FLOAT32_NOISE,
-) -> Callable[[LayerMap], LayerMap]:
+) -> Callable[[Registered], Registered]:
     """Make a decorator that adds a map kind to the registry.
 
     The decorated function takes a `Layer` and returns a map of shape (batch, heads or 1, n, n), whose rows are the
@@ -93,7 +95,7 @@ def register_kind(
     if ":" in name:
         raise ValueError(f"the name of a map kind must not contain a colon: {name!r}")
 
-    def add(layer_map: LayerMap) -> LayerMap:
+    def add(layer_map: Registered) -> Registered:
         _KINDS[name] = MapKind(
             name,
             description,

@@ -6,10 +6,10 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attentionology.extractors.kinds.registry import register_kind
-from attentionology.extractors.layers import Layer
+from attentionology.extractors.layers import AttentionBlock
 
 
 @register_kind("weight", "attention weights α (Clark et al. 2019)", rows_sum_to_one=True)
-def weight(layer: Layer) -> Float[Tensor, "batch heads n n"]:
+def weight(layer: AttentionBlock) -> Float[Tensor, "batch heads queries keys"]:
     """The attention weights, unchanged."""
     return layer.alpha

@@ -28,6 +28,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from attentionology.extractors.layers.attention_block import AttentionBlock
 from attentionology.extractors.layers.layer import Layer
 
 _CELLS = 2**15
@@ -40,11 +41,11 @@ more pieces than that."""
 
 
 def contribution_norms(
-    layer: Layer,
+    layer: AttentionBlock,
     gram: Float[Tensor, "inner inner"],
-    scale: Float[Tensor, "batch n 1"] | None = None,
+    scale: Float[Tensor, "batch queries 1"] | None = None,
     diagonal: Float[Tensor, "batch rows dim"] | None = None,
-) -> Float[Tensor, "batch 1 rows rows"]:
+) -> Float[Tensor, "batch 1 rows columns"]:
     """Compute ``‖scale_i · Σ_h α^h_ij v^h_j P^h‖`` for all queries and keys.
 
     Args:
@@ -61,7 +62,7 @@ def contribution_norms(
     else:
         # Rows are merged before the norm is taken, so they must have their factors before that.
         coefficients = layer.coefficients(scale)
-        squared = coefficients.new_zeros(len(coefficients), layer.groups.k, layer.groups.k)
+        squared = coefficients.new_zeros(len(coefficients), coefficients.shape[2], layer.groups.k)
         for left, right, column, weight in layer.groups.pairs.parts(BLOCK_PAIRS):
             grams = _head_grams(_take(layer.v, left), _take(layer.v, right), gram) * weight[:, :, None, None]
             by_pair = _squared_norms(coefficients, grams, left, right)

@@ -11,11 +11,12 @@ from torch import Tensor
 
 from attentionology.extractors.errors import ModelError
 from attentionology.extractors.layers.activations import FFBias, activation_slopes
+from attentionology.extractors.layers.attention_block import AttentionBlock
 from attentionology.extractors.layers.weights import LayerWeights
 from attentionology.extractors.tokens.word_merging import WordMerger
 
 
-class Layer:
+class Layer(AttentionBlock):
     """What a map kind sees: the attention of a layer in a padded batch, and its other quantities when asked for.
 
     Everything but ``alpha`` is recomputed from the layer's input and its weights, in the notation of Kobayashi et
@@ -54,9 +55,9 @@ class Layer:
         groups: WordMerger | None = None,
         ff_bias: FFBias = "input",
     ) -> None:
-        self.alpha, self.mask, self.groups = alpha, mask, groups
+        super().__init__(alpha, mask, weights=weights, x=x, groups=groups)
         self.ff_bias: FFBias = ff_bias
-        self._weights, self._x = weights, x
+        self._weights = weights
 
     @property
     def weights(self) -> LayerWeights:
@@ -68,27 +69,6 @@ class Layer:
         if self._weights is None:
             raise ModelError("a map kind that reads weights must be registered with reads_weights=True")
         return self._weights
-
-    @property
-    def x(self) -> Float[Tensor, "batch n dim"]:
-        """The layer's input.
-
-        Raises:
-            ModelError: the forward pass gave attention only.
-        """
-        if self._x is None:
-            raise ModelError("a map kind that reads hidden states must be registered with reads_weights=True")
-        return self._x
-
-    @functools.cached_property
-    def v(self) -> Float[Tensor, "batch n heads inner"]:
-        """The value vectors, bias included."""
-        return self.weights.values(self.x).view(*self.x.shape[:2], self.weights.n_heads, -1)
-
-    @functools.cached_property
-    def context(self) -> Float[Tensor, "batch n heads inner"]:
-        """``Σ_j α_ij v_j`` of every head."""
-        return torch.matmul(self.alpha, self.v.transpose(1, 2)).transpose(1, 2)
 
     @functools.cached_property
     def p(self) -> Float[Tensor, "batch n dim"]:
@@ -134,11 +114,6 @@ class Layer:
         """The mean slopes θ of the activation, one tensor per part of the pre-activation."""
         biases = tuple(bias for _, bias in self.weights.ff_in)
         return activation_slopes(self.weights.activation, self.u, biases, self.ff_bias)
-
-    def coefficients(self, scale: Float[Tensor, "batch n 1"] | None) -> Float[Tensor, "batch heads rows n"]:
-        """The factors of the value vectors: α times the ``scale`` of its row, with rows merged if pieces are merged."""
-        scaled = self.alpha if scale is None else self.alpha * scale.unsqueeze(1)
-        return scaled if self.groups is None else torch.matmul(self.groups.from_, scaled)
 
     def merge_rows(self, vectors: Float[Tensor, "batch n dim"]) -> Float[Tensor, "batch rows dim"]:
         """Average over the pieces of each position, if pieces are merged."""

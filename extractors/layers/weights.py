@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,11 +11,16 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional
-from transformers.pytorch_utils import Conv1D
 
 from attentionology.extractors.errors import ModelError
 from attentionology.extractors.layers.activations import Elementwise, activated
 from attentionology.extractors.layers.architectures import ARCHITECTURES, Architecture, Fused
+from attentionology.extractors.layers.attention_weights import (
+    AttentionWeights,
+    find_modules,
+    gram_of,
+    read_linear,
+)
 
 
 @dataclass(frozen=True)
@@ -45,15 +49,13 @@ class LayerNorm:
 
 
 @dataclass(frozen=True, eq=False)
-class LayerWeights:
+class LayerWeights(AttentionWeights):
     """The weights of one transformer layer.
 
     Post-LN (BERT): ``p = Σ_h α v W_O + b_O + x``, ``a = norm(p)``, ``q = FF(a) + a``, output ``norm_out(q)``.
     Pre-LN (GPT-2): v from ``norm_in(x)``, the same p, ``a = norm(p)``, output ``q = FF(a) + p``.
 
     Attributes:
-        n_heads: how many heads share the columns of W_V and the rows of W_O.
-        w_v, b_v, w_o, b_o: the value and the output projection.
         norm_in: in pre-LN models the layer norm of the single tokens before attention; None in post-LN models, and
             where it is the identity.
         norm: the layer norm of the sum p.
@@ -64,11 +66,6 @@ class LayerWeights:
         pre_norm: whether the model is a pre-LN model.
     """
 
-    n_heads: int
-    w_v: Float[Tensor, "dim inner"]
-    b_v: Float[Tensor, " inner"]
-    w_o: Float[Tensor, "inner dim"]
-    b_o: Float[Tensor, " dim"]
     norm_in: LayerNorm | None
     norm: LayerNorm
     ff_in: tuple[tuple[Float[Tensor, "dim units"], Float[Tensor, " units"]], ...]
@@ -80,9 +77,7 @@ class LayerWeights:
 
     def values(self, x: Float[Tensor, "batch n dim"]) -> Float[Tensor, "batch n inner"]:
         """Compute ``v``, all heads side by side, bias included."""
-        return torch.addmm(self.b_v, (self.norm_in(x) if self.norm_in else x).flatten(0, -2), self.w_v).view(
-            *x.shape[:-1], -1
-        )
+        return super().values(self.norm_in(x) if self.norm_in else x)
 
     def attended(
         self, context: Float[Tensor, "*rows inner"], x: Float[Tensor, "*rows dim"]
@@ -119,33 +114,9 @@ class LayerWeights:
         squares = float(product.norm()) ** 2 + float(shift.norm()) ** 2 + 1
         return math.sqrt(squares / (len(shift) + 1))
 
-    @functools.cached_property
-    def _kept(self) -> dict[str, tuple[Tensor, Tensor]]:
-        return {}
-
-    def _constant(self, name: str, make: Callable[[], Tensor]) -> Tensor:
-        """Compute a constant once, and again after the weights have been written to, for example to prune a head."""
+    def _mark(self) -> Tensor:
         norms = [norm.gamma for norm in (self.norm, self.norm_out) if norm is not None]
-        direction = torch.linspace(1, 2, self.w_o.shape[1], dtype=self.w_o.dtype, device=self.w_o.device)
-        mark = torch.cat([self.w_o @ direction, *norms])
-        entry = self._kept.get(name)
-        if entry is None or not torch.equal(entry[0], mark):
-            entry = self._kept[name] = mark, make()
-        return entry[1]
-
-    @property
-    def head_norm_factors(self) -> Float[Tensor, "heads inner_h inner_h"]:
-        """Small factors F with ``‖v W_O^h‖ = ‖v F_h‖``, from the QR decomposition of each head's W_Oᵀ.
-
-        The norm of a vector is computed instead of the quadratic form ``v W Wᵀ vᵀ``, because that may cancel.
-        """
-
-        def make() -> Tensor:
-            per_head = self.w_o.view(self.n_heads, -1, self.w_o.shape[-1])
-            factors: Tensor = torch.linalg.qr(per_head.mT, mode="r")[1]
-            return factors.mT.contiguous()
-
-        return self._constant("head norm factors", make)
+        return torch.cat([super()._mark(), *norms])
 
     @property
     def w_o_normed(self) -> Float[Tensor, "inner dim"]:
@@ -161,14 +132,9 @@ class LayerWeights:
         return [w_o_normed @ w for w, _ in self.ff_in]
 
     @property
-    def gram(self) -> Float[Tensor, "inner inner"]:
-        """``W_O W_Oᵀ``, which gives the inner products of value vectors after the output projection."""
-        return self._constant("gram", lambda: _gram(self.w_o))
-
-    @property
     def gram_normed(self) -> Float[Tensor, "inner inner"]:
         """The Gram matrix of value vectors after the output projection and the layer norm's linear part."""
-        return self._constant("gram normed", lambda: _gram(self.w_o_normed))
+        return self._constant("gram normed", lambda: gram_of(self.w_o_normed))
 
     @property
     def last_norm(self) -> LayerNorm:
@@ -184,11 +150,7 @@ class LayerWeights:
     @property
     def gram_normed_twice(self) -> Float[Tensor, "inner inner"]:
         """The Gram matrix after the linear parts of both layer norms, without the feed-forward block between them."""
-        return self._constant("gram normed twice", lambda: _gram(self.last_norm.linear(self.w_o_normed)))
-
-
-def _gram(rows: Tensor) -> Tensor:
-    return rows @ rows.T
+        return self._constant("gram normed twice", lambda: gram_of(self.last_norm.linear(self.w_o_normed)))
 
 
 def read_weights(model: Any, n_layers: int, n_heads: int) -> list[LayerWeights]:
@@ -207,7 +169,7 @@ def read_weights(model: Any, n_layers: int, n_heads: int) -> list[LayerWeights]:
             "docs/architectures.md"
         )
     base = getattr(model, "base_model", model)
-    modules = list(_find(base, row.layers))
+    modules = list(find_modules(base, row.layers))
     if not 0 < len(modules) <= n_layers:
         raise ModelError(f"{family!r}: {len(modules)} layers at {row.layers!r} for {n_layers} layers of attention")
     read = [_read_layer(module, row, n_heads, f"{family!r} layer {i + 1}") for i, module in enumerate(modules)]
@@ -216,36 +178,23 @@ def read_weights(model: Any, n_layers: int, n_heads: int) -> list[LayerWeights]:
 
 def layer_modules(model: Any) -> list[nn.Module]:
     """List the distinct layer modules of a model whose family has a row."""
-    return list(_find(getattr(model, "base_model", model), ARCHITECTURES[str(model.config.model_type)].layers))
-
-
-def _find(module: Any, path: str) -> Iterator[Any]:
-    first, _, rest = path.partition(".")
-    if not first:
-        yield module
-    elif first == "*":
-        for item in module:
-            yield from _find(item, rest)
-    elif isinstance(child := getattr(module, first, None), nn.ModuleList) and not rest:
-        yield from child
-    elif child is not None:
-        yield from _find(child, rest)
+    return list(find_modules(getattr(model, "base_model", model), ARCHITECTURES[str(model.config.model_type)].layers))
 
 
 def _read_layer(module: Any, row: Architecture, n_heads: int, where: str) -> LayerWeights:
     def get(path: str) -> Any:
-        part = next(_find(module, path), None)
+        part = next(find_modules(module, path), None)
         if part is None:
             raise ModelError(f"{where} has no {path!r}; it is built differently from others of its family")
         return part
 
-    w_v, b_v = _linear(get(row.value), where)
+    w_v, b_v = read_linear(get(row.value), where)
     w_v, b_v = _value_part(w_v, row.fused, n_heads), _value_part(b_v, row.fused, n_heads)
     if row.value_bias:
         b_v = b_v + get(row.value_bias).detach()
-    w_o, b_o = _linear(get(row.output), where)
-    w_1, b_1 = _linear(get(row.ff_in), where)
-    w_2, b_2 = _linear(get(row.ff_out), where)
+    w_o, b_o = read_linear(get(row.output), where)
+    w_1, b_1 = read_linear(get(row.ff_in), where)
+    w_2, b_2 = read_linear(get(row.ff_out), where)
     parts = 2 if row.gated else 1
     norm_1, norm_2 = (_norm(get(path), where) for path in (row.norm_1, row.norm_2))
     norm = norm_2 if row.pre_norm else norm_1
@@ -266,16 +215,6 @@ def _read_layer(module: Any, row: Architecture, n_heads: int, where: str) -> Lay
         norm_out=None if row.pre_norm else norm_2,
         pre_norm=row.pre_norm,
     )
-
-
-def _linear(module: Any, where: str) -> tuple[Tensor, Tensor]:
-    """Read the weight of a linear module as (inputs, outputs), and its bias or zeros."""
-    weight = getattr(module, "weight", None)
-    if not isinstance(weight, Tensor) or weight.dim() != 2:
-        raise ModelError(f"{where}: {type(module).__name__} is not a linear map with a weight matrix")
-    weight = weight.detach() if isinstance(module, Conv1D) else weight.detach().T
-    bias = getattr(module, "bias", None)
-    return weight, weight.new_zeros(weight.shape[1]) if bias is None else bias.detach()
 
 
 def _value_part(packed: Tensor, fused: Fused, n_heads: int) -> Tensor:

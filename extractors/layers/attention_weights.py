@@ -1,0 +1,108 @@
+"""The weights with which an attention block turns vectors into values and values into its output."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from transformers.pytorch_utils import Conv1D
+
+from attentionology.extractors.errors import ModelError
+
+
+@dataclass(frozen=True, eq=False)
+class AttentionWeights:
+    """The value and the output projection of an attention block, applied as ``x @ W + b``.
+
+    Attributes:
+        n_heads: how many heads share the columns of W_V and the rows of W_O.
+        w_v, b_v, w_o, b_o: the value and the output projection.
+    """
+
+    n_heads: int
+    w_v: Float[Tensor, "dim_in inner"]
+    b_v: Float[Tensor, " inner"]
+    w_o: Float[Tensor, "inner dim"]
+    b_o: Float[Tensor, " dim"]
+
+    def values(self, x: Float[Tensor, "batch n dim_in"]) -> Float[Tensor, "batch n inner"]:
+        """Compute ``v``, all heads side by side, bias included."""
+        return torch.addmm(self.b_v, x.flatten(0, -2), self.w_v).view(*x.shape[:-1], -1)
+
+    @functools.cached_property
+    def _kept(self) -> dict[str, tuple[Tensor, Tensor]]:
+        return {}
+
+    def _mark(self) -> Tensor:
+        """Numbers that change when the weights that constants are made of are written to."""
+        direction = torch.linspace(1, 2, self.w_o.shape[1], dtype=self.w_o.dtype, device=self.w_o.device)
+        return self.w_o @ direction
+
+    def _constant(self, name: str, make: Callable[[], Tensor]) -> Tensor:
+        """Compute a constant once, and again after the weights have been written to, for example to prune a head."""
+        mark = self._mark()
+        entry = self._kept.get(name)
+        if entry is None or not torch.equal(entry[0], mark):
+            entry = self._kept[name] = mark, make()
+        return entry[1]
+
+    @property
+    def head_norm_factors(self) -> Float[Tensor, "heads inner_h inner_h"]:
+        """Small factors F with ``‖v W_O^h‖ = ‖v F_h‖``, from the QR decomposition of each head's W_Oᵀ.
+
+        The norm of a vector is computed instead of the quadratic form ``v W Wᵀ vᵀ``, because that may cancel.
+        """
+
+        def make() -> Tensor:
+            per_head = self.w_o.view(self.n_heads, -1, self.w_o.shape[-1])
+            factors: Tensor = torch.linalg.qr(per_head.mT, mode="r")[1]
+            return factors.mT.contiguous()
+
+        return self._constant("head norm factors", make)
+
+    @property
+    def gram(self) -> Float[Tensor, "inner inner"]:
+        """``W_O W_Oᵀ``, which gives the inner products of value vectors after the output projection."""
+        return self._constant("gram", lambda: gram_of(self.w_o))
+
+
+def gram_of(rows: Float[Tensor, "rows dim"]) -> Float[Tensor, "rows rows"]:
+    """Compute the inner products of all rows of a matrix."""
+    return rows @ rows.T
+
+
+def find_modules(module: Any, path: str) -> Iterator[Any]:
+    """Yield the modules at a path of names, in which ``*`` stands for every item of a list; a list gives its items."""
+    first, _, rest = path.partition(".")
+    if not first:
+        yield module
+    elif first == "*":
+        for item in module:
+            yield from find_modules(item, rest)
+    elif isinstance(child := getattr(module, first, None), nn.ModuleList) and not rest:
+        yield from child
+    elif child is not None:
+        yield from find_modules(child, rest)
+
+
+def read_linear(module: Any, where: str) -> tuple[Tensor, Tensor]:
+    """Read the weight of a linear module as (inputs, outputs), and its bias or zeros.
+
+    Args:
+        module: the module.
+        where: the architecture and the number of the layer, for the message.
+
+    Raises:
+        ModelError: it is not a linear module.
+    """
+    weight = getattr(module, "weight", None)
+    if not isinstance(weight, Tensor) or weight.dim() != 2:
+        raise ModelError(f"{where}: {type(module).__name__} is not a linear map with a weight matrix")
+    weight = weight.detach() if isinstance(module, Conv1D) else weight.detach().T
+    bias = getattr(module, "bias", None)
+    return weight, weight.new_zeros(weight.shape[1]) if bias is None else bias.detach()
