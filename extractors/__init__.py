@@ -3,11 +3,11 @@
 from attentionology.extractors.errors import ExtractionError, ModelError
 from attentionology.extractors.kinds import MapKind, get_kind, list_kinds, register_kind
 from attentionology.extractors.kinds.mixing import MIXING_VARIANTS
-from attentionology.extractors.layers import Architecture, FFBias, Layer, register_architecture
+from attentionology.extractors.layers import Architecture, CrossAttention, FFBias, Layer, register_architecture
 from attentionology.extractors.maps.batching import DEFAULT_BATCH_CELLS, ExtractionLog, Skipped
 from attentionology.extractors.maps.extraction import extract, extract_many, make_batches, shared_cells
 from attentionology.extractors.maps.gradients import GradientBatch, GradientLoss, GradientMaker, extract_gradients
-from attentionology.extractors.maps.map_batch import DIRECTIONS, FLOAT32_NOISE, Level, MapBatch
+from attentionology.extractors.maps.map_batch import DIRECTIONS, FLOAT32_NOISE, Columns, Level, MapBatch
 from attentionology.extractors.maps.map_maker import MapMaker, Merge, Normalize
 from attentionology.extractors.maps.norm_batch import (
     NormBatch,
@@ -52,6 +52,8 @@ __all__ = [
     "Attend",
     "AttentionModel",
     "BatchMaker",
+    "Columns",
+    "CrossAttention",
     "Encoder",
     "ExtractionError",
     "ExtractionLog",

@@ -1,7 +1,12 @@
 """The inside of transformer layers, in one form for all architectures."""
 
 from attentionology.extractors.layers.activations import FFBias
-from attentionology.extractors.layers.architectures import ARCHITECTURES, Architecture, register_architecture
+from attentionology.extractors.layers.architectures import (
+    ARCHITECTURES,
+    Architecture,
+    CrossAttention,
+    register_architecture,
+)
 from attentionology.extractors.layers.attention_block import AttentionBlock
 from attentionology.extractors.layers.attention_weights import AttentionWeights
 from attentionology.extractors.layers.layer import Layer
@@ -12,6 +17,7 @@ __all__ = [
     "Architecture",
     "AttentionBlock",
     "AttentionWeights",
+    "CrossAttention",
     "FFBias",
     "Layer",
     "LayerNorm",

@@ -13,12 +13,38 @@ Fused = Literal["no", "last third", "third of each head"]
 
 
 @dataclass(frozen=True)
+class CrossAttention:
+    """Names of the modules of cross-attention: those of the layers seen from the model, the others from one layer.
+
+    Attributes:
+        layers: the list of the decoder's layers.
+        block: the cross-attention block of a layer.
+        value, output: the projections of a block to value vectors (W_V) and back to the hidden size (W_O).
+        time_first: whether what the block gives has the positions before the inputs of the batch.
+        noise: the relative difference below which two float32 values of its maps must not be compared. Where scores are
+            not divided by the square root of the dimension, their rounding is larger.
+
+    Example:
+        >>> from attentionology.extractors import CrossAttention
+        >>> CrossAttention(value="value").output  # all other names are those of BART
+        'out_proj'
+    """
+
+    layers: str = "decoder.layers"
+    block: str = "encoder_attn"
+    value: str = "v_proj"
+    output: str = "out_proj"
+    time_first: bool = False
+    noise: float = 2e-5
+
+
+@dataclass(frozen=True)
 class Architecture:
     """Names of modules, seen from the base model (``layers``) or from one layer (the rest).
 
     Attributes:
         layers: the list of layers; ``*`` stands for every item of a list. If there are fewer modules than layers, the
-            layers share them, in order.
+            layers share them, in order. It is empty if only the cross-attention of the family has names here.
         value: the projection to value vectors (W_V).
         output: the projection of all heads back to the hidden size (W_O).
         norm_1: the layer norm after attention (post-LN), or the one before it (pre-LN).
@@ -28,6 +54,7 @@ class Architecture:
         gated: whether ``ff_in`` gives two halves u and w, and the activation is g(u) · w.
         fused: how the value projection is packed with those of query and key.
         value_bias: a bias parameter that is kept apart from the projection.
+        cross: the cross-attention of an encoder-decoder; None if the family has none.
 
     Example:
         >>> from attentionology import Architecture
@@ -47,9 +74,15 @@ class Architecture:
     gated: bool = False
     fused: Fused = "no"
     value_bias: str | None = None
+    cross: CrossAttention | None = None
 
 
 _BERT = Architecture()
+_ONLY_CROSS = Architecture(layers="", cross=CrossAttention())
+_T5 = Architecture(
+    layers="",
+    cross=CrossAttention("decoder.block", block="layer.1.EncDecAttention", value="v", output="o", noise=1e-4),
+)
 
 ARCHITECTURES: dict[str, Architecture] = {
     "bert": _BERT,
@@ -91,6 +124,7 @@ ARCHITECTURES: dict[str, Architecture] = {
         activation="activation_fn",
         ff_out="fc2",
         norm_2="final_layer_norm",
+        cross=CrossAttention(),
     ),
     "gpt2": Architecture(
         layers="h",
@@ -117,6 +151,17 @@ ARCHITECTURES: dict[str, Architecture] = {
         gated=True,
         fused="last third",
     ),
+    "blenderbot": _ONLY_CROSS,
+    "blenderbot-small": _ONLY_CROSS,
+    "fsmt": replace(_ONLY_CROSS, cross=CrossAttention(time_first=True)),
+    "m2m_100": _ONLY_CROSS,
+    "marian": _ONLY_CROSS,
+    "mbart": _ONLY_CROSS,
+    "mt5": _T5,
+    "pegasus": _ONLY_CROSS,
+    "plbart": _ONLY_CROSS,
+    "t5": _T5,
+    "umt5": _T5,
 }
 """The rows by ``config.model_type``. Every row is tested with random parameters against the model's own layers."""
 

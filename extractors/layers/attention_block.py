@@ -77,6 +77,10 @@ class AttentionBlock:
         """``Σ_j α_ij v_j`` of every head."""
         return torch.matmul(self.alpha, self.v.transpose(1, 2)).transpose(1, 2)
 
+    def grouped(self, groups: WordMerger) -> AttentionBlock:
+        """A copy whose pieces are merged as vectors."""
+        return AttentionBlock(self.alpha, self.mask, weights=self._attention_weights, x=self._x, groups=groups)
+
     def coefficients(self, scale: Float[Tensor, "batch queries 1"] | None) -> Float[Tensor, "batch heads rows keys"]:
         """The factors of the value vectors: α times the ``scale`` of its row, with rows merged if pieces are merged."""
         scaled = self.alpha if scale is None else self.alpha * scale.unsqueeze(1)

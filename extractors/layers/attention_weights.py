@@ -77,13 +77,15 @@ def gram_of(rows: Float[Tensor, "rows dim"]) -> Float[Tensor, "rows rows"]:
 
 
 def find_modules(module: Any, path: str) -> Iterator[Any]:
-    """Yield the modules at a path of names, in which ``*`` stands for every item of a list; a list gives its items."""
+    """Yield the modules at a path of names, in which ``*`` is every item of a list, and ``1`` its second."""
     first, _, rest = path.partition(".")
     if not first:
         yield module
     elif first == "*":
         for item in module:
             yield from find_modules(item, rest)
+    elif first.isdecimal():
+        yield from find_modules(module[int(first)], rest)
     elif isinstance(child := getattr(module, first, None), nn.ModuleList) and not rest:
         yield from child
     elif child is not None:

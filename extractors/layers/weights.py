@@ -161,11 +161,12 @@ def read_weights(model: Any, n_layers: int, n_heads: int) -> list[LayerWeights]:
     """
     family = str(model.config.model_type)
     row = ARCHITECTURES.get(family)
-    if row is None:
+    if row is None or not row.layers:
+        known = sorted(name for name, architecture in ARCHITECTURES.items() if architecture.layers)
         raise ModelError(
             f"where {family!r} models keep their value projections, layer norms and feed-forward blocks is not known "
             f"here, so only the map kind 'weight' and what is made of it work. The known families are: "
-            f"{', '.join(sorted(ARCHITECTURES))}. Add a row with attentionology.register_architecture, see "
+            f"{', '.join(known)}. Add a row with attentionology.register_architecture, see "
             "docs/architectures.md"
         )
     base = getattr(model, "base_model", model)
@@ -178,7 +179,8 @@ def read_weights(model: Any, n_layers: int, n_heads: int) -> list[LayerWeights]:
 
 def layer_modules(model: Any) -> list[nn.Module]:
     """List the distinct layer modules of a model whose family has a row."""
-    return list(find_modules(getattr(model, "base_model", model), ARCHITECTURES[str(model.config.model_type)].layers))
+    path = ARCHITECTURES[str(model.config.model_type)].layers
+    return list(find_modules(getattr(model, "base_model", model), path)) if path else []
 
 
 def _read_layer(module: Any, row: Architecture, n_heads: int, where: str) -> LayerWeights:

@@ -27,7 +27,7 @@ from attentionology.corpora_loaders import Sentence
 from attentionology.extractors.maps.batch_line import batch_line
 
 Level = Literal["word", "token"]
-Recompute = Callable[[Sequence[int]], list[Float[Tensor, "layers heads n n"]]]
+Recompute = Callable[[Sequence[int]], list[Float[Tensor, "layers heads n m"]]]
 
 DIRECTIONS = ("dep->head", "head->dep")
 """How attention may point from a word to its syntactic head. ``dep->head``: the dependent attends to it (row of the
@@ -43,15 +43,43 @@ model it was at most 9e-6. `attentionology.extractors.model.doctor` measures it 
 """
 
 
+@dataclass(frozen=True)
+class Columns:
+    """What the columns of maps stand for, where that is not what the rows stand for: the source side of a translation.
+
+    Attributes:
+        lengths: the number of columns of each sentence, special tokens included; shape (batch,).
+        special: True at special tokens; shape (batch, m).
+        labels: for each sentence the tokens or words at its columns.
+
+    Example:
+        >>> import torch
+        >>> from attentionology.extractors import Columns
+        >>> columns = Columns(torch.tensor([2]), torch.tensor([[False, True, False]]))  # one word, one token, padding
+        >>> columns.words.tolist()
+        [[True, False, False]]
+    """
+
+    lengths: Int[Tensor, " batch"]
+    special: Bool[Tensor, "batch m"]
+    labels: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def words(self) -> Bool[Tensor, "batch m"]:
+        """True at words (at token level: at their pieces), False at special tokens and padding."""
+        return (torch.arange(self.special.shape[1]) < self.lengths[:, None]) & ~self.special
+
+
 @dataclass(frozen=True, repr=False)
 class MapBatch:
     """Maps of a batch of sentences, padded to the longest.
 
     Rows are where attention comes *from* (query), columns where it goes *to* (key). A position is a special
-    token or, at word level, a word; at token level, a piece. Arrays are 0-based; what people read is 1-based.
+    token or, at word level, a word; at token level, a piece. Arrays are 0-based; what people read is 1-based. In maps
+    of cross-attention, rows are target words and ``columns`` says what the columns are; otherwise both are the same.
 
     Attributes:
-        maps: shape (batch, layers, heads, n, n), float32, 0 outside the sentence.
+        maps: shape (batch, layers, heads, n, m), float32, 0 outside the sentence.
         lengths: the number of positions of each sentence, special tokens included; shape (batch,).
         special: True at special tokens; shape (batch, n).
         sentences: the sentences, in batch order.
@@ -61,6 +89,7 @@ class MapBatch:
         level: ``"word"`` or ``"token"``.
         noise: the relative difference below which two values must not be compared, see `exact`.
         recompute: computes the maps of `exact`; None if there is no model behind the batch.
+        columns: what the columns are, if they are not what the rows are.
 
     Example:
         >>> import torch
@@ -78,7 +107,7 @@ class MapBatch:
         0.3...
     """
 
-    maps: Float[Tensor, "batch layers heads n n"]
+    maps: Float[Tensor, "batch layers heads n m"]
     lengths: Int[Tensor, " batch"]
     special: Bool[Tensor, "batch n"]
     sentences: tuple[Sentence, ...]
@@ -88,6 +117,7 @@ class MapBatch:
     level: Level = "word"
     noise: float = FLOAT32_NOISE
     recompute: Recompute | None = None
+    columns: Columns | None = None
 
     def __len__(self) -> int:
         return len(self.sentences)
@@ -98,15 +128,15 @@ class MapBatch:
     @property
     def words(self) -> Bool[Tensor, "batch n"]:
         """True at words (at token level: at their pieces), False at special tokens and padding."""
-        inside = torch.arange(self.maps.shape[-1]) < self.lengths[:, None]
+        inside = torch.arange(self.maps.shape[-2]) < self.lengths[:, None]
         return inside & ~self.special
 
     def unpadded(self) -> Iterator[tuple[Sentence, npt.NDArray[np.float32]]]:
-        """Yield ``(sentence, array)`` with the array cut to the sentence: shape (layers, heads, n, n)."""
-        for sentence, length, maps in zip(self.sentences, self.lengths.tolist(), self.maps, strict=True):
-            yield sentence, maps[..., :length, :length].cpu().numpy()
+        """Yield ``(sentence, array)`` with the array cut to the sentence: shape (layers, heads, n, m)."""
+        for index, sentence in enumerate(self.sentences):
+            yield sentence, self._cut(index).cpu().numpy()
 
-    def exact(self, indices: Sequence[int]) -> list[Float[Tensor, "layers heads n n"]]:
+    def exact(self, indices: Sequence[int]) -> list[Float[Tensor, "layers heads n m"]]:
         """Recompute the maps of some sentences in double precision, each cut to its sentence.
 
         They are for decisions that float32 cannot make: rounding differs with batch size, padding and threads, so two
@@ -118,5 +148,8 @@ class MapBatch:
         """
         if self.recompute is not None:
             return self.recompute(indices)
-        lengths = self.lengths.tolist()
-        return [self.maps[i, ..., : lengths[i], : lengths[i]] for i in indices]
+        return [self._cut(index) for index in indices]
+
+    def _cut(self, index: int) -> Float[Tensor, "layers heads n m"]:
+        columns = self.lengths if self.columns is None else self.columns.lengths
+        return self.maps[index, ..., : int(self.lengths[index]), : int(columns[index])]

@@ -42,7 +42,7 @@ class UnusedWeights:
         ]
 
 
-def check_loaded(name: str, model: Any, info: dict[str, Any]) -> UnusedWeights:
+def check_loaded(name: str, model: Any, info: dict[str, Any], *, decoder: bool = False) -> UnusedWeights:
     """Compare a model with the checkpoint that it was loaded from.
 
     Only weights that attention is computed from have to be there: those of the base model without its pooler, and of
@@ -52,12 +52,13 @@ def check_loaded(name: str, model: Any, info: dict[str, Any]) -> UnusedWeights:
         name: the name of the model, for messages.
         model: the bare model, or one with a head.
         info: the loading info of transformers.
+        decoder: whether attention of the decoder is needed, too.
 
     Raises:
         ModelError: weights are missing or have another shape, the checkpoint has layers that the model does not have,
             or a weight is NaN or infinite.
     """
-    needed = _needed(model)
+    needed = _needed(model, decoder=decoder)
     shapes = {key: (list(stored), list(here)) for key, stored, here in info["mismatched_keys"] if key in needed}
     if shapes:
         raise ModelError(f"{name!r}: {_conflict(shapes)}")
@@ -109,10 +110,10 @@ def _prefix(model: Any) -> str:
     return "" if model.base_model is model else f"{model.base_model_prefix}."
 
 
-def _needed(model: Any) -> set[str]:
+def _needed(model: Any, *, decoder: bool) -> set[str]:
     """Return the names of the weights that the attention of a model depends on."""
     body = model.base_model
-    if body.config.is_encoder_decoder:
+    if body.config.is_encoder_decoder and not decoder:
         body = body.get_encoder()
     tensors = {id(tensor) for tensor in chain(body.parameters(), body.buffers())}
     named = chain(model.named_parameters(remove_duplicate=False), model.named_buffers(remove_duplicate=False))

@@ -142,6 +142,24 @@ def load_masked_lm(
     return model.eval()
 
 
+def load_translation_model(
+    name_or_path: Location, revision: str | None = None, dtype: torch.dtype = torch.float32
+) -> tuple[Any, LoadedFiles]:
+    """Load an encoder–decoder with eager attention, and return it with a record of its files.
+
+    Args:
+        name_or_path: a model folder, a name on the Hub, or the files that another loader returned.
+        revision: a branch, tag or commit on the Hub.
+        dtype: the type of the weights.
+
+    Raises:
+        ModelError: it cannot be found or loaded, or its weights are not stored as safetensors.
+    """
+    files = find_model(name_or_path, revision)
+    model, info = _from_pretrained(transformers.AutoModelForSeq2SeqLM, files, dtype)
+    return model.eval(), _with_unused(files, model, info, decoder=True)
+
+
 def on_device(model: Any, device: str | torch.device) -> Any:
     """Move a model to a device.
 
@@ -202,13 +220,13 @@ def _shape_conflict(auto_class: Any, files: LoadedFiles) -> str:
     return f"{files.name!r}: {shape_conflict(model, folder)}"
 
 
-def _with_unused(files: LoadedFiles, model: Any, info: dict[str, Any]) -> LoadedFiles:
+def _with_unused(files: LoadedFiles, model: Any, info: dict[str, Any], *, decoder: bool = False) -> LoadedFiles:
     """Add to the record of the files what the model has no place for.
 
     Raises:
         ModelError: the files lack weights of the model, or have weights of further layers.
     """
-    unused = check_loaded(files.name, model, info)
+    unused = check_loaded(files.name, model, info, decoder=decoder)
     missing = frozenset(info["missing_keys"])
     return replace(files, unused=unused, untrained=missing, warnings=(*files.warnings, *unused.warnings()))
 

@@ -88,8 +88,8 @@ def align(tokenizer: Any, sentences: Sequence[Sentence]) -> list[Pieces | Unalig
     """
     if any(isinstance(sentence, Segment) for sentence in sentences):
         return [s.pieces if isinstance(s, Segment) else align(tokenizer, [s])[0] for s in sentences]
-    reserved = _reserved(tokenizer)
-    space = " " if _needs_space(tokenizer) else ""
+    reserved = reserved_ids(tokenizer)
+    space = " " if needs_space(tokenizer) else ""
     encodings = tokenizer(
         [[space + word for word in sentence.words] for sentence in sentences],
         is_split_into_words=True,
@@ -113,8 +113,8 @@ def read_texts(tokenizer: Any, texts: Sequence[str]) -> Iterator[list[tuple[int,
     Raises:
         ModelError: a text is read as a special token, and there is no unknown token to take its place.
     """
-    reserved, unk = _reserved(tokenizer), (tokenizer.unk_token_id, tokenizer.unk_token)
-    space = " " if _needs_space(tokenizer) else ""
+    reserved, unk = reserved_ids(tokenizer), (tokenizer.unk_token_id, tokenizer.unk_token)
+    space = " " if needs_space(tokenizer) else ""
     spaced = [space + text.strip() for text in texts]
     for encoding in tokenizer(spaced, add_special_tokens=False, split_special_tokens=True, verbose=False).encodings:
         pieces = list(zip(encoding.ids, encoding.tokens, strict=True))
@@ -123,7 +123,7 @@ def read_texts(tokenizer: Any, texts: Sequence[str]) -> Iterator[list[tuple[int,
         yield [unk if piece in reserved else (piece, token) for piece, token in pieces]
 
 
-def _reserved(tokenizer: Any) -> set[int]:
+def reserved_ids(tokenizer: Any) -> set[int]:
     """Return the ids that stand for something other than text, except for the unknown token."""
     added = tokenizer.added_tokens_decoder.items()
     return {*tokenizer.all_special_ids, *(i for i, token in added if token.special)} - {tokenizer.unk_token_id}
@@ -218,7 +218,7 @@ def prepare_tokenizer(tokenizer: Any) -> Any:
     return tokenizer
 
 
-def _needs_space(tokenizer: Any) -> bool:
+def needs_space(tokenizer: Any) -> bool:
     """Whether the tokenizer is byte-level and does not put a space before the text by itself."""
     pre_tokenizer = tokenizer.backend_tokenizer.pre_tokenizer
     if pre_tokenizer is None:

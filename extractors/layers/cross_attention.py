@@ -1,0 +1,126 @@
+"""The cross-attention blocks of an encoder–decoder: their weights, and the check that these are what the model uses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from attentionology.extractors.errors import ModelError
+from attentionology.extractors.layers.architectures import ARCHITECTURES, CrossAttention
+from attentionology.extractors.layers.attention_block import AttentionBlock
+from attentionology.extractors.layers.attention_weights import AttentionWeights, find_modules, read_linear
+from attentionology.extractors.layers.verification import TOLERANCE
+
+
+@dataclass(frozen=True)
+class CrossBlocks:
+    """The cross-attention blocks of a model, one for each layer of the decoder.
+
+    Attributes:
+        modules: the blocks.
+        weights: their weights.
+        time_first: whether what they give has the positions before the inputs of the batch.
+        family: the architecture, for messages.
+    """
+
+    modules: tuple[nn.Module, ...]
+    weights: tuple[AttentionWeights, ...]
+    time_first: bool
+    family: str
+
+
+class CrossRecorder:
+    """Records what the cross-attention blocks give, in the order of the calls.
+
+    Attributes:
+        outputs: for each call the output, shape (batch, queries, dim).
+    """
+
+    def __init__(self, blocks: CrossBlocks) -> None:
+        self.outputs: list[Tensor] = []
+        self._blocks = blocks
+        self._handles: list[Any] = []
+
+    def __enter__(self) -> CrossRecorder:
+        for module in self._blocks.modules:
+            self._handles.append(module.register_forward_hook(self._record))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for handle in self._handles:
+            handle.remove()
+
+    def _record(self, module: nn.Module, args: tuple[Any, ...], output: Any) -> None:
+        given: Tensor = output if isinstance(output, Tensor) else output[0]
+        self.outputs.append(given.transpose(0, 1) if self._blocks.time_first else given)
+
+
+def read_cross_attention(model: Any, n_layers: int, n_heads: int) -> CrossBlocks:
+    """Read the weights of all cross-attention blocks of a model.
+
+    Args:
+        model: an encoder–decoder that has the decoder among its modules.
+        n_layers, n_heads: the shape of its cross-attention.
+
+    Raises:
+        ModelError: the family of the model has no row for cross-attention, or the model has no module of a name in it.
+    """
+    family = str(model.config.model_type)
+    row = ARCHITECTURES.get(family)
+    if row is None or row.cross is None:
+        known = sorted(name for name, architecture in ARCHITECTURES.items() if architecture.cross)
+        raise ModelError(
+            f"where {family!r} models keep the projections of their cross-attention is not known here, so only the map "
+            f"kind 'weight' works. The known families are: {', '.join(known)}. Add a row with "
+            "attentionology.register_architecture, see docs/architectures.md"
+        )
+    layers = list(find_modules(model, row.cross.layers))
+    if len(layers) != n_layers:
+        raise ModelError(f"{family!r}: {len(layers)} layers at {row.cross.layers!r} for {n_layers} of cross-attention")
+    where = [f"{family!r} decoder layer {number}" for number in range(1, n_layers + 1)]
+    modules = [_module(layer, row.cross.block, place) for layer, place in zip(layers, where, strict=True)]
+    weights = [_weights(block, row.cross, n_heads, place) for block, place in zip(modules, where, strict=True)]
+    return CrossBlocks(tuple(modules), tuple(weights), row.cross.time_first, family)
+
+
+def verify_cross_attention(block: AttentionBlock, output: Tensor, queries: Tensor, where: str) -> None:
+    """Compare ``Σ_j Σ_h α f_h(x_j) + b_O`` with what the block gave, at all positions of a batch.
+
+    Args:
+        block: the attention and the values of a layer.
+        output: what its block gave, shape (batch, queries, dim).
+        queries: True where there is a query; shape (batch, queries).
+        where: the architecture and the number of the layer, for the message.
+
+    Raises:
+        ModelError: they differ by more than `attentionology.extractors.layers.verification.TOLERANCE`.
+    """
+    weights = block.weights
+    recomputed = torch.matmul(block.context[queries].flatten(-2), weights.w_o) + weights.b_o
+    expected = output[queries]
+    difference = float(((recomputed - expected).norm(dim=-1) / expected.norm(dim=-1).clamp(min=1e-12)).max())
+    if not difference <= TOLERANCE:
+        raise ModelError(
+            f"{where}: cross-attention recomputed from weights and attention differs from the model's own by "
+            f"{difference:.1%}; this model does more than its architecture says (adapters, other projections), so only "
+            "the map kind 'weight' works"
+        )
+
+
+def _module(module: Any, path: str, where: str) -> Any:
+    part = next(find_modules(module, path), None)
+    if part is None:
+        raise ModelError(f"{where} has no {path!r}; it is built differently from others of its family")
+    return part
+
+
+def _weights(block: Any, names: CrossAttention, n_heads: int, where: str) -> AttentionWeights:
+    projections: Sequence[tuple[Tensor, Tensor]] = [
+        read_linear(_module(block, name, where), where) for name in (names.value, names.output)
+    ]
+    (w_v, b_v), (w_o, b_o) = projections
+    return AttentionWeights(n_heads, w_v, b_v, w_o, b_o)

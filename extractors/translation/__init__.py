@@ -1,0 +1,17 @@
+"""Translation models: forced decoding of sentence pairs, and maps of their cross-attention."""
+
+from attentionology.extractors.translation.cross_maps import CROSS_KINDS, CrossMapMaker, extract_cross
+from attentionology.extractors.translation.decoding import ForcedDecoding
+from attentionology.extractors.translation.merging import AlignmentSetting
+from attentionology.extractors.translation.sides import PairPieces
+from attentionology.extractors.translation.translator import Translator
+
+__all__ = [
+    "CROSS_KINDS",
+    "AlignmentSetting",
+    "CrossMapMaker",
+    "ForcedDecoding",
+    "PairPieces",
+    "Translator",
+    "extract_cross",
+]

@@ -1,0 +1,275 @@
+"""Sentence pairs + a translation model → batches of cross-attention maps, from target words to source words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import get_args
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from attentionology.corpora_loaders.alignment import SentencePair
+from attentionology.extractors.errors import ExtractionError
+from attentionology.extractors.kinds import MapKind, get_kind
+from attentionology.extractors.kinds.attention_block import attn, norm
+from attentionology.extractors.kinds.weight import weight
+from attentionology.extractors.layers import AttentionBlock
+from attentionology.extractors.maps.batching import DEFAULT_BATCH_CELLS, WINDOW, ExtractionLog, TooLong
+from attentionology.extractors.maps.map_batch import Columns, Level, MapBatch
+from attentionology.extractors.maps.map_maker import Merge
+from attentionology.extractors.model.conditions import fitting
+from attentionology.extractors.tokens.pieces import Unalignable
+from attentionology.extractors.translation.decoding import ForcedDecoding
+from attentionology.extractors.translation.merging import AlignmentSetting, CrossMerger, apart, row_count
+from attentionology.extractors.translation.sides import PairPieces
+from attentionology.extractors.translation.translator import Translator
+
+CROSS_KINDS: Mapping[str, Callable[[AttentionBlock], Float[Tensor, "batch heads rows columns"]]] = {
+    "weight": weight,
+    "norm": norm,
+    "attn": attn,
+}
+"""The kinds of maps that cross-attention has: weights and norms per head, and the norm of the sum of all heads."""
+
+_BATCH_PIECES = 2048
+
+
+@dataclass(frozen=True)
+class CrossMapMaker:
+    """Makes maps of one kind and setting.
+
+    Attributes:
+        kind: one of `CROSS_KINDS`.
+        setting: which row is that of a target piece, see `attentionology.extractors.translation.merging`.
+        level: ``"word"`` merges the pieces of each word on both sides; ``"token"`` keeps them apart.
+        merge: ``"norm"`` merges norms like weights; ``"vector"`` merges the vectors before their norm is taken.
+
+    Raises:
+        ValueError: an option has an unknown value, or vectors are to be merged and the kind has none.
+
+    Example:
+        >>> from attentionology.extractors.translation import CrossMapMaker
+        >>> CrossMapMaker("norm", "AWO").map_kind
+        MapKind('norm')
+    """
+
+    kind: str = "weight"
+    setting: AlignmentSetting = "AWI"
+    level: Level = "word"
+    merge: Merge = "norm"
+
+    def __post_init__(self) -> None:
+        if self.kind not in CROSS_KINDS:
+            raise ValueError(
+                f"cross-attention has no maps of kind {self.kind!r}; choose from: {', '.join(CROSS_KINDS)}"
+            )
+        for name, allowed in (("setting", AlignmentSetting), ("level", Level), ("merge", Merge)):
+            if getattr(self, name) not in get_args(allowed):
+                choices = " or ".join(repr(choice) for choice in get_args(allowed))
+                raise ValueError(f"{name} must be {choices}, not {getattr(self, name)!r}")
+        if self.merge == "vector" and not self.map_kind.vectors:
+            raise ValueError(f"map kind {self.kind!r} is not made of vectors that could be merged; use merge='norm'")
+
+    @property
+    def map_kind(self) -> MapKind:
+        """The registered kind of map."""
+        return get_kind(self.kind)
+
+    @property
+    def merges_vectors(self) -> bool:
+        """Whether vectors are merged before their norm is taken."""
+        return self.level == "word" and self.merge == "vector"
+
+
+def extract_cross(
+    translator: Translator,
+    pairs: Iterable[SentencePair],
+    makers: Sequence[CrossMapMaker],
+    *,
+    batch_cells: int = DEFAULT_BATCH_CELLS,
+    too_long: TooLong = "skip",
+    max_length: int | None = None,
+    log: ExtractionLog | None = None,
+) -> Iterator[tuple[MapBatch, ...]]:
+    """Yield one map batch per maker for each batch of sentence pairs, all from one forward pass.
+
+    Pairs are read longest first within a window of 1,024 pairs.
+
+    Args:
+        translator: the model.
+        pairs: read lazily, one window at a time.
+        makers: what to make of each pass.
+        batch_cells: the bound on pairs × source pieces × target pieces of a batch.
+        too_long, max_length, log: see `attentionology.extractors.extract`; a limit holds for each side.
+
+    Raises:
+        ValueError: there is no maker, or an option has a value that cannot be used.
+        ExtractionError: a pair cannot be read and ``too_long`` is ``"error"``.
+        ModelError: cross-attention is not a distribution, or is not what its weights say.
+    """
+    if not makers:
+        raise ValueError("no maker is given")
+    if too_long not in ("skip", "error"):
+        raise ValueError(f"too_long must be 'skip' or 'error', not {too_long!r}")
+    if batch_cells < 1 or (max_length is not None and max_length < 1):
+        raise ValueError("batch_cells and max_length must be at least 1")
+    values = any(maker.map_kind.reads_weights for maker in makers)
+    filled = ExtractionLog() if log is None else log
+    for batch in _batches(translator, pairs, batch_cells, max_length, too_long, filled):
+        pieces = [pair_pieces for _, pair_pieces in batch]
+        maps = cross_maps(makers, translator.decode(pieces, values=values), pieces, translator.name)
+        sentences = tuple(pair for pair, _ in batch)
+        yield tuple(
+            _map_batch(maker, of_maker, translator, sentences, pieces)
+            for maker, of_maker in zip(makers, maps, strict=True)
+        )
+        filled.read += len(batch)
+        filled.words += sum(len(pair) for pair in sentences)
+        filled.unknown_words += sum(pair_pieces.unknown for pair_pieces in pieces)
+        filled.substituted_words += sum(pair_pieces.substituted for pair_pieces in pieces)
+
+
+@torch.inference_mode()
+def cross_maps(
+    makers: Sequence[CrossMapMaker], forward: ForcedDecoding, pieces: Sequence[PairPieces], name: str = ""
+) -> list[Float[Tensor, "batch layers heads rows columns"]]:
+    """Make the maps of several makers from one forward pass. Makers of one kind share its map of each layer.
+
+    Raises:
+        ModelError: cross-attention is not a distribution, or is not what its weights say.
+    """
+    forward.check(name)
+    mergers = {(maker.setting, maker.level): _merger(forward, pieces, maker.setting, maker.level) for maker in makers}
+    results: list[Tensor] = []
+    for number, layer in enumerate(forward.layers()):
+        whole: dict[str, Tensor] = {}
+        for index, maker in enumerate(makers):
+            merger = mergers[maker.setting, maker.level]
+            if maker.merges_vectors:
+                layer_map = CROSS_KINDS[maker.kind](layer.grouped(merger))
+            else:
+                layer_map = whole[maker.kind] if maker.kind in whole else CROSS_KINDS[maker.kind](layer)
+                whole[maker.kind] = layer_map
+            if number == 0:
+                shape = (len(pieces), len(forward.attentions), layer_map.shape[1], merger.rows, merger.k)
+                results.append(layer_map.new_zeros(shape))
+            if maker.merges_vectors:
+                results[index][:, number] = layer_map
+            else:
+                merger(layer_map, out=results[index][:, number])
+    return [_inside(maps, maker, pieces) for maps, maker in zip(results, makers, strict=True)]
+
+
+def _merger(
+    forward: ForcedDecoding, pieces: Sequence[PairPieces], setting: AlignmentSetting, level: Level
+) -> CrossMerger:
+    alpha = forward.attentions[0]
+    grouped = pieces if level == "word" else [apart(pair) for pair in pieces]
+    shape = (forward.target_mask.shape[1], forward.source_mask.shape[1])
+    return CrossMerger(grouped, shape, setting, dtype=alpha.dtype, device=alpha.device)
+
+
+def _inside(maps: Tensor, maker: CrossMapMaker, pieces: Sequence[PairPieces]) -> Tensor:
+    """Set maps to zero outside their sentence pairs."""
+    rows, columns = _sizes(maker.level, pieces)
+    inside = (torch.arange(maps.shape[-2]) < rows[:, None])[:, :, None] & (
+        torch.arange(maps.shape[-1]) < columns[:, None]
+    )[:, None, :]
+    if not inside.all():
+        maps.masked_fill_(~inside[:, None, None].to(maps.device), 0)
+    return maps
+
+
+def _sizes(level: Level, pieces: Sequence[PairPieces]) -> tuple[Tensor, Tensor]:
+    """Count the rows and the columns of each pair."""
+    grouped = pieces if level == "word" else [apart(pair) for pair in pieces]
+    rows = torch.tensor([row_count(pair.target) for pair in grouped])
+    return rows, torch.tensor([len(pair.source.special) for pair in grouped])
+
+
+def _batches(
+    translator: Translator,
+    pairs: Iterable[SentencePair],
+    batch_cells: int,
+    max_length: int | None,
+    too_long: TooLong,
+    log: ExtractionLog,
+) -> Iterator[list[tuple[SentencePair, PairPieces]]]:
+    limit = min((length for length in (translator.max_length, max_length) if length is not None), default=None)
+    stream = iter(pairs)
+    while window := list(islice(stream, WINDOW)):
+        readable: list[tuple[SentencePair, PairPieces]] = []
+        for pair, pieces in zip(window, translator.align(window), strict=True):
+            reason = _obstacle(pieces, limit)
+            if reason is None and isinstance(pieces, PairPieces):
+                readable.append((pair, pieces))
+            elif too_long == "skip":
+                log.skip(pair, reason or "")
+            else:
+                location = f"{pair.file}:{pair.line}: " if pair.file else ""
+                raise ExtractionError(f"{location}sentence pair {pair.id!r}: {reason}")
+        readable.sort(key=lambda item: -len(item[1]))
+        start = 0
+        while start < len(readable):
+            n = len(readable[start][1])
+            size = max(1, min(batch_cells // n**2, _BATCH_PIECES // n))
+            batch = fitting(translator.batching, readable[start : start + size], lambda item: len(item[1]))
+            yield batch
+            start += len(batch)
+
+
+def _obstacle(pieces: PairPieces | Unalignable, limit: int | None) -> str | None:
+    if isinstance(pieces, Unalignable):
+        return str(pieces)
+    if limit is not None and len(pieces) > limit:
+        return f"too long: {len(pieces.source)} source and {len(pieces.target)} target pieces, the limit is {limit}"
+    return None
+
+
+def _map_batch(
+    maker: CrossMapMaker,
+    maps: Float[Tensor, "batch layers heads rows columns"],
+    translator: Translator,
+    pairs: tuple[SentencePair, ...],
+    pieces: Sequence[PairPieces],
+) -> MapBatch:
+    def recompute(indices: Sequence[int]) -> list[Float[Tensor, "layers heads rows columns"]]:
+        double = translator.double
+        exact = []
+        for index in indices:  # one by one, because without padding a result cannot depend on the other pairs
+            forward = double.decode([pieces[index]], values=maker.map_kind.reads_weights)
+            exact.append(cross_maps([maker], forward, [pieces[index]], translator.name)[0][0].cpu())
+        return exact
+
+    rows, columns = _sizes(maker.level, pieces)
+    special = torch.zeros(len(pieces), maps.shape[-1], dtype=torch.bool)
+    row_labels, column_labels = [], []
+    for index, (pair, pair_pieces) in enumerate(zip(pairs, pieces, strict=True)):
+        source, target = pair_pieces.source, pair_pieces.target
+        if maker.level == "word":
+            is_special = source.special
+            words = iter(pair.source)
+            specials = (token for token, k in zip(source.tokens, source.positions, strict=True) if source.special[k])
+            column_labels.append(tuple(next(specials) if flag else next(words) for flag in source.special))
+            row_labels.append(pair.words)
+        else:
+            is_special = [source.special[position] for position in source.positions]
+            column_labels.append(tuple(source.tokens))
+            of_words = zip(target.tokens, target.positions, strict=True)
+            row_labels.append(tuple(token for token, position in of_words if not target.special[position]))
+        special[index, : len(is_special)] = torch.tensor(is_special)
+    return MapBatch(
+        maps=maps,
+        lengths=rows,
+        special=torch.zeros(len(pieces), maps.shape[-2], dtype=torch.bool),
+        sentences=pairs,
+        labels=tuple(row_labels),
+        kind=maker.kind,
+        level=maker.level,
+        noise=max(maker.map_kind.noise, translator.noise),
+        recompute=recompute,
+        columns=Columns(columns, special, tuple(column_labels)),
+    )
