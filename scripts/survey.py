@@ -86,9 +86,9 @@ class Survey:
 
     def _print_estimate(self, options: SurveyOptions) -> int:
         from attentionology.engine.surveying.dry_run import estimate_survey
+        from attentionology.reports.console import Terminal
         from attentionology.reports.json_text import to_json
         from attentionology.scripts.survey_estimate import estimate_facts, estimate_lines
-        from attentionology.reports.console import Terminal
 
         options.check()
         options.check_maps()
@@ -103,9 +103,9 @@ class Survey:
 
     def _print(self, results: Results) -> None:
         from attentionology.analyses.survey.terminal import survey_matrix
+        from attentionology.reports.console import Terminal
         from attentionology.reports.json_text import records, to_json
         from attentionology.reports.terminal import WIDE
-        from attentionology.reports.console import Terminal
 
         if self.json:
             tables = {"survey": results.table, "survey_contrasts": results.contrasts_table}
