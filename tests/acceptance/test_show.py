@@ -116,7 +116,7 @@ def test_errors_in_python(demo_encoder):
     with pytest.raises(OptionError, match="counted from 1"):
         show(demo_encoder, TEXT, head=(0, 1))
     with pytest.raises(OptionError, match="layout"):
-        show(demo_encoder, TEXT, head=(3, 9), layout="circle")
+        show(demo_encoder, TEXT, head=(3, 9), layout="circle")  # type: ignore[arg-type]
     with pytest.raises(OptionError, match="no sentence"):
         show(demo_encoder, [], head=(3, 9))
     with pytest.raises(CorpusError, match="a text with a word"):

@@ -15,7 +15,7 @@ from attentionology.corpora_loaders.alignment import SentencePair
 from attentionology.extractors import ExtractionError, ExtractionLog, ModelError
 from attentionology.extractors.layers import ARCHITECTURES
 from attentionology.extractors.translation import CrossMapMaker, PairPieces, Translator, extract_cross
-from attentionology.extractors.translation.merging import CrossMerger
+from attentionology.extractors.translation.merging import AlignmentSetting, CrossMerger
 from tests import tiny, tiny_translation
 
 PAIR = SentencePair(id="1", source=("the", "night", "train"), words=("old", "bread"))
@@ -99,7 +99,8 @@ def test_rows_are_those_that_read_or_predict_the_pieces():
     pieces = pieces_of(tiny_translation.translator("bart"))
     n = len(pieces.target)
     old = [k for k, position in enumerate(pieces.target.positions) if position == 2]
-    for setting, offset in (("AWI", 0), ("AWO", 1)):
+    settings: tuple[tuple[AlignmentSetting, int], ...] = (("AWI", 0), ("AWO", 1))
+    for setting, offset in settings:
         merger = CrossMerger(
             [pieces], (n, len(pieces.source)), setting, dtype=torch.float32, device=torch.device("cpu")
         )

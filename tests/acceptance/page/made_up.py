@@ -140,7 +140,7 @@ def measures(
     result.append(
         measure("clusters/cluster", "Clusters", "cluster", clusters, unit="", categories=["A", "B", "C", "D"])
     )
-    undefined = np.where(np.arange(n_heads) % 3 == 0, np.nan, 0.25)
+    undefined = np.where(np.arange(n_heads) % 3 == 0, np.nan, 0.25).astype(np.float64)
     result.append(measure("surface/punctuation", "Surface", "share to punctuation", undefined))
     return result
 
