@@ -135,7 +135,7 @@ def measures(
         result.append(measure(f"{name}/accuracy/weight", group, label, share, baseline=0.4, **bounds, **common))
         group = "Gain over the best offset"
         result.append(measure(f"{name}/gain/weight", group, label, share - 0.4, center=0, **common))
-    clusters = np.arange(n_heads) % 4 + 0.0
+    clusters = (np.arange(n_heads) % 4).astype(np.float64)
     result.append(measure("surface/entropy", "Surface", "entropy", entropy, unit="nats"))
     result.append(
         measure("clusters/cluster", "Clusters", "cluster", clusters, unit="", categories=["A", "B", "C", "D"])
