@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, zip_longest
+from pathlib import Path
 
 from attentionology.analyses.shared.input_sample import MOST_ROWS, InputSample
 from attentionology.analyses.shared.sampled_input import SampledInput
@@ -145,7 +146,7 @@ def _sentence(by_kind: _ByKind) -> SampledSentence:
     return SampledSentence(
         id=annotation.id,
         document=annotation.document,
-        file=annotation.file or "",
+        file=Path(annotation.file or "").name,
         line=annotation.line,
         rows=annotation.rows,
         special=annotation.special,
