@@ -183,17 +183,17 @@ def _findings(
         named = ", ".join(row["relation"] for row in rows[:6]) + (", …" if len(rows) > 6 else "")
         text = f"For {len(rows)} of {counted}, no head is clearly better than the best fixed offset: {named}."
         yield Finding(text, _address(rows[0], kind))
-    if "control_accuracy" in results.best and by_gain:
-        row = by_gain[0]
+    if "control_accuracy" in results.best:
+        rows = by_gain or frequent
+        which = f"the {len(by_gain)} relations in which one head beats the offset" if by_gain else f"the {counted}"
         copies = "a copy" if len(results.controls) == 1 else f"{len(results.controls)} copies"
-        mean = float(np.mean([row["control_accuracy"] for row in by_gain]))
-        trained = float(np.mean([row["accuracy"] for row in by_gain]))
+        random, trained = (float(np.mean([row[name] for row in rows])) for name in ("control_accuracy", "accuracy"))
         text = (
-            f"In {copies} of the model with random weights, the best heads for these relations reach {share(mean)} on "
-            f"average, where those of the model reach {share(trained)}; for {row['relation']}, "
-            f"{share(row['control_accuracy'])} and {share(row['accuracy'])}."
+            f"In {copies} of the model with random weights, the best heads for {which} reach {share(random)} on "
+            f"average, where those of the model reach {share(trained)}."
         )
-        yield Finding(text, _address(row, kind))
+        largest = max(rows, key=lambda row: float(row["accuracy"] - row["control_accuracy"]))
+        yield Finding(text, _address(largest, kind))
 
 
 def _address(row: Mapping[str, Any], kind: str) -> str:
