@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, zip_longest
 from pathlib import Path
+from typing import Any, Protocol
 
+from attentionology.analyses.contract import Analysis, Counted, OptionSet, Titles
 from attentionology.analyses.shared.input_sample import MOST_ROWS, InputSample
 from attentionology.analyses.shared.sampled_input import SampledInput
-from attentionology.engine.run import Part, Run
 from attentionology.reports.explorer.contribution import Contribution
 from attentionology.reports.explorer.data import (
     Card,
@@ -32,7 +33,51 @@ _MOST_BYTES = {True: 5_000_000, False: 12_000_000}
 """The number of bytes that the maps may take in the page, for models of at most 144 heads and for larger ones."""
 
 
-def explorer_of(run: Run) -> Explorer:
+class ExploredPart(Protocol):
+    """The results of one analysis for one kind of map, see `attentionology.engine.run.Part`."""
+
+    @property
+    def analysis(self) -> Analysis[Any, Any]:
+        """The analysis."""
+
+    @property
+    def kind(self) -> str | None:
+        """The kind of map."""
+
+    @property
+    def counted(self) -> Counted[Any]:
+        """What was counted."""
+
+    @property
+    def results(self) -> Any:
+        """The results of the analysis."""
+
+
+class ExploredRun(Protocol):
+    """The results of all analyses of a run, see `attentionology.engine.run.Run`."""
+
+    @property
+    def parts(self) -> Sequence[ExploredPart]:
+        """The results of each analysis for each kind of map."""
+
+    @property
+    def titles(self) -> Titles:
+        """The names of the model and of the corpus."""
+
+    @property
+    def record(self) -> Mapping[str, Any]:
+        """The run record."""
+
+    @property
+    def options(self) -> OptionSet:
+        """The options of the analyses."""
+
+    @property
+    def samples(self) -> Mapping[str, InputSample]:
+        """Inputs with their maps, by the names of their requests."""
+
+
+def explorer_of(run: ExploredRun) -> Explorer:
     """Make the explorer of a run, from its counts alone.
 
     Args:
@@ -71,7 +116,7 @@ def _for_all_heads(measure: Measure, layers: int, heads: int) -> Measure:
     return replace(measure, values=values, low=repeated(measure.low), high=repeated(measure.high), note=note)
 
 
-def _findings(contributed: Sequence[tuple[Part, Contribution]]) -> tuple[Finding, ...]:
+def _findings(contributed: Sequence[tuple[ExploredPart, Contribution]]) -> tuple[Finding, ...]:
     """Return the most important findings of each analysis, those of the first kind of map first."""
     first = {part.analysis.name: part.kind for part, _ in reversed(contributed)}
     chosen = [each.findings for part, each in contributed if first[part.analysis.name] == part.kind]

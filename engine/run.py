@@ -13,9 +13,11 @@ from attentionology.analyses.comparison.section import comparison_section
 from attentionology.analyses.contract import Analysis, Counted, OptionSet, Titles
 from attentionology.analyses.shared.input_sample import InputSample
 from attentionology.analyses.shared.options import CountOptions
+from attentionology.engine.explorer import explorer_of
 from attentionology.engine.passes import Pass, PassCounts, reader_of
 from attentionology.engine.preparing import Prepared, plan_analyses
 from attentionology.engine.several_maps import with_kinds
+from attentionology.reports.explorer.view import ExplorerView
 from attentionology.reports.progress import Stages
 
 if TYPE_CHECKING:
@@ -149,6 +151,10 @@ class Run:
         names = [(part.analysis.name, part.kind) if part.kind else part.analysis.name for part in self.parts]
         choices = ", ".join(map(repr, names))
         raise KeyError(f"there are {'several' if matching else 'no'} results for {key!r}; choose from: {choices}")
+
+    def explore(self) -> ExplorerView:
+        """The explorer of the report, to be shown by a notebook: measures of all heads, their cards, and sentences."""
+        return ExplorerView(explorer_of(self))
 
     def __repr__(self) -> str:
         names = dict.fromkeys(part.analysis.name for part in self.parts)

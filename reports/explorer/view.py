@@ -1,0 +1,42 @@
+"""The explorer in a cell of a notebook."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from uuid import uuid4
+
+from attentionology.reports.explorer.data import Explorer
+from attentionology.reports.explorer.encoding import script_json
+from attentionology.reports.page.bundle import script, styles
+
+
+@dataclass(frozen=True, repr=False)
+class ExplorerView:
+    """The explorer of a run, which a notebook shows.
+
+    A notebook may show several. Each brings its data, the script and the styles along, so that a saved notebook shows
+    it again without a network.
+
+    Attributes:
+        explorer: the data.
+
+    Example:
+        >>> ExplorerView(Explorer("bert", "en_sample", "sentences", layers=12, heads=12))
+        ExplorerView(bert on en_sample, 0 measures of 144 heads, 0 sentences)
+    """
+
+    explorer: Explorer
+
+    def __repr__(self) -> str:
+        explorer = self.explorer
+        heads, sentences = explorer.layers * explorer.heads, len(explorer.sample.sentences) if explorer.sample else 0
+        measures = f"{len(explorer.measures)} measures of {heads} heads"
+        return f"ExplorerView({explorer.model} on {explorer.corpus}, {measures}, {sentences} sentences)"
+
+    def _repr_html_(self) -> str:
+        name = f"explorer-{uuid4().hex}"  # two cells may show the same run
+        return (
+            f'<style>{styles()}</style><div id="{name}"></div><script>{script()}</script>'
+            f'<script>attentionology.mount(document.getElementById("{name}"), {script_json(self.explorer)}, '
+            "{hash: false})</script>"
+        )
