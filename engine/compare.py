@@ -7,21 +7,32 @@ from typing import Any
 
 from attentionology.analyses.comparison.results import Comparison, Contrast, Pairing, Side, contrasts_of
 from attentionology.analyses.contract import OptionError
+from attentionology.analyses.probing.run import ProbingRun
 from attentionology.analyses.shared.comparable import Comparable
 from attentionology.analyses.shared.options import CountOptions
+from attentionology.engine.compared_run import ComparedRun
 from attentionology.engine.pairing import pairing_of
 from attentionology.engine.run import Run
 
-_NO_RESULT = ("out", "overwrite", "json", "device", "batch_cells", "parts", "part", "workers", "engine", "address")
+_NO_RESULT = (
+    *("out", "overwrite", "json", "device", "batch_cells", "parts", "part", "workers", "engine", "address"),
+    *("cache", "train_device"),
+)
 """The options that do not decide what a run counts."""
 
 
-def compare(first: Run, *others: Run, names: Sequence[str] = (), min_count: int = CountOptions.min_count) -> Comparison:
+Compared = Run | ProbingRun | ComparedRun
+"""A run of `attentionology.analyze` or of `attentionology.probe`, or what is compared of one."""
+
+
+def compare(
+    first: Compared, *others: Compared, names: Sequence[str] = (), min_count: int = CountOptions.min_count
+) -> Comparison:
     """Compare runs: what is the difference of each statistic, and is it more than chance?
 
     Every statistic that has bootstrap replicates is compared: for each relation and type of mention, the held-out
-    accuracy of the best head; and the surface statistics as means over heads. If the runs read the same inputs, the
-    intervals are paired, because each replicate draws the same inputs for all runs.
+    accuracy of the best head; the surface statistics as means over heads; and the attachment scores of probes. If the
+    runs read the same inputs, the intervals are paired, because each replicate draws the same inputs for all runs.
 
     Args:
         first: the run from whose values those of the others are subtracted.
@@ -47,7 +58,7 @@ def compare(first: Run, *others: Run, names: Sequence[str] = (), min_count: int 
         >>> comparison.table.query("group == 'det'")[["n_a", "choice_a", "choice_b", "paired"]].values.tolist()
         [[21, '5-10 dep->head', '3-9 dep->head', 'paired']]
     """
-    runs = (first, *others)
+    runs = [ComparedRun.of(run) for run in (first, *others)]
     if not others:
         raise OptionError("a comparison needs at least two runs")
     labels = list(names) or names_of(runs)
@@ -55,16 +66,16 @@ def compare(first: Run, *others: Run, names: Sequence[str] = (), min_count: int 
         raise OptionError(f"each of the {len(runs)} runs needs a name of its own, not: {', '.join(labels)}")
     if min_count < 1:
         raise OptionError(f"--min-count must be at least 1, not {min_count}")
-    families = [_families(run) for run in runs]
+    families = [run.families for run in runs]
     contrasts: list[Contrast] = []
     notes: list[str] = []
     for index in range(1, len(runs)):
-        pairing, sentence = pairing_of(first.record, runs[index].record)
-        differing = _differing_options(first.record, runs[index].record)
+        pairing, sentence = pairing_of(runs[0].record, runs[index].record)
+        differing = _differing_options(runs[0].record, runs[index].record)
         notes.append(f"{labels[0]} is compared with {labels[index]}. {sentence}{differing}")
         pair = labels[0], labels[index]
         contrasts += _contrasts(families[0], families[index], pair, pairing, min_count=min_count)
-    notes += _left_out(runs, families)
+    notes += _left_out(runs)
     if not contrasts:
         raise OptionError(
             "the runs have no statistics that can be compared; dependency, surface and coreference have some"
@@ -72,22 +83,17 @@ def compare(first: Run, *others: Run, names: Sequence[str] = (), min_count: int 
     return Comparison(tuple(contrasts), min_count, tuple(notes))
 
 
-def names_of(runs: Sequence[Run]) -> list[str]:
+def names_of(runs: Sequence[Compared]) -> list[str]:
     """Return names that distinguish runs: the models, the maps, the corpora, or several of these; at worst numbers."""
-    models = [run.titles.model or "model" for run in runs]
-    maps = [" and ".join(dict.fromkeys(part.kind for part in run.parts if part.kind)) for run in runs]
-    corpora = [run.titles.corpus or "corpus" for run in runs]
+    compared = [ComparedRun.of(run) for run in runs]
+    models = [run.titles.model or "model" for run in compared]
+    maps = [" and ".join(run.kinds) for run in compared]
+    corpora = [run.titles.corpus or "corpus" for run in compared]
     differing = [facts for facts in (models, maps, corpora) if len(set(facts)) > 1]
     names = [", ".join(filter(None, facts)) for facts in zip(*differing, strict=True)] if differing else models
     if len(set(names)) == len(names):
         return names
     return [f"{name} ({number})" for number, name in enumerate(names, start=1)]
-
-
-def _families(run: Run) -> dict[tuple[str, str], Sequence[Comparable]]:
-    """Return what can be compared of a run, by the analysis and the kind of map."""
-    families = {(part.analysis.name, part.kind or ""): part.analysis.comparable(part.counted) for part in run.parts}
-    return {key: comparable for key, comparable in families.items() if comparable}
 
 
 def _contrasts(
@@ -150,9 +156,9 @@ def _in_words(value: Any) -> str:
     return "none" if value is None else str(value)
 
 
-def _left_out(runs: Sequence[Run], families: Sequence[Mapping[tuple[str, str], Any]]) -> list[str]:
+def _left_out(runs: Sequence[ComparedRun]) -> list[str]:
     """Return a sentence that names the analyses that have nothing to compare."""
-    analyses = dict.fromkeys(part.analysis.name for run in runs for part in run.parts)
-    compared = {name for of_run in families for name, _ in of_run}
+    analyses = dict.fromkeys(name for run in runs for name in run.analyses)
+    compared = {name for run in runs for name, _ in run.families}
     left_out = [name for name in analyses if name not in compared]
     return [f"Analyses without statistics that can be compared: {', '.join(left_out)}."] if left_out else []

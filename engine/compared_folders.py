@@ -10,8 +10,7 @@ from attentionology.analyses.comparison.results import Comparison
 from attentionology.analyses.comparison.section import comparison_section
 from attentionology.analyses.shared.record import describe_command
 from attentionology.engine.compare import compare, names_of
-from attentionology.engine.run import Run
-from attentionology.engine.stored_run import load_run
+from attentionology.engine.compared_run import ComparedRun, load_compared_run
 from attentionology.reports.page import Section, write_report
 from attentionology.reports.progress import Stages
 from attentionology.reports.run_folder import RunFolder
@@ -49,7 +48,7 @@ def compare_folders(
     stages = Stages()
     with RunFolder(out, overwrite=overwrite, reads=folders) as target:
         with stages("read the runs"):
-            runs = [load_run(folder) for folder in folders]
+            runs = [load_compared_run(folder) for folder in folders]
         labels = list(names) or names_of(runs)
         with stages("compare"):
             comparison = compare(*runs, names=labels, min_count=min_count)
@@ -70,7 +69,7 @@ def _title(names: Sequence[str]) -> str:
     return "Comparison of " + " and ".join([", ".join(quoted[:-1]), quoted[-1]])
 
 
-def _describe(name: str, folder: Path, run: Run) -> dict[str, Any]:
+def _describe(name: str, folder: Path, run: ComparedRun) -> dict[str, Any]:
     """Describe a run for the record: its folder, and what identifies its model and its corpus."""
     model, corpus = run.record["model"], run.record["corpus"]
     return {

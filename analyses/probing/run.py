@@ -16,6 +16,7 @@ from attentionology.analyses.probing.findings import find
 from attentionology.analyses.probing.inputs import LoadedInputs, Workspace, read_inputs
 from attentionology.analyses.probing.methods import RANDOM
 from attentionology.analyses.probing.options import Role
+from attentionology.analyses.probing.outcomes import AttachmentOutcomes, write_outcomes
 from attentionology.analyses.probing.record import describe
 from attentionology.analyses.probing.run_options import ProbingOptions
 from attentionology.analyses.probing.section import ProbeResults, probe_section
@@ -48,6 +49,7 @@ class ProbingRun:
         record: the run record, ``run.json``.
         folder: where the results were written; None if nowhere.
         section: the section of the report; None if nothing was written.
+        outcomes: what all methods got right in each sentence, with which `attentionology.compare` compares runs.
 
     Example:
         >>> from attentionology import ProbeOptions, ProbeTrainingOptions, TreebankOptions, probe
@@ -64,6 +66,7 @@ class ProbingRun:
     record: Mapping[str, Any] = field(default_factory=dict)
     folder: Path | None = None
     section: Section | None = None
+    outcomes: AttachmentOutcomes | None = None
 
     @property
     def tables(self) -> AttachmentTables:
@@ -233,6 +236,10 @@ def _run(
         if workspace.folder is not None:
             section = probe_section(results, titles)
     record = describe(options, inputs, trained, workspace, command=command, shown_options=shown_options)
+    outcomes = AttachmentOutcomes.of(
+        inputs.sentences, trained.attempts, replicates=options.counts.replicates, seed=options.seed
+    )
     if workspace.folder is not None and section is not None:
+        write_outcomes(workspace.folder, outcomes)
         write_report(workspace.folder, run=record, sections=[section])
-    return ProbingRun(results, titles, record, None, section), trained.checkpoints
+    return ProbingRun(results, titles, record, None, section, outcomes), trained.checkpoints

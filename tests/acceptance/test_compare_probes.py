@@ -1,0 +1,52 @@
+"""``attentionology compare`` of runs of ``attentionology probe``."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import attentionology
+from attentionology.engine.compared_run import load_compared_run
+from attentionology.scripts.cli import main
+from tests import tiny
+
+SMALL = ("--recipe", "paper", "--limit", "12", "--folds", "2", "--seeds", "1", "--replicates", "40")
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """The folders of two runs that probe different kinds of maps on the same treebank."""
+    folder = tmp_path_factory.mktemp("runs")
+    tiny.model("bert", max_position_embeddings=512).save_pretrained(folder / "model")
+    tiny.fresh_tokenizer("wordpiece").save_pretrained(folder / "model")
+    for kind in ("weight", "norm"):
+        words = ["probe", "--model", str(folder / "model"), "--map", kind, *SMALL]
+        assert main([*words, "--out", str(folder / kind)]) == 0
+    return folder
+
+
+def test_two_probe_runs_are_compared_in_pairs(runs, tmp_path, capsys):
+    names = [str(runs / kind) for kind in ("norm", "weight")]
+    assert main(["compare", *names, "--out", str(tmp_path / "out"), "--min-count", "5"]) == 0
+    assert "probe, attachment score (argmax): norm minus weight" in capsys.readouterr().out.replace("\n", " ")
+    table = pd.read_csv(tmp_path / "out" / "tables" / "comparison.csv")
+    assert set(table["analysis"]) == {"probe"}
+    assert set(table["paired"]) == {"paired"}
+    assert (table["map_a"] == "norm").all()
+    for suffix, kind in (("a", "norm"), ("b", "weight")):
+        scores = pd.read_csv(runs / kind / "tables" / "probe.csv").query("decoding == 'argmax'").set_index("method")
+        rows = table[table["family"] == "attachment score (argmax)"].set_index("group")
+        np.testing.assert_allclose(rows[f"value_{suffix}"], scores.loc[rows.index, "uas"], rtol=1e-12)
+    attention = table[(table["group"] == "attention") & (table["family"] == "attachment score (argmax)")].iloc[0]
+    assert attention["low"] < attention["difference"] < attention["high"]
+    record = json.loads((tmp_path / "out" / "run.json").read_text(encoding="utf-8"))
+    assert [run["name"] for run in record["runs"]] == ["norm", "weight"]
+
+
+def test_a_probe_run_does_not_differ_from_itself(runs):
+    run = load_compared_run(runs / "weight")
+    table = attentionology.compare(run, run, names=("one", "two"), min_count=5).table
+    assert (table[["difference", "low", "high"]] == 0).all(axis=None)

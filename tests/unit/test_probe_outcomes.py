@@ -1,0 +1,142 @@
+"""The outcomes of probes by sentence: counted, stored, and compared against a plain loop."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from attentionology.analyses.comparison.differences import differences
+from attentionology.analyses.probing.attachment import Attempt, attachment
+from attentionology.analyses.probing.outcomes import AttachmentOutcomes, read_outcomes, write_outcomes
+from attentionology.analyses.shared.metric_states import StateError
+from attentionology.analyses.shared.resampling import poisson_weights
+from attentionology.corpora_loaders import Sentence
+
+REPLICATES = 60
+RELATIONS = ("nsubj", "obj", "punct", "det")
+
+
+def sentences_of(rng: np.random.Generator, number: int) -> list[Sentence]:
+    sentences = []
+    for index in range(number):
+        n = int(rng.integers(1, 8))
+        heads = tuple(int(head) if head >= 0 else None for head in rng.integers(-1, n + 1, size=n))
+        relations = tuple(rng.choice(RELATIONS, size=n).tolist())
+        sentences.append(Sentence(f"s{index}", ("w",) * n, heads, relations))
+    return sentences
+
+
+def attempts_of(rng: np.random.Generator, sentences: list[Sentence], share: float) -> list[Attempt]:
+    """Two runs of a probe, one of a baseline, trees of the probe, and an attempt at the control task."""
+    words = sum(map(len, sentences))
+
+    def attempt(method: str, decoding: str, run: int, *, control: bool = False) -> Attempt:
+        return Attempt(method, "control" if control else "dependencies", decoding, run, rng.random(words) < share)
+
+    return [
+        attempt("offset", "argmax", 1),
+        attempt("attention", "argmax", 1),
+        attempt("attention", "argmax", 2),
+        attempt("attention", "tree", 1),
+        attempt("attention", "argmax", 1, control=True),
+    ]
+
+
+def outcomes_of(sentences: list[Sentence], attempts: list[Attempt]) -> AttachmentOutcomes:
+    return AttachmentOutcomes.of(sentences, attempts, replicates=REPLICATES, seed=4)
+
+
+@pytest.fixture
+def tested():
+    rng = np.random.default_rng(0)
+    sentences = sentences_of(rng, 20)
+    return sentences, attempts_of(rng, sentences, 0.6), attempts_of(rng, sentences, 0.4)
+
+
+def test_values_are_those_of_the_report(tested):
+    sentences, attempts, _ = tested
+    methods = attachment(sentences, attempts, replicates=0).methods
+    families = outcomes_of(sentences, attempts).comparable()
+    assert [family.family for family in families] == ["attachment score (argmax)", "attachment score (tree)"]
+    measured = [one for family in families for one in family.measured]
+    assert [one.group for one in measured] == methods["method"].tolist()
+    assert [one.n for one in measured] == methods["total"].tolist()
+    np.testing.assert_allclose([one.value for one in measured], methods["uas"], rtol=1e-12)
+
+
+def naive_score(sentences: list[Sentence], attempts: list[Attempt], replicate: int) -> float:
+    """The mean score of runs in a replicate, one word at a time."""
+    right = total = 0.0
+    for attempt in attempts:
+        position = 0
+        for sentence in sentences:
+            weight = float(poisson_weights([sentence.id], REPLICATES, 4)[replicate, 0])
+            for head, relation in zip(sentence.heads, sentence.relations, strict=True):
+                if head is not None and relation != "punct":
+                    right += weight * float(attempt.right[position])
+                    total += weight
+                position += 1
+    return right / total
+
+
+def test_a_difference_is_that_of_a_plain_paired_bootstrap(tested):
+    sentences, first, second = tested
+    sides = [outcomes_of(sentences, attempts).comparable()[0] for attempts in (first, second)]
+    row = {row.group: row for row in differences(*sides, min_count=1)}["attention"]
+    probes = [
+        [attempt for attempt in attempts if (attempt.method, attempt.decoding, attempt.task)
+         == ("attention", "argmax", "dependencies")]
+        for attempts in (first, second)
+    ]  # fmt: skip
+    assert [len(runs) for runs in probes] == [2, 2]
+    replicated = [
+        naive_score(sentences, probes[0], replicate) - naive_score(sentences, probes[1], replicate)
+        for replicate in range(REPLICATES)
+    ]
+    error = np.std(replicated, ddof=1)
+    assert row.high - row.low == pytest.approx(2 * 1.959964 * error, rel=1e-6)
+    assert row.low < row.difference < row.high
+
+
+def test_a_run_does_not_differ_from_itself(tested):
+    sentences, attempts, _ = tested
+    for family in outcomes_of(sentences, attempts).comparable():
+        for row in differences(family, family, min_count=1):
+            assert (row.difference, row.low, row.high, row.p) == (0, 0, 0, 1)
+
+
+def test_outcomes_are_read_as_they_were_written(tested, tmp_path):
+    sentences, attempts, _ = tested
+    outcomes = outcomes_of(sentences, attempts)
+    write_outcomes(tmp_path, outcomes)
+    again = read_outcomes(tmp_path)
+    assert again is not None
+    assert (again.ids, again.replicates, again.seed) == (outcomes.ids, REPLICATES, 4)
+    np.testing.assert_array_equal(again.words, outcomes.words)
+    for one, other in zip(again.methods, outcomes.methods, strict=True):
+        assert (one.method, one.decoding, one.runs) == (other.method, other.decoding, other.runs)
+        np.testing.assert_array_equal(one.right, other.right)
+    for one_family, other_family in zip(again.comparable(), outcomes.comparable(), strict=True):
+        for left, right in zip(one_family.measured, other_family.measured, strict=True):
+            np.testing.assert_array_equal(left.deviations, right.deviations)
+
+
+def test_damaged_outcomes_are_refused(tested, tmp_path):
+    sentences, attempts, _ = tested
+    assert read_outcomes(tmp_path) is None
+    write_outcomes(tmp_path, outcomes_of(sentences, attempts))
+    path = tmp_path / "states" / "probe.safetensors"
+    content = bytearray(path.read_bytes())
+    content[-1] ^= 1
+    path.write_bytes(bytes(content))
+    with pytest.raises(StateError, match="is damaged"):
+        read_outcomes(tmp_path)
+
+
+def test_there_are_no_intervals_without_replicates(tested):
+    sentences, attempts, _ = tested
+    outcomes = dataclasses.replace(outcomes_of(sentences, attempts), replicates=0)
+    (row, _) = differences(outcomes.comparable()[0], outcomes.comparable()[0], min_count=1)
+    assert row.reason == "no interval: there are no bootstrap replicates"
