@@ -228,7 +228,7 @@ def _run(
     states = None
     if folder is not None:
         try:
-            states = states_of(counted, options.groups, titles, base, prepared.tables)
+            states = states_of(counted, options.groups, titles, base, prepared.tables, read_as)
         except StateError as error:
             base["warnings"].append(f"The counts were not stored, so the report cannot be made again: {error}.")
     record = complete_record(base, parts, options.groups)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -15,20 +17,28 @@ from attentionology.analyses.shared.record import warnings_of
 from attentionology.engine.corpus import title_of_files
 from attentionology.engine.plain_data import from_plain, to_plain
 from attentionology.engine.run import Run
+from attentionology.engine.sampled_inputs import merged_samples, shared_ids
 from attentionology.engine.states import AnalysisStates, RunStates, read_states
 from attentionology.engine.stored_run import registered_analysis, restored, write_from_states
+from attentionology.reports.provenance import git_commit, versions
 
 _OF_THE_MODEL = ("weights_sha256", "family", "dtype", "max_length", "tokenizer", "layers", "heads")
-_OF_THE_TEXT = ("corpus", "text", "limit", "out", "overwrite", "json", "model", "revision", "device", "batch_cells")
+_MAY_DIFFER = (
+    *("corpus", "text", "limit", "out", "overwrite", "json", "model", "revision", "device", "batch_cells"),
+    *("workers", "engine"),
+)
 """The options in which runs that are merged may differ: the model is compared by its weights."""
 
+_OF_EACH_RUN = ("command", "started", "finished", "seconds", "versions", "git_commit", "merged")
+"""The entries of the run records that are kept of every run; the last is there if a run was merged before."""
 
-def merge(folders: Sequence[str | Path], out: str | Path, *, overwrite: bool = False) -> Run:
+
+def merge_runs(folders: Sequence[str | Path], out: str | Path, *, overwrite: bool = False) -> Run:
     """Add up the counts of several runs, and write the report of all their texts together.
 
-    The runs must have the same model, analyses and options, and read different files. The result is that of one run
-    over all files, as long as no two sentences of different files have the same id: sentences with the same id are
-    drawn together by the bootstrap.
+    The runs must have the same model, analyses and options, and must have read different sentences. The result is that
+    of one run over all files, as long as no two sentences of different files have the same id: sentences with the same
+    id are drawn together by the bootstrap. The run record warns of such sentences.
 
     Args:
         folders: the folders of at least two runs.
@@ -38,8 +48,21 @@ def merge(folders: Sequence[str | Path], out: str | Path, *, overwrite: bool = F
     Raises:
         OptionError: there are fewer than two folders, or the same folder twice.
         StateError: a folder has no states, or they are damaged.
-        MergeError: the runs do not belong together. The message names what differs.
+        MergeError: the runs do not belong together, or have read the same sentence. The message names what differs.
         RunFolderError: the folder cannot be written.
+
+    Example:
+        >>> import tempfile
+        >>> from attentionology import CountOptions, Treebank, analyze, load_treebank, merge_runs
+        >>> from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
+        >>> treebank, options = load_treebank(SAMPLE_TREEBANK), [CountOptions(replicates=0)]
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     for name, sentences in (("a", treebank[:3]), ("b", treebank[3:5])):
+        ...         corpus, out = Treebank(sentences), f"{folder}/{name}"
+        ...         run = analyze("demo", corpus, analyses="dependency", options=options, out=out)
+        ...     run = merge_runs([f"{folder}/a", f"{folder}/b"], f"{folder}/ab")
+        >>> run.record["sentences"]["read"]
+        5
     """
     paths = [Path(folder) for folder in folders]
     if len(paths) < 2:
@@ -49,6 +72,8 @@ def merge(folders: Sequence[str | Path], out: str | Path, *, overwrite: bool = F
     states = [read_states(path) for path in paths]
     for path, other in zip(paths[1:], states[1:], strict=True):
         _check(paths[0], states[0], path, other)
+    for (path, first), (other_path, second) in combinations(zip(paths, states, strict=True), 2):
+        _check_inputs(f"{path} and {other_path}", first, second)
     return write_from_states(merged_states(states, [str(path) for path in paths]), Path(out), overwrite=overwrite)
 
 
@@ -63,6 +88,7 @@ def merged_states(states: Sequence[RunStates], names: Sequence[str]) -> RunState
         StateError, MergeError: the counts or the facts of the runs cannot be put together.
     """
     record = _merged_record([each.record for each in states], names)
+    record["warnings"] += _warnings_of_ids([each.inputs for each in states])
     title = title_of_files([file["path"] for file in record["corpus"]["files"]])
     metrics = StoredMetrics(*(each.metrics for each in states))
     together = RunStates(
@@ -74,6 +100,7 @@ def merged_states(states: Sequence[RunStates], names: Sequence[str]) -> RunState
         record=record,
         tables=_merged_tables([each.tables for each in states]),
         samples=states[0].samples,
+        inputs=merged_samples(each.inputs for each in states),
     )
     restored(together)  # every analysis asks for its metrics, which are added up when they are asked for
     return replace(together, metrics=_plain(metrics))
@@ -102,14 +129,29 @@ def _check(path: Path, first: RunStates, other_path: Path, other: RunStates) -> 
         raise MergeError(f"{both} have different analyses or kinds of maps: {analyses[0]} and {analyses[1]}")
     options, other_options = first.record["options"], other.record["options"]
     for name in dict.fromkeys([*options, *other_options]):
-        if name not in _OF_THE_TEXT and options.get(name) != other_options.get(name):
+        if name not in _MAY_DIFFER and options.get(name) != other_options.get(name):
             flag = f"--{name.replace('_', '-')}"
             raise MergeError(f"{both} differ in {flag}: {options.get(name)} and {other_options.get(name)}")
     if first.record["corpus"]["unit"] != other.record["corpus"]["unit"]:
         raise MergeError(f"{both} have read inputs of different kinds")
+
+
+def _check_inputs(both: str, first: RunStates, other: RunStates) -> None:
+    """Check that two runs have read different inputs.
+
+    Raises:
+        MergeError: they have read the same file, or the same sentence in different files.
+    """
     read = {file["sha256"]: file["path"] for file in first.record["corpus"]["files"]}
     if same := next((file for file in other.record["corpus"]["files"] if file["sha256"] in read), None):
         raise MergeError(f"{both} have read the same file, {same['path']}; its sentences would be counted twice")
+    twice, _ = shared_ids(first.inputs, other.inputs)
+    if twice:
+        others = f" and {len(twice) - 1:,} other inputs" if len(twice) > 1 else ""
+        raise MergeError(
+            f"{both} have both read {min(twice)!r}{others}, with the same id and the same words; they would be counted "
+            "twice. Leave them out of one run, or give them other ids"
+        )
 
 
 def _merged_analysis(entries: Sequence[AnalysisStates]) -> AnalysisStates:
@@ -126,6 +168,17 @@ def _merged(first: Any, second: Any, kind: Any, what: str) -> Any:
     return to_plain(merged_facts(from_plain(first, kind, what), from_plain(second, kind, what), what), what)
 
 
+def _warnings_of_ids(samples: Sequence[Mapping[str, str]]) -> list[str]:
+    """Return a warning if different sentences of different runs have the same id."""
+    shared = {name for first, second in combinations(samples, 2) for name in shared_ids(first, second)[1]}
+    if not shared:
+        return []
+    return [
+        f"Different sentences of the merged runs have the same id, for example {min(shared)!r}. The bootstrap draws "
+        "them together, so that intervals are a little too wide or too narrow."
+    ]
+
+
 def _merged_tables(tables: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     merged: dict[str, Any] = {}
     for name, table in (item for each in tables for item in each.items()):
@@ -135,7 +188,11 @@ def _merged_tables(tables: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _merged_record(records: Sequence[Mapping[str, Any]], names: Sequence[str]) -> dict[str, Any]:
-    """Return the run record of all runs together: that of the first run, with the corpora put together."""
+    """Return the run record of all runs together.
+
+    The corpora are put together, the times of all stages are added, and the versions are those of the libraries that
+    merge. Under ``merged`` are the command, the times and the versions of every run. All else is that of the first run.
+    """
     corpora = [record["corpus"] for record in records]
     reading = [record["sentences"] for record in records]
     sentences = {name: sum(each[name] for each in reading) for name in reading[0] if name != "skipped"}
@@ -149,8 +206,12 @@ def _merged_record(records: Sequence[Mapping[str, Any]], names: Sequence[str]) -
     inputs = {"corpus": [name for record in records for name in record["options"].get("corpus") or []]}
     return {
         **records[0],
-        "command": f"attentionology merge {' '.join(names)}",
+        "command": f"attentionology merge {shlex.join(names)}",
+        "started": min(record["started"] for record in records),
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+        "seconds": {name: round(seconds, 3) for name, seconds in _added(each["seconds"] for each in records).items()},
+        "versions": versions(),
+        "git_commit": git_commit(),
         "options": {**records[0]["options"], **inputs},
         "corpus": {
             **corpora[0],
@@ -162,14 +223,15 @@ def _merged_record(records: Sequence[Mapping[str, Any]], names: Sequence[str]) -
         "sentences": sentences,
         "warnings": [*warnings_of(sentences), *kept],
         "merged": [
-            {"run": name, **{key: record[key] for key in ("command", "started", "finished")}}
+            {"run": name, **{key: record[key] for key in _OF_EACH_RUN if key in record}}
             for name, record in zip(names, records, strict=True)
         ],
     }
 
 
-def _added(counts: Any) -> dict[str, int]:
-    total: dict[str, int] = {}
+def _added(counts: Any) -> dict[str, Any]:
+    """Return the sums of numbers by their names."""
+    total: dict[str, Any] = {}
     for each in counts:
         for name, count in each.items():
             total[name] = total.get(name, 0) + count

@@ -2,7 +2,8 @@
 
 The folder ``states`` of a run has one safetensors file for each request, with the states of its metric, and
 ``run.json`` with everything else: the options, the facts of each plan, what was looked up after counting, and the run
-record. All files are sealed (see `attentionology.storage.sealed`), so damage is noticed when they are read.
+record. ``inputs.json`` tells which sentences were read. All files are sealed (see `attentionology.storage.sealed`), so
+damage is noticed when they are read.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ FOLDER = "states"
 FORMAT = 1
 """The version of the format, which is increased when older readers could misread the files."""
 
-_OVERVIEW = "run.json"
+_OVERVIEW, _INPUTS = "run.json", "inputs.json"
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,7 @@ class RunStates:
         record: the run record without what the analyses add to it.
         tables: the tables that describe the corpus, each with its columns and rows.
         samples: the names of the requests that kept inputs with their maps, in order.
+        inputs: the digests of the words of sampled inputs, see `attentionology.engine.sampled_inputs`.
     """
 
     analyses: tuple[AnalysisStates, ...]
@@ -69,6 +71,7 @@ class RunStates:
     record: Mapping[str, Any]
     tables: Mapping[str, Any] = field(default_factory=dict)
     samples: tuple[str, ...] = ()
+    inputs: Mapping[str, str] = field(default_factory=dict)
 
 
 def write_states(folder: Path, states: RunStates) -> None:
@@ -93,6 +96,7 @@ def write_states(folder: Path, states: RunStates) -> None:
         "samples": states.samples,
     }
     write_json(folder / _OVERVIEW, overview, f"{FOLDER}/{_OVERVIEW}", indent=1)
+    write_json(folder / _INPUTS, {"inputs": dict(states.inputs)}, f"{FOLDER}/{_INPUTS}")
 
 
 def read_states(folder: Path) -> RunStates:
@@ -103,13 +107,10 @@ def read_states(folder: Path) -> RunStates:
         StorageError: a file cannot be read.
     """
     where = folder / FOLDER
-    try:
-        overview = read_json(where / _OVERVIEW, f"{FOLDER}/{_OVERVIEW}")
-    except FileNotFoundError:
+    if not (where / _OVERVIEW).exists():
         reason = "is not the folder of a run with states" if folder.is_dir() else "does not exist"
-        raise StateError(f"{folder} {reason}") from None
-    except DamagedError as error:
-        raise StateError(f"{where / _OVERVIEW} is damaged: {error}") from None
+        raise StateError(f"{folder} {reason}")
+    overview = _read_json(where / _OVERVIEW)
     if overview["format"] != FORMAT:
         raise StateError(
             f"{where} has states of format {overview['format']}, and this version reads format {FORMAT}; count again"
@@ -133,7 +134,17 @@ def read_states(folder: Path) -> RunStates:
         record=overview["record"],
         tables=overview["tables"],
         samples=tuple(overview.get("samples", ())),  # earlier versions kept none
+        inputs=_read_json(where / _INPUTS)["inputs"],
     )
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        return read_json(path, f"{FOLDER}/{path.name}")
+    except FileNotFoundError:
+        raise StateError(f"{path} is missing") from None
+    except DamagedError as error:
+        raise StateError(f"{path} is damaged: {error}") from None
 
 
 def write_metric(path: Path, metric: MetricStates, facts: Mapping[str, Any]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,17 +14,16 @@ from attentionology.analyses.registry import registered_analyses
 from attentionology.analyses.shared.input_sample import InputSample
 from attentionology.analyses.shared.metric_states import StateError, StoredMetrics
 from attentionology.analyses.shared.options import CountOptions
-from attentionology.corpora_loaders.errors import AttentionologyError
+from attentionology.corpora_loaders import Sentence
 from attentionology.engine.explorer import explorer_of
+from attentionology.engine.failures import plain_failure, restored_failure
 from attentionology.engine.plain_data import from_plain, to_plain
 from attentionology.engine.run import CountedAnalysis, CountedRun, Run, compared_kinds, sections_of, with_results
+from attentionology.engine.sampled_inputs import sample_inputs
 from attentionology.engine.states import AnalysisStates, RunStates, read_states
 from attentionology.engine.writing import complete_record, write_run
-from attentionology.extractors import ExtractionError, ModelError
 from attentionology.reports.explorer.encoding import script_json
 from attentionology.reports.run_folder import RunFolder
-
-_FAILURES: dict[str, type[AttentionologyError]] = {kind.__name__: kind for kind in (ExtractionError, ModelError)}
 
 
 def states_of(
@@ -33,6 +32,7 @@ def states_of(
     titles: Titles,
     record: Mapping[str, Any],
     tables: Mapping[str, pd.DataFrame],
+    inputs: Iterable[Sentence] = (),
 ) -> RunStates:
     """Return everything that is stored of a run.
 
@@ -42,6 +42,7 @@ def states_of(
         titles: the names of the model and of the corpus.
         record: the run record without what the analyses add to it.
         tables: the tables that describe the corpus.
+        inputs: the sentences that were read.
 
     Raises:
         StateError: an analysis has counts, facts or options that cannot be stored.
@@ -50,12 +51,13 @@ def states_of(
     return RunStates(
         analyses=tuple(_analysis_states(source) for source in counted.analyses),
         metrics=counted.counts.states(),
-        failures={name: (type(error).__name__, str(error)) for name, error in counted.counts.failures.items()},
+        failures={name: plain_failure(error) for name, error in counted.counts.failures.items()},
         options={name: to_plain(options[kind], f"the options {name}") for name, kind in groups.items()},
         titles=(titles.model, titles.corpus),
         record=dict(record),
         tables={name: {"columns": list(table), "rows": table.to_numpy().tolist()} for name, table in tables.items()},
         samples=counted.samples,
+        inputs=sample_inputs(inputs),
     )
 
 
@@ -102,9 +104,7 @@ def restored(states: RunStates) -> Run:
     Raises:
         StateError: the states are those of an analysis or of a version that is not installed.
     """
-    failures: dict[str, Exception] = {
-        name: _FAILURES.get(kind, AttentionologyError)(message) for name, (kind, message) in states.failures.items()
-    }
+    failures = {name: restored_failure(*failure) for name, failure in states.failures.items()}
     metrics = states.metrics if isinstance(states.metrics, StoredMetrics) else StoredMetrics(states.metrics)
     sources = []
     for entry in states.analyses:
@@ -144,10 +144,10 @@ def options_of(states: RunStates, sources: Sequence[CountedAnalysis]) -> OptionS
     )
 
 
-def write_report_again(
-    folder: Path, *, out: Path | None = None, overwrite: bool = False, min_count: int | None = None
+def report_run(
+    folder: str | Path, out: str | Path | None = None, *, overwrite: bool = False, min_count: int | None = None
 ) -> Run:
-    """Write the tables, the figures and the page of a run again, from its states alone.
+    """Write the tables, the figures and the page of a run again, from its counts alone.
 
     Args:
         folder: the folder of the run.
@@ -159,11 +159,20 @@ def write_report_again(
         StateError: see `load_run`.
         OptionError: none of the analyses has the option.
         RunFolderError: the folder cannot be written.
+
+    Example:
+        >>> import tempfile
+        >>> from attentionology import CorpusOptions, CountOptions, analyze, report_run
+        >>> options = [CorpusOptions(limit=3), CountOptions(replicates=0)]
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     run = analyze("demo", "sample", analyses="dependency", options=options, out=f"{folder}/run")
+        ...     report_run(f"{folder}/run", f"{folder}/few", min_count=2).record["options"]["min_count"]
+        2
     """
-    states = read_states(folder)
+    states = read_states(Path(folder))
     if min_count is not None:
         states = _with_min_count(states, min_count)
-    return write_from_states(states, out or folder, overwrite=overwrite or out is None)
+    return write_from_states(states, Path(out or folder), overwrite=overwrite or out is None)
 
 
 def write_from_states(states: RunStates, out: Path, *, overwrite: bool = False) -> Run:

@@ -16,8 +16,8 @@ from attentionology.analyses.shared.input_options import OutputOptions
 class Merge:
     """Add up the counts of runs over different texts, and report on all texts together.
 
-    The runs must have the same model, the same analyses and the same options, and must have read different files. The
-    result is the same as that of one run over all files: counts add up exactly. Sentences of different files should
+    The runs must have the same model, the same analyses and the same options, and must have read different sentences.
+    The result is the same as that of one run over all files: counts add up exactly. Sentences of different files should
     have different ids, because sentences with the same id are drawn together by the bootstrap.
     """
 
@@ -28,10 +28,10 @@ class Merge:
 
     def run(self, arguments: Sequence[str] = ()) -> int:
         """Merge the runs and return the exit status."""
-        from attentionology.engine.merging import merge
+        from attentionology.engine.merging import merge_runs
         from attentionology.scripts.closing import print_run
 
         out = self.output.out or Path("runs/merged")
-        run = merge(self.run_folders, out, overwrite=self.output.overwrite)
+        run = merge_runs(self.run_folders, out, overwrite=self.output.overwrite)
         print_run(run, out, as_json=self.output.json)
         return 0

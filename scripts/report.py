@@ -40,10 +40,10 @@ class Report:
     def run(self, arguments: Sequence[str] = ()) -> int:
         """Write the report and return the exit status."""
         from attentionology.analyses.shared.input_options import at_least_one
-        from attentionology.engine.stored_run import write_report_again
+        from attentionology.engine.stored_run import report_run
         from attentionology.scripts.closing import print_run
 
         at_least_one(self, "min_count")
-        run = write_report_again(self.run_folder, out=self.out, overwrite=self.overwrite, min_count=self.min_count)
+        run = report_run(self.run_folder, self.out, overwrite=self.overwrite, min_count=self.min_count)
         print_run(run, self.out or self.run_folder, as_json=self.json)
         return 0

@@ -76,11 +76,12 @@ if TYPE_CHECKING:
     from attentionology.engine.analyze import analyze
     from attentionology.engine.compare import compare
     from attentionology.engine.corpus import CorpusOptions
+    from attentionology.engine.merging import merge_runs
     from attentionology.engine.part_options import PartOptions
     from attentionology.engine.run import Run
     from attentionology.engine.showing import show
     from attentionology.engine.shown import Shown
-    from attentionology.engine.stored_run import load_run
+    from attentionology.engine.stored_run import load_run, report_run
     from attentionology.engine.survey import survey
     from attentionology.extractors import (
         Architecture,
@@ -155,11 +156,12 @@ _ROOMS = {
     "engine.analyze": ["analyze"],
     "engine.compare": ["compare"],
     "engine.corpus": ["CorpusOptions"],
+    "engine.merging": ["merge_runs"],
     "engine.part_options": ["PartOptions"],
     "engine.run": ["Run"],
     "engine.showing": ["show"],
     "engine.shown": ["Shown"],
-    "engine.stored_run": ["load_run"],
+    "engine.stored_run": ["load_run", "report_run"],
     "engine.survey": ["survey"],
     "extractors": [
         *("Architecture", "Encoder", "MapBatch", "MapMaker", "ModelError", "TransformerAttention"),
@@ -267,11 +269,13 @@ __all__ = [
     "load_vectors",
     "make_segments",
     "make_windows",
+    "merge_runs",
     "permutation",
     "probe",
     "register_architecture",
     "register_kind",
     "register_probe",
+    "report_run",
     "show",
     "store_maps",
     "survey",

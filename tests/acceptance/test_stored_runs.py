@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from attentionology import merge_runs
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.engine.stored_run import load_run
 from attentionology.scripts.cli import main
@@ -32,7 +34,7 @@ def folder(tmp_path_factory):
     return folder
 
 
-def analyze(folder: Path, files: str, out: Path, *options: str) -> Path:
+def analyze(folder: Path, files: Iterable[str], out: Path, *options: str) -> Path:
     corpus = [str(folder / f"{name}.conllu") for name in files]
     arguments = ["analyze", "--model", str(folder / "model"), "--corpus", *corpus, "--out", str(out)]
     assert main([*arguments, *(options or [*ANALYSES, *SMALL])]) == 0
@@ -133,6 +135,43 @@ def test_another_model_and_the_same_file_are_refused(folder, small, tmp_path, ca
     assert "a.conllu" in capsys.readouterr().err
     for wrong in ([str(same)], [str(same), str(same)]):
         assert main(["merge", *wrong, "--out", str(tmp_path / "merged")]) == 2
+
+
+def test_the_same_sentence_in_another_file_is_refused(folder, small, tmp_path, capsys):
+    text = (folder / "a.conllu").read_text(encoding="utf-8")
+    name = text.split("# sent_id = ")[1].split("\n")[0]
+    first = text.split("\n\n")[0]
+    tree = "# sent_id = alone\n1\tBirds\t_\tNOUN\t_\t_\t2\tnsubj\t_\t_\n2\tsing\t_\tVERB\t_\t_\t0\troot\t_\t_"
+    (folder / "twice.conllu").write_text(f"{tree}\n\n{first}\n\n", encoding="utf-8")
+    twice = analyze(folder, ["twice"], tmp_path / "twice", *COUNT_ONLY)
+    third = analyze(folder, "b", tmp_path / "third", *COUNT_ONLY)
+    capsys.readouterr()
+    # The two that share a sentence are not compared with the first run alone.
+    for runs in ([small, twice], [third, small, twice]):
+        assert main(["merge", *map(str, runs), "--out", str(tmp_path / "merged")]) == 1
+        assert repr(name) in capsys.readouterr().err
+    (folder / "named.conllu").write_text(f"{tree.replace('alone', name)}\n\n", encoding="utf-8")
+    named = analyze(folder, ["named"], tmp_path / "named", *COUNT_ONLY)
+    capsys.readouterr()
+    assert main(["merge", str(small), str(named), "--out", str(tmp_path / "merged")]) == 0
+    (warning,) = json.loads((tmp_path / "merged" / "run.json").read_text())["warnings"]
+    assert repr(name) in warning
+
+
+def test_the_record_of_a_merged_run_has_those_of_all_runs(folder, small, tmp_path):
+    other = analyze(folder, "b", tmp_path / "b", *COUNT_ONLY, "--workers", "2")
+    run = merge_runs([small, other], tmp_path / "ab")
+    again = merge_runs([tmp_path / "ab", analyze(folder, "c", tmp_path / "c", *COUNT_ONLY)], tmp_path / "abc")
+    records = [json.loads((path / "run.json").read_text()) for path in (small, other)]
+    assert [entry["run"] for entry in run.record["merged"]] == [str(small), str(other)]
+    for entry, record in zip(run.record["merged"], records, strict=True):
+        for name in ("command", "started", "finished", "seconds", "versions", "git_commit"):
+            assert entry[name] == record[name]
+    assert run.record["started"] == min(record["started"] for record in records)
+    for name, seconds in run.record["seconds"].items():
+        assert seconds == pytest.approx(sum(record["seconds"].get(name, 0) for record in records), abs=1e-9)
+    assert "count parts" in run.record["seconds"]
+    assert again.record["merged"][0]["merged"] == run.record["merged"]
 
 
 def test_damage_is_noticed(whole, tmp_path, capsys):
