@@ -33,6 +33,7 @@ from attentionology.engine.corpus import CorpusOptions, title_of_files
 from attentionology.engine.distributed import counter_of
 from attentionology.engine.explorer import explorer_of
 from attentionology.engine.part_options import PartOptions
+from attentionology.engine.parts import check_folder
 from attentionology.engine.preparing import prepare
 from attentionology.engine.run import Run, compared_kinds, count_analyses, sections_of, with_results
 from attentionology.engine.run_options import RunOptions
@@ -163,6 +164,8 @@ def execute(
     if part_options.workers > 1 and encoder is not None:
         raise OptionError("several workers each load the model themselves: give its name, not an encoder")
     chosen = options.check(corpus)
+    if part_options.parts is not None:
+        check_folder(part_options.parts)
     if out is None:
         return _run(options, part_options, chosen, encoder, corpus, None, command, shown_options or {})
     loaded = [file.path for file in corpus.files] if corpus else []

@@ -4,14 +4,45 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from attentionology.engine.parts import CorpusPart, PartFolder, added_parts
-from attentionology.engine.passes import Limits, Pass, PassCounts, Readers, run_passes
+from attentionology.engine.parts import CorpusPart, PartFolder, added_parts, content_of
+from attentionology.engine.pass_counts import Limits, PassCounts
+from attentionology.engine.passes import Readers
 from attentionology.extractors import Encoder
-from attentionology.reports.progress import Stages, progress_bar
+from attentionology.reports.progress import Stages, watching_bar
 from attentionology.storage.sealed import DamagedError
 
-CountMissing = Callable[[Sequence[int]], Iterable[int]]
-"""A function that counts the parts with the given numbers, and yields the number of each when its file is written."""
+CountMissing = Callable[[Sequence[int], "PartProgress"], Iterable[int]]
+"""A function that counts the parts with the given numbers, and yields the number of each when its file is written. It
+tells the progress how many inputs it has counted of a part that is not finished."""
+
+
+class PartProgress:
+    """How much of a run has been counted, by this process and by all others that count into the same folder.
+
+    Args:
+        parts: all parts of the run.
+        folder: the folder of the parts.
+    """
+
+    def __init__(self, parts: Sequence[CorpusPart], folder: PartFolder) -> None:
+        self._missing, self._folder = dict(enumerate(parts)), folder
+        self._finished = self._unfinished = 0
+        self.total = sum(len(part) for part in parts)
+
+    def advance(self, inputs: int) -> None:
+        """Add inputs of the part that this process is counting."""
+        self._unfinished += inputs
+
+    def finish(self) -> None:
+        """Say that the file of the part that this process has counted is written."""
+        self._unfinished = 0
+
+    def done(self) -> int:
+        """The number of inputs that have been counted."""
+        unfinished = self._unfinished
+        for number in [number for number, part in self._missing.items() if self._folder.has(part)]:
+            self._finished += len(self._missing.pop(number))
+        return min(self._finished + unfinished, self.total)
 
 
 class PartCounter:
@@ -28,20 +59,37 @@ class PartCounter:
         self.encoder, self.seed, self.limits, self.folder = encoder, seed, limits, folder
         self._readers = Readers(encoder, seed)
 
-    def count(self, part: CorpusPart) -> None:
+    def content(self, part: CorpusPart, advance: Callable[[int], None] = lambda _: None) -> bytes:
+        """Count a part, and return the content of its file.
+
+        Args:
+            part: the part.
+            advance: receives the number of inputs of each batch.
+
+        Raises:
+            ExtractionError, ModelError, StateError: the part cannot be counted.
+        """
+        counts = PassCounts()
+        part.run.attempt(self._readers.of(part.run.copy), self.limits, counts, may_be_empty=True, advance=advance)
+        return content_of(counts)
+
+    def count(self, part: CorpusPart, advance: Callable[[int], None] = lambda _: None) -> None:
         """Count a part and write its file.
+
+        Args:
+            part: the part.
+            advance: receives the number of inputs of each batch.
 
         Raises:
             ExtractionError, ModelError, StateError, StorageError: the part cannot be counted or written.
         """
-        counts = PassCounts()
-        part.run.run(self._readers.of(part.run.copy), self.limits, counts, may_be_empty=True)
-        self.folder.write(part, counts)
+        self.folder.write(part, self.content(part, advance))
 
-    def count_each(self, parts: Sequence[CorpusPart], numbers: Sequence[int]) -> Iterator[int]:
+    def count_each(self, parts: Sequence[CorpusPart], numbers: Sequence[int], progress: PartProgress) -> Iterator[int]:
         """Count the parts with these numbers, and yield the number of each when its file is written."""
         for number in numbers:
-            self.count(parts[number])
+            self.count(parts[number], progress.advance)
+            progress.finish()
             yield number
 
 
@@ -59,7 +107,9 @@ def share_of(parts: Sequence[CorpusPart], share: tuple[int, int] | None) -> list
 def count_missing(
     parts: Sequence[CorpusPart], numbers: Sequence[int], folder: PartFolder, count: CountMissing, stages: Stages
 ) -> None:
-    """Count those of the given parts that are missing or damaged, with one progress bar over all of them.
+    """Count those of the given parts that are missing or damaged.
+
+    One progress bar shows how much of all parts has been counted, by whatever process.
 
     Args:
         parts: all parts of the run.
@@ -68,32 +118,25 @@ def count_missing(
         count: counts parts by their numbers.
         stages: receives the time.
     """
-    total = sum(len(parts[number]) for number in numbers)
-    with stages("count parts"), progress_bar("parts", total, unit="inputs") as advance:
-        missing = []
-        for number in numbers:
-            if folder.drop_damaged(parts[number]) or not folder.has(parts[number]):
-                missing.append(number)
-            else:
-                advance(len(parts[number]))
-        for number in count(missing) if missing else ():
-            advance(len(parts[number]))
+    with stages("count parts"):
+        missing = [number for number in numbers if folder.drop_damaged(parts[number]) or not folder.has(parts[number])]
+        if not missing:
+            return
+        progress = PartProgress(parts, folder)
+        unit = getattr(parts[0].run.inputs, "unit", "sentences")
+        with watching_bar("count", progress.total, progress.done, unit=unit):
+            for _ in count(missing, progress):
+                pass
 
 
 def count_in_parts(
-    passes: Sequence[Pass],
-    parts: Sequence[CorpusPart],
-    counter: PartCounter,
-    count: CountMissing,
-    *,
-    stages: Stages | None = None,
+    parts: Sequence[CorpusPart], folder: PartFolder, count: CountMissing, *, stages: Stages | None = None
 ) -> PassCounts:
-    """Run all passes in parts.
+    """Count all parts of a run, and add them up.
 
     Args:
-        passes: the passes in order.
-        parts: their parts.
-        counter: counts the passes that are not cut into parts.
+        parts: the parts of all passes.
+        folder: the folder of the parts.
         count: counts parts by their numbers, in this process or in several.
         stages: receives the times.
 
@@ -101,18 +144,17 @@ def count_in_parts(
         ExtractionError, ModelError: see `attentionology.engine.passes.run_passes`.
         StateError, StorageError: a part cannot be stored.
     """
-    stages = stages or Stages()
-    count_missing(parts, range(len(parts)), counter.folder, count, stages)
-    optional = [current for current in passes if current.optional]
-    counts = run_passes(optional, counter.encoder, seed=counter.seed, limits=counter.limits, stages=stages)
+    stages, counts = stages or Stages(), PassCounts()
+    count_missing(parts, range(len(parts)), folder, count, stages)
     with stages("add up parts"):
         try:
-            for added in added_parts(counter.folder, parts):
+            for added in added_parts(folder, parts):
                 counts.metrics |= added.metrics
                 counts.arguments |= added.arguments
                 counts.logs |= added.logs
+                counts.failures |= added.failures
         except (FileNotFoundError, DamagedError) as error:
             raise DamagedError(
-                f"a part in {counter.folder.folder} was changed while it was used ({error}); run the command again"
+                f"a part in {folder.folder} was changed while it was used ({error}); run the command again"
             ) from error
     return counts

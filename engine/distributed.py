@@ -10,8 +10,9 @@ from attentionology.analyses.contract import OptionError
 from attentionology.engine.counting_in_parts import CountMissing, PartCounter, count_in_parts, count_missing, share_of
 from attentionology.engine.part_options import PartOptions
 from attentionology.engine.part_tasks import PartTask, part_counter
-from attentionology.engine.parts import CorpusPart, parts_of
-from attentionology.engine.passes import Pass, PassCounts, run_passes
+from attentionology.engine.parts import CorpusPart, check_folder, parts_of
+from attentionology.engine.pass_counts import PassCounts
+from attentionology.engine.passes import Pass, run_passes
 from attentionology.engine.preparing import Prepared, plan_analyses, prepare
 from attentionology.engine.run_options import RunOptions
 from attentionology.engine.workers import count_with_workers
@@ -42,7 +43,7 @@ def counter_of(
     def count(passes: Sequence[Pass]) -> PassCounts:
         corpus_parts = parts_of(passes)
         count_missing_parts = _count_missing_of(prepared, options, part_options, counter, corpus_parts)
-        return count_in_parts(passes, corpus_parts, counter, count_missing_parts, stages=stages)
+        return count_in_parts(corpus_parts, counter.folder, count_missing_parts, stages=stages)
 
     return count
 
@@ -63,7 +64,9 @@ def count_share(options: RunOptions, part_options: PartOptions, stages: Stages) 
     """
     if part_options.parts is None:
         raise OptionError("--part needs --parts, the folder in which all shares are collected")
-    prepared = prepare(options, options.check(), stages=stages)
+    chosen = options.check()
+    check_folder(part_options.parts)
+    prepared = prepare(options, chosen, stages=stages)
     counter = part_counter(prepared, part_options.parts)
     parts = parts_of(plan_analyses(prepared).passes)
 
@@ -85,4 +88,4 @@ def _count_missing_of(
     folder = counter.folder
     corpus = prepared.setting.corpus if options.files.segments is None else None
     task = PartTask(options, corpus, str(folder.folder), folder.fingerprint)
-    return lambda numbers: count_with_workers(task, parts, folder, numbers, part_options.workers)
+    return lambda numbers, _: count_with_workers(task, parts, folder, numbers, part_options.workers)

@@ -5,8 +5,8 @@ the same batches whoever counts it, and since all counts add up exactly, the res
 parts are distributed. Each part is one file, which is written atomically and sealed. Two processes that count the same
 part write the same content, and the later file replaces the earlier one.
 
-Requests that may fail are counted in one piece by the process that makes the report, because their failure is a result
-of its own, and they read a bounded number of inputs.
+A pass that may fail is one part, because it reads a bounded number of inputs and its failure is a result, which is kept
+like counts.
 """
 
 from __future__ import annotations
@@ -22,13 +22,20 @@ from torchmetrics import Metric
 
 from attentionology.analyses.shared.metric_states import MetricStates, StateError
 from attentionology.corpora_loaders import Sentence
+from attentionology.engine.failures import plain_failure, restored_failure
 from attentionology.engine.part_keys import content_digest
-from attentionology.engine.passes import Pass, PassCounts, PassLog
+from attentionology.engine.pass_counts import PassCounts, PassLog
+from attentionology.engine.passes import Pass
 from attentionology.extractors import ExtractionError
 from attentionology.extractors.maps.batching import WINDOW
+from attentionology.storage.durable import StorageError
 from attentionology.storage.packed import pack, unpack
-from attentionology.storage.sealed import DamagedError, cache_name, check
-from attentionology.storage.tensors import read_tensors, write_tensors
+from attentionology.storage.partial import delete, unfinished
+from attentionology.storage.sealed import DamagedError, cache_name, check, write_sealed
+from attentionology.storage.tensors import read_tensors, tensor_content
+
+KEPT = "With --parts, the parts that were counted are kept, and the same command continues"
+"""What messages say when a run ends before all parts are counted."""
 
 MOST_PARTS = 64
 """The largest number of parts of a pass. A part of a large corpus has several windows, so that its counts, which take a
@@ -55,21 +62,48 @@ class CorpusPart:
 
 
 def parts_of(passes: Sequence[Pass]) -> list[CorpusPart]:
-    """Cut all passes that cannot fail into parts.
+    """Cut all passes into parts. A pass that may fail is one part.
 
     Args:
         passes: the passes of a run.
     """
     parts = []
     for number, current in enumerate(passes):
-        if current.optional:
-            continue
         windows = math.ceil(len(current.inputs) / WINDOW)
-        size = WINDOW * max(1, math.ceil(windows / MOST_PARTS))
+        size = WINDOW * max(1, windows if current.optional else math.ceil(windows / MOST_PARTS))
         for start in range(0, len(current.inputs), size):
             stop = min(start + size, len(current.inputs))
             parts.append(CorpusPart(current.of_inputs(start, stop), number, start, stop))
     return parts
+
+
+def check_folder(folder: Path) -> None:
+    """Create the folder of the parts, and check that files can be written to it, before anything slow happens.
+
+    Raises:
+        StorageError: the folder cannot be created or written to.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with unfinished(folder / "part") as path:
+            delete(path)
+    except OSError as error:
+        raise StorageError(f"{folder}: cannot be written: {error.strerror or error}") from error
+
+
+@dataclass(frozen=True)
+class StoredCounts:
+    """What the file of a part holds.
+
+    Attributes:
+        states: the states of the metrics, by the names of their requests.
+        failures: the errors of optional requests that failed, by their names.
+        log: the record of what was read.
+    """
+
+    states: Mapping[str, MetricStates]
+    failures: Mapping[str, Exception]
+    log: PassLog
 
 
 class PartFolder:
@@ -96,25 +130,23 @@ class PartFolder:
         """Whether the file of a part exists. Its content is checked when it is read."""
         return self.path(part).is_file()
 
-    def write(self, part: CorpusPart, counts: PassCounts) -> None:
+    def write(self, part: CorpusPart, content: bytes) -> None:
         """Write what was counted for a part.
 
+        Args:
+            part: the part.
+            content: its counts, see `content_of`.
+
         Raises:
-            StateError: a metric cannot be stored.
             StorageError: the file cannot be written.
         """
         path = self.path(part)
-        tensors: dict[str, Tensor] = {}
-        facts: dict[str, Any] = {}
-        for name, states in counts.states().items():
-            labelled = {f"{name}/{state}": states.tensors[state] for state in sorted(states.tensors)}
-            packed, packing = pack(labelled)
-            tensors |= packed
-            facts[name] = {"metric": states.metric, "arguments": states.arguments, "packing": packing}
-        log = next(iter(counts.logs.values()))
-        write_tensors(path, tensors, {"requests": facts, "log": _plain_log(log)}, cache_name(path))
+        try:
+            write_sealed(path, content, cache_name(path))
+        except StorageError as error:
+            raise StorageError(f"{error}. {KEPT}", forbidden=error.forbidden) from error
 
-    def read(self, part: CorpusPart) -> tuple[dict[str, MetricStates], PassLog]:
+    def read(self, part: CorpusPart) -> StoredCounts:
         """Read what was counted for a part.
 
         Raises:
@@ -130,7 +162,8 @@ class PartFolder:
             unpacked = unpack(of_request, described["packing"])
             named = {key.removeprefix(f"{name}/"): tensor for key, tensor in unpacked.items()}
             states[name] = MetricStates(described["metric"], described["arguments"], named)
-        return states, _log(facts["log"])
+        failures = {name: restored_failure(*failure) for name, failure in facts["failures"].items()}
+        return StoredCounts(states, failures, _log(facts["log"]))
 
     def drop_damaged(self, part: CorpusPart) -> bool:
         """Delete the file of a part if it is damaged, and return whether it was."""
@@ -142,6 +175,24 @@ class PartFolder:
             self.path(part).unlink(missing_ok=True)
             return True
         return False
+
+
+def content_of(counts: PassCounts) -> bytes:
+    """Return what was counted for a part as the content of its file, to which the seal is added when it is written.
+
+    Raises:
+        StateError: a metric cannot be stored.
+    """
+    tensors: dict[str, Tensor] = {}
+    facts: dict[str, Any] = {}
+    for name, states in counts.states().items():
+        labelled = {f"{name}/{state}": states.tensors[state] for state in sorted(states.tensors)}
+        packed, packing = pack(labelled)
+        tensors |= packed
+        facts[name] = {"metric": states.metric, "arguments": states.arguments, "packing": packing}
+    log = next(iter(counts.logs.values()), PassLog())
+    failures = {name: plain_failure(error) for name, error in counts.failures.items()}
+    return tensor_content(tensors, {"requests": facts, "failures": failures, "log": _plain_log(log)})
 
 
 def added_parts(folder: PartFolder, parts: Sequence[CorpusPart]) -> Iterator[PassCounts]:
@@ -161,13 +212,15 @@ def added_parts(folder: PartFolder, parts: Sequence[CorpusPart]) -> Iterator[Pas
         counts, log = PassCounts(), PassLog()
         classes = {request.name: getattr(request.metric, "metric", None) for request in of_pass[0].run.requests}
         for part in of_pass:
-            states, part_log = folder.read(part)
-            _add_log(log, part_log)
-            for name, stored in states.items():
-                _add(counts, name, stored, classes[name])
-        if not log.read:
-            raise ExtractionError(f"none of the inputs could be read: {log.reasons()}")
-        counts.logs |= dict.fromkeys(classes, log)
+            stored = folder.read(part)
+            _add_log(log, stored.log)
+            counts.failures |= stored.failures
+            for name, states in stored.states.items():
+                _add(counts, name, states, classes[name])
+        if not counts.failures:
+            if not log.read:
+                raise ExtractionError(f"none of the inputs could be read: {log.reasons()}")
+            counts.logs |= dict.fromkeys(classes, log)
         yield counts
 
 

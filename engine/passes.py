@@ -21,24 +21,20 @@ Copies are made one at a time, in order, so that at most one of them is in memor
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
 from typing import Any
 
-from torchmetrics import Metric
-
 from attentionology.analyses.contract import Masking, Reader, Request
-from attentionology.analyses.shared.metric_states import MetricStates, StateError
 from attentionology.corpora_loaders import Sentence
 from attentionology.corpora_loaders.errors import out_of_memory
 from attentionology.engine.memory import check_memory, estimate_memory
-from attentionology.engine.plain_data import to_plain
+from attentionology.engine.pass_counts import Limits, PassCounts, PassLog
 from attentionology.extractors import (
-    DEFAULT_BATCH_CELLS,
     BatchMaker,
     Encoder,
     ExtractionError,
-    ExtractionLog,
     MapBatch,
     ModelError,
     SharedBatch,
@@ -46,62 +42,7 @@ from attentionology.extractors import (
     shared_batches,
     shared_cells,
 )
-from attentionology.extractors.maps.batching import TooLong
 from attentionology.reports.progress import Stages, progress_bar
-
-
-@dataclass(frozen=True)
-class Limits:
-    """Which inputs are read, and how many at once. The fields are arguments of `attentionology.extractors.extract`."""
-
-    batch_cells: int = DEFAULT_BATCH_CELLS
-    too_long: TooLong = "skip"
-    max_length: int | None = None
-
-    def arguments(self) -> dict[str, Any]:
-        """The limits as keyword arguments."""
-        return {"batch_cells": self.batch_cells, "too_long": self.too_long, "max_length": self.max_length}
-
-
-class PassLog(ExtractionLog):
-    """A record of what was read that keeps no words of skipped inputs, because there may be very many of them."""
-
-    def skip(self, sentence: Sentence, reason: str) -> None:
-        """Add an input that gave no map, with its id, its file and its line alone."""
-        super().skip(Sentence(sentence.id, (), file=sentence.file, line=sentence.line), reason)
-
-
-@dataclass
-class PassCounts:
-    """What all passes counted.
-
-    Attributes:
-        metrics: the metrics, by the names of their requests.
-        arguments: the arguments that the metrics were made with, None for a metric whose factory does not know them.
-        logs: the records of what was read, by the names of the requests.
-        failures: the errors of optional requests that failed, by their names.
-    """
-
-    metrics: dict[str, Metric] = field(default_factory=dict)
-    arguments: dict[str, dict[str, Any] | None] = field(default_factory=dict)
-    logs: dict[str, ExtractionLog] = field(default_factory=dict)
-    failures: dict[str, Exception] = field(default_factory=dict)
-
-    def states(self) -> dict[str, MetricStates]:
-        """The states of the metrics, with their arguments as plain data.
-
-        Raises:
-            StateError: a metric cannot be stored.
-        """
-        states = {}
-        for name, metric in self.metrics.items():
-            arguments = self.arguments.get(name)
-            if arguments is None:
-                raise StateError(
-                    f"the counts {name!r} cannot be stored, because their metric is not made by CountMaps or CountWith"
-                )
-            states[name] = MetricStates.of(metric, to_plain(arguments, f"the arguments of {name}"))
-        return states
 
 
 @dataclass(frozen=True)
@@ -145,7 +86,15 @@ class Pass:
         described = (fingerprint, inputs, self.copy, self.masking, [request.name for request in self.requests])
         return hashlib.sha256(repr(described).encode()).hexdigest()[:40]
 
-    def run(self, encoder: Encoder, limits: Limits, counts: PassCounts, *, may_be_empty: bool = False) -> None:
+    def run(
+        self,
+        encoder: Encoder,
+        limits: Limits,
+        counts: PassCounts,
+        *,
+        may_be_empty: bool = False,
+        advance: Callable[[int], None] | None = None,
+    ) -> None:
         """Read the inputs and update the metrics of all requests.
 
         Args:
@@ -153,23 +102,43 @@ class Pass:
             limits: which inputs are read, and how many at once.
             counts: receives the metrics and the record of what was read.
             may_be_empty: whether it is no error if none of the inputs can be read, because there are others.
+            advance: receives the number of inputs of each batch; None to show a progress bar.
 
         Raises:
             ExtractionError: none of the inputs could be read.
             ModelError: the model cannot provide what a request needs.
         """
-        makers = list(dict.fromkeys(request.maker for request in self.requests))
-        log = PassLog()
+        makers, log = self.makers(), PassLog()
         unit = getattr(self.inputs, "unit", "sentences")
         counted = PassCounts()
-        with progress_bar(self.label, len(self.inputs), unit=unit) as advance:
-            for batch in self._batches(encoder, makers, limits, log):
-                advance(self._count(batch, makers, encoder, limits, counted))
+        bar: AbstractContextManager[Callable[[int], None]]
+        bar = nullcontext(advance) if advance else progress_bar(self.label, len(self.inputs), unit=unit)
+        with bar as advanced:
+            for batch in self.batches(encoder, limits, log):
+                advanced(self._count(batch, makers, encoder, limits, counted))
         if not log.read and not may_be_empty:
             raise ExtractionError(f"none of the {len(self.inputs)} {unit} could be read: {log.reasons()}")
         counts.metrics |= counted.metrics
         counts.arguments |= counted.arguments
         counts.logs |= dict.fromkeys([request.name for request in self.requests], log)
+
+    def attempt(
+        self,
+        encoder: Encoder,
+        limits: Limits,
+        counts: PassCounts,
+        *,
+        may_be_empty: bool = False,
+        advance: Callable[[int], None] | None = None,
+    ) -> None:
+        """Do the same as `run`, but record an error of the model or the inputs as a failure of an optional pass."""
+        try:
+            empty = may_be_empty and not self.optional
+            self.run(encoder, limits, counts, may_be_empty=empty, advance=advance)
+        except (ModelError, ExtractionError) as error:
+            if not self.optional or out_of_memory(error):
+                raise
+            counts.failures |= dict.fromkeys([request.name for request in self.requests], error)
 
     def _count(
         self,
@@ -201,28 +170,41 @@ class Pass:
         Raises:
             MemoryShortageError: they do not fit.
         """
-        maps = [batch.maps for batch in batch_of.values() if isinstance(batch, MapBatch)]
-        if not maps:
+        if (shape := maps_of(batch_of.values())) is None:
             return
         states = 0
         for request in self.requests:
             state_bytes = getattr(request.metric, "state_bytes", None)
             states += 0 if state_bytes is None else state_bytes(batch_of[request.maker])
-        shape = sum(array.shape[1] for array in maps), max(array.shape[2] for array in maps)
-        longest = max(array.shape[-1] for array in maps)
+        longest = max(batch.maps.shape[-1] for batch in batch_of.values() if isinstance(batch, MapBatch))
         cells = shared_cells(list(batch_of), limits.batch_cells)
         estimate = estimate_memory(encoder, shape, longest=longest, batch_cells=cells, states=states)
         check_memory(estimate, encoder.device)
 
-    def _batches(
-        self, encoder: Encoder, makers: Sequence[BatchMaker[Any]], limits: Limits, log: ExtractionLog
-    ) -> Iterator[SharedBatch]:
-        masking: dict[str, Any] = {}
-        if self.masking is not None:
-            masking = {"mask_rate": self.masking.rate, "seed": self.masking.seed}
+    def makers(self) -> list[BatchMaker[Any]]:
+        """The makers of batches of all requests."""
+        return list(dict.fromkeys(request.maker for request in self.requests))
+
+    def batches(self, encoder: Encoder, limits: Limits, log: PassLog | None = None) -> Iterator[SharedBatch]:
+        """Read the inputs, and yield what the makers need of each batch.
+
+        Args:
+            encoder: the model, or its copy.
+            limits: which inputs are read, and how many at once.
+            log: receives what was read.
+        """
+        makers = self.makers()
+        mask = self.masking
+        masking: dict[str, Any] = {} if mask is None else {"mask_rate": mask.rate, "seed": mask.seed}
         weights = any(maker.reads_weights for maker in makers)
         options = {**limits.arguments(), "batch_cells": shared_cells(makers, limits.batch_cells)}
         return shared_batches(encoder, self.inputs, hidden_states=weights, log=log, **masking, **options)
+
+
+def maps_of(batches: Iterable[Any]) -> tuple[int, int] | None:
+    """Return the numbers of layers and heads of the maps that are held together; None if there are no maps."""
+    maps = [batch.maps for batch in batches if isinstance(batch, MapBatch)]
+    return (sum(each.shape[1] for each in maps), max(each.shape[2] for each in maps)) if maps else None
 
 
 class Readers:
@@ -302,13 +284,7 @@ def run_passes(
     readers = Readers(encoder, seed)
     for current in passes:
         with stages(current.label if current.copy is None else "control"):
-            reader = readers.of(current.copy)
-            try:
-                current.run(reader, limits, counts)
-            except (ModelError, ExtractionError) as error:
-                if not current.optional or out_of_memory(error):
-                    raise
-                counts.failures |= dict.fromkeys([request.name for request in current.requests], error)
+            current.attempt(readers.of(current.copy), limits, counts)
     return counts
 
 

@@ -13,7 +13,8 @@ from attentionology.analyses.shared.map_facts import map_maker
 from attentionology.analyses.shared.options import FeedForwardOptions, MapOptions
 from attentionology.corpora_loaders import Corpus, PlainText
 from attentionology.engine.corpus import cut_text
-from attentionology.engine.passes import Limits, Pass, plan_passes
+from attentionology.engine.pass_counts import Limits
+from attentionology.engine.passes import Pass, plan_passes
 from attentionology.engine.plain_data import to_plain
 from attentionology.engine.run_options import RunOptions
 from attentionology.engine.sampling import PlannedAnalysis, sample_requests

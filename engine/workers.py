@@ -20,7 +20,7 @@ from typing import Any
 
 from attentionology.corpora_loaders.errors import AttentionologyError
 from attentionology.engine.part_tasks import PartTask, WorkerError, prepared_parts
-from attentionology.engine.parts import CorpusPart, PartFolder
+from attentionology.engine.parts import KEPT, CorpusPart, PartFolder
 
 ATTEMPTS = 3
 """How often a pool of processes is made before the run gives up."""
@@ -104,7 +104,7 @@ def count_with_workers(
             if attempt == ATTEMPTS:
                 raise WorkerError(
                     f"a process that counted died {ATTEMPTS} times, perhaps because there was too little memory for "
-                    f"{workers} processes. The parts that were counted are kept; the same command continues"
+                    f"{workers} processes. {KEPT}"
                 ) from None
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from datetime import UTC, datetime
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
 from rich.console import Console
@@ -17,6 +19,7 @@ from rich.progress import (
     Progress,
     ProgressColumn,
     Task,
+    TaskID,
     TextColumn,
     TimeRemainingColumn,
 )
@@ -72,6 +75,114 @@ def progress_bar(description: str, total: int, *, unit: str = "sentences", remar
             yield lambda done, remark="": bar.update(task, advance=done, note=remark or first)
         finally:
             _shown.reset(token)
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How fast work is done that several processes share, and how long the rest will take.
+
+    Attributes:
+        before: how much had been done when this process began to watch. It has no effect on the rate.
+        done: how much has been done by now, by all processes.
+        total: all there is to do.
+        seconds: how long this process has been watching.
+
+    Example:
+        >>> str(Pace(before=1000, done=3000, total=9000, seconds=100))
+        '20/s, 0:05:00 left'
+    """
+
+    before: int
+    done: int
+    total: int
+    seconds: float
+
+    @property
+    def rate(self) -> float:
+        """How much is done in a second; 0 if nothing has been done yet."""
+        return (self.done - self.before) / self.seconds if self.seconds > 0 else 0.0
+
+    @property
+    def remaining(self) -> timedelta | None:
+        """The time that the rest will take; None if the rate is not known yet."""
+        return timedelta(seconds=round((self.total - self.done) / self.rate)) if self.rate > 0 else None
+
+    def __str__(self) -> str:
+        if self.remaining is None:
+            return "-:--:-- left"
+        return f"{self.rate:,.{0 if self.rate >= 10 else 1}f}/s, {self.remaining} left"
+
+
+@contextmanager
+def watching_bar(
+    description: str,
+    total: int,
+    measure: Callable[[], int],
+    *,
+    unit: str = "sentences",
+    interval: float = 0.5,
+    console: Console | None = None,
+) -> Iterator[None]:
+    """Show a progress bar over work that other processes may share, with the rate and the remaining time.
+
+    Nothing is measured or shown if the console is not a terminal. A bar within the block of another bar is shown below
+    it, as in `progress_bar`.
+
+    Args:
+        description: what is done.
+        total: how much there is to do.
+        measure: tells how much has been done by now. It is called in a thread of its own.
+        unit: what is counted.
+        interval: the seconds between two measurements.
+        console: where the bar is shown. Default: the standard error.
+    """
+    console, outer = console or Console(stderr=True), _shown.get()
+    if not console.is_terminal if outer is None else outer.disable:
+        yield
+        return
+    if outer is not None:
+        task = outer.add_task(description, total=total, note=unit)
+        try:
+            with _watched(outer, task, total, measure, unit, interval):
+                yield
+        finally:
+            outer.remove_task(task)
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(40), MofNCompleteColumn(), TextColumn("{task.fields[note]}"))
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task(description, total=total, note=unit)
+        token = _shown.set(bar)
+        try:
+            with _watched(bar, task, total, measure, unit, interval):
+                yield
+        finally:
+            _shown.reset(token)
+
+
+@contextmanager
+def _watched(
+    bar: Progress, task: TaskID, total: int, measure: Callable[[], int], unit: str, interval: float
+) -> Iterator[None]:
+    """Measure in a thread, and show how much has been done, until the block ends."""
+    ended = threading.Event()
+
+    def watch() -> None:
+        before, started = measure(), time.monotonic()
+        done = before
+        while True:
+            pace = Pace(before, done, total, time.monotonic() - started)
+            bar.update(task, completed=done, note=f"{unit}, {pace}")
+            if ended.wait(interval):
+                return
+            done = measure()
+
+    watching = threading.Thread(target=watch, daemon=True)
+    watching.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        watching.join()
 
 
 class Stages:

@@ -27,9 +27,19 @@ def write_tensors(path: Path, tensors: dict[str, Tensor], facts: dict[str, Any],
     Raises:
         StorageError: see `attentionology.storage.durable.write_durably`.
     """
+    return write_sealed(path, tensor_content(tensors, facts), name)
+
+
+def tensor_content(tensors: dict[str, Tensor], facts: dict[str, Any]) -> bytes:
+    """The content of a file with these tensors and facts, which `attentionology.storage.sealed.write_sealed` writes.
+
+    Args:
+        tensors: the tensors by name.
+        facts: an object that can be written as JSON.
+    """
     contiguous = {key: tensor.detach().contiguous() for key, tensor in tensors.items()}
     metadata = {_KEY: json.dumps({"seal": BLANK, **facts}, ensure_ascii=False)}
-    return write_sealed(path, safetensors.torch.save(contiguous, metadata), name)
+    return safetensors.torch.save(contiguous, metadata)
 
 
 def read_tensors(path: Path, name: str) -> tuple[dict[str, Tensor], dict[str, Any]]:

@@ -194,13 +194,6 @@ def test_other_impossible_options_are_refused(folder, tmp_path, capsys):
         assert options[0] in capsys.readouterr().err
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may write everywhere")
-def test_a_folder_that_cannot_be_written_is_named(folder, tmp_path, capsys):
-    (tmp_path / "parts").mkdir(mode=0o500)
-    assert main(command(folder, "--parts", tmp_path / "parts", "--out", tmp_path / "out")) == 1
-    assert str(tmp_path / "parts") in capsys.readouterr().err
-
-
 def environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
 

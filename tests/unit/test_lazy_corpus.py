@@ -11,7 +11,8 @@ from attentionology.analyses.shared.input_options import LimitOptions
 from attentionology.analyses.surface.options import SurfaceOptions
 from attentionology.corpora_loaders import LazyTreebank, load_treebank, open_treebank
 from attentionology.engine.corpus import CorpusOptions
-from attentionology.engine.passes import Limits, plan_passes, run_passes
+from attentionology.engine.pass_counts import Limits
+from attentionology.engine.passes import plan_passes, run_passes
 from tests import tiny
 from tests.unit.test_engine import request
 from tests.unit.test_lazy_treebank import sentence, windows_of
