@@ -43,6 +43,7 @@ quick: $(INSTALLED)
 bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks.dependency
 	$(BIN)/python -m benchmarks.engine
+	$(BIN)/python -m benchmarks.parts
 	$(BIN)/python -m benchmarks.norms
 	$(BIN)/python -m benchmarks.surface
 	$(BIN)/python -m benchmarks.coreference

@@ -161,8 +161,8 @@ def execute(
     """
     part_options = part_options or PartOptions()
     part_options.check()
-    if part_options.workers > 1 and encoder is not None:
-        raise OptionError("several workers each load the model themselves: give its name, not an encoder")
+    if encoder is not None and not part_options.in_this_process:
+        raise OptionError("workers load the model themselves: give its name, not an encoder")
     chosen = options.check(corpus)
     if part_options.parts is not None:
         check_folder(part_options.parts)

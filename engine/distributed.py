@@ -8,6 +8,7 @@ from pathlib import Path
 
 from attentionology.analyses.contract import OptionError
 from attentionology.engine.counting_in_parts import CountMissing, PartCounter, count_in_parts, count_missing, share_of
+from attentionology.engine.on_ray import count_on_ray
 from attentionology.engine.part_options import PartOptions
 from attentionology.engine.part_tasks import PartTask, part_counter
 from attentionology.engine.parts import CorpusPart, check_folder, parts_of
@@ -34,7 +35,7 @@ def counter_of(
         parts: the folder of the parts, if the corpus is cut into parts.
         stages: receives the times of the stages.
     """
-    if part_options.parts is None and part_options.workers == 1:
+    if part_options.parts is None and part_options.in_this_process:
         return lambda passes: run_passes(
             passes, prepared.encoder, seed=prepared.setting.seed, limits=prepared.limits, stages=stages
         )
@@ -82,10 +83,12 @@ def _count_missing_of(
     counter: PartCounter,
     parts: Sequence[CorpusPart],
 ) -> CountMissing:
-    """Return the function that counts parts by their numbers, in this process or in several."""
-    if part_options.workers == 1:
+    """Return the function that counts parts by their numbers, in this process, in several, or on a cluster."""
+    if part_options.in_this_process:
         return functools.partial(counter.count_each, parts)
-    folder = counter.folder
+    folder, workers = counter.folder, part_options.workers
     corpus = prepared.setting.corpus if options.files.segments is None else None
     task = PartTask(options, corpus, str(folder.folder), folder.fingerprint)
-    return lambda numbers, _: count_with_workers(task, parts, folder, numbers, part_options.workers)
+    if part_options.engine == "ray":
+        return lambda numbers, _: count_on_ray(task, parts, folder, numbers, workers, part_options.address)
+    return lambda numbers, _: count_with_workers(task, parts, folder, numbers, workers or 1)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
 from tyro.conf import arg
 
 from attentionology.analyses.contract import OptionError
+from attentionology.analyses.shared.input_options import at_least_one
+from attentionology.analyses.shared.numbers import OptionalNumber
 
 
 @dataclass(frozen=True)
@@ -29,9 +32,23 @@ class PartOptions:
     """Only count the K-th of N shares of the parts that are missing in the folder of --parts, and make no report. Each
     task of a job array counts one share; then the command without --part makes the report."""
 
-    workers: Annotated[int, arg(metavar="N")] = 1
+    workers: OptionalNumber = None
     """Count in N processes, each with one thread on a CPU, or with one of the GPUs if --device is cuda. The results do
-    not depend on it."""
+    not depend on it. By default, one process counts, with --engine ray one for each CPU or GPU of the cluster."""
+
+    engine: Literal["processes", "ray"] = "processes"
+    """Count in processes on this machine, or on a Ray cluster, which needs the extra 'ray'. The results do not depend
+    on it."""
+
+    address: Annotated[str | None, arg(metavar="ADDRESS")] = None
+    """The address of the Ray cluster, for example 10.0.0.1:6379, or auto for the one that runs on this machine. By
+    default, the value of the environment variable RAY_ADDRESS; if it is not set, Ray is started on this machine and
+    ends with the run."""
+
+    @property
+    def in_this_process(self) -> bool:
+        """Whether the process that makes the report counts all parts."""
+        return self.engine == "processes" and self.workers in (None, 1)
 
     @property
     def share(self) -> tuple[int, int] | None:
@@ -44,10 +61,18 @@ class PartOptions:
             raise OptionError(f"--part must be K/N with K from 1 to N, for example 3/16, not {self.part!r}")
         return share
 
+    def described(self) -> dict[str, Any]:
+        """The options for the run record, by the names that they have on the command line."""
+        on_ray = {"engine": "ray"} if self.engine == "ray" else {}
+        return {"workers": 1 if self.in_this_process else self.workers, **on_ray}
+
     def check(self) -> None:
         """Raise `OptionError` where a value cannot be used."""
-        if self.workers < 1:
-            raise OptionError(f"--workers must be at least 1, not {self.workers}")
+        at_least_one(self, "workers")
+        if self.address is not None and self.engine != "ray":
+            raise OptionError("--address is for --engine ray, which is not given")
+        if self.engine == "ray" and find_spec("ray") is None:
+            raise OptionError("--engine ray needs Ray, which is not installed: pip install 'attentionology[ray]'")
         if self.share is not None and self.parts is None:
             raise OptionError("--part needs --parts, the folder in which all shares are collected")
         if self.parts is not None and self.parts.exists() and not self.parts.is_dir():

@@ -68,7 +68,7 @@ class Analyze:
             return self._count_share()
         output = self.output
         out = output.out or default_folder(self.model.model, self.files.text or self.files.corpus or (SAMPLE,))
-        shown = {"overwrite": output.overwrite, "json": output.json, "workers": self.long_run.workers}
+        shown = {"overwrite": output.overwrite, "json": output.json, **self.long_run.described()}
         run = execute(
             self.run_options(),
             part_options=self.long_run,

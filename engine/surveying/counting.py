@@ -50,7 +50,7 @@ class CellCounter:
     @property
     def needs_encoder(self) -> bool:
         """Whether this process counts. Several processes load the model themselves."""
-        return self.part_options.workers == 1
+        return self.part_options.in_this_process
 
     def count(
         self, model: SurveyedModel, treebank: SurveyedTreebank, encoder: Encoder | None, corpus: Corpus

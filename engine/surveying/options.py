@@ -147,7 +147,7 @@ class LongSurveyOptions:
     """Keep the counts of every cell in this folder. The same command continues a survey that was interrupted, and cells
     that are counted already are not counted again."""
 
-    workers: Annotated[int, arg(metavar="N")] = PartOptions.workers
+    workers: Annotated[int, arg(metavar="N")] = 1
     """Count each cell in N processes, each with one thread on a CPU, or with one of the GPUs if --device is cuda. The
     results do not depend on it."""
 

@@ -26,7 +26,7 @@ def test_the_commands_of_the_page_parse():
         shares.append(command.long_run.share)
         workers.append(command.long_run.workers)
     assert shares == [None, None, (3, 16), None]
-    assert workers == [1, 4, 1, 1]
+    assert workers == [None, 4, None, None]
 
 
 def test_every_share_of_the_job_array_is_possible():
