@@ -12,13 +12,7 @@ from typing import TYPE_CHECKING, Any
 from attentionology.analyses.contract import Analysis, OptionError, OptionGroup, OptionSet, Titles
 from attentionology.analyses.option_groups import groups_by_class
 from attentionology.analyses.shared.builtin import SAMPLE
-from attentionology.analyses.shared.input_options import (
-    ExampleOptions,
-    LimitOptions,
-    ModelOptions,
-    model_or_encoder,
-    paths_read,
-)
+from attentionology.analyses.shared.input_options import ExampleOptions, LimitOptions, ModelOptions, model_or_encoder
 from attentionology.analyses.shared.metric_states import StateError
 from attentionology.analyses.shared.options import MapOptions
 from attentionology.analyses.shared.record import (
@@ -168,11 +162,7 @@ def execute(
         check_folder(part_options.parts)
     if out is None:
         return _run(options, part_options, chosen, encoder, corpus, None, command, shown_options or {})
-    loaded = [file.path for file in corpus.files] if corpus else []
-    reads = paths_read(
-        options.model.model, options.files.corpus, options.files.text, loaded, *options.files_of_groups()
-    )
-    with RunFolder(out, overwrite=overwrite, reads=reads) as folder:
+    with RunFolder(out, overwrite=overwrite, reads=options.paths_read(corpus)) as folder:
         shown = {**(shown_options or {}), "out": str(out)}
         run = _run(options, part_options, chosen, encoder, corpus, folder.path, command, shown)
     return replace(run, folder=out)

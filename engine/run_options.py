@@ -9,7 +9,13 @@ from typing import Any
 
 from attentionology.analyses.contract import Analysis, OptionError, OptionSet
 from attentionology.analyses.registry import choose_analyses, registered_analyses
-from attentionology.analyses.shared.input_options import ExampleOptions, LimitOptions, ModelOptions, check_seed
+from attentionology.analyses.shared.input_options import (
+    ExampleOptions,
+    LimitOptions,
+    ModelOptions,
+    check_seed,
+    paths_read,
+)
 from attentionology.analyses.shared.options import FeedForwardOptions, MapOptions
 from attentionology.corpora_loaders import Corpus, CorpusError
 from attentionology.corpora_loaders.coreference import Documents
@@ -70,6 +76,15 @@ class RunOptions:
         for group in groups:
             flat |= {name: str(value) if isinstance(value, Path) else value for name, value in asdict(group).items()}
         return flat
+
+    def paths_read(self, corpus: Corpus | None = None) -> list[Path]:
+        """The paths that the run reads: the model, the corpus, and the files that options of analyses name.
+
+        Args:
+            corpus: the corpus, if it was loaded before.
+        """
+        loaded = [file.path for file in corpus.files] if corpus else []
+        return paths_read(self.model.model, self.files.corpus, self.files.text, loaded, *self.files_of_groups())
 
     def files_of_groups(self) -> list[Path]:
         """The files that the options of analyses name."""

@@ -6,6 +6,7 @@ import functools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, make_dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from tyro.conf import arg
@@ -54,6 +55,10 @@ class Analyze:
     """The seed of everything random: the bootstrap, the halves of the corpus, the weights of the control, the masks,
     the segments, and the map of the heads."""
 
+    dry_run: bool = False
+    """Check all options, and print how many sentences each pass over the corpus reads, the number of parts, and about
+    how much memory and disk space the run needs. Nothing is counted or written."""
+
     output: OutputOptions = field(default_factory=OutputOptions)
     long_run: PartOptions = field(default_factory=PartOptions)
 
@@ -64,10 +69,12 @@ class Analyze:
         from attentionology.scripts.closing import print_run
 
         self.long_run.check()
-        if self.long_run.share is not None:
-            return self._count_share()
         output = self.output
         out = output.out or default_folder(self.model.model, self.files.text or self.files.corpus or (SAMPLE,))
+        if self.dry_run:
+            return self._forecast(out)
+        if self.long_run.share is not None:
+            return self._count_share()
         shown = {"overwrite": output.overwrite, "json": output.json, **self.long_run.described()}
         run = execute(
             self.run_options(),
@@ -78,6 +85,18 @@ class Analyze:
             shown_options=shown,
         )
         print_run(run, out, as_json=output.json)
+        return 0
+
+    def _forecast(self, out: Path) -> int:
+        """Check the run, print what it would read and need, and return the exit status."""
+        from attentionology.engine.forecast import forecast_run
+        from attentionology.reports.run_folder import RunFolder
+        from attentionology.scripts.dry_run import print_forecast
+
+        options = self.run_options()
+        if self.long_run.share is None:
+            RunFolder(out, overwrite=self.output.overwrite, reads=options.paths_read())  # checks it
+        print_forecast(forecast_run(options, self.long_run), as_json=self.output.json)
         return 0
 
     def _count_share(self) -> int:

@@ -27,6 +27,8 @@ from attentionology.extractors import MIXING_VARIANTS, TOKEN_CLASSES, NormBatch
 MOST_TOKENS = 1_000_000
 """The largest number of tokens whose measures are kept."""
 
+_BYTES_PER_TOKEN = 76
+
 _HASH_BITS = 63
 
 MEASURES = ("value_norm", "weight", "norm", *MIXING_VARIANTS)
@@ -58,6 +60,7 @@ class FrequencyCorrelation(ExactMetric):
     ) -> None:
         super().__init__()
         self.most_tokens = most_tokens
+        self.most_bytes = _BYTES_PER_TOKEN * most_tokens
         self.ranks = None if ranks is None else {int(token): rank for token, rank in ranks.items()}
         self.add_state("counts", torch.zeros(vocabulary, dtype=torch.int64), "sum", persistent=True)
         self.add_state("sentences", torch.tensor(0), "sum", persistent=True)
