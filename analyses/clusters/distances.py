@@ -3,17 +3,21 @@
 All pairs of heads are compared in every cell of every map: for 144 heads that is 10,296 logarithms per cell. Two
 decisions make this affordable. The entropy of each head alone is computed once per cell and not once per pair, so that
 a pair costs one logarithm, that of the sum. And logarithms are taken in float32 by torch, which is several times faster
-than float64 and a third faster than NumPy. Their relative error of about 10⁻⁷ does not grow in the sums: products are
-added up in float32 only within runs of `_RUN` cells.
+than float64 and a third faster than NumPy; those of base 2 are the fastest.
 
-The cells of an input are padded with zeros to whole runs, so that no run holds cells of two inputs, and the sum of each
-run is rounded to a multiple of 2⁻³² (`attentionology.analyses.shared.exact_sums`), which moves a mean over rows by
-about 10⁻¹¹. All sums after that are exact: they depend neither on the inputs that share a batch, nor on the number of
-threads, nor on the order in which parts of a corpus are merged.
+A sum of many products in float32 would be too imprecise. So products are added up in float32 only within *runs* of
+about `_RUN` cells, and all cells are multiplied by `_FACTOR` before. The factor cancels out in the divergence, but with
+it the products s log s of the larger cells, which dominate the rounding, are closer to 0.
+
+The cells of an input are divided into runs of equal lengths that depend on its number of positions alone, so that no
+run holds cells of two inputs, and the sum of each run is rounded to a multiple of 2⁻³²
+(`attentionology.analyses.shared.exact_sums`), which moves a mean over rows by about 10⁻¹¹. All sums after that are
+exact: they depend neither on the inputs that share a batch, nor on the number of threads, nor on the order in which
+parts of a corpus are merged.
 
 To compare all pairs with few calls, a block of cells is extended by a copy of its first half of heads. Then rows d to
 d + heads are the heads shifted by d, and one addition compares every head with the d-th head after it, in a circle.
-Blocks are small enough for the cache of a core (`_BLOCK`).
+Blocks are large enough that the calls cost little, and small enough for the cache (`_BLOCK`).
 """
 
 from __future__ import annotations
@@ -21,6 +25,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import groupby
 from typing import NamedTuple
 
 import numpy as np
@@ -31,7 +37,7 @@ from jaxtyping import Int
 from torch import Tensor
 from torchmetrics import Metric
 
-from attentionology.analyses.shared.exact_sums import SCALE, fixed, floating
+from attentionology.analyses.shared.exact_sums import fixed, floating
 from attentionology.analyses.surface.distributions import DISTANCE_SMOOTHING, check_rows, check_shape
 from attentionology.extractors import MapBatch
 from attentionology.extractors.threads import one_thread
@@ -40,9 +46,10 @@ SMOOTHING = DISTANCE_SMOOTHING
 """The share of uniform attention that the published code mixes into each row: (1 − s) α + s / n."""
 
 _GROUP = 2**14  # the number of cells per head that are gathered before threads compare them
-_BLOCK = 2**10  # the number of cells per head that are compared at a time: more would not fit into the cache
-_RUN = 2**6  # the number of products that are added up in float32; with many more, rounding shows in the sums
-_SMALLEST = np.float32(1e-37)  # takes the place of 0, so that x ln x is about 10⁻³⁵ instead of not a number
+_BLOCK = 2**18  # the number of cells of all heads together that are compared at a time
+_RUN = 2**7  # the number of products that are added up in float32; with many more, rounding shows in the sums
+_FACTOR = 4.0  # a power of two, so that multiplying by it is exact
+_SMALLEST = np.float32(1e-37)  # takes the place of 0, so that x log x is about 10⁻³⁵ instead of not a number
 
 Array32 = npt.NDArray[np.float32]
 Units = npt.NDArray[np.int64]
@@ -112,14 +119,14 @@ class HeadDistances(Metric):
         inside = torch.arange(batch.maps.shape[-1]) < batch.lengths[:, None]
         deviations = (batch.maps.sum(-1) - 1).abs().amax((1, 2)).cpu()
         check_rows(float(deviations[inside].max()))
-        doubled = np.zeros(self.doubled.shape, dtype=np.int64)
-        threads = self.threads or torch.get_num_threads()
+        heads, threads = len(self.doubled), self.threads or torch.get_num_threads()
+        total = _Sums(np.zeros(heads, dtype=np.int64), np.zeros((heads // 2, heads), dtype=np.int64))
         with one_thread(), ThreadPoolExecutor(threads) as pool:
             for cells in self._groups(batch):
-                starts = [range(first * _BLOCK, cells.shape[1], threads * _BLOCK) for first in range(threads)]
-                for part in pool.map(_doubled_divergences, [cells] * threads, starts):
-                    doubled += part
-        self.doubled += torch.from_numpy(doubled).to(self.doubled.device)
+                shares = [range(first, cells.blocks, threads) for first in range(threads)]
+                for part in pool.map(_added_up, [cells] * threads, shares):
+                    total = _Sums(total.alone + part.alone, total.together + part.together)
+        self.doubled += torch.from_numpy(_doubled_divergences(total)).to(self.doubled.device)
         self.rows += int(batch.lengths.sum())
 
     def compute(self) -> HeadDistanceTables:
@@ -134,76 +141,117 @@ class HeadDistances(Metric):
         rows = int(self.rows)
         return HeadDistanceTables(sums / max(rows, 1), sums, rows)
 
-    def _groups(self, batch: MapBatch) -> Iterator[Array32]:
-        """Yield the cells of several inputs at a time, shape (heads, cells), each input padded to whole runs."""
-        waiting: list[Array32] = []
-        for _, maps in batch.unpadded():
-            waiting.append(maps)
-            if sum(map(_width, waiting)) >= _GROUP:
+    def _groups(self, batch: MapBatch) -> Iterator[_Cells]:
+        """Yield the cells of several inputs of the same length at a time."""
+        for n, inputs in groupby((maps for _, maps in batch.unpadded()), key=lambda maps: maps.shape[-1]):
+            waiting: list[Array32] = []
+            for maps in inputs:
+                waiting.append(maps)
+                if len(waiting) * n * n >= _GROUP:
+                    yield self._gathered(waiting)
+                    waiting = []
+            if waiting:
                 yield self._gathered(waiting)
-                waiting = []
-        if waiting:
-            yield self._gathered(waiting)
 
-    def _gathered(self, inputs: list[Array32]) -> Array32:
-        """Copy inputs of shape (layers, heads, n, n) beside each other, smoothed and without zeros."""
-        cells = np.full((len(self.doubled), sum(map(_width, inputs))), _SMALLEST, dtype=np.float32)
-        start = 0
-        for maps in inputs:
-            n = maps.shape[-1]
+    def _gathered(self, inputs: list[Array32]) -> _Cells:
+        """Copy inputs of shape (layers, heads, n, n) beside each other, smoothed, multiplied, and without zeros."""
+        n = inputs[0].shape[-1]
+        runs = math.ceil(n * n / _RUN)
+        run = math.ceil(n * n / runs)
+        scaled = np.zeros((len(self.doubled), len(inputs), runs * run), dtype=np.float32)
+        for index, maps in enumerate(inputs):
             if self.smoothing:
                 maps = np.float32(1 - self.smoothing) * maps + np.float32(self.smoothing / n)
-            np.maximum(maps, _SMALLEST, out=cells[:, start : start + n * n].reshape(maps.shape))
-            start += _width(maps)
-        return cells
+            np.multiply(maps, np.float32(_FACTOR), out=scaled[:, index, : n * n].reshape(maps.shape))
+        np.maximum(scaled, _SMALLEST, out=scaled)
+        return _Cells(scaled.reshape(len(scaled), -1), run)
 
 
-def _width(maps: Array32) -> int:
-    """Return the number of cells of a map, rounded up to whole runs."""
-    cells: int = maps.shape[-1] ** 2
-    return math.ceil(cells / _RUN) * _RUN
+@dataclass(frozen=True)
+class _Cells:
+    """The cells of some inputs.
+
+    Attributes:
+        scaled: the values times `_FACTOR`, shape (heads, cells).
+        run: the number of cells of a run. The number of cells is a multiple of it.
+    """
+
+    scaled: Array32
+    run: int
+
+    @property
+    def width(self) -> int:
+        """The number of cells per head of a block, which is a multiple of that of a run."""
+        return max(1, _BLOCK // (len(self.scaled) * self.run)) * self.run
+
+    @property
+    def blocks(self) -> int:
+        """The number of blocks."""
+        return math.ceil(self.scaled.shape[1] / self.width)
 
 
-def _doubled_divergences(cells: Array32, starts: range) -> Units:
-    """Return twice the sums of the divergence over the blocks of cells that start at ``starts``, in the upper triangle.
+@dataclass(frozen=True)
+class _Sums:
+    """Sums over cells in fixed point, with f(x) = x ln x of values that were multiplied by `_FACTOR`, divided by it.
 
-    With s = p + q, H(s / 2) = −½ Σ s ln s + ½ ln 2 Σ s.
+    Attributes:
+        alone: Σ f(p) + ln 2 Σ p of each head.
+        together: Σ f(p + q) of each head with the d-th after it, in row d − 1. The second half of the row is 0 if 2 d
+            is the number of heads.
+    """
+
+    alone: Units
+    together: Units
+
+
+def _added_up(cells: _Cells, blocks: range) -> _Sums:
+    """Return the sums over some blocks of cells.
 
     Raises:
         ExactSumError: a cell is not a number.
     """
-    heads = len(cells)
+    heads, width, run = len(cells.scaled), cells.width, cells.run
     farthest = heads // 2
-    alone = np.zeros(heads, dtype=np.int64)  # Σ p ln p + ln 2 Σ p
-    together = np.zeros((farthest, heads), dtype=np.int64)  # Σ s ln s of each head with the d-th after it, in row d − 1
-    buffers = torch.empty(2, heads * _BLOCK)
-    runs = np.zeros((farthest, heads, _BLOCK // _RUN), dtype=np.float32)
-    for start in starts:
-        block = cells[:, start : start + _BLOCK]
+    alone, together = np.zeros(heads, dtype=np.int64), np.zeros((farthest, heads), dtype=np.int64)
+    buffers = torch.empty(2, heads * width)
+    for index in blocks:
+        block = cells.scaled[:, index * width : (index + 1) * width]
         block = np.concatenate([block, block[:farthest]])
-        width = block.shape[1]
-        sums, logarithms = (buffer[: heads * width].view(heads, width) for buffer in buffers)
+        shape = heads, block.shape[1] // run, run
+        sums, logarithms = (buffer[: heads * block.shape[1]].view(heads, -1) for buffer in buffers)
         sums_array, logarithms_array = sums.numpy(), logarithms.numpy()  # the same memory
-        torch.log(torch.from_numpy(block[:heads]), out=logarithms)
-        mass = block[:heads].astype(np.float64).reshape(heads, -1, _RUN).sum(-1)
-        entropies = _dots(block[:heads], logarithms_array)
-        alone += fixed(torch.from_numpy(entropies + math.log(2) * mass)).sum(-1).numpy()
+        sums_by_run, logarithms_by_run = sums_array.reshape(shape), logarithms_array.reshape(shape)
+        torch.log2(torch.from_numpy(block[:heads]), out=logarithms)
+        entropies = np.vecdot(block[:heads].reshape(shape), logarithms_by_run)
+        mass = block[:heads].astype(np.float64).reshape(shape).sum(-1) / _FACTOR
+        alone += fixed(torch.from_numpy(_in_nats(entropies) + math.log(2) * mass)).sum(-1).numpy()
+        products = np.zeros((farthest, heads, shape[1]), dtype=np.float32)
         for d in range(1, farthest + 1):
-            pairs = heads // 2 if 2 * d == heads else heads  # halfway around the circle, each pair would come twice
-            np.add(block[:pairs], block[d : d + pairs], out=sums_array[:pairs])
-            torch.log(sums[:pairs], out=logarithms[:pairs])
-            _dots(sums_array[:pairs], logarithms_array[:pairs], out=runs[d - 1, :pairs, : width // _RUN])
-        # Multiples of 2⁻³² in float32 and their sums in float64 are exact here.
-        units = np.rint(runs[..., : width // _RUN] * np.float32(SCALE)).sum(-1, dtype=np.float64)
-        together += fixed(torch.from_numpy(units / SCALE)).numpy()
+            if 2 * d < heads:
+                np.add(block[:heads], block[d : d + heads], out=sums_array)
+                torch.log2(sums, out=logarithms)
+                np.vecdot(sums_by_run, logarithms_by_run, out=products[d - 1])
+            else:  # halfway around the circle, each pair would come twice
+                np.add(block[:d], block[d:heads], out=sums_array[:d])
+                torch.log2(sums[:d], out=logarithms[:d])
+                np.vecdot(sums_by_run[:d], logarithms_by_run[:d], out=products[d - 1, :d])
+        together += fixed(torch.from_numpy(_in_nats(products))).sum(-1).numpy()
+    return _Sums(alone, together)
+
+
+def _in_nats(products: Array32) -> npt.NDArray[np.float64]:
+    """Return sums of x log₂ x, where x was multiplied by `_FACTOR`, in nats and divided by it."""
+    return products.astype(np.float64) * (math.log(2) / _FACTOR)
+
+
+def _doubled_divergences(sums: _Sums) -> Units:
+    """Return twice the divergence of each pair in the upper triangle, in fixed point.
+
+    With s = p + q, H(s / 2) = −½ Σ s ln s + ½ ln 2 Σ s. The logarithm of the factor, which multiplies Σ s, cancels out.
+    """
+    farthest, heads = sums.together.shape
     doubled = np.zeros((heads, heads), dtype=np.int64)
-    first = np.broadcast_to(np.arange(heads), together.shape)
+    first = np.broadcast_to(np.arange(heads), sums.together.shape)
     second = (first + np.arange(1, farthest + 1)[:, None]) % heads
-    np.subtract.at(doubled, (np.minimum(first, second), np.maximum(first, second)), together)
-    return np.triu(doubled + np.add.outer(alone, alone), 1)
-
-
-def _dots(a: Array32, b: Array32, out: Array32 | None = None) -> Array32:
-    """Return the sums of products over each run, shape (rows, runs), in float32."""
-    result: Array32 = np.vecdot(a.reshape(len(a), -1, _RUN), b.reshape(len(b), -1, _RUN), out=out)
-    return result
+    np.subtract.at(doubled, (np.minimum(first, second), np.maximum(first, second)), sums.together)
+    return np.triu(doubled + np.add.outer(sums.alone, sums.alone), 1)
