@@ -24,6 +24,8 @@ from torch import Tensor
 from attentionology.corpora_loaders import Sentence
 from attentionology.extractors import MapBatch
 
+_COPIED = 2**22  # the number of cells of all heads that are copied at a time, if one layer has no more than that
+
 
 @dataclass(frozen=True)
 class ScoredWords:
@@ -117,22 +119,29 @@ def _compare(
         whether the gold value is the larger one, and which words have a comparison that is too close for float32.
     """
     device = batch.maps.device
-    barred = barred_cells(batch.words.to(device))[:, None]
+    barred = torch.nonzero(barred_cells(batch.words.to(device)).flatten()).flatten()
     sentence, dependent, governor = sentence.to(device), dependent.to(device), governor.to(device)
     decided = torch.zeros(len(sentence), 2, *batch.maps.shape[1:3], dtype=torch.bool, device=device)
     in_doubt = torch.zeros(len(sentence), dtype=torch.bool, device=device)
-    for layer, maps in enumerate(batch.maps.unbind(1)):  # layer by layer, to copy the maps of one layer only
-        candidates = maps.masked_fill(barred, -torch.inf)
-        # The two views share their memory. A dependent has one gold head, so each row of `view` loses one cell, and
-        # the maximum over that row is the best other candidate; the cell is restored for the second direction.
-        for direction, view in enumerate((candidates, candidates.transpose(-1, -2))):
-            gold = view[sentence, :, dependent, governor]
-            view[sentence, :, dependent, governor] = -torch.inf
-            other = view.amax(-1)[sentence, :, dependent]
-            view[sentence, :, dependent, governor] = gold
-            close = (gold - other).abs() <= batch.noise * torch.maximum(gold, other).abs()
+    n_layers, n_heads, n, _ = batch.maps.shape[1:]
+    step = max(1, _COPIED * n_layers // batch.maps.numel())
+    for start in range(0, n_layers, step):
+        layers = slice(start, start + step)
+        # With the heads last, a maximum over a row or a column and the value of a cell are those of adjacent numbers.
+        candidates = batch.maps[:, layers].permute(0, 3, 4, 1, 2).flatten(3).contiguous()
+        cells = candidates.view(-1, candidates.shape[-1])
+        cells.index_fill_(0, barred, -torch.inf)
+        for direction, (row, column) in enumerate(((dependent, governor), (governor, dependent))):
+            # A dependent has one gold head, so each row (column, in the second direction) loses one cell, and its
+            # maximum is the best other candidate. Then the cell is restored.
+            gold_cells = (sentence * n + row) * n + column
+            gold = cells.index_select(0, gold_cells)
+            cells.index_fill_(0, gold_cells, -torch.inf)
+            others = candidates.amax(2 - direction).flatten(0, 1).index_select(0, sentence * n + dependent)
+            cells.index_copy_(0, gold_cells, gold)
+            close = (gold - others).abs_() <= torch.maximum(gold, others).abs_().mul_(batch.noise)
             in_doubt |= close.any(1)
-            decided[:, direction, layer] = gold > other
+            decided[:, direction, layers] = (gold > others).unflatten(1, (-1, n_heads))
     return decided.cpu(), in_doubt.cpu()
 
 
