@@ -165,19 +165,22 @@ class OutcomeCounts(Metric):
         self.check_configuration()
         total = torch.ones(len(group), 1, dtype=torch.bool)
         outcomes = torch.cat([hits.flatten(1), torch.from_numpy(baselines), total], dim=1).float()
-        subsets = torch.from_numpy(np.concatenate([np.ones((1, len(ids)), dtype=bool), halves(ids, SPLITS, self.seed)]))
-        draws = torch.from_numpy(poisson_weights(ids, self.replicates, self.seed))
-        product = torch.empty(self.bootstrap.shape[1:])
-        whole = torch.empty_like(product, dtype=torch.int32)
+        whole_corpus = np.ones((1, len(ids)), dtype=bool)
+        subsets = np.concatenate([whole_corpus, halves(ids, SPLITS, self.seed)])
+        draws = poisson_weights(ids, self.replicates, self.seed)
+        # One row of weights per unit, so that those of a decision are adjacent.
+        weights = torch.from_numpy(np.ascontiguousarray(np.concatenate([subsets, draws]).T, dtype=np.float32))
+        products = torch.empty(weights.shape[1], outcomes.shape[1])
+        drawn = torch.empty(self.bootstrap.shape[1:], dtype=torch.int32)
         for index in np.unique(group):
             rows_of_group = np.flatnonzero(group == index)
             for start in range(0, len(rows_of_group), _ROWS):
                 rows = rows_of_group[start : start + _ROWS]
-                units_of_rows, right = unit[rows], outcomes[rows]
+                units, right = torch.from_numpy(unit[rows]), outcomes[torch.from_numpy(rows)]
                 # float32 is exact here, because all factors and sums are small integers.
-                self.counts[index] += (subsets[:, units_of_rows].float() @ right).to(self.counts)
-                torch.mm(draws[:, units_of_rows].float(), right, out=product)
-                self.bootstrap[index] += whole.copy_(product)
+                torch.mm(weights.index_select(0, units).T, right, out=products)
+                self.counts[index] += products[: len(subsets)].to(self.counts)
+                self.bootstrap[index] += drawn.copy_(products[len(subsets) :])
         self._check_limit()
         return outcomes
 
