@@ -165,7 +165,8 @@ def notes(run: Finished) -> Iterator[str]:
     """How the numbers came about, a sentence each."""
     options, texts = run.subject.options, run.subject.texts
     if options.texts.limit is not None and texts.read > options.texts.limit:
-        yield f"Tested on {len(texts.test):,} of {texts.read:,} texts, sampled by a hash of their words (--limit)."
+        tested = f"{len(texts.test):,} of {texts.read:,} texts"
+        yield f"Tested on {tested}, which are sampled deterministically by a hash of their words (--limit)."
     for role, (short, long) in texts.lengths.items():
         if short or long:
             yield f"{_NAMES[role].capitalize()} left out by length: {short:,} too short, {long:,} too long."
@@ -190,16 +191,16 @@ def notes(run: Finished) -> Iterator[str]:
     model = run.subject.model
     if isinstance(model, TransformerAttention):
         yield (
-            f"Attention was changed in {shape_of(model)}. What else reaches the classifier (the "
-            "residual stream, other rows and layers) stays, and still carries the words."
+            f"Attention was changed in {shape_of(model)}. Everything else that reaches the classifier (the residual "
+            "stream, other rows and other layers) stays the same and still carries information about the words."
         )
         share = run.table["null_space"].mean()
         yield (
-            f"In {share:.0%} of texts × heads there are more positions than value vectors span; there, other attention "
-            "may give the very same output (Brunner et al. 2020)."
+            f"In {share:.0%} of texts × heads, there are more positions than dimensions of the value vectors, so other "
+            "attention can give exactly the same output (Brunner et al. 2020)."
         )
         if options.transformer.finetune:
-            yield "Fine-tuned without dropout."
+            yield "The model was fine-tuned without dropout."
 
 
 def _unknown(run: Finished) -> int | None:
@@ -223,16 +224,16 @@ def _warnings(run: Finished) -> Iterator[str]:
         yield f"{texts.overlap() / len(tested):.0%} of the tested texts also occur word for word in training."
     if texts.overlap("dev") > _MUCH_OVERLAP * len(tested):
         share = texts.overlap("dev") / len(tested)
-        yield f"{share:.0%} of the tested texts also occur word for word among those that the epoch was chosen by."
+        yield f"{share:.0%} of the tested texts also occur word for word in the texts by which the epoch was chosen."
     if texts.dev is not None and len(texts.dev.classes) < 2:
-        yield "All dev texts have the same label: they cannot tell epochs apart, and the first was taken."
+        yield "All dev texts have the same label, so they cannot decide between epochs, and the first epoch was taken."
     if len(tested) < _FEW_TEXTS:
-        yield f"Tested texts: only {len(tested)}; intervals from so few say little."
+        yield f"There are only {len(tested)} tested texts, so the intervals are not reliable."
     right, most = run.table["correct"].mean(), max(tested.balance().values()) / len(tested)
     if right <= most:
         yield (
-            f"The model is right about {right:.0%} of the tested texts; always saying the most "
-            f"frequent class would be right about {most:.0%}. The attention of such a model explains nothing."
+            f"The model is right about {right:.0%} of the tested texts; always predicting the most frequent class "
+            f"would be right about {most:.0%}. The attention of such a model explains nothing."
         )
     if (run.table["predicted"] == run.table["predicted"].iloc[0]).all():
-        yield "The model gives every tested text the same class."
+        yield "The model predicts the same class for every tested text."

@@ -69,7 +69,7 @@ def verdicts(
         means = pairs[defined].mean(axis=0) if defined.any() else np.full(2, np.nan)
         verdict, meaning = _judged(float(low), float(high), bootstrap.distinct(defined), question)
         if verdict == "passes" and smaller == question.searched:
-            verdict, meaning = "undecided", "A search found no such attention; that is no proof that there is none."
+            verdict, meaning = "undecided", "A search found no such attention, which does not prove that there is none."
         rows.append(
             {
                 "test": test,
@@ -92,11 +92,15 @@ def verdicts(
 
 def _judged(low: float, high: float, n: int, question: Question) -> tuple[Verdict, str]:
     if not n:
-        return "undecided", "No text has both numbers."
+        return "undecided", "No text has both values."
     if n < FEWEST:
-        return "undecided", f"Only {n} different text{'s' if n > 1 else ''}: too few to say."
+        return "undecided", f"Only {n} different {'texts have' if n > 1 else 'text has'} both values, which is too few."
     if np.isnan(low):
-        return "undecided", "Without an interval nothing can be said."
+        return "undecided", "There is no interval, so the question is not decided."
     if low > 0:
         return "passes", question.passed
-    return ("fails", question.failed) if high < 0 else ("undecided", "The interval includes 0: no evidence either way.")
+    return (
+        ("fails", question.failed)
+        if high < 0
+        else ("undecided", "The interval includes 0, so there is no evidence either way.")
+    )

@@ -157,7 +157,7 @@ def given(weights):
 def judged_alike(base, others, texts):
     rows = seed_variance(base, others, texts, draws=40)
     table = verdicts(pd.DataFrame(rows).assign(permutation_mean_tvd=0.0), Bootstrap(texts, 400))
-    return table.set_index("question").loc["Do models that differ in the seed attend more alike than chance?"]
+    return table.set_index("question").loc["Do models with other seeds attend to the same words more than by chance?"]
 
 
 FLAT_AND_PEAKED = [0.1, 1.0, 30.0]  # of a Dirichlet distribution: from one word to almost uniform
@@ -213,8 +213,8 @@ def test_a_question_about_leave_one_out_is_not_decided_by_gradients():
     assert table["tau_loo"].mean() > 0.75
     found = verdicts(table, Bootstrap(texts, 200)).set_index("question")
     assert found["verdict"].to_dict() == {
-        "Does attention rank words as leaving them out does, better than chance?": "passes",
-        "Does attention agree with leaving words out better than gradients do?": "fails",
+        "Does attention rank words as leave-one-out does, better than by chance?": "passes",
+        "Does attention agree with leave-one-out better than gradients do?": "fails",
     }
     chance_row, gradient_row = found.to_dict("records")
     assert chance_row["compared"].endswith("against τ of attention and random scores")

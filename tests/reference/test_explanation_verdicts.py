@@ -203,7 +203,7 @@ def test_questions_whose_columns_are_not_there_are_left_out():
 def test_a_question_without_any_text_is_undecided_and_not_left_out():
     found = verdict(pd.DataFrame({"x": [math.nan] * FEWEST, "z": [1.0] * FEWEST}), Told(math.nan, math.nan))
     assert found is not None
-    assert (found["verdict"], found["n"], found["meaning"]) == ("undecided", 0, "No text has both numbers.")
+    assert (found["verdict"], found["n"], found["meaning"]) == ("undecided", 0, "No text has both values.")
     assert np.isnan([found["difference"], found["larger_mean"], found["smaller_mean"]]).all()
 
 

@@ -51,13 +51,14 @@ class Adversarial(ExplanationTest):
     }
     questions = (
         Question(
-            "Does the output rule out attention as different as shuffled weights?",
-            "median JSD to shuffled weights, against JSD to the farthest attention that moves the output by at most ε",
+            "Does the output rule out attention that is as different as shuffled weights?",
+            "median JSD to shuffled weights, against JSD to the farthest attention with the same output (within ε)",
             "permutation_jsd",
             "exact_jsd",
-            "On average, no attention as different as a shuffled one gives the same output.",
-            "On average, other attention that is more different than a shuffled one gives the same output: it is not "
-            "the only explanation. (Whether a model would learn it is another question.)",
+            "On average, no attention that is as different as shuffled weights gives the same output.",
+            "On average, attention that is more different than shuffled weights gives the same output, so the "
+            "attention of the model is not the only explanation. (Whether a model would learn such attention is "
+            "another question.)",
             searched="adversarial_jsd",
             floor_is_larger=True,
         ),

@@ -62,15 +62,15 @@ class Correlation(ExplanationTest):
     }
     questions = (
         Question(
-            "Does attention rank words as leaving them out does, better than chance?",
+            "Does attention rank words as leave-one-out does, better than by chance?",
             "τ of attention and leave-one-out, against τ of attention and random scores",
             "tau_loo",
             "tau_random",
-            "Attention agrees with leaving words out more than with random scores.",
-            "Attention agrees with leaving words out less than with random scores: it tends to the reverse order.",
+            "Attention agrees with leave-one-out more than with random scores.",
+            "Attention agrees with leave-one-out less than with random scores: it tends to the reverse order.",
         ),
         Question(
-            "Does attention rank words as gradients do, better than chance?",
+            "Does attention rank words as gradients do, better than by chance?",
             "τ of attention and gradient × input, against τ of attention and random scores",
             "tau_gradient",
             "tau_random",
@@ -78,20 +78,20 @@ class Correlation(ExplanationTest):
             "Attention agrees with gradients less than with random scores: it tends to the reverse order.",
         ),
         Question(
-            "Does attention agree with leaving words out better than gradients do?",
+            "Does attention agree with leave-one-out better than gradients do?",
             "τ with leave-one-out: of attention, against that of gradient × input",
             "tau_loo",
             "tau_gradient_loo",
-            "Attention agrees with leaving words out better than gradients do.",
-            "Gradients agree with leaving words out better than attention does.",
+            "Attention agrees with leave-one-out better than gradients do.",
+            "Gradients agree with leave-one-out better than attention does.",
         ),
         Question(
-            "Does attention agree with gradients better than leaving words out does?",
+            "Does attention agree with gradients better than leave-one-out does?",
             "τ with gradient × input: of attention, against that of leave-one-out",
             "tau_gradient",
             "tau_gradient_loo",
-            "Attention agrees with gradients better than leaving words out does.",
-            "Leaving words out agrees with gradients better than attention does.",
+            "Attention agrees with gradients better than leave-one-out does.",
+            "Leave-one-out agrees with gradients better than attention does.",
         ),
     )
     shown = ("tau_gradient", "tau_loo", "tau_gradient_loo", "tau_random")

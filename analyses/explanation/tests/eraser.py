@@ -42,21 +42,21 @@ class Eraser(ExplanationTest):
     columns: ClassVar[Mapping[str, Column]] = _COLUMNS
     questions = (
         Question(
-            "Is the text without the most attended words a different text?",
-            "probability of the decision lost without these words, against without random words (comprehensiveness)",
+            "Are the most attended words needed for the decision?",
+            "loss of probability of the decision without these words, against without random words (comprehensiveness)",
             "comprehensiveness_attention",
             "comprehensiveness_random",
             "Deleting them lowers the probability of the decision more than deleting random words.",
             "Deleting them lowers the probability of the decision less than deleting random words.",
         ),
         Question(
-            "Are the most attended words enough of the text?",
-            "probability of the decision lost with these words alone, against with random words (sufficiency); less is "
-            "better",
+            "Are the most attended words enough for the decision?",
+            "loss of probability of the decision with these words alone, against with random words (sufficiency); less "
+            "is better",
             "sufficiency_random",
             "sufficiency_attention",
-            "They keep the probability of the decision better than random words.",
-            "Random words keep the probability of the decision better.",
+            "These words alone lower the probability of the decision less than random words alone.",
+            "These words alone lower the probability of the decision more than random words alone.",
             floor_is_larger=True,
         ),
     )
@@ -72,7 +72,7 @@ those in training, which may explain a part of the loss; the random order shows 
     def impossible(self, model: Any, options: ExplanationTestOptions) -> str | None:
         """Return a reason if the model cannot read a text without words, which sufficiency needs."""
         if isinstance(model, TransformerAttention) and any(model.readable([()])):
-            return "it asks what the model says of no words, which this one cannot read"
+            return "it needs a prediction for an empty text, which this model cannot read"
         return None
 
     def examine(self, batch: TextBatch, options: ExplanationTestOptions) -> Rows:

@@ -53,12 +53,12 @@ class Erasure(ExplanationTest):
     columns: ClassVar[Mapping[str, Column]] = _COLUMNS
     questions = (
         Question(
-            "Does the decision hang on the most attended word?",
-            "decisions changed without the weight of this word, against without that of another word at random",
+            "Does the decision depend on the most attended word?",
+            "share of decisions that change without the weight of this word, against that of a random other word",
             "single_attention_top_flip",
             "single_attention_random_flip",
-            "Taking its weight away changes more decisions than taking another's.",
-            "Taking its weight away changes fewer decisions than taking another's.",
+            "Removing its weight changes more decisions than removing the weight of another word.",
+            "Removing its weight changes fewer decisions than removing the weight of another word.",
         ),
     )
     shown = tuple(f"single_{name}_{part}" for name in BEST for part in ("difference", "top_flip", "random_flip"))
@@ -169,7 +169,7 @@ def single_figure(texts: pd.DataFrame, measures: Mapping[str, str], *, title: st
             x, y = texts[f"single_{name}_weight_difference"], texts[f"single_{name}_difference"]
             flipped = texts[f"single_{name}_top_flip"] > 0
             for chosen, color, marker, label in (
-                (~flipped, BLUE, "o", "decision stays without the best word"),
+                (~flipped, BLUE, "o", "decision stays the same without the best word"),
                 (flipped, ORANGE, "^", "decision changes"),
             ):
                 axes.scatter(
@@ -184,9 +184,9 @@ def single_figure(texts: pd.DataFrame, measures: Mapping[str, str], *, title: st
                 )
             axes.axhline(0, color=BLACK, linewidth=0.6)
             axes.axvline(0, color=BLACK, linewidth=0.6)
-            axes.set_title(f"best by {measures[name]}", loc="left")
-        row[0].set_ylabel("JSD of the output:\nbest word less another (nats)")
-        row[len(row) // 2].set_xlabel("attention: best word less another")
+            axes.set_title(f"best word by {measures[name]}", loc="left")
+        row[0].set_ylabel("JSD of the output:\nbest word minus another (nats)")
+        row[len(row) // 2].set_xlabel("attention: best word minus another")
         finish(figure, row[0], title)
     return figure
 

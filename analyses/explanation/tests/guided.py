@@ -30,12 +30,12 @@ class Guided(ExplanationTest):
     }
     questions = (
         Question(
-            "Is the attention of use to another model?",
+            "Is the attention useful to another model?",
             "accuracy of a model without context: guided by this attention, against guided by uniform weights",
             "guided_base_correct",
             "guided_uniform_correct",
-            "It tells a model that sees no context something about the words.",
-            "A model that sees no context does better with uniform weights.",
+            "A model without context does better with this attention than with uniform weights.",
+            "A model without context does better with uniform weights than with this attention.",
         ),
     )
     shown = ("guided_base_correct", "guided_own_correct", "guided_adversary_correct", "guided_uniform_correct")

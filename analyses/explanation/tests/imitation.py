@@ -62,12 +62,12 @@ class TrainedAdversaries(ExplanationTest):
     }
     questions = (
         Question(
-            "Does a model trained to say the same and attend elsewhere still attend more alike than chance?",
-            "JSD to this adversary where it says the same, against the same with its weights shuffled; less is better",
+            "Does a model that learned to give the same output and attend elsewhere still attend to the same words?",
+            "JSD to this adversary where its output is the same, against that with shuffled weights; less is better",
             "imitation_same_shuffled_jsd",
             "imitation_same_jsd",
-            "Where a trained adversary says the same, it attends more alike than chance would have it.",
-            "A trained model says the same of these texts and attends elsewhere, less alike than chance would have it.",
+            "Where the output of a trained adversary is the same, its attention is more similar than by chance.",
+            "Where the output of a trained adversary is the same, its attention is less similar than by chance.",
             floor_is_larger=True,
         ),
     )
@@ -132,7 +132,9 @@ trained.</p>
             columns=columns,
             models=tuple(scores),
             points=tuple(points),
-            notes=(f"The trained adversary in the verdicts is that with {best[1]}, chosen on the training texts.",),
+            notes=(
+                f"The verdicts refer to the trained adversary with {best[1]}, which was chosen on the training texts.",
+            ),
             name=best[1],
             adversary=models[best[1]],
         )

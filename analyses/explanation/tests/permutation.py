@@ -44,8 +44,8 @@ class Permutation(ExplanationTest):
             "median change of the output over shuffles of the weights (TVD), against the tolerance ε",
             "permutation_tvd",
             "epsilon",
-            "Shuffling the weights moves the output by more than the tolerance.",
-            "Shuffling the weights moves the output by less than the tolerance.",
+            "Shuffling the weights changes the output by more than the tolerance.",
+            "Shuffling the weights changes the output by less than the tolerance.",
         ),
     )
     key = ("permutation_tvd", "permutation_flip")

@@ -58,18 +58,18 @@ class Removal(ExplanationTest):
             "is better",
             "removal_random",
             "removal_attention",
-            "Fewer words have to go than in random order.",
-            "More words have to go than in random order.",
+            "Fewer words have to be removed than in random order.",
+            "More words have to be removed than in random order.",
             floor_is_larger=True,
         ),
         Question(
-            "Are they a shorter reason than others?",
+            "Are the most attended words a shorter reason than the best by another measure?",
             "share of words removed until the decision changes: in the order of attention, against that of attention × "
             "gradient; less is better",
             "removal_attention_gradient",
             "removal_attention",
-            "Fewer words have to go than in the order of attention × gradient.",
-            "Attention × gradient finds shorter reasons.",
+            "Fewer words have to be removed than in the order of attention × gradient.",
+            "More words have to be removed than in the order of attention × gradient.",
             floor_is_larger=True,
         ),
     )

@@ -38,21 +38,21 @@ class Seeds(ExplanationTest):
     }
     questions = (
         Question(
-            "Do models that differ in the seed attend more alike than chance?",
-            "median JSD to models with other seeds, against the same with their weights shuffled; less is better",
+            "Do models with other seeds attend to the same words more than by chance?",
+            "median JSD to models with other seeds, against that after shuffling their weights; less is better",
             "seed_shuffled_jsd",
             "seed_jsd",
-            "Other seeds attend more alike than chance would have it.",
-            "Other seeds attend less alike than chance would have it.",
+            "The attention of other seeds is more similar than by chance.",
+            "The attention of other seeds is less similar than by chance.",
             floor_is_larger=True,
         ),
         Question(
-            "Does shuffling the weights move the output more than another seed does?",
+            "Does shuffling the weights change the output more than another seed does?",
             "mean change of the output over shuffles of the weights (TVD), against that over models with other seeds",
             "permutation_mean_tvd",
             "seed_mean_tvd",
-            "Shuffling the weights moves the output more than another seed does.",
-            "Shuffling the weights moves the output less than another seed does.",
+            "Shuffling the weights changes the output more than another seed does.",
+            "Shuffling the weights changes the output less than another seed does.",
         ),
     )
     shown = ("seed_jsd", "seed_shuffled_jsd", "seed_tvd", "seed_mean_tvd", "permutation_mean_tvd")

@@ -47,11 +47,11 @@ class SingleToken(ExplanationTest):
     questions = (
         Question(
             "Is the most attended word enough for the decision?",
-            "same decision from this word alone, against from a word drawn at random",
+            "share of texts with the same decision from this word alone, against that from a random word",
             "top_token_agrees",
             "random_token_agrees",
-            "It gives the decision more often than a random word.",
-            "It gives the decision less often than a random word.",
+            "The most attended word gives the same decision more often than a random word does.",
+            "The most attended word gives the same decision less often than a random word does.",
         ),
     )
     key = ("single_token_std", "top_token_agrees")

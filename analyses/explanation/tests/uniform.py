@@ -38,12 +38,12 @@ class Uniform(ExplanationTest):
     questions = (
         Question(
             "Does the task need attention?",
-            "accuracy of the model, against that of one trained with uniform attention",
+            "accuracy of the model, against that of a model that was trained with uniform attention",
             "correct",
             "uniform_retrained_correct",
-            "The model is right more often than one with uniform attention, so it makes sense to ask what its "
+            "The model is right more often than a model with uniform attention, so it makes sense to ask what its "
             "attention explains.",
-            "A model with uniform attention does better: what the other tests say here says little about attention.",
+            "A model with uniform attention is right more often, so the other verdicts show little about attention.",
         ),
     )
     shown = ("correct", "uniform_retrained_correct", "uniform_tvd", "uniform_jsd", "uniform_flip")

@@ -85,7 +85,7 @@ class TestTransformers:
         assert run("--model", bert, "--finetune", *data, *options, *tests, "--out", tmp_path / "run") == 0
         assert list(table(tmp_path / "run", "models")["model"]) == ["base", "uniform", "seed 1"]
         assert record(tmp_path / "run")["model"]["classes"] == ["0", "1"]
-        assert "Fine-tuned without dropout." in said(capsys.readouterr().out)
+        assert "The model was fine-tuned without dropout." in said(capsys.readouterr().out)
         saved = ("--model", tmp_path / "run" / "model", "--test", files / "test.txt", "--replicates", 0, "--draws", 5)
         again = ("--limit", 20, "--tests", "correlation", "permutation", "--out", tmp_path / "again")
         assert run(*saved, *again) == 0
