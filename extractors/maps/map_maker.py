@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal, get_args
 
 import torch
@@ -187,6 +188,18 @@ def _taken_from(layers: list[Layer]) -> Iterator[Layer]:
         yield layers.pop()
 
 
+def _recompute(
+    maker: MapMaker, encoder: Encoder, pieces: Sequence[Pieces], indices: Sequence[int]
+) -> list[Float[Tensor, "layers heads n n"]]:
+    """Return the maps of some sentences of a batch in float64.
+
+    The sentences are read one by one. Without padding, a result cannot depend on the other sentences, and some
+    architectures (ModernBERT in transformers 5) turn padding into NaN in float64.
+    """
+    double = encoder.double
+    return [maker(double, [pieces[i]])[0][0].cpu() for i in indices]
+
+
 def _map_batch(
     maker: MapMaker,
     maps: Maps,
@@ -195,12 +208,6 @@ def _map_batch(
     sentences: tuple[Sentence, ...],
     pieces: Sequence[Pieces],
 ) -> MapBatch:
-    def recompute(indices: Sequence[int]) -> list[Float[Tensor, "layers heads n n"]]:
-        # The sentences are read one by one. Without padding, a result cannot depend on the other sentences, and some
-        # architectures (ModernBERT in transformers 5) turn padding into NaN in float64.
-        double = encoder.double
-        return [maker(double, [pieces[i]])[0][0].cpu() for i in indices]
-
     special_mask = torch.zeros(maps.shape[0], maps.shape[-1], dtype=torch.bool)
     labels, forms = [], []
     for row, (sentence, p) in enumerate(zip(sentences, pieces, strict=True)):
@@ -225,5 +232,5 @@ def _map_batch(
         kind=maker.kind.name,
         level=maker.level,
         noise=maker.kind.noise,
-        recompute=recompute,
+        recompute=partial(_recompute, maker, encoder, pieces),
     )

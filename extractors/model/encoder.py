@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -245,9 +246,7 @@ class Encoder:
         return ids, torch.ones_like(ids, dtype=torch.bool)
 
     def _read_layers(self) -> ModelLayers:
-        def run(ids: Tensor, mask: Tensor) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...] | None]:
-            return self._run(ids, mask, hidden_states=True)
-
+        run = partial(self._run, hidden_states=True)
         long, short = (self._probe_input(text)[0] for text in ("a b c d e f g h i j k l", "m"))
         return read_layers(self.model, (self.n_layers, self.n_heads), long, short, run)
 
