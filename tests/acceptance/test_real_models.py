@@ -42,7 +42,7 @@ def test_word_maps_on_ewt_within_1e_5(demo_encoder, ewt):
 
 @pytest.mark.parametrize("name", ["en_partut", "fr_gsd", "ko_kaist"])
 def test_counts_do_not_depend_on_batches_threads_or_order(demo_encoder, data_file, name):
-    treebank = load_treebank(data_file(f"ud/{name}-dev.conllu"), limit=150)
+    treebank = load_treebank(data_file(f"ud/{name}-dev.conllu"), limit=80)
     relations = list(treebank.relations)
     reference = counts(demo_encoder, treebank, relations)
     shuffled = [treebank[i] for i in np.random.default_rng(1).permutation(len(treebank))]
@@ -60,7 +60,7 @@ def test_counts_do_not_depend_on_batches_threads_or_order(demo_encoder, data_fil
     "kind", ["norm", "attnresln", "globenc", "alti", "alti-l2", "value-zeroing", "rollout:attnres"]
 )
 def test_counts_of_other_maps_do_not_depend_on_batches_or_order(demo_encoder, data_file, kind):
-    treebank = load_treebank(data_file("ud/en_partut-dev.conllu"), limit=60)
+    treebank = load_treebank(data_file("ud/en_partut-dev.conllu"), limit=30)
     relations = list(treebank.relations)
     reference = counts(demo_encoder, treebank, relations, kind=kind)
     shuffled = [treebank[i] for i in np.random.default_rng(1).permutation(len(treebank))]

@@ -40,10 +40,12 @@ def naive_maps(encoder: Encoder, sentence: Sentence, kind: str, level: str, merg
     return np.stack(found)
 
 
-def compare(encoder: Encoder, kind: str, level: str, merge: str = "norm", ff_bias: str = "input") -> None:
+def compare(
+    encoder: Encoder, kind: str, level: str, merge: str = "norm", ff_bias: str = "input", sentences: Any = SENTENCES
+) -> None:
     """Padded batches in float32 within 1e-4 of the largest value, and unpadded in float64 to the last digits."""
     options: Any = {"kind": kind, "level": level, "merge": merge, "ff_bias": ff_bias}
-    (batch,) = extract(encoder, SENTENCES, **options)
+    (batch,) = extract(encoder, sentences, **options)
     for row, (sentence, array) in enumerate(batch.unpadded()):
         expected = naive_maps(encoder, sentence, kind, level, merge, ff_bias)
         (exact,) = batch.exact([row])
