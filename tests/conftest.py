@@ -5,10 +5,28 @@ acceptance tests, which start commands, with CHECK_SHAPES=0. The unit and refere
 """
 
 import os
+from collections.abc import Iterator
 
+import pytest
 from jaxtyping import install_import_hook
+
+from tests.outlines import FIGURES
 
 if os.environ.get("CHECK_SHAPES", "1") != "0":
     install_import_hook(
         ["attentionology.extractors", "attentionology.analyses", "attentionology.probes"], "beartype.beartype"
     )
+
+
+@pytest.fixture(scope="module")
+def figures_are_outlines() -> Iterator[None]:
+    """Draw a figure of each name once, because figures take most of the time of a small run; see `outlines`."""
+    with FIGURES.replaced(".svg", ".png"):
+        yield
+
+
+@pytest.fixture(scope="module")
+def pngs_are_copies() -> Iterator[None]:
+    """Draw every SVG, and the first PNG of each name; see `outlines`."""
+    with FIGURES.replaced(".png"):
+        yield

@@ -34,6 +34,7 @@ def main() -> None:
     from attentionology.extractors import ModelError
     from attentionology.extractors.model.hub import hub_model
     from attentionology.scripts import cli
+    from tests.outlines import FIGURES
 
     usual = {"offline": constants.HF_HUB_OFFLINE, "cache": constants.HF_HUB_CACHE, "endpoint": constants.ENDPOINT}
     for line in sys.stdin:
@@ -42,7 +43,7 @@ def main() -> None:
         constants.ENDPOINT, constants.HF_HUB_DISABLE_SYMLINKS = task["endpoint"], not task.get("links", True)
         answer: dict[str, Any] = {"status": 0}
         out, err = io.StringIO(), io.StringIO()
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), FIGURES.replaced(".svg", ".png"):
             if "argv" in task:
                 answer["status"] = cli.main(task["argv"])
             else:

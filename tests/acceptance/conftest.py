@@ -4,18 +4,12 @@ from __future__ import annotations
 
 import importlib.util
 import os
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from matplotlib.figure import Figure
 
 from attentionology.analyses.shared.builtin import load_encoder
 from attentionology.corpora_loaders import load_treebank
-
-PNGS: dict[str, bytes] = {}
-"""The first PNG of each name that a command drew."""
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 DATA = Path(os.environ.get("ATTENTIONOLOGY_DATA", REPOSITORY.parent / "shared" / "data"))
@@ -29,25 +23,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(autouse=True, scope="module")
-def first_png_of_each_name_is_drawn() -> Iterator[None]:
-    """Draw every SVG, and the PNG of a figure in the first command that has this figure; later ones get a copy.
-
-    Both are drawn by the same calls, a PNG takes a third of the time of a small command, and nearly all tests of this
-    folder run commands. Commands in processes of their own and the unit tests of the pages draw every PNG.
-    """
-    savefig = Figure.savefig
-
-    def save(figure: Figure, path: Path, **options: Any) -> None:
-        if isinstance(path, Path) and path.suffix == ".png" and path.name in PNGS:
-            path.write_bytes(PNGS[path.name])
-            return
-        savefig(figure, path, **options)
-        if isinstance(path, Path) and path.suffix == ".png":
-            PNGS[path.name] = path.read_bytes()
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Figure, "savefig", save)
-        yield
+def figures_of_commands_are_outlines(figures_are_outlines) -> None:
+    """Commands in processes of their own, and tests with ``FIGURES.in_full()``, draw every figure."""
 
 
 @pytest.fixture(scope="session")

@@ -13,6 +13,7 @@ from attentionology.engine.stored_run import load_run
 from attentionology.reports.tables import write_csv
 from attentionology.scripts.cli import main
 from tests import tiny
+from tests.outlines import FIGURES
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +40,8 @@ def run_compare(runs, tmp_path, *names, options=("--min-count", "20")):
 
 
 def test_the_command_writes_the_table_of_the_call(runs, tmp_path, capsys):
-    assert run_compare(runs, tmp_path, "a", "b") == 0
+    with FIGURES.in_full():
+        assert run_compare(runs, tmp_path, "a", "b") == 0
     printed = capsys.readouterr().out
     assert "dependency, relations: model-a minus model-b (in %)" in printed.replace("\n", "")
     assert str(tmp_path / "out" / "report.html") in printed

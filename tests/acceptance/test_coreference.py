@@ -19,6 +19,7 @@ from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.extractors import extract, make_windows
 from attentionology.scripts.cli import main
 from tests import tiny
+from tests.outlines import FIGURES
 from tests.reference import naive
 
 
@@ -140,7 +141,8 @@ def test_demo_model_finds_antecedents(demo_encoder, data_file, tmp_path):
 def test_tables_of_the_sample(model, tmp_path, capsys):
     out = tmp_path / "run"
     options = ("--max-length", 64, "--stride", 40, "--limit", 5, "--replicates", 50, "--out", out)
-    assert run("--model", model, "--analyses", "coreference", *options) == 0
+    with FIGURES.in_full():
+        assert run("--model", model, "--analyses", "coreference", *options) == 0
     shown = capsys.readouterr().out
     assert "Best attention head per type of mention" in shown
     assert "windows of up to 64 pieces that start 40 apart" in shown
@@ -193,7 +195,8 @@ def test_groups_of_winobias(model, data_file, tmp_path, capsys):
     assert min(questions[PRO], questions[ANTI]) >= 200
     pairs = Counter(Counter(d.family for d in corpus.documents).values())
     assert min(pairs[1], pairs[2]) > 0
-    assert run("--model", model, "--corpus", *paths, "--out", tmp_path / "run", "--replicates", 20) == 0
+    with FIGURES.in_full():
+        assert run("--model", model, "--corpus", *paths, "--out", tmp_path / "run", "--replicates", 20) == 0
     groups = pd.read_csv(tmp_path / "run/tables/coreference_groups.csv")
     totals = groups.groupby("group")["total"].first()
     assert totals["feminine pronoun"] + totals["masculine pronoun"] == totals[PRO] + totals[ANTI] == questions.total()

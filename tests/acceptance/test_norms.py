@@ -14,6 +14,7 @@ from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.extractors import extract, list_kinds
 from attentionology.scripts.cli import main
 from tests import tiny
+from tests.outlines import FIGURES
 
 TABLES = {"shares", "mixing", "frequency", "expansion", "change", "amplified"}
 
@@ -41,7 +42,9 @@ def run(*arguments):
 
 
 def test_everything_is_written_and_shown(bert, tmp_path, capsys):
-    assert run("--model", bert, "--analyses", "dependency", "norms", "--ff-sentences", 3, "--out", tmp_path / "r") == 0
+    options = ("--analyses", "dependency", "norms", "--ff-sentences", 3)
+    with FIGURES.in_full():
+        assert run("--model", bert, *options, "--out", tmp_path / "r") == 0
     out = capsys.readouterr().out
     assert "Best attention head per relation" in out
     assert "Weights and norms by layer" in out

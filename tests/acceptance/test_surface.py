@@ -16,6 +16,7 @@ from attentionology.corpora_loaders import load_text
 from attentionology.extractors import extract, make_segments
 from attentionology.scripts.cli import main
 from tests import tiny
+from tests.outlines import FIGURES
 
 
 def published_formulas(alpha: np.ndarray, tokens: list[str], smoothing: float) -> dict[str, np.ndarray]:
@@ -164,7 +165,8 @@ def run(*arguments) -> int:
 def test_segments_from_the_command_line(bert, text, tmp_path, capsys):
     out = tmp_path / "r"
     options = ["--max-length", 24, "--segments", 5, "--segment-ids", "pair", "--reach", 3, "--n-clusters", 2]
-    assert run("--model", bert, "--text", text, *options, "--out", out) == 0
+    with FIGURES.in_full():
+        assert run("--model", bert, "--text", text, *options, "--out", out) == 0
     assert "Segments read: 5, skipped: 0" in capsys.readouterr().out
     tables = {path.stem: pd.read_csv(path) for path in (out / "tables").iterdir()}
     assert set(tables) == {

@@ -18,6 +18,8 @@ from attentionology.reports.console import Terminal
 from attentionology.reports.format import interval, percent
 from tests.probing_results import CASES, PUBLISHED, Case, Tables, Written, results, written
 
+pytestmark = pytest.mark.usefixtures("pngs_are_copies")
+
 
 @pytest.fixture(scope="module", params=CASES, ids=str)
 def run(request, tmp_path_factory) -> Written:
