@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import importlib.util
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from attentionology.analyses.shared.builtin import load_encoder
 from attentionology.corpora_loaders import load_treebank
+from tests.acceptance.programs import Programs
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 DATA = Path(os.environ.get("ATTENTIONOLOGY_DATA", REPOSITORY.parent / "shared" / "data"))
@@ -25,6 +27,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(autouse=True, scope="module")
 def figures_of_commands_are_outlines(figures_are_outlines) -> None:
     """Commands in processes of their own, and tests with ``FIGURES.in_full()``, draw every figure."""
+
+
+@pytest.fixture(scope="session")
+def programs(tmp_path_factory) -> Iterator[Programs]:
+    """Processes that share their imports."""
+    running = Programs(tmp_path_factory.mktemp("programs"))
+    yield running
+    running.close()
 
 
 @pytest.fixture(scope="session")

@@ -20,6 +20,7 @@ from attentionology.scripts.analyze import analyze_command
 from attentionology.scripts.cli import main
 from tests import documentation, tiny
 from tests.acceptance.conftest import REPOSITORY
+from tests.acceptance.programs import Programs
 
 EXAMPLE = "docs/analyses.md"
 DEMO = '"demo"'
@@ -124,18 +125,19 @@ for command in json.loads(sys.argv[1]):
 """
 
 
-def analyze_commands(*commands: tuple[str, ...], folder: Path, paths: tuple[Path, ...]):
+def analyze_commands(programs: Programs, *commands: tuple[str, ...], folder: Path, paths: tuple[Path, ...]):
     """Run commands one after the other in one process, and return the status and the two streams of each."""
-    process = python(sys.executable, "-c", SEVERAL, json.dumps(commands), folder=folder, paths=paths)
+    process = programs.run("-c", SEVERAL, json.dumps(commands), folder=folder, paths=paths)
     assert process.returncode == 0, process.stderr
     ends = [json.loads(line) for line in process.stdout.splitlines()]
     return [subprocess.CompletedProcess(command, *end) for command, end in zip(commands, ends, strict=True)]
 
 
-def test_an_analysis_from_outside_is_part_of_everything(distance, model, tmp_path):
+def test_an_analysis_from_outside_is_part_of_everything(distance, model, programs, tmp_path):
     options = ("--model", model, "--limit", "12", "--analyses", "distance", "--farthest", "3", "--out", "run")
     several = ("--model", model, "--limit", "12", "--analyses", "dependency,distance", "--map", "weight", "norm")
     process, of_kinds, too_near, unused = analyze_commands(
+        programs,
         options,
         (*several, "--out", "kinds"),
         ("--farthest", "0", "--analyses=distance"),
@@ -179,7 +181,7 @@ def test_an_analysis_from_outside_is_part_of_everything(distance, model, tmp_pat
     assert "--farthest is for distance" in unused.stderr
 
 
-def test_python_and_the_follow_up_of_the_documentation_run(distance, model, tmp_path):
+def test_python_and_the_follow_up_of_the_documentation_run(distance, model, programs, tmp_path):
     *_, run, follow_up = documentation.blocks(EXAMPLE, "python")
     assert "def follow_up" in follow_up
     code = (
@@ -199,7 +201,7 @@ def test_python_and_the_follow_up_of_the_documentation_run(distance, model, tmp_
         "assert all(np.array(rows).ndim == 2 for rows in seen.values())\n"
         "print('done')\n"
     )
-    process = python(sys.executable, "-c", code, folder=tmp_path, paths=(distance,))
+    process = programs.run("-c", code, folder=tmp_path, paths=(distance,))
     assert process.stdout.endswith("done\n"), process.stderr
 
 
@@ -314,11 +316,11 @@ def furnished(tmp_path):
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/architectures.md", "docs/compare.md", "docs/runs.md"])
-def test_python_of_the_documentation_runs(page, furnished):
+def test_python_of_the_documentation_runs(page, furnished, programs):
     blocks = documentation.blocks(page, "python")
     assert blocks
     model = furnished / "your" / "model"
     code = "\n".join(blocks).replace(DEMO, repr(str(model))) + "\nprint('done')\n"
-    process = python(sys.executable, "-c", code, folder=furnished)
+    process = programs.run("-c", code, folder=furnished)
     assert process.returncode == 0, process.stderr
     assert process.stdout.endswith("done\n")

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +10,7 @@ import pytest
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.scripts.cli import main
 from tests import tiny
+from tests.acceptance.programs import UNREAD
 
 TREE = "# sent_id = {id}\n1\tCats\t_\tNOUN\t_\t_\t2\t{relation}\t_\t_\n2\tsleep\t_\tVERB\t_\t_\t0\troot\t_\t_\n\n"
 RELATION = "n\x1b[31m\x07subj\u202e[bold]"
@@ -41,27 +39,22 @@ def inputs(tmp_path_factory):
 
 @pytest.mark.parametrize("json_too", [False, True], ids=["table", "json"])
 @pytest.mark.parametrize("name", ["analyze", "probe", "explain", "doctor"])
-def test_results_that_nobody_reads_are_kept_and_end_quietly(inputs, name, json_too, tmp_path):
-    reading, writing = os.pipe()
-    os.close(reading)
+def test_results_that_nobody_reads_are_kept_and_end_quietly(inputs, programs, name, json_too, tmp_path):
     arguments = [*inputs[name], *(["--json"] if json_too else [])]
     if name != "doctor":
         arguments += ["--out", str(tmp_path / "out")]
-    process = [sys.executable, "-m", "attentionology.scripts.cli", *arguments]
-    done = subprocess.run(process, stdout=writing, stderr=subprocess.PIPE, text=True, check=False)
-    os.close(writing)
+    done = programs.run("-m", "attentionology.scripts.cli", *arguments, folder=tmp_path, out=UNREAD)
     assert done.returncode == 141
     assert "Traceback" not in done.stderr
     assert "attentionology:" not in done.stderr
     assert (tmp_path / "out" / "run.json").is_file() == (name != "doctor")
 
 
-def test_a_full_output_keeps_the_results(inputs, tmp_path):
+def test_a_full_output_keeps_the_results(inputs, programs, tmp_path):
     if not Path("/dev/full").exists():
         pytest.skip("this system has no /dev/full")
-    process = [sys.executable, "-m", "attentionology.scripts.cli", *inputs["analyze"], "--out", str(tmp_path / "out")]
-    with Path("/dev/full").open("w") as full:
-        done = subprocess.run(process, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    arguments = [*inputs["analyze"], "--out", tmp_path / "out"]
+    done = programs.run("-m", "attentionology.scripts.cli", *arguments, folder=tmp_path, out="/dev/full")
     assert done.returncode == 1
     assert done.stderr.count("cannot write to the standard output") == 1
     assert "Traceback" not in done.stderr
