@@ -1,4 +1,4 @@
-"""One Hub, and one process that reads from it, for all tests of a file."""
+"""One Hub, and one process that reads from it, for all tests."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from tests.acceptance.hub.session import Hub
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def hub(tmp_path_factory) -> Iterator[Hub]:
     running = Hub(tmp_path_factory.mktemp("home"))
     yield running
