@@ -17,13 +17,17 @@ import pytest
 import torch
 
 from attentionology import CorpusOptions, CountOptions, ModelOptions, SurfaceOptions, analyze
+from attentionology.engine import parts as engine_parts
 from attentionology.engine.part_options import PartOptions
-from attentionology.extractors.maps.batching import WINDOW
+from attentionology.extractors.maps import batching
 from attentionology.scripts.cli import main
 from tests import tiny
 
 TREE = "# sent_id = {id}\n1\t{first}\t_\t{tag}\t_\t_\t2\t{relation}\t_\t_\n2\t{second}\t_\tVERB\t_\t_\t0\troot\t_\t_\n"
 MORE = "3\t.\t_\tPUNCT\t_\t_\t2\tpunct\t_\t_\n"
+WHOLE_WINDOW, WINDOW = batching.WINDOW, 128
+"""The number of sentences of a window, and a smaller one in its place, with which three windows are counted soon."""
+
 ANALYSES = ("surface",)
 TABLES = ("heads", "offsets", "layers", "counts")
 
@@ -31,20 +35,43 @@ TABLES = ("heads", "offsets", "layers", "counts")
 Tables = dict[str, pd.DataFrame]
 
 
+@pytest.fixture(autouse=True, scope="module")
+def short_windows():
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (batching, engine_parts):
+            patch.setattr(module, "WINDOW", WINDOW)
+        yield
+
+
+PROGRAM = f"""
+import sys
+from attentionology.engine import parts
+from attentionology.extractors.maps import batching
+from attentionology.scripts.cli import main
+
+parts.WINDOW = batching.WINDOW = {WINDOW}
+if __name__ == "__main__":
+    sys.exit(main())
+"""
+"""The command with short windows, as a process of its own; its workers import this file, too."""
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A folder with a tiny model and a treebank of three windows, whose sentences have two or three words."""
+    """A folder with a tiny model, and treebanks of three short windows and of two whole ones. Sentences are short."""
     folder = tmp_path_factory.mktemp("parts")
     tiny.model("bert", max_position_embeddings=64).save_pretrained(folder / "model")
     tiny.fresh_tokenizer("wordpiece").save_pretrained(folder / "model")
     words = ("cats", "dogs", "the", "word", "unbelievable")
     rows = []
-    for i in range(2 * WINDOW + 100):
+    for i in range(WHOLE_WINDOW + 100):
         tree = TREE.format(
             id=f"s{i}", first=words[i % 5], tag="NOUN", relation="nsubj" if i % 7 else "dep", second=words[i % 3]
         )
         rows.append(tree + (MORE if i % 2 else ""))
-    (folder / "long.conllu").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    for name, number in (("long", 2 * WINDOW + 100), ("longer", len(rows))):
+        (folder / f"{name}.conllu").write_text("\n".join(rows[:number]) + "\n", encoding="utf-8")
+    (folder / "program.py").write_text(PROGRAM, encoding="utf-8")
     return folder
 
 
@@ -99,8 +126,10 @@ def test_shares_in_any_order_are_the_whole(folder, plain, shares, order, tmp_pat
     assert {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir()} == before
 
 
-def test_several_processes_count_the_same(folder, plain, tmp_path):
-    assert equal(counted(folder, PartOptions(workers=2)), plain)
+def test_several_processes_count_the_same(folder, monkeypatch):
+    for module in (batching, engine_parts):  # these workers import nothing that shortens their windows
+        monkeypatch.setattr(module, "WINDOW", WHOLE_WINDOW)
+    assert equal(counted(folder, PartOptions(workers=2), corpus="longer"), counted(folder, corpus="longer"))
 
 
 def test_damaged_parts_are_counted_again(folder, plain, tmp_path):
@@ -149,7 +178,7 @@ def test_a_model_that_was_moved_has_the_same_parts(folder, plain, tmp_path):
 
 def test_a_killed_run_is_continued(folder, plain, tmp_path):
     arguments = command(folder, "--parts", tmp_path / "parts", "--out", tmp_path / "out")
-    process = subprocess.Popen([sys.executable, "-m", "attentionology.scripts.cli", *arguments], env=environment())
+    process = subprocess.Popen([sys.executable, str(folder / "program.py"), *arguments], env=environment())
     wait_for_a_part(process, tmp_path / "parts")
     process.kill()
     process.wait()
@@ -162,7 +191,7 @@ def test_a_killed_run_is_continued(folder, plain, tmp_path):
 def test_a_worker_that_dies_is_replaced(folder, tmp_path):
     arguments = command(folder, "--parts", tmp_path / "parts", "--workers", 2, "--out", tmp_path / "out")
     process = subprocess.Popen(
-        [sys.executable, "-m", "attentionology.scripts.cli", *arguments],
+        [sys.executable, str(folder / "program.py"), *arguments],
         env=environment(),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
