@@ -148,7 +148,7 @@ def forecast_run(
     part_options.check()
     prepared = prepare(options, options.check(corpus), encoder=encoder, corpus=corpus)
     encoder = prepared.encoder
-    planned = plan_analyses(prepared.chosen, prepared.options, prepared.setting, prepared.maps)
+    planned = plan_analyses(prepared)
     parts = parts_of(planned.passes)
     passes: list[PassForecast] = []
     sizes: list[tuple[Pass, PassForecast]] = []

@@ -31,8 +31,8 @@ def words(artist: Artist) -> str:
     return artist.get_text() if isinstance(artist, Text) else ""
 
 
-def numbers(artist: Artist) -> list[np.ndarray]:
-    """The data of an artist."""
+def numbers(artist: Artist) -> list[Any]:
+    """The data of an artist, as arrays."""
     if isinstance(artist, Line2D):
         return [artist.get_xydata()]
     if isinstance(artist, AxesImage):

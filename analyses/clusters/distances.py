@@ -187,7 +187,8 @@ class _Cells:
     @property
     def blocks(self) -> int:
         """The number of blocks."""
-        return math.ceil(self.scaled.shape[1] / self.width)
+        cells: int = self.scaled.shape[1]
+        return math.ceil(cells / self.width)
 
 
 @dataclass(frozen=True)

@@ -141,7 +141,8 @@ def _compare(
             cells.index_copy_(0, gold_cells, gold)
             close = (gold - others).abs_() <= torch.maximum(gold, others).abs_().mul_(batch.noise)
             in_doubt |= close.any(1)
-            decided[:, direction, layers] = (gold > others).unflatten(1, (-1, n_heads))
+            right = gold > others
+            decided[:, direction, layers] = right.view(len(right), -1, n_heads)
     return decided.cpu(), in_doubt.cpu()
 
 

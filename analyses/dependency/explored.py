@@ -184,7 +184,7 @@ def _findings(
         text = f"For {len(rows)} of {counted}, no head is clearly better than the best fixed offset: {named}."
         yield Finding(text, _address(rows[0], kind))
     if "control_accuracy" in results.best:
-        rows = by_gain or frequent
+        rows = list(by_gain or frequent)
         which = f"the {len(by_gain)} relations in which one head beats the offset" if by_gain else f"the {counted}"
         copies = "a copy" if len(results.controls) == 1 else f"{len(results.controls)} copies"
         random, trained = (float(np.mean([row[name] for row in rows])) for name in ("control_accuracy", "accuracy"))

@@ -18,7 +18,7 @@ from attentionology.corpora_loaders.errors import CorpusError
 from attentionology.corpora_loaders.lines import file_sha256
 
 _ENOUGH_PAIRS = 20
-"""If so many pairs have links and none of them is of a first word, the words are counted from 1."""
+"""If this number of pairs have links and none of the links is of a first word, the words are counted from 1."""
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,7 @@ def counted(options, forecast, tmp_path_factory):
     folder = tmp_path_factory.mktemp("dry") / "parts"
     prepared = prepare(options, options.check())
     counter = part_counter(prepared, folder)
-    parts = parts_of(plan_analyses(prepared.chosen, prepared.options, prepared.setting, prepared.maps).passes)
+    parts = parts_of(plan_analyses(prepared).passes)
     for part in parts:
         counter.count(part)
     return folder, counter, parts

@@ -75,7 +75,7 @@ def merged(cells: np.ndarray, rows: Words, columns: Words) -> np.ndarray:
 
 
 def groups(words: Words, before: int) -> Words:
-    """The positions of each word's pieces, if so many positions come before."""
+    """The positions of each word's pieces, which begin after ``before`` other positions."""
     result, position = [], before
     for pieces in words:
         result.append(list(range(position, position + len(pieces))))

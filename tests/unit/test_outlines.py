@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from matplotlib.figure import Figure
 
@@ -32,7 +34,12 @@ def test_outlines_have_the_words_of_figures():
 
 def test_the_first_figure_of_its_kind_is_drawn(tmp_path, monkeypatch):
     drawn = []
-    monkeypatch.setattr(FIGURES, "savefig", lambda figure, path: drawn.append(path.name) or path.write_text("drawn"))
+
+    def save(figure: Figure, path: Path) -> None:
+        drawn.append(path.name)
+        path.write_text("drawn")
+
+    monkeypatch.setattr(FIGURES, "savefig", save)
     with FIGURES.replaced(".svg", ".png"):
         for number, (height, name) in enumerate([(2, "a"), (3, "a"), (2, "b"), (float("nan"), "a"), (2, "a")]):
             for suffix in ("svg", "png"):
