@@ -26,10 +26,11 @@ def alternative(figure: Figure) -> str:
     title = figure.get_suptitle()
     legends = [text.get_text() for legend in figure.legends for text in legend.get_texts()]
     described = dict.fromkeys(text for axes in figure.axes if (text := _describe(axes)))
-    parts = [f"Figure: {title}" if title else "Figure", *described]
-    if legends:
-        parts.append("Legend: " + ", ".join(legends))
-    return ". ".join(" ".join(part.split()).rstrip(".") for part in parts) + "."
+    parts = [title, *described] if title else list(described)
+    further = [label for label in dict.fromkeys(legends) if not any(label in part for part in parts)]
+    if further:
+        parts.append("Legend: " + ", ".join(further))
+    return "Figure: " + ". ".join(" ".join(part.split()).rstrip(".") for part in parts) + "."
 
 
 def _describe(axes: Axes) -> str:

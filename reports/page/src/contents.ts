@@ -19,9 +19,10 @@ export function followContents(page: Document): void {
   }
   const mark = (): void => {
     let current: HTMLAnchorElement | undefined;
+    const top = parseFloat(getComputedStyle(page.documentElement).scrollPaddingTop) + 12; // where a link scrolls to
     for (const [target, link] of links) {
       link.removeAttribute("aria-current");
-      if (target.getBoundingClientRect().top < innerHeight / 3) current = link;
+      if (target.getBoundingClientRect().top < top) current = link;
     }
     current ??= links.values().next().value;
     current?.setAttribute("aria-current", "true");

@@ -78,12 +78,13 @@ def test_pointing_at_a_head_shows_its_number(open_page, pages, small):
 def test_measures_are_searched_and_chosen(open_page, pages, small):
     page = open_page(pages["small"])
     field = page.get_by_role("combobox", name="Color by")
+    options = page.get_by_role("listbox", name="Measures").get_by_role("option")
     field.click()
-    assert page.get_by_role("option").count() == len(small["measures"])
+    assert options.count() == len(small["measures"])
     assert set(page.locator(".combo .group").all_text_contents()) == {measure["group"] for measure in small["measures"]}
     field.fill("obj gain")
-    names = page.get_by_role("option").evaluate_all("options => options.map(each => each.getAttribute('aria-label'))")
-    assert names == [
+    names = options.evaluate_all("options => options.map(each => each.getAttribute('aria-label'))")
+    assert names[:2] == [
         "Gain over the best offset: obj, dep → head",
         "Gain over the best offset: obj, head → dep",
     ]
@@ -97,7 +98,7 @@ def test_measures_are_searched_and_chosen(open_page, pages, small):
     field.fill("nothing like this")
     assert page.get_by_text("No measure has “nothing like this” in its name.").is_visible()
     page.keyboard.press("Escape")
-    assert page.get_by_role("option").count() == 0
+    assert options.count() == 0
     assert field.input_value() == "Gain over the best offset: obj, head → dep"
 
 
@@ -119,7 +120,7 @@ def test_the_card_leads_to_measures_and_heads(open_page, pages, small):
     card = small["cards"][12]
     assert page.locator(".card .summary").text_content() == card["summary"]
     page.get_by_role("button", name=card["facts"][0]["text"]).click()
-    assert page.get_by_role("combobox").input_value() == "Surface: entropy"
+    assert page.get_by_role("combobox", name="Color by").input_value() == "Surface: entropy"
     values = measure_of(small, "surface/entropy")["values"]
     assert f"Head 2-1: {values[12]:.3f} nats" in cell(page, "2-1").get_attribute("aria-label")
     page.get_by_role("button", name="Draw head 2-2 beside").click()

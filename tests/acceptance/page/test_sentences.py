@@ -104,7 +104,7 @@ def test_special_tokens_are_shown_on_demand(open_page, pages, small):
 def test_heads_and_kinds_are_drawn_side_by_side(open_page, pages):
     page = open_page(pages["small"], "#head=1-2&sentence=garden-03")
     page.get_by_role("checkbox", name="norm").check(force=True)
-    page.get_by_label("Heads").fill("2-1")
+    page.get_by_role("textbox", name="Heads").fill("2-1")
     page.get_by_role("button", name="Add").click()
     titles = page.locator(".drawing .title")
     page.locator(".drawing .title >> nth=3").wait_for()
@@ -112,7 +112,7 @@ def test_heads_and_kinds_are_drawn_side_by_side(open_page, pages):
     boxes = [title.bounding_box() for title in titles.all()]
     assert boxes[0]["y"] == boxes[1]["y"]
     assert boxes[0]["x"] + 100 < boxes[1]["x"]
-    page.get_by_label("Heads").fill("9-9")
+    page.get_by_role("textbox", name="Heads").fill("9-9")
     assert page.get_by_text("The model has 6 layers of 12 heads.").is_visible()
     page.get_by_role("button", name="Remove head 1-2").click()
     page.get_by_role("checkbox", name="weight").uncheck(force=True)
