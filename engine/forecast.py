@@ -125,7 +125,7 @@ def forecast_run(
 
     The corpus is indexed, the model is loaded, and all analyses make their plans. Then each pass reads a few inputs,
     the longest among them. Memory is estimated as an upper bound. The size of files is extrapolated from the counts of
-    these inputs; it should be right within a factor of 2.
+    these inputs; it should be right within a factor of 4.
 
     Args:
         options: the options of the run.

@@ -18,8 +18,8 @@ from attentionology.engine.preparing import plan_analyses, prepare
 from attentionology.engine.run_options import RunOptions
 from attentionology.scripts.cli import main
 
-FACTOR = 2
-"""The factor within which the sizes of files are right."""
+FACTOR = 4
+"""The factor within which sizes are right; they are usually too large."""
 
 ANALYSES = ("dependency", "surface")
 
@@ -101,7 +101,6 @@ def test_nothing_is_written(tmp_path, monkeypatch, capsys):
         (["--limit", "0"], 2, "--limit"),
         (["--map", "nonsense"], 2, "nonsense"),
         (["--corpus", "absent.conllu"], 1, "absent.conllu"),
-        (["--analyses", "coreference"], 1, ""),
         (["--part", "1/2"], 2, "--parts"),
         (["--max-length", "2"], 1, "could be read"),
     ],
