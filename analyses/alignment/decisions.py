@@ -76,8 +76,15 @@ def column_words(batch: MapBatch) -> Int[Tensor, "batch m"]:
     return (is_word.cumsum(1) - 1).masked_fill(~is_word, -1)
 
 
-def aligned_words(batch: MapBatch) -> Int[Tensor, "batch layers heads n"]:
-    """Return the source word that each target word is linked to, 0-based; −1 where there is no link."""
-    best = best_columns(batch)
+def aligned_words(
+    batch: MapBatch, best: Int[Tensor, "batch layers heads n"] | None = None
+) -> Int[Tensor, "batch layers heads n"]:
+    """Return the source word that each target word is linked to, 0-based; −1 where there is no link.
+
+    Args:
+        batch: the maps.
+        best: what `best_columns` returns for the batch, if it is known.
+    """
+    best = best_columns(batch) if best is None else best
     words = column_words(batch)[:, None, None].expand(*best.shape[:3], -1)
     return words.gather(-1, best.clamp(min=0)).masked_fill(best < 0, -1)

@@ -1,0 +1,156 @@
+"""The counts of the alignment metric, its intervals and its choices against plain loops over sentence pairs."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+import torch
+
+from attentionology.analyses.alignment.accuracy import SPLITS, AlignmentAccuracy, AlignmentCounts
+from attentionology.analyses.alignment.baselines import BASELINES
+from attentionology.analyses.alignment.scores import LinkCounts, count_links
+from attentionology.analyses.alignment.tables import Series, heldout_error_rate, tables
+from attentionology.analyses.shared.resampling import halves, poisson_weights
+from attentionology.corpora_loaders.alignment import PairLinks, SentencePair
+from attentionology.extractors import Columns, MapBatch
+
+LAYERS, HEADS, REPLICATES = 2, 3, 50
+GENERATOR = random.Random(0)
+PAIRS = [
+    SentencePair(
+        id=f"p{number}",
+        source=tuple("abc.,"[GENERATOR.randrange(5)] for _ in range(GENERATOR.randint(1, 6))),
+        words=tuple("xyz"[GENERATOR.randrange(3)] for _ in range(GENERATOR.randint(1, 5))),
+    )
+    for number in range(30)
+]
+
+
+def gold_links(pair: SentencePair) -> PairLinks:
+    generator = random.Random(pair.id)
+    links = [(i, j) for i in range(len(pair.source)) for j in range(len(pair)) if generator.random() < 0.5]
+    return PairLinks.of([link for link in links if generator.random() < 0.6], links)
+
+
+GOLD = {pair.id: gold_links(pair) for pair in PAIRS}
+MAPS = {
+    pair.id: torch.rand(LAYERS, HEADS, len(pair), len(pair.source) + 2, generator=torch.Generator().manual_seed(k))
+    for k, pair in enumerate(PAIRS)
+}
+
+
+def batch_of(pairs: list[SentencePair]) -> MapBatch:
+    n, m = max(map(len, pairs)), max(len(pair.source) for pair in pairs) + 2
+    maps = torch.zeros(len(pairs), LAYERS, HEADS, n, m)
+    special = torch.zeros(len(pairs), m, dtype=torch.bool)
+    for row, pair in enumerate(pairs):
+        maps[row, ..., : len(pair), : len(pair.source) + 2] = MAPS[pair.id]
+        special[row, [0, len(pair.source) + 1]] = True
+    columns = Columns(torch.tensor([len(pair.source) + 2 for pair in pairs]), special)
+    lengths = torch.tensor([len(pair) for pair in pairs])
+    return MapBatch(maps, lengths, torch.zeros(len(pairs), n, dtype=torch.bool), tuple(pairs), columns=columns)
+
+
+def counted(*parts: list[SentencePair]) -> AlignmentCounts:
+    metric = AlignmentAccuracy(GOLD, LAYERS, HEADS, replicates=REPLICATES, seed=3)
+    for part in parts:
+        metric.update(batch_of(part))
+    return metric.compute()
+
+
+def naive_links(pair: SentencePair, layer: int, head: int) -> set[tuple[int, int]]:
+    links = set()
+    for target in range(len(pair)):
+        row = MAPS[pair.id][layer, head, target].tolist()
+        best = row.index(max(row))
+        if 0 < best <= len(pair.source):
+            links.add((best - 1, target))
+    return links
+
+
+def naive_total(layer: int, head: int, weights) -> LinkCounts:
+    total = LinkCounts()
+    for pair, weight in zip(PAIRS, weights, strict=True):
+        for _ in range(int(weight)):
+            total += count_links(naive_links(pair, layer, head), GOLD[pair.id])
+    return total
+
+
+def test_counts_are_those_of_loops_in_the_corpus_its_halves_and_replicates():
+    counts = counted(PAIRS)
+    ids = [pair.id for pair in PAIRS]
+    weights = [np.ones(len(ids)), *halves(ids, SPLITS, 3), *poisson_weights(ids, REPLICATES, 3)]
+    assert counts.links.shape == (1 + SPLITS + REPLICATES, LAYERS, HEADS, 3)
+    for index in (0, 1, SPLITS, 1 + SPLITS, SPLITS + REPLICATES):
+        for layer, head in np.ndindex(LAYERS, HEADS):
+            total = naive_total(layer, head, weights[index])
+            actual = LinkCounts(int(counts.links[index, layer, head, 0]), int(counts.sure[index]),
+                                *map(int, counts.links[index, layer, head, 1:]))  # fmt: skip
+            assert actual == total
+            assert counts.error_rates()[index, layer, head] == pytest.approx(total.error_rate)
+
+
+def test_rests_and_sizes_are_those_of_loops():
+    counts = counted(PAIRS)
+    for layer, head in np.ndindex(LAYERS, HEADS):
+        special = punctuation = 0
+        for pair in PAIRS:
+            links = naive_links(pair, layer, head)
+            special += len(pair) - len(links)
+            punctuation += sum(pair.source[source] in ".," for source, _ in links)
+        words = sum(map(len, PAIRS))
+        assert counts.rests[layer, head].tolist() == [special, punctuation, words - special - punctuation]
+        size = np.mean([MAPS[pair.id][layer, head].double().mean() for pair in PAIRS])
+        assert counts.size[layer, head] == pytest.approx(size, abs=1e-6)
+    assert counts.pairs == len(PAIRS)
+
+
+def test_counts_do_not_depend_on_batches_order_or_parts():
+    whole, cut = counted(PAIRS), counted(PAIRS[7:], PAIRS[:3], PAIRS[3:7])
+    first = AlignmentAccuracy(GOLD, LAYERS, HEADS, replicates=REPLICATES, seed=3)
+    second = AlignmentAccuracy(GOLD, LAYERS, HEADS, replicates=REPLICATES, seed=3)
+    first.update(batch_of(PAIRS[:11]))
+    second.update(batch_of(PAIRS[11:]))
+    first.merge_state(second)
+    for other in (cut, first.compute()):
+        assert all(np.array_equal(a, b) for a, b in zip(whole, other, strict=True))
+
+
+def test_the_held_out_choice_is_scored_on_the_other_half():
+    counts = counted(PAIRS)
+    ids = [pair.id for pair in PAIRS]
+    total = LinkCounts()
+    for first in halves(ids, SPLITS, 3):
+        for choosing in (first, ~first):
+            cells = list(np.ndindex(LAYERS, HEADS))
+            rates = [naive_total(*cell, choosing).error_rate for cell in cells]
+            total += naive_total(*cells[rates.index(min(rates))], ~choosing)
+    assert heldout_error_rate(counts) == pytest.approx(total.error_rate)
+
+
+def test_tables_have_the_best_layer_and_paired_differences():
+    first, second = counted(PAIRS), counted(PAIRS)
+    halved = second._replace(links=second.links * np.array([1, 0, 1]))
+    baselines = {name: LinkCounts(4, 4, 1, 2) for name in BASELINES}
+    results = tables({Series("AWI", "norm"): first, Series("AWI", "weight"): halved}, baselines)
+    best = results.best.set_index("measure").loc["norm"]
+    rates = first.error_rates()[0]
+    assert best["error_rate"] == rates.min()
+    assert rates[best["layer"] - 1].min() == rates.min()
+    largest = np.unravel_index(first.size.argmax(), first.size.shape)
+    assert best["largest_error_rate"] == rates[largest]
+    expected = first.error_rates()[:, 1, 0] - halved.error_rates()[:, 1, 0]
+    row = results.contrasts.query("layer == 2").iloc[0]
+    assert row["difference"] == pytest.approx(expected[0])
+    assert (row["low"], row["high"]) == pytest.approx(tuple(np.quantile(expected[1 + SPLITS :], [0.025, 0.975])))
+    assert results.baselines["error_rate"].tolist() == [1 - 3 / 8] * 2
+
+
+def test_wrong_batches_are_refused():
+    metric = AlignmentAccuracy({}, LAYERS, HEADS, replicates=0)
+    with pytest.raises(ValueError, match="sentence pairs with gold links"):
+        metric.update(batch_of(PAIRS))
+    with pytest.raises(ValueError, match=r"expected maps of \(1, 1\) layers and heads, found \(2, 3\)"):
+        AlignmentAccuracy(GOLD, 1, 1).update(batch_of(PAIRS))
