@@ -4,7 +4,7 @@ from attentionology.extractors.translation.cross_maps import CROSS_KINDS, CrossM
 from attentionology.extractors.translation.decoding import ForcedDecoding
 from attentionology.extractors.translation.merging import AlignmentSetting
 from attentionology.extractors.translation.sides import PairPieces
-from attentionology.extractors.translation.translator import Translator
+from attentionology.extractors.translation.translator import Translator, load_sample_translator
 
 __all__ = [
     "CROSS_KINDS",
@@ -14,4 +14,5 @@ __all__ = [
     "PairPieces",
     "Translator",
     "extract_cross",
+    "load_sample_translator",
 ]

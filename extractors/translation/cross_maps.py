@@ -109,6 +109,14 @@ def extract_cross(
         ValueError: there is no maker, or an option has a value that cannot be used.
         ExtractionError: a pair cannot be read and ``too_long`` is ``"error"``.
         ModelError: cross-attention is not a distribution, or is not what its weights say.
+
+    Example:
+        >>> from attentionology.corpora_loaders.alignment import SentencePair
+        >>> from attentionology.extractors.translation import CrossMapMaker, extract_cross, load_sample_translator
+        >>> pair = SentencePair(id="1", source=("bad", "dag"), words=("mä",))
+        >>> [(batch,)] = extract_cross(load_sample_translator(), [pair], [CrossMapMaker("norm", "AWI")])
+        >>> batch  # one target word, and two source words and the end of the sentence
+        MapBatch('norm', word level, 1 sentence, shape (1, 2, 4, 1, 3))
     """
     if not makers:
         raise ValueError("no maker is given")

@@ -28,6 +28,14 @@ class ForcedDecoding:
         encoded: the output of the encoder; None if the pass kept only attention.
         outputs: what each cross-attention block gave, shape (batch, target, dim).
         blocks: the weights of the blocks; None if the pass kept only attention.
+
+    Example:
+        >>> from attentionology.corpora_loaders.alignment import SentencePair
+        >>> from attentionology.extractors.translation import load_sample_translator
+        >>> translator = load_sample_translator()
+        >>> pieces = translator.align([SentencePair(id="1", words=("mä",), source=("bad",))])
+        >>> translator.decode(pieces)
+        ForcedDecoding(1 sentence pair, 2 source and 2 target pieces, 2 layers)
     """
 
     attentions: Sequence[Float[Tensor, "batch heads target source"]]

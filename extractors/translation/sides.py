@@ -26,6 +26,15 @@ class PairPieces:
     Attributes:
         source: what the encoder reads. Special tokens are positions of their own.
         target: what the decoder reads, from its start token on.
+
+    Example:
+        >>> from attentionology.corpora_loaders.alignment import SentencePair
+        >>> from attentionology.extractors.translation import load_sample_translator
+        >>> translator = load_sample_translator()
+        >>> pair = SentencePair(id="1", words=("mä",), source=("bad",))
+        >>> [pieces] = translator.align([pair])
+        >>> pieces.source.special, pieces.target.special
+        ([False, True], [True, False])
     """
 
     source: Pieces

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from attentionology.corpora_loaders.alignment import SentencePair
+from attentionology.corpora_loaders.sample.translation import SAMPLE_TRANSLATOR
 from attentionology.extractors.errors import ModelError, cause
 from attentionology.extractors.layers import ARCHITECTURES
 from attentionology.extractors.layers.cross_attention import CrossBlocks, CrossRecorder, read_cross_attention
@@ -52,6 +53,11 @@ class Translator:
 
     Raises:
         ModelError: the model is no encoder–decoder or gives no cross-attention, or the tokenizer does not fit.
+
+    Example:
+        >>> from attentionology.extractors.translation import load_sample_translator
+        >>> load_sample_translator()
+        Translator('made-up pair', marian, 2 layers × 4 heads, torch.float32)
     """
 
     def __init__(
@@ -253,6 +259,19 @@ class Translator:
 
     def _label(self, model: Any) -> str:
         return self.name or str(model.config.model_type)
+
+
+def load_sample_translator() -> Translator:
+    """Load the small translation model of the sample.
+
+    Example:
+        >>> from attentionology.extractors.translation import load_sample_translator
+        >>> load_sample_translator().n_heads
+        4
+    """
+    translator = Translator.from_pretrained(SAMPLE_TRANSLATOR)
+    translator.name = "made-up pair"
+    return translator
 
 
 class _Float64Translator(Translator):

@@ -99,7 +99,7 @@ def test_rows_are_those_that_read_or_predict_the_pieces():
     pieces = pieces_of(tiny_translation.translator("bart"))
     n = len(pieces.target)
     old = [k for k, position in enumerate(pieces.target.positions) if position == 2]
-    settings: tuple[tuple[AlignmentSetting, int], ...] = (("AWI", 0), ("AWO", 1))
+    settings: list[tuple[AlignmentSetting, int]] = [("AWI", 0), ("AWO", 1)]
     for setting, offset in settings:
         merger = CrossMerger(
             [pieces], (n, len(pieces.source)), setting, dtype=torch.float32, device=torch.device("cpu")
