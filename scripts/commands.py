@@ -48,6 +48,7 @@ COMMANDS = {
     "merge": Command("merge:Merge", ("out", "overwrite", "json")),
     "probe": Command("probe:ProbeCommand", ("model", "train", "test", "vectors", "probe", "out"), resumes=True),
     "explain": Command("explain:Explain", ("data", "test", "encoder", "model", "tests", "out"), resumes=True),
+    "align": Command("align:Align", ("model", "source", "target", "gold", "one_based", "out")),
     "compare": Command("compare:Compare", ("out", "names", "min_count", "overwrite", "json")),
     "survey": Command("survey:Survey", ("models", "treebanks", "maps", "parts", "out", "dry_run")),
     "show": Command("show:Show", ("head", "map", "model", "corpus", "sentence", "out")),

@@ -62,7 +62,7 @@ def tables(counted: Mapping[Series, AlignmentCounts], baselines: Mapping[str, Li
 def cell_rows(series: Series, counts: AlignmentCounts) -> pd.DataFrame:
     """Return the scores of every layer and head of a series."""
     rates = counts.error_rates()
-    rows = []
+    rows: list[dict[str, object]] = []
     for layer, head in np.ndindex(rates.shape[1:]):
         links, hits_sure, hits_possible = map(int, counts.links[0, layer, head])
         low, high = interval(_known(rates[1 + counts.splits :, layer, head]))
@@ -158,7 +158,7 @@ def _head(series: Series, head: int) -> int:
     return 0 if series.heads == TOGETHER else head + 1
 
 
-def _scores(counts: LinkCounts) -> dict[str, float]:
+def _scores(counts: LinkCounts) -> dict[str, object]:
     return {
         "links": counts.links,
         "sure": counts.sure,

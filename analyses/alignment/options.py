@@ -1,0 +1,131 @@
+"""Options of the alignment analysis."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+from tyro.conf import arg
+
+from attentionology.analyses.contract import OptionError
+from attentionology.analyses.shared.builtin import SAMPLE, check_revision
+from attentionology.analyses.shared.input_options import at_least_one, check_seed
+from attentionology.analyses.shared.numbers import OptionalNumber
+
+
+@dataclass(frozen=True)
+class BitextOptions:
+    """Options of the sentence pairs and their links."""
+
+    source: Annotated[str, arg(metavar="FILE")] = SAMPLE
+    """The source sentences, one per line, with words separated by white space; or both sides of all pairs, with '|||'
+    or a tab between them; or 'sample', pairs of two made-up languages, which come with the toolkit."""
+
+    target: Annotated[str | None, arg(metavar="FILE")] = None
+    """The translations, if they are in a file of their own."""
+
+    gold: Annotated[str | None, arg(metavar="FILE")] = None
+    """The gold links: one line per pair with links such as 3-4 (sure) and 3p4 (possible), source word first; or one
+    line per link with the numbers of the pair, the source word and the target word, and S or P (shared tasks of 2003
+    and 2005)."""
+
+    one_based: bool = False
+    """The gold links count words from 1. Links of the second format always do."""
+
+    baseline: Annotated[tuple[str, ...], arg(metavar="NAME=FILE")] = ()
+    """Links of other systems to score beside the model's, counted from 0."""
+
+    limit: OptionalNumber = None
+    """Use only the first N sentence pairs."""
+
+    def check(self) -> None:
+        """Raise `OptionError` where a value cannot be used."""
+        at_least_one(self, "limit")
+        if self.source == SAMPLE and (self.target or self.gold):
+            raise OptionError("the sample has its own translations and gold links; give --source as well")
+        if self.source != SAMPLE and self.gold is None:
+            raise OptionError("--gold is missing; alignments are scored against gold links")
+        if malformed := next((given for given in self.baseline if not all(given.partition("=")[::2])), None):
+            raise OptionError(f"--baseline takes NAME=FILE, not {malformed!r}")
+        names = [given.partition("=")[0] for given in self.baseline]
+        if len(set(names)) < len(names):
+            raise OptionError("two baselines have the same name")
+
+
+@dataclass(frozen=True)
+class TranslatorOptions:
+    """Options of the translation model."""
+
+    model: Annotated[str, arg(metavar="MODEL")] = SAMPLE
+    """The translation model: a folder, an id on the Hugging Face Hub such as Helsinki-NLP/opus-mt-de-en, or 'sample', a
+    small model of the two made-up languages."""
+
+    revision: Annotated[str | None, arg(metavar="REVISION")] = None
+    """The branch, tag or commit of a model on the Hub. By default, the main branch is read."""
+
+    device: Annotated[str, arg(metavar="DEVICE")] = "cpu"
+    """The device on which the model runs: cpu, cuda, cuda:1, mps, …."""
+
+    source_language: Annotated[str | None, arg(metavar="CODE")] = None
+    """The source language of a model of several languages, as its tokenizer names it, such as deu_Latn."""
+
+    target_language: Annotated[str | None, arg(metavar="CODE")] = None
+    """The target language of such a model."""
+
+    lead: Annotated[str, arg(metavar="TEXT")] = ""
+    """Text before every source sentence, such as 'translate English to German:' for T5."""
+
+    def check(self) -> None:
+        """Raise `OptionError` where a value cannot be used."""
+        if self.model == SAMPLE:
+            if self.revision is not None:
+                raise OptionError(f"--revision is for models on the Hub, and {self.model!r} is not one")
+        else:
+            check_revision(self.model, self.revision)
+
+
+@dataclass(frozen=True)
+class AlignmentOptions:
+    """Options of the alignment analysis.
+
+    Example:
+        >>> from attentionology.analyses.alignment.options import AlignmentOptions
+        >>> AlignmentOptions(replicates=-1).check()
+        Traceback (most recent call last):
+            ...
+        attentionology.analyses.option_groups.OptionError: --replicates must be at least 0, not -1
+    """
+
+    merge: Literal["norm", "vector"] = "norm"
+    """What is merged where a word has several pieces: norms, as in the paper, or the vectors before their norm is
+    taken."""
+
+    controls: Annotated[int, arg(metavar="K")] = 0
+    """Compare with K copies of the model that have random weights and the trained embeddings."""
+
+    replicates: Annotated[int, arg(metavar="N")] = 1000
+    """The number of bootstrap replicates of the intervals; 0 for no intervals."""
+
+    seed: Annotated[int, arg(metavar="N")] = 0
+    """The seed of the bootstrap, of the halves, and of random weights."""
+
+    too_long: Literal["skip", "error"] = "skip"
+    """What happens to sentence pairs that are too long for the model: they are skipped and reported, or the first of
+    them is an error."""
+
+    batch_cells: OptionalNumber = None
+    """The largest number of sentence pairs × pieces² in a batch. A lower number needs less memory. The results do not
+    depend on it."""
+
+    write: Annotated[Path | None, arg(metavar="FILE")] = None
+    """Write the links of all heads together, in the setting, measure and layer with the lowest error rate, to a file,
+    counted from 0."""
+
+    def check(self) -> None:
+        """Raise `OptionError` where a value cannot be used."""
+        at_least_one(self, "batch_cells")
+        check_seed(self.seed)
+        for name in ("controls", "replicates"):
+            if getattr(self, name) < 0:
+                raise OptionError(f"--{name} must be at least 0, not {getattr(self, name)}")

@@ -1,0 +1,62 @@
+"""The table of alignment error rates for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.markup import escape
+from rich.table import Table
+
+from attentionology.analyses.alignment.run import AlignmentResults
+from attentionology.analyses.alignment.tables import TOGETHER
+from attentionology.reports.format import interval, percent
+
+
+def alignment_table(results: AlignmentResults, width: int) -> RenderableType:
+    """Return tables of the error rates by layer, of the best layers and heads, and of the baselines.
+
+    Args:
+        results: the results.
+        width: the columns of the terminal; intervals are left out of narrow ones.
+    """
+    cells = results.tables.cells
+    together = cells[cells["heads"] == TOGETHER]
+    layers = _table("Alignment error rate of all heads of a layer together (%)", ["layer", "setting"])
+    for heading in ("weight", "norm", "on special: weight", "norm"):
+        layers.add_column(heading, justify="right", no_wrap=True)
+    for (setting, layer), rows in together.groupby(["setting", "layer"]):
+        by_measure = {row["measure"]: row for row in rows.to_dict("records")}
+        shown = [_rate(by_measure[measure], width) for measure in ("weight", "norm")]
+        rests = [percent(by_measure[measure]["on_special"]) for measure in ("weight", "norm")]
+        layers.add_row(str(layer), str(setting), *shown, *rests)
+    best = _table("Best layer, or layer and head", ["setting", "measure", "heads"])
+    for heading in ("best", "error rate", "held-out", "by largest norm"):
+        best.add_column(heading, justify="right", no_wrap=True)
+    for row in results.tables.best.to_dict("records"):
+        largest = row.get("largest_error_rate", float("nan"))
+        chosen = f"{row['layer']}-{row['head']}" if row["head"] else str(row["layer"])
+        rates = [_rate(row, width), percent(row["heldout_error_rate"]), percent(largest)]
+        best.add_row(row["setting"], row["measure"], row["heads"], chosen, *rates)
+    others = _table("Baselines", ["name"])
+    for heading in ("error rate", "precision", "recall"):
+        others.add_column(heading, justify="right", no_wrap=True)
+    for row in results.tables.baselines.to_dict("records"):
+        scores = [percent(row[name]) for name in ("error_rate", "precision", "recall")]
+        others.add_row(escape(str(row["name"])), *scores)
+    for number, copy in enumerate(results.controls, start=1):
+        others.add_row(f"random weights {number}, best", percent(float(copy.best["error_rate"].min())), "", "")
+    return Group(layers, "", best, "", others)
+
+
+def _table(title: str, columns: list[str]) -> Table:
+    table = Table(title=title, title_justify="left", box=None, padding=(0, 2, 0, 0))
+    for column in columns:
+        table.add_column(column, no_wrap=True)
+    return table
+
+
+def _rate(row: Mapping[Any, Any], width: int) -> str:
+    bounds = interval(row["low"], row["high"]) if width >= 100 else ""
+    return f"{percent(row['error_rate'])} {bounds}".strip()
