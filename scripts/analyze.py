@@ -90,13 +90,20 @@ class Analyze:
     def _forecast(self, out: Path) -> int:
         """Check the run, print what it would read and need, and return the exit status."""
         from attentionology.engine.forecast import forecast_run
+        from attentionology.engine.forecast_text import described, forecast_lines, forecast_table
+        from attentionology.reports.json_text import to_json
         from attentionology.reports.run_folder import RunFolder
-        from attentionology.scripts.dry_run import print_forecast
+        from attentionology.scripts.closing import print_tables
+        from attentionology.scripts.streams import say_json
 
         options = self.run_options()
         if self.long_run.share is None:
             RunFolder(out, overwrite=self.output.overwrite, reads=options.paths_read())  # checks it
-        print_forecast(forecast_run(options, self.long_run), as_json=self.output.json)
+        forecast = forecast_run(options, self.long_run)
+        if self.output.json:
+            say_json(to_json(described(forecast)))
+        else:
+            print_tables([lambda _: forecast_table(forecast)], forecast_lines(forecast))
         return 0
 
     def _count_share(self) -> int:

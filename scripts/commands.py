@@ -50,7 +50,7 @@ COMMANDS = {
     "explain": Command("explain:Explain", ("data", "test", "encoder", "model", "tests", "out"), resumes=True),
     "align": Command("align:Align", ("model", "source", "target", "gold", "one_based", "out")),
     "compare": Command("compare:Compare", ("out", "names", "min_count", "overwrite", "json")),
-    "survey": Command("survey:Survey", ("models", "treebanks", "maps", "parts", "out", "dry_run")),
+    "survey": Command("survey:SurveyCommand", ("models", "treebanks", "maps", "parts", "out", "dry_run")),
     "show": Command("show:Show", ("head", "map", "model", "corpus", "sentence", "out")),
     "doctor": Command("doctor:Doctor", ("model", "corpus", "sentences", "device", "revision", "json")),
     "treebanks": Command("treebanks:Treebanks", ("json",)),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,17 +14,17 @@ from attentionology.analyses.dependency.options import DependencyOptions
 from attentionology.analyses.shared.input_options import LimitOptions
 from attentionology.analyses.shared.options import ControlOptions, CountOptions, FeedForwardOptions
 from attentionology.engine.surveying.options import CellOptions, GridOptions, LongSurveyOptions, SurveyOptions
-from attentionology.scripts.streams import delivered, say_json
+from attentionology.scripts.streams import say_json
 
 if TYPE_CHECKING:
-    from attentionology.analyses.survey.results import Survey as Results
+    from attentionology.analyses.survey.results import Survey
 
 SOME_FAILED = 3
 """The exit status if some cells could not be counted. The results of the others are written."""
 
 
 @dataclass(frozen=True)
-class Survey:
+class SurveyCommand:
     """Find the best heads of many models on many treebanks, and compare models and kinds of maps.
 
     Each model reads each treebank once, whatever the number of kinds of maps, and each cell of this grid has the
@@ -86,9 +85,9 @@ class Survey:
 
     def _print_estimate(self, options: SurveyOptions) -> int:
         from attentionology.engine.surveying.dry_run import estimate_survey
-        from attentionology.reports.console import Terminal
+        from attentionology.engine.surveying.estimate_text import estimate_facts, estimate_lines
         from attentionology.reports.json_text import to_json
-        from attentionology.scripts.survey_estimate import estimate_facts, estimate_lines
+        from attentionology.scripts.closing import print_tables
 
         options.check()
         options.check_maps()
@@ -96,23 +95,18 @@ class Survey:
         estimate = estimate_survey(options)
         if self.json:
             say_json(to_json(estimate_facts(estimate)))
-            return 0
-        with delivered():
-            Terminal(None).print("\n".join(estimate_lines(estimate)), soft_wrap=True, markup=False)
+        else:
+            print_tables([], estimate_lines(estimate))
         return 0
 
-    def _print(self, results: Results) -> None:
+    def _print(self, results: Survey) -> None:
         from attentionology.analyses.survey.terminal import survey_matrix
-        from attentionology.reports.console import Terminal
         from attentionology.reports.json_text import records, to_json
-        from attentionology.reports.terminal import WIDE
+        from attentionology.scripts.closing import print_tables
 
         if self.json:
             tables = {"survey": results.table, "survey_contrasts": results.contrasts_table}
             say_json(to_json({"out": str(self.out), **{name: records(table) for name, table in tables.items()}}))
-            return
-        terminal = Terminal(None if sys.stdout.isatty() else WIDE)
-        with delivered():
-            terminal.print(survey_matrix(results))
+        else:
             lines = ["", f"Report: {self.out / 'report.html'}", f"Tables: {self.out / 'tables'}"]
-            terminal.print("\n".join(lines), soft_wrap=True, markup=False)
+            print_tables([lambda _: survey_matrix(results)], lines)

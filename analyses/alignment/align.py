@@ -60,7 +60,7 @@ def load_translator(options: TranslatorOptions) -> Translator:
         device=options.device,
         source_language=options.source_language,
         target_language=options.target_language,
-        lead=options.lead,
+        lead=options.lead or "",
     )
 
 

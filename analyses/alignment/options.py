@@ -73,7 +73,7 @@ class TranslatorOptions:
     target_language: Annotated[str | None, arg(metavar="CODE")] = None
     """The target language of such a model."""
 
-    lead: Annotated[str, arg(metavar="TEXT")] = ""
+    lead: Annotated[str | None, arg(metavar="TEXT")] = None
     """Text before every source sentence, such as 'translate English to German:' for T5."""
 
     def check(self) -> None:

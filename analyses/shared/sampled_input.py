@@ -20,7 +20,7 @@ from torch import Tensor
 
 from attentionology.corpora_loaders import Sentence
 from attentionology.extractors import MapBatch, Window
-from attentionology.reports.explorer.data import Mention
+from attentionology.reports.explorer.data import ShownMention
 
 LEVELS = 255
 """The largest quantized value. A value of the map is byte / 255 × scale."""
@@ -52,7 +52,7 @@ class Annotation:
     special: tuple[bool, ...]
     heads: tuple[int | None, ...] = ()
     relations: tuple[str | None, ...] = ()
-    mentions: tuple[Mention, ...] = ()
+    mentions: tuple[ShownMention, ...] = ()
 
     @classmethod
     def of(cls, batch: MapBatch, index: int) -> Annotation:
@@ -94,7 +94,7 @@ class Annotation:
     def decoded(cls, content: bytes) -> Annotation:
         """Return the annotation that `encoded` has written."""
         plain: dict[str, Any] = json.loads(content)
-        mentions = tuple(Mention(**mention) for mention in plain.pop("mentions"))
+        mentions = tuple(ShownMention(**mention) for mention in plain.pop("mentions"))
         fields: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value for name, value in plain.items()
         }
@@ -106,14 +106,14 @@ def document_of(sentence: Sentence) -> str | None:
     return sentence.source.id if isinstance(sentence, Window) else sentence.document
 
 
-def _mentions(sentence: Sentence, row_of: Sequence[int]) -> list[Mention]:
+def _mentions(sentence: Sentence, row_of: Sequence[int]) -> list[ShownMention]:
     """Return the mentions of a window whose words are all in it. The others of a document are left out."""
     if not isinstance(sentence, Window):
         return []
     document = sentence.source
     mentions = [document.mentions[index] for index in document.starting(sentence.start, sentence.stop)]
     return [
-        Mention(
+        ShownMention(
             start=row_of[mention.start - sentence.start],
             end=row_of[mention.stop - 1 - sentence.start],
             entity=mention.entity,

@@ -54,7 +54,7 @@ class PairPieces:
         return self.source.substituted + self.target.substituted
 
 
-class Side:
+class TokenizerSide:
     """The tokenizer on one side of a translation model.
 
     Args:
@@ -147,7 +147,7 @@ def _target_vocabulary(tokenizer: Any) -> dict[str, int] | None:
     return {token: number for number, token in tokenizer.decoder.items()}
 
 
-def side_pieces(side: Side, words: Sequence[str]) -> Pieces:
+def side_pieces(side: TokenizerSide, words: Sequence[str]) -> Pieces:
     """Return the pieces of a sentence between the special tokens of its side.
 
     Raises:
@@ -171,7 +171,7 @@ def side_pieces(side: Side, words: Sequence[str]) -> Pieces:
     return Pieces(ids, side.tokens(ids), positions, special, substituted, unknown)
 
 
-def decoder_pieces(side: Side, words: Sequence[str], shift: ShiftLabels, end: int) -> Pieces:
+def decoder_pieces(side: TokenizerSide, words: Sequence[str], shift: ShiftLabels, end: int) -> Pieces:
     """Return what the decoder reads for a translation, so that the last piece of the last word is read, too.
 
     Args:

@@ -26,7 +26,13 @@ from attentionology.extractors.model.weights_digest import weights_sha256
 from attentionology.extractors.tokens.pieces import Unalignable, prepare_tokenizer
 from attentionology.extractors.translation.decoding import ForcedDecoding, check_shapes, find_pair_batching
 from attentionology.extractors.translation.running import core, decoder_inputs, run
-from attentionology.extractors.translation.sides import PairPieces, Side, decoder_pieces, set_languages, side_pieces
+from attentionology.extractors.translation.sides import (
+    PairPieces,
+    TokenizerSide,
+    decoder_pieces,
+    set_languages,
+    side_pieces,
+)
 
 _TRIED = (("a b c d e f g", "g f e d c b a h"), ("m", "n"))
 
@@ -80,8 +86,8 @@ class Translator:
         set_languages(self.tokenizer, self._label(model), source=source_language, target=target_language)
         self.files = files or LoadedFiles()
         self.lead = lead
-        self._source = Side(tokenizer, is_target=False, lead=lead)
-        self._target = Side(tokenizer, is_target=True)
+        self._source = TokenizerSide(tokenizer, is_target=False, lead=lead)
+        self._target = TokenizerSide(tokenizer, is_target=True)
         self.max_length = max_length(model)
         self._blocks: tuple[Any, CrossBlocks] | None = None
         self._double: tuple[Any, Translator] | None = None

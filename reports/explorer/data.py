@@ -115,7 +115,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Mention:
+class ShownMention:
     """A mention of an entity in a sampled input.
 
     Attributes:
@@ -189,7 +189,7 @@ class SampledSentence:
     special: tuple[bool, ...]
     heads: tuple[int | None, ...] = ()
     relations: tuple[str | None, ...] = ()
-    mentions: tuple[Mention, ...] = ()
+    mentions: tuple[ShownMention, ...] = ()
     links: tuple[Link, ...] = ()
     columns: tuple[str, ...] | None = None
     special_columns: tuple[bool, ...] | None = None

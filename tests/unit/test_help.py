@@ -15,10 +15,10 @@ import tyro
 from tyro.conf import arg
 
 from attentionology.analyses.shared.numbers import NUMBERS, OptionalNumber
+from attentionology.reports.help.options import OptionHelp, OptionSection, option_sections
+from attentionology.reports.help.pages import command_page, flowing
 from attentionology.scripts.cli import main
-from attentionology.scripts.command_options import OptionHelp, OptionSection, option_sections
 from attentionology.scripts.commands import COMMANDS
-from attentionology.scripts.help_pages import command_page, flowing
 
 SENTENCES = ("analyze", "doctor")
 """The commands whose descriptions must begin like a sentence, too."""
@@ -127,7 +127,7 @@ def test_help_has_the_options_and_defaults_that_are_parsed(name, monkeypatch, ca
 def test_values_are_named_alike(name):
     for option in options(name):
         single = re.sub(r" \[(\w+) \.\.\.\]$", "", option.value)
-        assert re.fullmatch(r"[A-Z]*|([A-Z]+) \1|\{[\w,-]+\}|K/N|random-init\[:K\]", single), option.flag
+        assert re.fullmatch(r"[A-Z]*|([A-Z]+) \1|\{[\w,-]+\}|K/N|NAME=FILE|random-init\[:K\]", single), option.flag
         assert option.value in (single, f"{single} [{single.split()[0]} ...]" if single else "")
 
 

@@ -183,7 +183,8 @@ def test_no_two_classes_share_a_name():
 
 
 def test_the_command_line_is_thin():
-    assert sum(len(path.read_text("utf-8").splitlines()) for path in modules("scripts")) < 1200
+    """Twelve commands, most of whose lines are options and their help."""
+    assert sum(len(path.read_text("utf-8").splitlines()) for path in modules("scripts")) < 1300
 
 
 def test_public_names_are_listed_where_they_are_loaded_from():

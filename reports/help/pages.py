@@ -14,7 +14,7 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from attentionology.scripts.command_options import OptionHelp, OptionSection, option_sections
+from attentionology.reports.help.options import OptionHelp, OptionSection, option_sections
 
 _HELP = OptionHelp("-h, --help", "", "Show this help and exit.")
 _INDENT = "  "
