@@ -29,6 +29,10 @@ _GROUPS = (
 )  # fmt: skip
 
 
+_MOST_NAMED = 3
+"""The number of cells that a warning names."""
+
+
 def survey(
     models: str | Path | Sequence[str | Path],
     treebanks: str | Path | Sequence[str | Path],
@@ -176,13 +180,15 @@ def _describe(options: SurveyOptions, results: Survey) -> dict[str, Any]:
 
 
 def _warnings(results: Survey) -> list[str]:
-    """Return the warnings of all cells, each after the cell that it is about."""
-    warnings = [
-        f"{result.cell.model} on {result.cell.treebank}: {warning}"
-        for result in results.results
-        if result.facts
-        for warning in result.facts.warnings
-    ]
+    """Return the warnings of all cells, each once, after the cells that it is about."""
+    cells: dict[str, list[str]] = {}
+    for result in results.results:
+        for warning in result.facts.warnings if result.facts else ():
+            cells.setdefault(warning, []).append(f"{result.cell.model} on {result.cell.treebank}")
+    warnings = []
+    for warning, names in cells.items():
+        more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+        warnings.append(f"{', '.join(names[:_MOST_NAMED])}{more}: {warning}")
     failed = len({result.cell for result, _ in results.failures})
     if failed:
         warnings.insert(0, f"{failed} of {len(results.results)} cells failed, wholly or in part; see below.")

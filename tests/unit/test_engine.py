@@ -113,7 +113,9 @@ def test_tables_of_two_kinds_are_those_of_one_kind_each(folders):
             # Columns of counts are whole numbers and compared exactly; batches differ, and with them last digits.
             rows = rows.astype({column: table[column].dtype for column in table if table[column].dtype != object})
             pd.testing.assert_frame_equal(rows[table.columns], table, check_exact=False, rtol=1e-5, atol=1e-6)
-    assert len(drawn - {"contrasts-dependency-relations"}) == 2 * len(drawn_alone) == len(drawn) - 1
+    contrasts = {name for name in drawn if name.startswith("contrasts-")}
+    assert {name.split("-")[1] for name in contrasts} == {"dependency", "surface"}
+    assert len(drawn - contrasts) == 2 * len(drawn_alone)
 
 
 def test_the_contrasts_are_those_of_the_tables(folders):
