@@ -1,0 +1,1 @@
+"""The help of commands, made of the dataclasses of their options."""
