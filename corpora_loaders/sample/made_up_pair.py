@@ -31,7 +31,7 @@ _TARGET_LETTERS = ("cfhjqvwxzlm", "äöüiy")
 
 
 @dataclass(frozen=True)
-class Entry:
+class LexiconEntry:
     """What happens to a source word.
 
     Attributes:
@@ -74,7 +74,7 @@ class MadeUpPair:
         True
     """
 
-    lexicon: dict[str, Entry]
+    lexicon: dict[str, LexiconEntry]
     first: tuple[str, ...]
     further: tuple[str, ...]
 
@@ -110,12 +110,12 @@ def make_pair(seed: int) -> MadeUpPair:
     generator = random.Random(seed)  # noqa: S311
     syllables = [_syllables(generator, *letters) for letters in (_SOURCE_LETTERS, _TARGET_LETTERS)]
     source, target = (_words(generator, *of_language, N_WORDS) for of_language in syllables)
-    lexicon: dict[str, Entry] = {}
+    lexicon: dict[str, LexiconEntry] = {}
     for number, (word, translated) in enumerate(zip(source, target, strict=True)):
         translation: tuple[str, ...] = (word,) if number < NAMES else (translated,)
         if generator.random() < 0.25:
             translation = (*translation, generator.choice(target))
-        lexicon[word] = Entry(translation, generator.choices([1, 2, 3], [80, 10, 10])[0])
+        lexicon[word] = LexiconEntry(translation, generator.choices([1, 2, 3], [80, 10, 10])[0])
     (first, further), (target_first, target_further) = syllables
     return MadeUpPair(lexicon, (*first, *target_first), (*further, *target_further))
 
