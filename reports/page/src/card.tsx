@@ -1,6 +1,6 @@
 // What one head does, in one place.
 
-import type { Explorer } from "./data";
+import type { Explorer, Fact } from "./data";
 import { headIndex, headName } from "./data";
 import { percent } from "./format";
 import type { Go } from "./hooks";
@@ -50,6 +50,9 @@ export function HeadCard({ data, view, go }: Props) {
     const index = headIndex(name, data);
     if (index !== null) go({ ...view, heads: [index], word: null });
   };
+  const kinds = new Map(data.measures.map((measure) => [measure.id, measure.kind]));
+  const several = new Set([...kinds.values()].filter((kind) => kind !== null)).size > 1;
+  const kindOf = (fact: Fact): string => (several && fact.measure !== null ? (kinds.get(fact.measure) ?? "") : "");
   const compare = (name: string): void => {
     const index = headIndex(name, data);
     if (index !== null && !view.heads.includes(index)) go({ ...view, heads: [...view.heads, index] });
@@ -62,8 +65,10 @@ export function HeadCard({ data, view, go }: Props) {
           <p class="summary">{card.summary}</p>
           <dl>
             {card.facts.map((fact) => (
-              <div key={fact.label}>
-                <dt>{fact.label}</dt>
+              <div key={`${fact.label} ${kindOf(fact)}`}>
+                <dt>
+                  {fact.label} {kindOf(fact) && <small class="tag">{kindOf(fact)}</small>}
+                </dt>
                 <dd>
                   {fact.measure !== null && data.measures.some((measure) => measure.id === fact.measure) ? (
                     <button

@@ -30,10 +30,16 @@ export interface Measure {
   note: string;
 }
 
+export interface Fact {
+  label: string;
+  text: string;
+  measure: string | null;
+}
+
 export interface Card {
   head: string;
   summary: string;
-  facts: { label: string; text: string; measure: string | null }[];
+  facts: Fact[];
   nearest: string[];
   profile: { offsets: number[]; values: number[] } | null;
 }

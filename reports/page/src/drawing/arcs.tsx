@@ -4,6 +4,7 @@
 import { useMemo } from "preact/hooks";
 import type { DrawingProps } from "./panel";
 import { MANY, shownValue, strength, valuesOf } from "./panel";
+import { COREFERENCE } from "../tasks";
 import { strokes } from "./strokes";
 import { fontSize, shortened, textWidth } from "./text";
 import { DrawnWord } from "./word";
@@ -117,7 +118,7 @@ export function Arcs(props: DrawingProps & { layout: ArcsLayout }) {
                 <g key={answer} class="annotated">
                   <path class="gold" d={arc(answer, row, 1, Math.sign(row - answer) * 3)} />
                   <path class="tip" d={tip(along.get(row) ?? 0, Math.sign(row - answer) * -3, base + reach, upright)} />
-                  {(visible.length <= MANY || focus) && (
+                  {decision.relation !== COREFERENCE && (visible.length <= MANY || focus) && (
                     <text class="axis" x={upright ? x + 5 : x} y={upright ? y : y + 9} text-anchor={upright ? "start" : "middle"}>
                       {decision.relation}
                     </text>
