@@ -5,7 +5,7 @@ const FILTERED_FROM = 12;
 
 /** The number that a cell starts with, such as 91.8 in "91.8 [88.3, 94.9]", or null. */
 export function leadingNumber(text: string): number | null {
-  const match = /^[([]?\s*([+−-]?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?)/i.exec(text.trim());
+  const match = /^[([]?\s*([+\u2212-]?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?)/i.exec(text.trim());
   if (!match?.[1]) return null;
   return Number(match[1].replaceAll(",", "").replace("−", "-"));
 }
@@ -24,7 +24,7 @@ function ordered(rows: Row[], column: number, descending: boolean): Row[] {
   const heads = rows.some(({ row }) => /^\d+-\d+\b/.test(text(row, column)));
   const numbers = new Map(rows.map(({ row }) => [row, heads ? null : leadingNumber(text(row, column))]));
   const numeric = [...numbers.values()].filter((value) => value !== null).length * 2 > rows.length;
-  const empty = ({ row }: Row): boolean => (numeric ? numbers.get(row) === null : /^[–—-]?$/.test(text(row, column)));
+  const empty = ({ row }: Row): boolean => (numeric ? numbers.get(row) === null : /^[\u2013\u2014-]?$/.test(text(row, column)));
   const compare = (a: Row, b: Row): number =>
     numeric
       ? (numbers.get(a.row) ?? 0) - (numbers.get(b.row) ?? 0)
