@@ -60,8 +60,7 @@ def error_rate(links: Array, sure: Array) -> Array:
     """
     whole = links[..., 0] + sure
     with np.errstate(invalid="ignore"):
-        rates: Array = 1 - (links[..., 1] + links[..., 2]) / np.where(whole > 0, whole, np.nan)
-    return rates
+        return np.asarray(1 - (links[..., 1] + links[..., 2]) / np.where(whole > 0, whole, np.nan))
 
 
 class AlignmentAccuracy(ExactMetric):
