@@ -25,7 +25,7 @@ NAMES = 15
 SHORTEST, LONGEST = 3, 9
 DROPPED = 0.05
 
-_FIRST_SYLLABLES, _FURTHER_SYLLABLES = 150, 100
+_FIRST_SYLLABLES, _FURTHER_SYLLABLES = 220, 55
 _SOURCE_LETTERS = ("bdgklmnprst", "aeiou")
 _TARGET_LETTERS = ("cfhjqvwxzlm", "äöüiy")
 
@@ -113,7 +113,7 @@ def make_pair(seed: int) -> MadeUpPair:
     lexicon: dict[str, LexiconEntry] = {}
     for number, (word, translated) in enumerate(zip(source, target, strict=True)):
         translation: tuple[str, ...] = (word,) if number < NAMES else (translated,)
-        if generator.random() < 0.25:
+        if generator.random() < 0.2:
             translation = (*translation, generator.choice(target))
         lexicon[word] = LexiconEntry(translation, generator.choices([1, 2, 3], [80, 10, 10])[0])
     (first, further), (target_first, target_further) = syllables
@@ -134,6 +134,6 @@ def _syllables(generator: random.Random, consonants: str, vowels: str) -> tuple[
 def _words(generator: random.Random, first: list[str], further: list[str], number: int) -> list[str]:
     words: dict[str, None] = {}
     while len(words) < number:
-        length = generator.choices([1, 2, 3], [40, 40, 20])[0]
+        length = generator.choices([1, 2, 3], [65, 25, 10])[0]
         words["".join([generator.choice(first), *generator.choices(further, k=length - 1)])] = None
     return list(words)

@@ -25,10 +25,10 @@ from attentionology.corpora_loaders.sample.translation import GOLD, MODEL, PAIRS
 from attentionology.extractors.model.loading import quiet
 
 N_PAIRS = 200
-STEPS = 2500
+STEPS = 1600
 BATCH = 64
 LEARNING_RATE = 3e-3
-WARM_UP = 300
+WARM_UP = 200
 
 _PAD, _EOS, _UNK = "<pad>", "</s>", "<unk>"
 
