@@ -97,7 +97,7 @@ def explorer_of(run: ExploredRun) -> Explorer:
         layers=layers,
         heads=heads,
         measures=tuple(_for_all_heads(measure, layers, heads) for measure in measures),
-        cards=_cards([each for _, each in contributed], layers, heads),
+        cards=_cards(contributed, layers, heads),
         findings=_findings(contributed),
         sample=_sample(run.samples, layers, heads),
     )
@@ -125,13 +125,20 @@ def _findings(contributed: Sequence[tuple[ExploredPart, Contribution]]) -> tuple
     return tuple(finding for findings in chosen for finding in findings if id(finding) in kept)
 
 
-def _cards(contributions: Sequence[Contribution], layers: int, heads: int) -> tuple[Card, ...]:
+def _cards(contributed: Sequence[tuple[ExploredPart, Contribution]], layers: int, heads: int) -> tuple[Card, ...]:
     """Return a card for each head, with what all analyses say about it."""
+    contributions = [each for _, each in contributed]
+    kinds = {part.kind for part, _ in contributed if part.kind is not None}
+    notes = [f" (map {part.kind})" if part.kind is not None and len(kinds) > 1 else "" for part, _ in contributed]
     cards = []
     for layer in range(1, layers + 1):
         for head in range(1, heads + 1):
             name = head_name(layer, head)
-            phrases = [phrase for each in contributions for phrase in each.phrases.get(name, ())]
+            phrases = [
+                phrase + note
+                for each, note in zip(contributions, notes, strict=True)
+                for phrase in each.phrases.get(name, ())
+            ]
             facts = [fact for each in contributions for fact in each.facts.get(name, ())]
             nearest = next((each.nearest[name] for each in contributions if name in each.nearest), ())
             profile = next((each.profiles[name] for each in contributions if name in each.profiles), None)
@@ -155,9 +162,10 @@ def _sample(samples: Mapping[str, InputSample], layers: int, heads: int) -> Samp
     sentences: list[SampledSentence] = []
     for by_kind in inputs:
         sentence = _sentence(by_kind)
-        used += sum(len(encoded.data) for encoded in sentence.maps.values())
-        if sentences and used > most:
-            break
+        size = sum(len(encoded.data) for encoded in sentence.maps.values())
+        if sentences and used + size > most:
+            continue  # a shorter input may still fit
+        used += size
         sentences.append(sentence)
     kinds = tuple(dict.fromkeys(kind for by_kind in sets.values() for kind in by_kind))
     first = [next(iter(by_kind.values())) for by_kind in sets.values()]
