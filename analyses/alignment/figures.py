@@ -36,7 +36,7 @@ def error_figure(cells: pd.DataFrame, *, title: str = "") -> Figure:
                 left.vlines(rows["layer"], 100 * rows["low"], 100 * rows["high"], color=color, lw=0.8)
             right.plot(rows["layer"], 100 * rows["on_special"], **style)
         by_layer(left, together["layer"], "alignment error rate (%)")
-        by_layer(right, together["layer"], "target words that rest on special tokens (%)")
+        by_layer(right, together["layer"], "words on special tokens (%)")
         for axes in (left, right):
             axes.set_ylim(-2, 102)
         finish(figure, left, title)
