@@ -75,7 +75,8 @@ def kinds_of(base: type) -> Iterator[type]:
 def test_a_dataclass_keeps_the_line_of_its_base(base):
     kinds = list(kinds_of(base))
     assert len(kinds) > 2
-    assert [kind.__name__ for kind in kinds if kind.__repr__ is not base.__repr__] == []
+    others = {kind.__name__ for kind in kinds if kind.__repr__ is not base.__repr__}
+    assert others <= {"SentencePair"}  # whose line has both sentences
 
 
 def test_sentences():
