@@ -50,7 +50,8 @@ def package_files() -> set[str]:
     front = REPOSITORY / "src" / "attentionology"
     own = {path.name for path in front.iterdir() if path.is_file()}
     inside = {path.as_posix() for room in LEVELS for path in files_below(room)}
-    sources = {name for name in inside if name.startswith("reports/page/src/") or name.endswith((".json", ".mjs"))}
+    page = {name for name in inside if name.startswith("reports/page/")}
+    sources = {name for name in page if name.startswith("reports/page/src/") or name.endswith((".json", ".mjs"))}
     return {f"attentionology/{name}" for name in own | inside - sources}
 
 

@@ -93,12 +93,10 @@ def test_two_processes_on_the_same_parts_write_the_same(folder, plain, tmp_path)
 
 @pytest.fixture
 def small_disk(tmp_path) -> Iterator[Path]:
-    """A disk of 64 kB."""
+    """A disk of 1 MB."""
     disk = tmp_path / "disk"
     disk.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", disk], check=False, capture_output=True
-    )
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", disk], check=False, capture_output=True)
     if mounted.returncode:
         pytest.skip("file systems cannot be mounted here")
     yield disk

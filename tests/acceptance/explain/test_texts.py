@@ -62,7 +62,7 @@ class TestOddTexts:
         data = ("--data", tmp_path / "train.txt", "--dev", files / "dev.txt", "--test", files / "test.txt")
         assert run(*data, *SMALL, "--tests", "correlation,removal", "--out", tmp_path / "run") == 0
         printed = said(capsys.readouterr().out)
-        assert "The model gives every tested text the same class." in printed
+        assert "The model predicts the same class for every tested text." in printed
         assert "of the tested words are unknown to the model" in printed
 
 
