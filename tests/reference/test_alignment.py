@@ -46,6 +46,8 @@ def test_maps_and_counts_are_those_of_a_naive_loop(family):
     assert translator.batching == "padded"
     space = " " if tiny_translation.FAMILIES[family][0] == "bytes" else ""
     padded, alone = maps_of(translator, 2**16), maps_of(translator, 1)
+    # The scores of T5 are not divided by the square root of the width, so the softmax amplifies their rounding.
+    tolerance = 1e-4 if "t5" in family else 1e-5
     links = {}
     for batch, *rest in extract_cross(translator, tiny_translation.PAIRS, list(MAKERS.values())):
         for name, of_maker in zip(MAKERS, [batch, *rest], strict=True):
@@ -60,7 +62,7 @@ def test_maps_and_counts_are_those_of_a_naive_loop(family):
         naive = naive_maps(translator.model, translator.tokenizer, pair, space=space)
         for name, cells in naive.items():
             for actual in (padded, alone):
-                np.testing.assert_allclose(actual[*name, pair.id], cells, rtol=1e-5, atol=1e-5 * cells.max())
+                np.testing.assert_allclose(actual[*name, pair.id], cells, rtol=1e-5, atol=tolerance * cells.max())
         naive |= {("mean weight", s): naive["weight", s].mean(1, keepdims=True) for s in ("AWI", "AWO")}
         for name, cells in naive.items():
             for layer, head in np.ndindex(cells.shape[:2]):

@@ -104,7 +104,7 @@ def test_batches_and_frozen_parameters_do_not_matter():
     for row, sentence in enumerate(together.sentences):
         n = alone[sentence.id].alpha.shape[-1]
         mine, theirs = together.gradients[row, ..., :n, :n], alone[sentence.id].gradients[0]
-        assert torch.allclose(mine, theirs, rtol=1e-3, atol=1e-7)
+        assert torch.allclose(mine, theirs, rtol=1e-3, atol=2e-6)  # float32, of gradients up to 1
     assert not any(p.grad is not None for p in encoder.model.parameters())
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import tomllib
+from importlib.util import find_spec
 
 import pytest
 import tyro
@@ -23,7 +24,8 @@ def test_the_commands_of_the_page_parse():
         command = tyro.cli(
             COMMANDS[words[1]].load(), args=words[2:], config=(tyro.conf.OmitArgPrefixes,), registry=NUMBERS
         )
-        command.long_run.check()
+        if command.long_run.engine != "ray" or find_spec("ray"):
+            command.long_run.check()
         assert command.dry_run or str(command.long_run.parts) == "parts"
         shares.append(command.long_run.share)
         workers.append(command.long_run.workers)
