@@ -129,5 +129,6 @@ def test_an_address_is_for_ray(capsys, tmp_path):
 
 
 def test_workers_load_the_model_themselves(demo_encoder):
+    pytest.importorskip("ray", reason="Ray is not installed (extra 'ray')")
     with pytest.raises(OptionError, match="not an encoder"):
         analyze(demo_encoder, options=[PartOptions(engine="ray")])

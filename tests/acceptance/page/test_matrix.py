@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.acceptance.page.measured import contrasts
+from tests.acceptance.page.waiting import assert_count
 
 OBJ = "#head=2-1&measure=dependency/obj/dep->head/accuracy/weight"
 
@@ -35,18 +36,18 @@ def test_cells_show_the_numbers_of_the_data(open_page, pages, small):
         rank = 1 + sum(other > value for other in measure["values"])
         assert labels[index].startswith(f"{name}{interval}, rank {rank} ")
         assert abs(int(texts[index]) - 100 * value) <= 0.5 + 1e-9
-    assert page.get_by_text("n = 27 · best fixed guess 40.0 %").count() == 1
+    assert_count(page.get_by_text("n = 27 · best fixed guess 40.0 %"), 1)
 
 
 def test_the_matrix_is_operated_by_keyboard(open_page, pages):
     page = open_page(pages["small"], OBJ)
     stops = page.locator(".matrix [tabindex='0']")
-    assert stops.count() == 1
+    assert_count(stops, 1)
     stops.focus()
     for key in ("ArrowRight", "ArrowRight", "ArrowDown", "ArrowLeft"):
         page.keyboard.press(key)
     assert page.locator(":focus").get_attribute("aria-label").startswith("Head 3-2:")
-    assert page.locator(".matrix [tabindex='0']").count() == 1
+    assert_count(page.locator(".matrix [tabindex='0']"), 1)
     assert page.locator(".matrix + * , .readout").first.text_content().startswith("Head 3-2:")
     page.keyboard.press("Enter")
     assert page.get_by_role("heading", name="Head 3-2", exact=True).is_visible()
@@ -80,7 +81,7 @@ def test_measures_are_searched_and_chosen(open_page, pages, small):
     field = page.get_by_role("combobox", name="Color by")
     options = page.get_by_role("listbox", name="Measures").get_by_role("option")
     field.click()
-    assert options.count() == len(small["measures"])
+    assert_count(options, len(small["measures"]))
     assert set(page.locator(".combo .group").all_text_contents()) == {measure["group"] for measure in small["measures"]}
     field.fill("obj gain")
     names = options.evaluate_all("options => options.map(each => each.getAttribute('aria-label'))")
@@ -98,7 +99,7 @@ def test_measures_are_searched_and_chosen(open_page, pages, small):
     field.fill("nothing like this")
     assert page.get_by_text("No measure has “nothing like this” in its name.").is_visible()
     page.keyboard.press("Escape")
-    assert options.count() == 0
+    assert_count(options, 0)
     assert field.input_value() == "Gain over the best offset: obj, head → dep"
 
 
@@ -138,7 +139,7 @@ def test_an_address_that_names_what_is_not_there_is_reported(open_page, pages):
     page = open_page(pages["small"], "#head=99-1&measure=nothing&relation=obj&%E0%A4%A=1")
     alert = page.get_by_role("alert")
     assert alert.text_content() == "This report does not have measure “nothing”, head “99-1”."
-    assert page.get_by_role("gridcell").count() == 72
+    assert_count(page.get_by_role("gridcell"), 72)
 
 
 def test_links_to_other_parts_of_the_page_leave_the_view_alone(open_page, pages):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from attentionology.reports.page.bundle import script, styles
 from tests.acceptance.page.made_up import as_text, made_up, sentences
+from tests.acceptance.page.waiting import assert_count
 
 
 def test_explorers_on_one_page_do_not_disturb_each_other(open_page, tmp_path):
@@ -18,8 +19,8 @@ def test_explorers_on_one_page_do_not_disturb_each_other(open_page, tmp_path):
     path.write_text(f"<!doctype html><meta charset='utf-8'><h1>Mine</h1>{''.join(cells)}", encoding="utf-8")
     page = open_page(path, "#head=1-4")
     first, second = page.locator("#cell0"), page.locator("#cell1")
-    assert first.get_by_role("gridcell").count() == 8
-    assert second.get_by_role("gridcell").count() == 12
+    assert_count(first.get_by_role("gridcell"), 8)
+    assert_count(second.get_by_role("gridcell"), 12)
     before = second.inner_html()
     first.get_by_role("gridcell").nth(6).click()
     assert first.get_by_role("heading", name="Head 2-3", exact=True).is_visible()

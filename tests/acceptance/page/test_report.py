@@ -14,6 +14,7 @@ from attentionology.analyses.shared.best_head import with_control
 from attentionology.reports.page import write_report
 from tests.acceptance.page.made_up import as_text
 from tests.acceptance.page.measured import contrasts
+from tests.acceptance.page.waiting import assert_count
 from tests.maps import RELATIONS, batch_of, random_corpus
 from tests.unit.test_reports import RUN
 
@@ -50,7 +51,7 @@ def headings(page):
 def test_landmarks_and_headings_are_in_order(open_page, report):
     page = open_page(report)
     for role in ("banner", "main", "navigation"):
-        assert page.get_by_role(role).count() == 1
+        assert_count(page.get_by_role(role), 1)
     levels = headings(page)
     assert levels.count(1) == 1
     assert levels[0] == 1
@@ -65,7 +66,7 @@ def test_contents_lead_to_every_section_and_follow_the_reader(open_page, report)
     targets = links.evaluate_all("links => links.map(link => decodeURIComponent(link.hash.slice(1)))")
     assert len(targets) == len(set(targets)) >= 8
     for target in targets:
-        assert page.locator(f'[id="{target}"]').count() == 1
+        assert_count(page.locator(f'[id="{target}"]'), 1)
     page.get_by_role("link", name="Another section").click()
     page.wait_for_function("document.querySelector('.contents [aria-current]')?.textContent === 'Another section'")
     box = page.locator(".contents summary").bounding_box()
@@ -75,9 +76,9 @@ def test_contents_lead_to_every_section_and_follow_the_reader(open_page, report)
 def test_tables_and_figures_say_what_they_are(open_page, report):
     page = open_page(report)
     assert page.locator("main th").count() > 20
-    assert page.locator("main th:not([scope])").count() == 0
+    assert_count(page.locator("main th:not([scope])"), 0)
     figures = page.locator("main figure > svg:not(.atl svg)")
-    assert figures.count() == 2
+    assert_count(figures, 2)
     for figure in figures.all():
         assert figure.get_attribute("role") == "img"
         assert figure.get_attribute("aria-label").startswith("Figure: a model on a corpus:")

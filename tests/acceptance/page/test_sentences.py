@@ -12,6 +12,7 @@ import pytest
 
 from tests.acceptance.page.made_up import HOSTILE
 from tests.acceptance.page.test_matrix import saved
+from tests.acceptance.page.waiting import assert_count
 
 DET = "#head=1-1&relation=det&direction=dep->head&measure=dependency/det/dep->head/accuracy/weight"
 
@@ -95,9 +96,9 @@ def test_special_tokens_are_shown_on_demand(open_page, pages, small):
     page = open_page(pages["small"], "#sentence=garden-03")
     n = len(sentence_of(small, "garden-03")["rows"])
     page.locator(".word").first.wait_for()
-    assert page.locator(".word").count() == 2 * (n - 2)
+    assert_count(page.locator(".word"), 2 * (n - 2))
     page.get_by_label("special tokens").check()
-    assert page.locator(".word").count() == 2 * n
+    assert_count(page.locator(".word"), 2 * n)
     assert "special=on" in page.url
 
 
@@ -128,9 +129,9 @@ def test_arcs_show_each_guess_beside_the_annotation(open_page, pages, small, nam
     page = open_page(pages["small"], f"#head=1-1&relation=obj&direction=dep->head&sentence={name}&view=arcs")
     right = verdicts(small, sentence_of(small, name), (1, 1), "obj")
     page.locator(".annotated").first.wait_for()
-    assert page.locator(".annotated").count() == len(right)
-    assert page.locator(".guess.right").count() == sum(right)
-    assert page.locator(".guess.wrong").count() == len(right) - sum(right)
+    assert_count(page.locator(".annotated"), len(right))
+    assert_count(page.locator(".guess.right"), sum(right))
+    assert_count(page.locator(".guess.wrong"), len(right) - sum(right))
     drawing = page.locator(".drawing").bounding_box()
     for label in page.locator(".annotated text").all():
         box = label.bounding_box()
@@ -183,8 +184,8 @@ def test_hostile_words_are_text(open_page, pages):
     labels = page.locator(".word").evaluate_all("words => words.map(word => word.getAttribute('aria-label'))")
     assert [label.split(", ")[0] for label in labels] == [f"from {word}" for word in HOSTILE]
     assert page.evaluate("window.hacked") is None
-    assert page.locator("#explorer img, #explorer script, #explorer i:not(.ramp i)").count() == 0
-    assert page.get_by_text("<i>hostile</i>").count() == 1
+    assert_count(page.locator("#explorer img, #explorer script, #explorer i:not(.ramp i)"), 0)
+    page.get_by_text("<i>hostile</i>").wait_for(state="attached")  # in the list, which is drawn later
     path, _ = saved(page, ".drawn", "SVG")
     assert "<img" not in path.read_text("utf-8")
     path, name = saved(page, ".drawn", "CSV")
@@ -199,7 +200,7 @@ def test_pairs_of_an_alignment_are_drawn_between_two_texts(open_page, pages, pai
     page.locator(".word").first.wait_for()
     labels = page.locator(".word").evaluate_all("words => words.map(word => word.getAttribute('aria-label'))")
     assert labels == ["from the", "from green", "from house", "to la", "to maison", "to verte"]
-    assert page.locator(".drawing .gold").count() == 3
+    assert_count(page.locator(".drawing .gold"), 3)
     assert page.get_by_role("radio", name="arcs").is_disabled()
 
 
@@ -210,17 +211,17 @@ def test_mentions_are_marked_and_joined(open_page, pages, small):
     assert count >= 2
     page = open_page(pages["small"], f"#relation=coreference&sentence={name}&view=arcs")
     page.locator(".annotated").first.wait_for()
-    assert page.locator(".word .mention").count() == count
+    assert_count(page.locator(".word .mention"), count)
     entities = {mention["entity"] for mention in sentence_of(small, name)["mentions"]}
-    assert page.locator(".annotated").count() == count - len(entities)
-    assert page.locator(".guess").count() == 0  # nothing guesses antecedents here
+    assert_count(page.locator(".annotated"), count - len(entities))
+    assert_count(page.locator(".guess"), 0)  # nothing guesses antecedents here
 
 
 def test_a_long_sentence_of_a_large_model_stays_light(open_page, pages):
     page = open_page(pages["large"], "#head=3-3&sentence=long-126&special=on")
     page.locator(".base path").first.wait_for()
-    assert page.get_by_role("gridcell").count() == 24 * 16
-    assert page.locator(".word").count() == 256
+    assert_count(page.get_by_role("gridcell"), 24 * 16)
+    assert_count(page.locator(".word"), 256)
     assert page.locator(".base path").count() <= 255
     script = """async () => {
       const words = [...document.querySelectorAll(".word")].slice(0, 40);
@@ -232,4 +233,4 @@ def test_a_long_sentence_of_a_large_model_stays_light(open_page, pages):
       return (performance.now() - start) / words.length;
     }"""
     assert page.evaluate(script) < 250  # milliseconds for a frame, on a busy machine
-    assert page.locator(".base.shown").count() == 1
+    assert_count(page.locator(".base.shown"), 1)
