@@ -63,8 +63,8 @@ def outline(figure: Figure) -> tuple[str, frozenset[tuple[str, bool]]]:
         for array in data:
             digest.update(repr(array.shape).encode() + array.tobytes())
         texts.append(words(artist))
-    said = "\n".join(filter(None, texts))
-    return SVG.format(html.escape(f"{said}\n{digest.hexdigest()}")), frozenset(kinds)
+    shown_words = "\n".join(filter(None, texts))
+    return SVG.format(html.escape(f"{shown_words}\n{digest.hexdigest()}")), frozenset(kinds)
 
 
 class Figures:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from attentionology.analyses.alignment.run import AlignmentInputs, AlignmentResults
-from attentionology.analyses.shared.record import describe_command, describe_corpus, describe_files
+from attentionology.analyses.shared.record import describe_command, describe_corpus, describe_model
 from attentionology.corpora_loaders.alignment import LinkFile
 from attentionology.extractors.translation import Translator
 from attentionology.reports.progress import Stages
@@ -64,20 +64,8 @@ def describe(
 
 def describe_translator(translator: Translator) -> dict[str, Any]:
     """Describe the model: its name, its shape, and the checksums that identify it."""
-    return {
-        "name": translator.name,
-        "family": translator.family,
-        **describe_files(translator.files),
-        "batching": translator.batching,
-        "weights_sha256": translator.weights_sha256(),
-        "shape": f"{translator.n_layers} layers × {translator.n_heads} heads of cross-attention",
-        "layers": translator.n_layers,
-        "heads": translator.n_heads,
-        "max_length": translator.max_length,
-        "dtype": str(translator.dtype).removeprefix("torch."),
-        "device": str(translator.device),
-        "tokenizer": {"class": type(translator.tokenizer).__name__, "vocabulary": len(translator.tokenizer)},
-    }
+    facts = describe_model(translator)
+    return {**facts, "shape": f"{facts['shape']} of cross-attention"}
 
 
 def describe_links(file: LinkFile) -> dict[str, Any]:

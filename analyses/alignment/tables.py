@@ -143,8 +143,8 @@ def _contrast(
     for layer in range(differences.shape[1]):
         low, high = interval(_known(differences[1 + counted[first].splits :, layer, 0]))
         difference = float(differences[0, layer, 0])
-        place = {"contrast": name, "of": held_fixed, "layer": layer + 1}
-        rows.append({**place, "difference": difference, "low": low, "high": high})
+        compared = {"contrast": name, "of": held_fixed, "layer": layer + 1}
+        rows.append({**compared, "difference": difference, "low": low, "high": high})
     return rows
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from attentionology.corpora_loaders import Corpus
     from attentionology.extractors import Encoder, ExtractionLog
     from attentionology.extractors.model.files import LoadedFiles
+    from attentionology.extractors.translation import Translator
     from attentionology.reports.progress import Stages
 
 _MANY_UNKNOWN = 0.05
@@ -50,7 +51,7 @@ def flat_options(command: Any) -> dict[str, Any]:
     return flat
 
 
-def describe_model(encoder: Encoder) -> dict[str, Any]:
+def describe_model(encoder: Encoder | Translator) -> dict[str, Any]:
     """Describe the model: its name, its shape, and the checksums that identify it."""
     return {
         "name": encoder.name,

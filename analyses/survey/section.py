@@ -22,14 +22,14 @@ class ContrastSummary:
 
     Attributes:
         name: what is compared.
-        place: the treebank, or the number of treebanks of a mean.
+        treebanks: the treebank, or the number of treebanks of a mean.
         tested: the number of tested relations.
         above, below: how many of them are significantly above and below 0.
         paired: whether both sides read the same sentences.
     """
 
     name: str
-    place: str
+    treebanks: str
     tested: int
     above: int
     below: int
@@ -80,10 +80,10 @@ def survey_section(survey: Survey) -> Section:
 
 def _summary(one: TreebankContrast | MeanContrast, models: dict[str, str]) -> ContrastSummary:
     tested = one.contrast.tested
-    place = one.treebank if isinstance(one, TreebankContrast) else f"mean of up to {max(one.treebanks.values())}"
+    treebanks = one.treebank if isinstance(one, TreebankContrast) else f"mean of up to {max(one.treebanks.values())}"
     return ContrastSummary(
         pair_name(one.contrast, models),
-        place,
+        treebanks,
         len(tested),
         sum(row.significant and row.difference > 0 for row in tested),
         sum(row.significant and row.difference < 0 for row in tested),

@@ -128,7 +128,10 @@ def _fetch(name: TreebankName, path: Path, mirror: str) -> None:
     except AbsentError as error:
         raise CorpusError(f"{error}; release {release} has no such file") from None
     if not content.endswith((b"\n\n", b"\n\r\n")):
-        raise CorpusError(f"{base}/{path.name} does not end with an empty line, so it is not complete; try again later")
+        raise CorpusError(
+            f"{base}/{path.name} is not complete, because it does not end with an empty line; the same command tries "
+            "again"
+        )
     for readme in READMES:
         try:
             write_durably(path.with_name(readme), fetch(f"{base}/{readme}"))

@@ -47,8 +47,8 @@ class SurveyedModel:
             >>> SurveyedModel.of("google-bert/bert-base-uncased@main").revision
             'main'
         """
-        model, at, revision = name.rpartition("@")
-        if not at or not model or not revision or "/" in revision or Path(name).exists():
+        model, separator, revision = name.rpartition("@")
+        if not separator or not model or not revision or "/" in revision or Path(name).exists():
             return cls(name, name)
         return cls(name, model, revision)
 

@@ -66,8 +66,8 @@ def test_source_distribution_has_what_development_needs(unpacked):
     for name in {"LICENSE", "Makefile", *pages}:
         assert (unpacked / name).read_bytes() == (REPOSITORY / name).read_bytes()
     for name in (*LEVELS, "tests", "benchmarks", "docs"):
-        found = {path.relative_to(unpacked) for path in (unpacked / name).rglob("*") if path.is_file()}
-        assert found == files_below(name)
+        unpacked_files = {path.relative_to(unpacked) for path in (unpacked / name).rglob("*") if path.is_file()}
+        assert unpacked_files == files_below(name)
 
 
 def test_wheel_holds_the_packages_and_nothing_else(wheel):
