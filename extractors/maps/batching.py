@@ -94,16 +94,13 @@ def plan(
     limit = min((length for length in (encoder.max_length, max_length) if length is not None), default=None)
     stream = iter(sentences)
     while window := list(islice(stream, WINDOW)):
-        readable = []
+        readable: Batch = []
         for sentence, pieces in zip(window, encoder.align(window), strict=True):
             reason = obstacle(pieces, limit)
             if reason is None and isinstance(pieces, Pieces):
                 readable.append((sentence, pieces))
-            elif too_long == "skip":
-                log.skip(sentence, reason or "")
             else:
-                location = f"{sentence.file}:{sentence.line}: " if sentence.file else ""
-                raise ExtractionError(f"{location}sentence {sentence.id!r}: {reason}")
+                leave_out(sentence, f"sentence {sentence.id!r}", reason or "", too_long, log)
         readable.sort(key=lambda pair: -len(pair[1]))
         for batch in _cut(readable, batch_cells, encoder):
             yield batch
@@ -111,6 +108,26 @@ def plan(
             log.words += sum(len(sentence) for sentence, _ in batch)
             log.unknown_words += sum(pieces.unknown for _, pieces in batch)
             log.substituted_words += sum(pieces.substituted for _, pieces in batch)
+
+
+def leave_out(sentence: Sentence, label: str, reason: str, too_long: TooLong, log: ExtractionLog) -> None:
+    """Note in the log that an input cannot be read.
+
+    Args:
+        sentence: the input.
+        label: what an error calls it.
+        reason: why it cannot be read.
+        too_long: ``"skip"`` to note it, ``"error"`` to raise an error.
+        log: the log.
+
+    Raises:
+        ExtractionError: ``too_long`` is ``"error"``.
+    """
+    if too_long == "skip":
+        log.skip(sentence, reason)
+        return
+    location = f"{sentence.file}:{sentence.line}: " if sentence.file else ""
+    raise ExtractionError(f"{location}{label}: {reason}")
 
 
 def obstacle(pieces: Pieces | Unalignable, limit: int | None) -> str | None:

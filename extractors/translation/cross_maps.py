@@ -12,12 +12,11 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attentionology.corpora_loaders.alignment import SentencePair
-from attentionology.extractors.errors import ExtractionError
 from attentionology.extractors.kinds import MapKind, get_kind
 from attentionology.extractors.kinds.attention_block import attn, norm
 from attentionology.extractors.kinds.weight import weight
 from attentionology.extractors.layers import AttentionBlock
-from attentionology.extractors.maps.batching import DEFAULT_BATCH_CELLS, WINDOW, ExtractionLog, TooLong
+from attentionology.extractors.maps.batching import DEFAULT_BATCH_CELLS, WINDOW, ExtractionLog, TooLong, leave_out
 from attentionology.extractors.maps.map_batch import Columns, Level, MapBatch
 from attentionology.extractors.maps.map_maker import Merge
 from attentionology.extractors.model.conditions import fitting
@@ -214,11 +213,8 @@ def _batches(
             reason = _obstacle(pieces, limit)
             if reason is None and isinstance(pieces, PairPieces):
                 readable.append((pair, pieces))
-            elif too_long == "skip":
-                log.skip(pair, reason or "")
             else:
-                location = f"{pair.file}:{pair.line}: " if pair.file else ""
-                raise ExtractionError(f"{location}sentence pair {pair.id!r}: {reason}")
+                leave_out(pair, f"sentence pair {pair.id!r}", reason or "", too_long, log)
         readable.sort(key=lambda item: -len(item[1]))
         start = 0
         while start < len(readable):
