@@ -18,15 +18,18 @@ if os.environ.get("CHECK_SHAPES", "1") != "0":
     )
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(autouse=True, scope="module")
 def figures_are_outlines() -> Iterator[None]:
-    """Draw a figure of each name once, because figures take most of the time of a small run; see `outlines`."""
+    """Draw a figure of each name once, because figures take most of the time of a small run; see `outlines`.
+
+    Commands in processes of their own, and tests with ``FIGURES.in_full()``, draw every figure.
+    """
     with FIGURES.replaced(".svg", ".png"):
         yield
 
 
 @pytest.fixture(scope="module")
-def pngs_are_copies() -> Iterator[None]:
+def svgs_are_drawn(figures_are_outlines) -> Iterator[None]:
     """Draw every SVG, and the first PNG of each name; see `outlines`."""
     with FIGURES.replaced(".png"):
         yield

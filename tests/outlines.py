@@ -71,8 +71,9 @@ class Figures:
     """What takes the place of `Figure.savefig`.
 
     An SVG holds the outline of its figure, so that runs whose figures differ have different files. It is drawn, too, if
-    it is the first of its name with these kinds of artists and these gaps in the data. A PNG, which is drawn by the
-    same calls, is a copy of the first of its name.
+    it is the first of its name with these kinds of artists and these gaps in the data. What follows a hyphen in a name,
+    which is mostly the kind of maps, does not count. A PNG, which is drawn by the same calls, is a copy of the first
+    PNG, whatever that shows; where the SVGs are drawn, it is a copy of the first of its name.
     """
 
     def __init__(self) -> None:
@@ -86,15 +87,17 @@ class Figures:
         if not isinstance(path, Path) or path.suffix not in self.outlined:
             self.savefig(figure, path, **options)
         elif path.suffix == ".png":
-            if path.name not in self.pngs:
+            name = "" if ".svg" in self.outlined else path.name
+            if name not in self.pngs:
                 self.savefig(figure, path, **options)
-                self.pngs[path.name] = path.read_bytes()
-            path.write_bytes(self.pngs[path.name])
+                self.pngs[name] = path.read_bytes()
+            path.write_bytes(self.pngs[name])
         else:
             svg, kinds = outline(figure)
-            if (path.name, kinds) not in self.drawn:
+            first = (path.stem.partition("-")[0], kinds)
+            if first not in self.drawn:
                 self.savefig(figure, path, **options)
-                self.drawn.add((path.name, kinds))
+                self.drawn.add(first)
             path.write_text(svg, encoding="utf-8")
 
     @contextlib.contextmanager

@@ -24,11 +24,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("slow")
 
 
-@pytest.fixture(autouse=True, scope="module")
-def figures_of_commands_are_outlines(figures_are_outlines) -> None:
-    """Commands in processes of their own, and tests with ``FIGURES.in_full()``, draw every figure."""
-
-
 @pytest.fixture(scope="session")
 def programs(tmp_path_factory) -> Iterator[Programs]:
     """Processes that share their imports."""

@@ -31,8 +31,6 @@ from attentionology.reports.tables import write_csv
 from attentionology.scripts.cli import main
 from tests import tiny
 
-pytestmark = pytest.mark.usefixtures("figures_are_outlines")
-
 SENTENCES = 24
 
 

@@ -29,7 +29,7 @@ from attentionology.reports.format import number, percent
 from attentionology.reports.page import Section, write_report
 from tests.unit.test_reports import RUN
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("pngs_are_copies")]
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("svgs_are_drawn")]
 
 BEST = ("attention", "gradient", "attention_gradient")
 TESTS: dict[str, tuple[str, ...]] = {

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from matplotlib.figure import Figure
 
-from tests.outlines import FIGURES, outline
+from tests.outlines import FIGURES, Figures, outline
 
 
 def figure(*, height: float = 2.0, cell: float = 0.5, label: str = "a <b>", bars: float = 1.0) -> Figure:
@@ -32,23 +32,39 @@ def test_outlines_have_the_words_of_figures():
     assert "a &lt;b&gt;" in svg
 
 
-def test_the_first_figure_of_its_kind_is_drawn(tmp_path, monkeypatch):
-    drawn = []
+@pytest.fixture
+def names(monkeypatch):
+    """The names of the files that are drawn, and a fresh object that draws them."""
+    figures, drawn = Figures(), []
 
     def save(figure: Figure, path: Path) -> None:
         drawn.append(path.name)
-        path.write_text("drawn")
+        path.write_text(f"drawn as {path.name}")
 
-    monkeypatch.setattr(FIGURES, "savefig", save)
-    with FIGURES.replaced(".svg", ".png"):
-        for number, (height, name) in enumerate([(2, "a"), (3, "a"), (2, "b"), (float("nan"), "a"), (2, "a")]):
+    monkeypatch.setattr(figures, "savefig", save)
+    return figures, drawn
+
+
+def test_the_first_figure_of_its_kind_is_drawn(names, tmp_path):
+    figures, drawn = names
+    with figures.replaced(".svg", ".png"):
+        for number, (height, name) in enumerate([(2, "a"), (3, "a-norm"), (2, "b"), (float("nan"), "a"), (2, "a")]):
             for suffix in ("svg", "png"):
                 (tmp_path / str(number)).mkdir(exist_ok=True)
-                figure(height=height).savefig(tmp_path / str(number) / f"outlined {name}.{suffix}")
-    assert drawn == ["outlined a.svg", "outlined a.png", "outlined b.svg", "outlined b.png", "outlined a.svg"]
-    files = [(tmp_path / str(number) / "outlined a.svg").read_text() for number in (0, 1, 3, 4)]
+                figure(height=height).savefig(tmp_path / str(number) / f"{name}.{suffix}")
+    assert drawn == ["a.svg", "a.png", "b.svg", "a.svg"]
+    files = [(tmp_path / name).read_text() for name in ("0/a.svg", "1/a-norm.svg", "3/a.svg", "4/a.svg")]
     assert len(set(files)) == 3
     assert files[0] == files[3]
+    assert (tmp_path / "2" / "b.png").read_text() == "drawn as a.png"
+
+
+def test_svgs_can_be_drawn_beside_copies_of_pngs(names, tmp_path):
+    figures, drawn = names
+    with figures.replaced(".png"):
+        for name in ("a.svg", "a.png", "b.png", "a.svg", "a.png"):
+            figure().savefig(tmp_path / name)
+    assert drawn == ["a.svg", "a.png", "b.png", "a.svg"]
 
 
 def test_figures_can_be_drawn_in_full(tmp_path):

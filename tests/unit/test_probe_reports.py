@@ -18,7 +18,7 @@ from attentionology.reports.console import Terminal
 from attentionology.reports.format import interval, percent
 from tests.probing_results import CASES, PUBLISHED, Case, Tables, Written, results, written
 
-pytestmark = pytest.mark.usefixtures("pngs_are_copies")
+pytestmark = pytest.mark.usefixtures("svgs_are_drawn")
 
 
 @pytest.fixture(scope="module", params=CASES, ids=str)

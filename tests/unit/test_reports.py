@@ -22,6 +22,8 @@ from attentionology.reports.json_text import records, to_json
 from attentionology.reports.page import write_report, write_section
 from tests.maps import RELATIONS, batch_of, random_corpus
 
+pytestmark = pytest.mark.usefixtures("svgs_are_drawn")
+
 RUN = {
     "command": "attentionology analyze --model '<b>&'",
     "started": "2020-01-01T00:00:00+00:00",

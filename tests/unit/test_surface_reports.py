@@ -26,7 +26,7 @@ from attentionology.reports.page import write_report, write_section
 from tests import tiny
 from tests.unit.test_reports import RUN
 
-pytestmark = pytest.mark.usefixtures("pngs_are_copies")
+pytestmark = pytest.mark.usefixtures("svgs_are_drawn")
 
 SENTENCES = [Sentence("<s>", ("the", "&", "<b>", ".")), Sentence("t", ("a", "garden", "was", ","))]
 OPTIONS = {"position_threshold": 0.5, "target_threshold": 0.6, "broad_threshold": 0.8}
