@@ -32,6 +32,7 @@ from attentionology.corpora_loaders import Sentence, load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.extractors import DEFAULT_BATCH_CELLS, Encoder, ExtractionLog, extract
 from attentionology.extractors.maps.batching import Batch, plan
+from attentionology.extractors.tokens.pieces import Pieces
 from benchmarks.large_model import WORDS, write_long_sentences
 from benchmarks.measuring import peak_memory, ratio, take_turns
 
@@ -47,7 +48,7 @@ def corpus(files: list[str], n: int) -> list[Sentence]:
     return list(islice(cycle(load_treebank(paths, limit=SENTENCES)), n))
 
 
-def planned(encoder: Encoder, sentences: list[Sentence], batch_cells: int) -> Iterator[Batch]:
+def planned(encoder: Encoder, sentences: list[Sentence], batch_cells: int) -> Iterator[Batch[Sentence, Pieces]]:
     """Yield the batches that `extract` makes."""
     return plan(encoder, sentences, batch_cells, None, "skip", ExtractionLog())
 

@@ -1,17 +1,18 @@
-"""Sentences → batches of pieces, in memory that does not depend on the corpus, and a log of what was left out."""
+"""Inputs → batches of pieces, in memory that does not depend on the corpus, and a log of what was left out."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Literal
+from typing import Literal, Protocol, TypeVar
+
+import torch
 
 from attentionology.corpora_loaders import Sentence
 from attentionology.extractors.errors import ExtractionError
-from attentionology.extractors.model.conditions import fitting
-from attentionology.extractors.model.encoder import Encoder
-from attentionology.extractors.tokens.pieces import Pieces, Unalignable
+from attentionology.extractors.model.conditions import Batching, fitting
+from attentionology.extractors.tokens.pieces import Unalignable
 
 TooLong = Literal["skip", "error"]
 
@@ -79,30 +80,92 @@ class ExtractionLog:
         return first + ("; …" if len(self.skipped) > 3 else "")
 
 
-Batch = list[tuple[Sentence, Pieces]]
+class Aligned(Protocol):
+    """What a model reads of one input. Its length is the number of pieces that a limit holds for."""
+
+    @property
+    def extent(self) -> str:
+        """How much the model reads, in words."""
+        ...
+
+    @property
+    def unknown(self) -> int:
+        """How many words have a piece that is the unknown token."""
+        ...
+
+    @property
+    def substituted(self) -> int:
+        """How many words are read as the unknown token because the tokenizer has no piece for them."""
+        ...
+
+    def __len__(self) -> int: ...
+
+
+Input = TypeVar("Input", bound=Sentence)
+Input_contra = TypeVar("Input_contra", bound=Sentence, contravariant=True)
+Read = TypeVar("Read", bound=Aligned)
+Read_co = TypeVar("Read_co", bound=Aligned, covariant=True)
+Batch = list[tuple[Input, Read]]
+"""Inputs that are read together, each with its pieces."""
+
+
+class InputReader(Protocol[Input_contra, Read_co]):
+    """A model that inputs are cut into batches for: an encoder for sentences, or a translator for sentence pairs."""
+
+    @property
+    def device(self) -> torch.device:
+        """The device that the model computes on."""
+        ...
+
+    @property
+    def max_length(self) -> int | None:
+        """The largest number of pieces of an input; None if there is no limit."""
+        ...
+
+    @property
+    def batching(self) -> Batching:
+        """Which inputs may be read together."""
+        ...
+
+    def align(self, inputs: Sequence[Input_contra], /) -> Sequence[Read_co | Unalignable]:
+        """Tokenize inputs and match words with pieces."""
+        ...
 
 
 def plan(
-    encoder: Encoder,
-    sentences: Iterable[Sentence],
+    reader: InputReader[Input, Read],
+    inputs: Iterable[Input],
     batch_cells: int,
     max_length: int | None,
     too_long: TooLong,
     log: ExtractionLog,
-) -> Iterator[Batch]:
-    """Yield the batches of `extract` before the model has read them, and fill the log. Arguments are those there."""
-    limit = min((length for length in (encoder.max_length, max_length) if length is not None), default=None)
-    stream = iter(sentences)
+    *,
+    batch_pieces: int | None = None,
+    noun: str = "sentence",
+) -> Iterator[Batch[Input, Read]]:
+    """Yield the batches of `extract` before the model has read them, and fill the log.
+
+    Args:
+        reader: the model.
+        inputs: sentences or sentence pairs, which are read lazily, one window at a time.
+        batch_cells, max_length, too_long, log: see `attentionology.extractors.extract`.
+        batch_pieces: the bound on inputs × pieces of a batch; None for one that suits the device of an encoder.
+        noun: what an error calls an input.
+    """
+    limit = min((length for length in (reader.max_length, max_length) if length is not None), default=None)
+    if batch_pieces is None:
+        batch_pieces = _BATCH_PIECES_CPU if reader.device.type == "cpu" else _BATCH_PIECES
+    stream = iter(inputs)
     while window := list(islice(stream, WINDOW)):
-        readable: Batch = []
-        for sentence, pieces in zip(window, encoder.align(window), strict=True):
+        readable: Batch[Input, Read] = []
+        for sentence, pieces in zip(window, reader.align(window), strict=True):
             reason = obstacle(pieces, limit)
-            if reason is None and isinstance(pieces, Pieces):
-                readable.append((sentence, pieces))
+            if reason is not None or isinstance(pieces, Unalignable):
+                leave_out(sentence, f"{noun} {sentence.id!r}", reason or "", too_long, log)
             else:
-                leave_out(sentence, f"sentence {sentence.id!r}", reason or "", too_long, log)
+                readable.append((sentence, pieces))
         readable.sort(key=lambda pair: -len(pair[1]))
-        for batch in _cut(readable, batch_cells, encoder):
+        for batch in _cut(readable, batch_cells, batch_pieces, reader.batching):
             yield batch
             log.read += len(batch)
             log.words += sum(len(sentence) for sentence, _ in batch)
@@ -130,22 +193,23 @@ def leave_out(sentence: Sentence, label: str, reason: str, too_long: TooLong, lo
     raise ExtractionError(f"{location}{label}: {reason}")
 
 
-def obstacle(pieces: Pieces | Unalignable, limit: int | None) -> str | None:
-    """Say why a sentence cannot be read with at most ``limit`` pieces; None if it can be read."""
+def obstacle(pieces: Aligned | Unalignable, limit: int | None) -> str | None:
+    """Say why an input cannot be read with at most ``limit`` pieces; None if it can be read."""
     if isinstance(pieces, Unalignable):
         return str(pieces)
     if limit is not None and len(pieces) > limit:
-        return f"too long: {len(pieces)} pieces, the limit is {limit}"
+        return f"too long: {pieces.extent}, the limit is {limit}"
     return None
 
 
-def _cut(sentences: Batch, batch_cells: int, encoder: Encoder) -> Iterator[Batch]:
-    """Cut sentences, longest first, into batches within ``batch_cells`` and what suits the device and the model."""
-    batch_pieces = _BATCH_PIECES_CPU if encoder.device.type == "cpu" else _BATCH_PIECES
+def _cut(
+    inputs: Batch[Input, Read], batch_cells: int, batch_pieces: int, batching: Batching
+) -> Iterator[Batch[Input, Read]]:
+    """Cut inputs, longest first, into batches within both bounds that the model may read together."""
     start = 0
-    while start < len(sentences):
-        n = len(sentences[start][1])
+    while start < len(inputs):
+        n = len(inputs[start][1])
         size = max(1, min(batch_cells // n**2, batch_pieces // n))
-        batch = fitting(encoder.batching, sentences[start : start + size], lambda pair: len(pair[1]))
+        batch = fitting(batching, inputs[start : start + size], lambda pair: len(pair[1]))
         yield batch
         start += len(batch)

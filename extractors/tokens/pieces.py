@@ -42,6 +42,11 @@ class Pieces:
     def __len__(self) -> int:
         return len(self.ids)
 
+    @property
+    def extent(self) -> str:
+        """How much the model reads, in words."""
+        return f"{len(self)} pieces"
+
     def __repr__(self) -> str:
         positions = amount(len(self.special), "positions")
         return f"Pieces({shortened(' '.join(self.tokens))}, {amount(len(self), 'pieces')}, {positions})"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import get_args
 
 import torch
@@ -16,11 +15,9 @@ from attentionology.extractors.kinds import MapKind, get_kind
 from attentionology.extractors.kinds.attention_block import attn, norm
 from attentionology.extractors.kinds.weight import weight
 from attentionology.extractors.layers import AttentionBlock
-from attentionology.extractors.maps.batching import DEFAULT_BATCH_CELLS, WINDOW, ExtractionLog, TooLong, leave_out
+from attentionology.extractors.maps.batching import DEFAULT_BATCH_CELLS, ExtractionLog, TooLong, plan
 from attentionology.extractors.maps.map_batch import Columns, Level, MapBatch
 from attentionology.extractors.maps.map_maker import Merge
-from attentionology.extractors.model.conditions import fitting
-from attentionology.extractors.tokens.pieces import Unalignable
 from attentionology.extractors.translation.decoding import ForcedDecoding
 from attentionology.extractors.translation.merging import AlignmentSetting, CrossMerger, apart, row_count
 from attentionology.extractors.translation.sides import PairPieces
@@ -125,7 +122,8 @@ def extract_cross(
         raise ValueError("batch_cells and max_length must be at least 1")
     values = any(maker.map_kind.reads_weights for maker in makers)
     filled = ExtractionLog() if log is None else log
-    for batch in _batches(translator, pairs, batch_cells, max_length, too_long, filled):
+    limits = (batch_cells, max_length, too_long)
+    for batch in plan(translator, pairs, *limits, filled, batch_pieces=_BATCH_PIECES, noun="sentence pair"):
         pieces = [pair_pieces for _, pair_pieces in batch]
         maps = cross_maps(makers, translator.decode(pieces, values=values), pieces, translator.name)
         sentences = tuple(pair for pair, _ in batch)
@@ -133,10 +131,6 @@ def extract_cross(
             _map_batch(maker, of_maker, translator, sentences, pieces)
             for maker, of_maker in zip(makers, maps, strict=True)
         )
-        filled.read += len(batch)
-        filled.words += sum(len(pair) for pair in sentences)
-        filled.unknown_words += sum(pair_pieces.unknown for pair_pieces in pieces)
-        filled.substituted_words += sum(pair_pieces.substituted for pair_pieces in pieces)
 
 
 @torch.inference_mode()
@@ -195,42 +189,6 @@ def _sizes(level: Level, pieces: Sequence[PairPieces]) -> tuple[Tensor, Tensor]:
     grouped = pieces if level == "word" else [apart(pair) for pair in pieces]
     rows = torch.tensor([row_count(pair.target) for pair in grouped])
     return rows, torch.tensor([len(pair.source.special) for pair in grouped])
-
-
-def _batches(
-    translator: Translator,
-    pairs: Iterable[SentencePair],
-    batch_cells: int,
-    max_length: int | None,
-    too_long: TooLong,
-    log: ExtractionLog,
-) -> Iterator[list[tuple[SentencePair, PairPieces]]]:
-    limit = min((length for length in (translator.max_length, max_length) if length is not None), default=None)
-    stream = iter(pairs)
-    while window := list(islice(stream, WINDOW)):
-        readable: list[tuple[SentencePair, PairPieces]] = []
-        for pair, pieces in zip(window, translator.align(window), strict=True):
-            reason = _obstacle(pieces, limit)
-            if reason is None and isinstance(pieces, PairPieces):
-                readable.append((pair, pieces))
-            else:
-                leave_out(pair, f"sentence pair {pair.id!r}", reason or "", too_long, log)
-        readable.sort(key=lambda item: -len(item[1]))
-        start = 0
-        while start < len(readable):
-            n = len(readable[start][1])
-            size = max(1, min(batch_cells // n**2, _BATCH_PIECES // n))
-            batch = fitting(translator.batching, readable[start : start + size], lambda item: len(item[1]))
-            yield batch
-            start += len(batch)
-
-
-def _obstacle(pieces: PairPieces | Unalignable, limit: int | None) -> str | None:
-    if isinstance(pieces, Unalignable):
-        return str(pieces)
-    if limit is not None and len(pieces) > limit:
-        return f"too long: {len(pieces.source)} source and {len(pieces.target)} target pieces, the limit is {limit}"
-    return None
 
 
 def _map_batch(

@@ -44,6 +44,11 @@ class PairPieces:
         return max(len(self.source), len(self.target))
 
     @property
+    def extent(self) -> str:
+        """How much the model reads, in words."""
+        return f"{len(self.source)} source and {len(self.target)} target pieces"
+
+    @property
     def unknown(self) -> int:
         """How many words of both sides have a piece that is the unknown token."""
         return self.source.unknown + self.target.unknown
