@@ -12,29 +12,27 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 
 from attentionology.corpora_loaders import Sentence
-from attentionology.extractors.errors import ModelError, cause
+from attentionology.extractors.errors import ModelError
 from attentionology.extractors.model.conditions import (
     Batching,
     attend_fully,
     check_full_attention,
     check_vocabulary,
-    conditions_of,
     find_batching,
     longest_input,
     switch_to_eager,
 )
-from attentionology.extractors.model.files import LoadedFiles, find_model
-from attentionology.extractors.model.float64_copy import float64_twin, in_float64
+from attentionology.extractors.model.files import LoadedFiles
 from attentionology.extractors.model.forward_pass import Forward, ModelLayers, model_inputs
 from attentionology.extractors.model.layer_reading import parameters_key, read_layers
-from attentionology.extractors.model.loading import load_model, load_tokenizer, on_device, quiet
+from attentionology.extractors.model.loaded_model import Float64Model, LoadedModel, load_pretrained
+from attentionology.extractors.model.loading import load_model, quiet
 from attentionology.extractors.model.random_copy import random_copy
-from attentionology.extractors.model.weights_digest import weights_sha256
 from attentionology.extractors.tokens.pieces import Pieces, Unalignable, align, prepare_tokenizer
 from attentionology.extractors.tokens.token_classes import PieceForms, token_classes
 
 
-class Encoder:
+class Encoder(LoadedModel):
     """A model and its tokenizer, ready to give attention for sentences.
 
     The model is put into evaluation mode. It is used as it is and not copied. Attention comes from the eager
@@ -72,16 +70,12 @@ class Encoder:
     def __init__(self, model: Any, tokenizer: Any, name: str = "", files: LoadedFiles | None = None) -> None:
         if model.config.is_encoder_decoder and hasattr(model, "get_encoder"):
             model = model.get_encoder()
-        self.model: Any = model.eval()
-        self.tokenizer: Any = prepare_tokenizer(tokenizer)
-        self.name = name
-        self.files = files or LoadedFiles()
+        super().__init__(model, prepare_tokenizer(tokenizer), name, files)
         self.forms = PieceForms(self.tokenizer)
         check_vocabulary(model, tokenizer, name or "the model")
         self.max_length = longest_input(model)
         attend_fully(model)
         self._layers: tuple[Any, ModelLayers] | None = None
-        self._double: tuple[Any, _Float64Encoder] | None = None
         probe = self._probe()
         self.n_layers, self.n_heads = len(probe), probe[0].shape[1]
         self.batching: Batching = find_batching(self)
@@ -109,37 +103,7 @@ class Encoder:
             ValueError: ``dtype`` is another type.
             ModelError: the model cannot be found or loaded, has no safetensors, or gives no attention.
         """
-        if dtype not in (torch.float32, torch.float64):
-            raise ValueError(f"dtype must be torch.float32 or torch.float64, not {dtype}")
-        files = find_model(name_or_path, revision)
-        tokenizer = load_tokenizer(files)
-        model, files = load_model(files, dtype=dtype)
-        name = Path(name_or_path).resolve().name if files.endpoint is None else files.name
-        return cls(on_device(model, device), tokenizer, name, files)
-
-    def __repr__(self) -> str:
-        return f"Encoder({self.name!r}, {self.family}, {self.n_layers} layers × {self.n_heads} heads, {self.dtype})"
-
-    @property
-    def family(self) -> str:
-        """The architecture, by its name in transformers (``model_type``)."""
-        return str(self.model.config.model_type)
-
-    @property
-    def device(self) -> torch.device:
-        """The device that the model computes on."""
-        return torch.device(next(self.model.parameters()).device)
-
-    @property
-    def dtype(self) -> torch.dtype:
-        """The type that the model computes in. The input embeddings may be stored in another one."""
-        parameters: list[Tensor] = list(self.model.parameters())
-        return next(p.dtype for p in reversed(parameters) if p.is_floating_point())
-
-    @property
-    def warnings(self) -> list[str]:
-        """What a user should know before reading the numbers, one sentence each."""
-        return [*self.files.warnings, *conditions_of(self.model, self.batching)]
+        return cls(*load_pretrained(load_model, name_or_path, revision, device, dtype))
 
     def align(self, sentences: Sequence[Sentence]) -> list[Pieces | Unalignable]:
         """Tokenize sentences and match words with pieces, see `attentionology.extractors.tokens.pieces.align`."""
@@ -177,14 +141,7 @@ class Encoder:
 
     def pad(self, batch: Sequence[Pieces]) -> tuple[Int[Tensor, "batch n"], Bool[Tensor, "batch n"]]:
         """Return the ids padded on the right to the longest sentence, and the mask that is True on pieces."""
-        n = max(len(pieces) for pieces in batch)
-        pad = self.tokenizer.pad_token_id
-        ids = torch.full((len(batch), n), 0 if pad is None else pad)
-        mask = torch.zeros(len(batch), n, dtype=torch.bool)
-        for row, pieces in enumerate(batch):
-            ids[row, : len(pieces)] = torch.tensor(pieces.ids)
-            mask[row, : len(pieces)] = True
-        return ids.to(self.device), mask.to(self.device)
+        return self._padded([pieces.ids for pieces in batch], self.tokenizer.pad_token_id)
 
     def segment_ids(self, batch: Sequence[Pieces]) -> Int[Tensor, "batch n"] | None:
         """Return the segment ids, padded as by `pad`; None if they are all zero, which is the default of models."""
@@ -198,20 +155,6 @@ class Encoder:
         """Return the index into `attentionology.extractors.TOKEN_CLASSES` of every piece, −1 on padding."""
         return token_classes(self.forms, self.tokenizer.mask_token_id, batch)
 
-    @property
-    def double(self) -> Encoder:
-        """The same model in float64, which is made when it is first read and again after parameters have been replaced.
-
-        It shares the parameters of this one and converts each when it is used, see
-        `attentionology.extractors.model.float64_copy`.
-        """
-        if self.dtype == torch.float64:
-            return self
-        key = tuple(id(parameter) for parameter in self.model.parameters())  # kept alive, and so unique, by the twin
-        if self._double is None or self._double[0] != key:
-            self._double = key, _Float64Encoder(float64_twin(self.model), self.tokenizer, self.name, self.files)
-        return self._double[1]
-
     def random_init(self, seed: int) -> Encoder:
         """Make a copy with random weights that keeps the embedding tables.
 
@@ -224,12 +167,8 @@ class Encoder:
         control.batching = self.batching
         return control
 
-    def weights_sha256(self) -> str:
-        """Compute a SHA-256 of names, shapes, types and bytes of all weights, independent of how they were stored.
-
-        Weights that the files lack, such as a pooler's, are random numbers in every run and are left out.
-        """
-        return weights_sha256(self.model, self.files.untrained)
+    def _with_model(self, twin: Any) -> Encoder:
+        return _Float64Encoder(twin, self.tokenizer, self.name, self.files)
 
     def _probe(self) -> tuple[Tensor, ...]:
         """Return the attention of a short input, after switching the model to eager attention if it gives none."""
@@ -264,30 +203,15 @@ class Encoder:
         hidden_states: bool = False,
     ) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...] | None]:
         """Return the attention of all layers, and all hidden states if ``hidden_states`` is true."""
-        try:
+        with self._reading(f"an input of {ids.shape[1]} pieces in {str(self.dtype).removeprefix('torch.')}"):
             output = self.model(**model_inputs(ids, mask, segment_ids), output_hidden_states=hidden_states)
-        except (torch.OutOfMemoryError, MemoryError):
-            raise
-        except Exception as error:  # whatever a model raises, it is the model that cannot be used
-            text = f"an input of {ids.shape[1]} pieces in {str(self.dtype).removeprefix('torch.')}"
-            raise ModelError(f"{self.name or self.family}: the model cannot read {text} ({cause(error)})") from error
         attentions = tuple(getattr(output, "attentions", None) or ())
-        check_full_attention(self.model, attentions, tuple(ids.shape), self.name or self.family)
+        check_full_attention(self.model, attentions, tuple(ids.shape), self.label)
         return attentions, tuple(output.hidden_states) if hidden_states else None
 
 
-class _Float64Encoder(Encoder):
-    """An encoder around a float64 copy, whose parameters are stored in another type than it computes in."""
-
-    @property
-    def device(self) -> torch.device:
-        """The device that the copy computes on, which is not that of its parameters if that has no float64."""
-        return in_float64(torch.zeros(0, device=super().device)).device
-
-    @property
-    def dtype(self) -> torch.dtype:
-        """The type that the copy computes in."""
-        return torch.float64
+class _Float64Encoder(Float64Model, Encoder):
+    """An encoder around a float64 copy."""
 
     @torch.inference_mode()
     def _parameters_key(self) -> tuple[Any, ...]:

@@ -8,21 +8,19 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from attentionology.corpora_loaders.alignment import SentencePair
 from attentionology.corpora_loaders.sample.translation import SAMPLE_TRANSLATOR
-from attentionology.extractors.errors import ModelError, cause
+from attentionology.extractors.errors import ModelError
 from attentionology.extractors.layers import ARCHITECTURES
 from attentionology.extractors.layers.cross_attention import CrossBlocks, CrossRecorder, read_cross_attention
 from attentionology.extractors.maps.map_batch import FLOAT32_NOISE
-from attentionology.extractors.model.conditions import Batching, conditions_of, switch_to_eager
-from attentionology.extractors.model.files import LoadedFiles, find_model
-from attentionology.extractors.model.float64_copy import float64_twin, in_float64
+from attentionology.extractors.model.conditions import Batching, switch_to_eager
+from attentionology.extractors.model.files import LoadedFiles
 from attentionology.extractors.model.layer_reading import parameters_key
-from attentionology.extractors.model.loading import load_tokenizer, load_translation_model, max_length, on_device
+from attentionology.extractors.model.loaded_model import Float64Model, LoadedModel, load_pretrained
+from attentionology.extractors.model.loading import load_translation_model, max_length
 from attentionology.extractors.model.random_copy import random_copy
-from attentionology.extractors.model.weights_digest import weights_sha256
 from attentionology.extractors.tokens.pieces import Unalignable, prepare_tokenizer
 from attentionology.extractors.translation.decoding import ForcedDecoding, check_shapes, find_pair_batching
 from attentionology.extractors.translation.running import core, decoder_inputs, run
@@ -37,7 +35,7 @@ from attentionology.extractors.translation.sides import (
 _TRIED = (("a b c d e f g", "g f e d c b a h"), ("m", "n"))
 
 
-class Translator:
+class Translator(LoadedModel):
     """A translation model and its tokenizer, ready to decode given translations.
 
     The model is put into evaluation mode and switched to eager attention, because other kernels never form the weights.
@@ -77,23 +75,21 @@ class Translator:
         target_language: str | None = None,
         lead: str = "",
     ) -> None:
-        self.name = name
         if not model.config.is_encoder_decoder:
-            raise ModelError(f"{self._label(model)}: it is no encoder–decoder, so it has no cross-attention")
-        self.model: Any = model.eval()
+            label = name or model.config.model_type
+            raise ModelError(f"{label}: it is no encoder–decoder, so it has no cross-attention")
+        prepared = prepare_tokenizer(tokenizer) if getattr(tokenizer, "is_fast", False) else tokenizer
+        super().__init__(model, prepared, name, files)
         switch_to_eager(model)
-        self.tokenizer = prepare_tokenizer(tokenizer) if getattr(tokenizer, "is_fast", False) else tokenizer
-        set_languages(self.tokenizer, self._label(model), source=source_language, target=target_language)
-        self.files = files or LoadedFiles()
+        set_languages(self.tokenizer, self.label, source=source_language, target=target_language)
         self.lead = lead
         self._source = TokenizerSide(tokenizer, is_target=False, lead=lead)
         self._target = TokenizerSide(tokenizer, is_target=True)
         self.max_length = max_length(model)
         self._blocks: tuple[Any, CrossBlocks] | None = None
-        self._double: tuple[Any, Translator] | None = None
         tried = self._tried()
         self.n_layers, self.n_heads = len(tried[0].attentions), tried[0].attentions[0].shape[1]
-        self.batching: Batching = find_pair_batching(self._label(model), *tried)
+        self.batching: Batching = find_pair_batching(self.label, *tried)
 
     @classmethod
     def from_pretrained(
@@ -120,54 +116,18 @@ class Translator:
             ValueError: ``dtype`` is another type.
             ModelError: the model cannot be found or loaded, has no safetensors, or gives no cross-attention.
         """
-        if dtype not in (torch.float32, torch.float64):
-            raise ValueError(f"dtype must be torch.float32 or torch.float64, not {dtype}")
-        files = find_model(name_or_path, revision)
-        tokenizer = load_tokenizer(files)
-        model, files = load_translation_model(files, dtype=dtype)
-        name = Path(name_or_path).resolve().name if files.endpoint is None else files.name
-        languages = {"source_language": source_language, "target_language": target_language}
-        return cls(on_device(model, device), tokenizer, name, files, **languages, lead=lead)
-
-    def __repr__(self) -> str:
-        return f"Translator({self.name!r}, {self.family}, {self.n_layers} layers × {self.n_heads} heads, {self.dtype})"
-
-    @property
-    def family(self) -> str:
-        """The architecture, by its name in transformers (``model_type``)."""
-        return str(self.model.config.model_type)
-
-    @property
-    def device(self) -> torch.device:
-        """The device that the model computes on."""
-        return torch.device(next(self.model.parameters()).device)
-
-    @property
-    def dtype(self) -> torch.dtype:
-        """The type that the model computes in."""
-        parameters: list[Tensor] = list(self.model.parameters())
-        return next(p.dtype for p in reversed(parameters) if p.is_floating_point())
+        return cls(
+            *load_pretrained(load_translation_model, name_or_path, revision, device, dtype),
+            source_language=source_language,
+            target_language=target_language,
+            lead=lead,
+        )
 
     @property
     def noise(self) -> float:
         """The relative difference below which two float32 values must not be compared, see `MapBatch.exact`."""
         row = ARCHITECTURES.get(self.family)
         return FLOAT32_NOISE if row is None or row.cross is None else row.cross.noise
-
-    @property
-    def warnings(self) -> list[str]:
-        """What a user should know before reading the numbers, one sentence each."""
-        return [*self.files.warnings, *conditions_of(self.model, self.batching)]
-
-    @property
-    def double(self) -> Translator:
-        """The same model in float64, see `attentionology.extractors.model.float64_copy`."""
-        if self.dtype == torch.float64:
-            return self
-        key = tuple(id(parameter) for parameter in self.model.parameters())
-        if self._double is None or self._double[0] != key:
-            self._double = key, _Float64Translator(float64_twin(self.model), self.tokenizer, self.name, lead=self.lead)
-        return self._double[1]
 
     @property
     def blocks(self) -> CrossBlocks:
@@ -185,10 +145,6 @@ class Translator:
         """Make a copy with random weights that keeps the embedding tables, see `Encoder.random_init`."""
         random = random_copy(self.model, seed, self.dtype).to(self.device)
         return Translator(random, self.tokenizer, f"{self.name} random-init seed {seed}", lead=self.lead)
-
-    def weights_sha256(self) -> str:
-        """Compute a SHA-256 of names, shapes, types and bytes of all weights, independent of how they were stored."""
-        return weights_sha256(self.model, self.files.untrained)
 
     def align(self, pairs: Iterable[SentencePair]) -> list[PairPieces | Unalignable]:
         """Tokenize sentence pairs word by word, see `attentionology.extractors.translation.sides`.
@@ -218,36 +174,21 @@ class Translator:
             ModelError: the model cannot read the batch or a layer gives no cross-attention; with ``values``, for the
                 same reasons as `blocks`.
         """
-        source, source_mask = self._padded([pair.source.ids for pair in batch])
-        target, target_mask = self._padded([pair.target.ids for pair in batch])
+        pad = self.model.config.pad_token_id
+        source, source_mask = self._padded([pair.source.ids for pair in batch], pad)
+        target, target_mask = self._padded([pair.target.ids for pair in batch], pad)
         inputs = {"input_ids": source, "attention_mask": source_mask.long(), "decoder_input_ids": target}
         inputs |= {"decoder_attention_mask": target_mask.long()}
         blocks = self.blocks if values else None
         recorder = CrossRecorder(blocks or CrossBlocks((), (), time_first=False, family=self.family))
-        try:
-            with recorder as recorded:
-                output = run(self.model, inputs)
-        except (torch.OutOfMemoryError, MemoryError):
-            raise
-        except Exception as error:  # whatever a model raises, it is the model that cannot be used
-            pieces = f"{source.shape[1]} source and {target.shape[1]} target pieces"
-            raise ModelError(f"{self._label(self.model)}: the model cannot read {pieces} ({cause(error)})") from error
+        pieces = f"{source.shape[1]} source and {target.shape[1]} target pieces"
+        with self._reading(pieces), recorder as recorded:
+            output = run(self.model, inputs)
         attentions = output.attentions
-        check_shapes(
-            attentions, self.model.config, (len(batch), target.shape[1], source.shape[1]), self._label(self.model)
-        )
+        check_shapes(attentions, self.model.config, (len(batch), target.shape[1], source.shape[1]), self.label)
         return ForcedDecoding(
             attentions, source_mask, target_mask, output.encoded if values else None, recorded.outputs, blocks
         )
-
-    def _padded(self, rows: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
-        pad = self.model.config.pad_token_id
-        n = max(map(len, rows))
-        ids, mask = torch.full((len(rows), n), 0 if pad is None else pad), torch.zeros(len(rows), n, dtype=torch.bool)
-        for index, row in enumerate(rows):
-            ids[index, : len(row)] = torch.tensor(row)
-            mask[index, : len(row)] = True
-        return ids.to(self.device), mask.to(self.device)
 
     @property
     def _end(self) -> int:
@@ -260,11 +201,11 @@ class Translator:
         pairs = [SentencePair(id=s, source=tuple(s.split()), words=tuple(t.split())) for s, t in _TRIED]
         pieces = [pair for pair in self.align(pairs) if isinstance(pair, PairPieces)]
         if len(pieces) < len(pairs):
-            raise ModelError(f"{self._label(self.model)}: the tokenizer has no pieces for letters and no unknown token")
+            raise ModelError(f"{self.label}: the tokenizer has no pieces for letters and no unknown token")
         return [self.decode(pieces), self.decode(pieces[:1]), self.decode(pieces[1:])]
 
-    def _label(self, model: Any) -> str:
-        return self.name or str(model.config.model_type)
+    def _with_model(self, twin: Any) -> Translator:
+        return _Float64Translator(twin, self.tokenizer, self.name, lead=self.lead)
 
 
 def load_sample_translator() -> Translator:
@@ -280,18 +221,8 @@ def load_sample_translator() -> Translator:
     return translator
 
 
-class _Float64Translator(Translator):
-    """A translator around a float64 copy, whose parameters are stored in another type than it computes in."""
-
-    @property
-    def device(self) -> torch.device:
-        """The device that the copy computes on, which is not that of its parameters if that has no float64."""
-        return in_float64(torch.zeros(0, device=super().device)).device
-
-    @property
-    def dtype(self) -> torch.dtype:
-        """The type that the copy computes in."""
-        return torch.float64
+class _Float64Translator(Float64Model, Translator):
+    """A translator around a float64 copy."""
 
     @property
     def blocks(self) -> CrossBlocks:
