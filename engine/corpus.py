@@ -13,6 +13,7 @@ from attentionology.analyses.contract import Analysis, OptionError
 from attentionology.analyses.shared.builtin import SAMPLE, corpus_path
 from attentionology.analyses.shared.input_options import at_least_one
 from attentionology.analyses.shared.numbers import OptionalNumber
+from attentionology.analyses.shared.option_types import TreebankWords
 from attentionology.corpora_loaders import (
     Corpus,
     CorpusError,
@@ -62,9 +63,7 @@ class CorpusOptions:
     """The segment ids of the second span: zeros, as in the maps of the paper, or those that the tokenizer gives to the
     second text of a pair."""
 
-    tokens: Literal["syntactic", "surface"] = "syntactic"
-    """The words that the model reads: the syntactic words of the trees (French 'de le'), or the surface tokens ('du').
-    For surface tokens, the words of a multiword token are merged into one node of the tree."""
+    tokens: TreebankWords = "syntactic"
 
     limit: OptionalNumber = None
     """Read only the first N sentences of a treebank, paragraphs of a text, or documents of a coreference corpus."""

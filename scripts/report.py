@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
 from tyro.conf import Positional, arg
 
+from attentionology.analyses.shared.input_options import OutputOptions, at_least_one
 from attentionology.analyses.shared.numbers import OptionalNumber
+
+
+@dataclass(frozen=True)
+class ReportOutputOptions(OutputOptions):
+    """Options of the results."""
+
+    out: Annotated[Path | None, arg(metavar="FOLDER")] = None
+    """The folder to write to. By default, the files of the run are replaced."""
 
 
 @dataclass(frozen=True)
@@ -28,22 +37,15 @@ class Report:
     """Gray out relations and types with fewer than N decisions, and leave them out of figures. By default, as in the
     run."""
 
-    out: Annotated[Path | None, arg(metavar="FOLDER")] = None
-    """The folder to write to. By default, the files of the run are replaced."""
-
-    overwrite: bool = False
-    """Replace the folder of an earlier run that --out names."""
-
-    json: bool = False
-    """Print the summary as JSON instead of tables."""
+    output: ReportOutputOptions = field(default_factory=ReportOutputOptions)
 
     def run(self, arguments: Sequence[str] = ()) -> int:
         """Write the report and return the exit status."""
-        from attentionology.analyses.shared.input_options import at_least_one
         from attentionology.engine.stored_run import report_run
         from attentionology.scripts.closing import print_run
 
         at_least_one(self, "min_count")
-        run = report_run(self.run_folder, self.out, overwrite=self.overwrite, min_count=self.min_count)
-        print_run(run, self.out or self.run_folder, as_json=self.json)
+        output = self.output
+        run = report_run(self.run_folder, output.out, overwrite=output.overwrite, min_count=self.min_count)
+        print_run(run, output.out or self.run_folder, as_json=output.json)
         return 0

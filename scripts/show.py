@@ -13,6 +13,7 @@ from tyro.conf import Positional, arg
 from attentionology.analyses.contract import OptionError
 from attentionology.analyses.shared.builtin import load_encoder
 from attentionology.analyses.shared.input_options import ModelOptions
+from attentionology.analyses.shared.option_types import TreebankWords
 from attentionology.analyses.shared.options import MapOptions
 from attentionology.scripts.streams import say
 
@@ -42,8 +43,7 @@ class Show:
     sentence: Annotated[tuple[str, ...], arg(metavar="ID [ID ...]")] = ()
     """The ids of sentences of the treebank."""
 
-    tokens: Literal["syntactic", "surface"] = "syntactic"
-    """The words of the treebank: the syntactic words of the trees, or the surface tokens."""
+    tokens: TreebankWords = "syntactic"
 
     model: ModelOptions = field(default_factory=ModelOptions)
     maps: MapOptions = field(default_factory=MapOptions)

@@ -11,7 +11,7 @@ from tyro.conf import arg
 
 from attentionology.analyses.contract import OptionSet
 from attentionology.analyses.dependency.options import DependencyOptions
-from attentionology.analyses.shared.input_options import LimitOptions
+from attentionology.analyses.shared.input_options import LimitOptions, OutputOptions
 from attentionology.analyses.shared.options import ControlOptions, CountOptions, FeedForwardOptions
 from attentionology.engine.surveying.options import CellOptions, GridOptions, LongSurveyOptions, SurveyOptions
 from attentionology.scripts.streams import say_json
@@ -48,14 +48,7 @@ class SurveyCommand:
     dry_run: bool = False
     """Count nothing. Print the numbers of cells, sentences and passes."""
 
-    out: Annotated[Path, arg(metavar="FOLDER")] = Path("runs/survey")
-    """The results folder of the survey."""
-
-    overwrite: bool = False
-    """Replace the results folder of an earlier survey."""
-
-    json: bool = False
-    """Print the results as JSON instead of a table."""
+    output: OutputOptions = field(default_factory=OutputOptions)
 
     def run(self, arguments: Sequence[str] = ()) -> int:
         """Run the survey and return the exit status."""
@@ -71,16 +64,17 @@ class SurveyCommand:
         )
         if self.dry_run:
             return self._print_estimate(options)
+        out = self.output.out or Path("runs/survey")
         shown = {name: str(value) if isinstance(value, Path) else value for name, value in flat_options(self).items()}
         results = execute_survey(
             options,
             self.long_survey.part_options(),
-            out=self.out,
-            overwrite=self.overwrite,
+            out=out,
+            overwrite=self.output.overwrite,
             command=command_line(arguments),
-            shown_options=shown,
+            shown_options={**shown, "out": str(out)},
         )
-        self._print(results)
+        self._print(results, out)
         return SOME_FAILED if results.failures else 0
 
     def _print_estimate(self, options: SurveyOptions) -> int:
@@ -93,20 +87,20 @@ class SurveyCommand:
         options.check_maps()
         self.long_survey.check()
         estimate = estimate_survey(options)
-        if self.json:
+        if self.output.json:
             say_json(to_json(estimate_facts(estimate)))
         else:
             print_tables([], estimate_lines(estimate))
         return 0
 
-    def _print(self, results: Survey) -> None:
+    def _print(self, results: Survey, out: Path) -> None:
         from attentionology.analyses.survey.terminal import survey_matrix
         from attentionology.reports.json_text import records, to_json
         from attentionology.scripts.closing import print_tables
 
-        if self.json:
+        if self.output.json:
             tables = {"survey": results.table, "survey_contrasts": results.contrasts_table}
-            say_json(to_json({"out": str(self.out), **{name: records(table) for name, table in tables.items()}}))
+            say_json(to_json({"out": str(out), **{name: records(table) for name, table in tables.items()}}))
         else:
-            lines = ["", f"Report: {self.out / 'report.html'}", f"Tables: {self.out / 'tables'}"]
+            lines = ["", f"Report: {out / 'report.html'}", f"Tables: {out / 'tables'}"]
             print_tables([lambda _: survey_matrix(results)], lines)

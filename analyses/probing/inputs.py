@@ -100,7 +100,7 @@ def read_inputs(options: ProbingOptions, loaded: LoadedInputs, workspace: Worksp
         vectors = loaded.vectors if loaded.vectors is not None else _read_vectors(options, treebanks)
     with stages("load the model"):
         try:
-            map_maker(options.maps.choice())
+            map_maker(options.map_choice)
         except ValueError as error:
             raise OptionError(str(error)) from None
         model = options.model
@@ -146,7 +146,7 @@ def store_treebanks(
                 maps.map,
                 merge=maps.merge,
                 normalize=maps.normalize,
-                ff_bias=maps.ff_bias,
+                ff_bias=options.feed_forward.ff_bias,
                 dtype=store.cache_type,
                 batch_cells=store.batch_cells or DEFAULT_BATCH_CELLS,
                 max_length=store.max_length,

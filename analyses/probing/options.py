@@ -11,11 +11,18 @@ from typing import Annotated, Literal
 
 from tyro.conf import arg
 
-from attentionology.analyses.contract import MapChoice, OptionError
+from attentionology.analyses.contract import OptionError
 from attentionology.analyses.shared.builtin import SAMPLE, corpus_path
 from attentionology.analyses.shared.input_options import at_least_one
 from attentionology.analyses.shared.numbers import OptionalNumber, OptionalReal
-from attentionology.analyses.shared.options import copies_of
+from attentionology.analyses.shared.option_types import (
+    BatchCells,
+    PieceMerging,
+    RowScaling,
+    SentenceLimit,
+    TreebankWords,
+)
+from attentionology.analyses.shared.options import MapOptions, copies_of
 
 Role = Literal["train", "dev", "test"]
 ROLES: tuple[Role, ...] = ("train", "dev", "test")
@@ -49,11 +56,8 @@ class TreebankOptions:
     """The number of folds into which the test treebank is cut if there is no --train. The folds are made of whole
     documents if there are enough of them."""
 
-    tokens: Literal["syntactic", "surface"] = "syntactic"
-    """The words that the model reads: the syntactic words of the trees, or the surface tokens."""
-
-    limit: OptionalNumber = None
-    """Read only the first N sentences of each treebank."""
+    tokens: TreebankWords = "syntactic"
+    limit: SentenceLimit = None
 
     def check(self, loaded: Collection[Role] = ()) -> None:
         """Validate the options.
@@ -231,32 +235,18 @@ class ProbedMapOptions:
     Example:
         >>> from attentionology import ProbedMapOptions
         >>> ProbedMapOptions(map="norm", merge="vector")
-        ProbedMapOptions(map='norm', merge='vector', normalize='none', ff_bias='input')
+        ProbedMapOptions(map='norm', merge='vector', normalize='none')
     """
 
     map: Annotated[str, arg(metavar="KIND")] = "weight"
     """The kind of maps, which says how much flows from token to token: weight (attention weights), norm, attn,
     attnresln, …; see analyze --help."""
 
-    merge: Literal["norm", "vector"] = "norm"
-    """How the pieces of a word are merged in maps of norms: by adding their norms, or by adding their vectors before
-    the norm is taken."""
-
-    normalize: Literal["none", "row"] = "none"
-    """Whether each row of a map is divided by its sum."""
-
-    ff_bias: Literal["input", "fixed"] = "input"
-    """How contributions that pass the feed-forward block treat its first bias: as an input beside the tokens, or as
-    fixed, so that it is part of the baseline."""
+    merge: PieceMerging = MapOptions.merge
+    normalize: RowScaling = MapOptions.normalize
 
     def check(self) -> None:
-        """Raise `OptionError` where a value cannot be used."""
-        if self.ff_bias != "input" and "atbff" not in self.map:
-            raise OptionError("--ff-bias is for maps that pass the feed-forward block (atbff…)")
-
-    def choice(self) -> MapChoice:
-        """The kind of map and how it is made."""
-        return MapChoice(self.map, self.merge, self.normalize, self.ff_bias)
+        """Every value can be used."""
 
 
 @dataclass(frozen=True)
@@ -282,8 +272,7 @@ class MapStoreOptions:
     max_length: OptionalNumber = None
     """Skip sentences of more than N pieces, [CLS] and [SEP] included (128 in the paper)."""
 
-    batch_cells: OptionalNumber = None
-    """The largest number of sentences × pieces² in a batch of the model. A lower number needs less memory."""
+    batch_cells: BatchCells = None
 
     def check(self) -> None:
         """Raise `OptionError` where a value cannot be used."""

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 from tyro.conf import arg
 
+from attentionology.analyses.contract import MapChoice, OptionError
 from attentionology.analyses.probing.options import (
     MapStoreOptions,
     ProbedMapOptions,
@@ -18,7 +19,7 @@ from attentionology.analyses.probing.options import (
     TreebankOptions,
 )
 from attentionology.analyses.shared.input_options import ModelOptions, check_seed
-from attentionology.analyses.shared.options import CountOptions
+from attentionology.analyses.shared.options import CountOptions, FeedForwardOptions
 from attentionology.corpora_loaders import CorpusError
 
 
@@ -32,6 +33,7 @@ class ProbingOptions:
         probes: which probes, and which controls beside them.
         training: how probes are trained.
         maps: which kind of map probes read.
+        feed_forward: how maps that pass the feed-forward block are made.
         store: how maps are kept on disk.
         counts: how results are counted and shown.
     """
@@ -41,11 +43,17 @@ class ProbingOptions:
     probes: ProbeOptions = field(default_factory=ProbeOptions)
     training: ProbeTrainingOptions = field(default_factory=ProbeTrainingOptions)
     maps: ProbedMapOptions = field(default_factory=ProbedMapOptions)
+    feed_forward: FeedForwardOptions = field(default_factory=FeedForwardOptions)
     store: MapStoreOptions = field(default_factory=MapStoreOptions)
     counts: CountOptions = field(default_factory=CountOptions)
 
     seed: Annotated[int, arg(metavar="N")] = 0
     """The first seed of the probes, and the seed of the control task, the random weights and the bootstrap."""
+
+    @property
+    def map_choice(self) -> MapChoice:
+        """The kind of map and how it is made."""
+        return MapChoice(self.maps.map, self.maps.merge, self.maps.normalize, self.feed_forward.ff_bias)
 
     @property
     def seeds(self) -> range:
@@ -69,6 +77,8 @@ class ProbingOptions:
         self.treebanks.check(loaded)
         self.probes.check(has_vectors=has_vectors)
         self.maps.check()
+        if self.feed_forward != FeedForwardOptions() and "atbff" not in self.maps.map:
+            raise OptionError("--ff-bias is for maps that pass the feed-forward block (atbff…)")
         self.training.check()
         self.store.check()
         self.counts.check()
@@ -85,7 +95,7 @@ class ProbingOptions:
         flat: dict[str, Any] = {"seed": self.seed}
         for group in (
             *(self.model, self.treebanks, self.probes, self.training),
-            *(self.maps, self.store, self.counts),
+            *(self.maps, self.feed_forward, self.store, self.counts),
         ):
             flat |= {name: str(value) if isinstance(value, Path) else value for name, value in asdict(group).items()}
         return flat

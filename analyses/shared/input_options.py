@@ -6,13 +6,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 from tyro.conf import arg
 
 from attentionology.analyses.contract import OptionError
 from attentionology.analyses.shared.builtin import DEMO, SAMPLE, check_revision
 from attentionology.analyses.shared.numbers import OptionalNumber
+from attentionology.analyses.shared.option_types import BatchCells, Device, TooLongInputs
 
 if TYPE_CHECKING:
     from attentionology.extractors import Encoder
@@ -88,8 +89,7 @@ class ModelOptions(OptionalModelOptions):
     """The model: a folder with config.json, a tokenizer and *.safetensors; an id on the Hugging Face Hub such as
     google-bert/bert-base-uncased; or 'demo', the model that the extra 'demo' of the package installs."""
 
-    device: Annotated[str, arg(metavar="DEVICE")] = "cpu"
-    """The device on which the model runs: cpu, cuda, cuda:1, mps, …."""
+    device: Device = "cpu"
 
 
 def model_or_encoder(model: str | Path | Encoder, options: ModelOptions) -> tuple[ModelOptions, Encoder | None]:
@@ -132,12 +132,8 @@ class LimitOptions:
     """Skip sentences of more than N pieces, [CLS] and [SEP] included, even if the model can read them (128 in the
     paper). For the coreference analysis, the number of pieces of a document to read."""
 
-    too_long: Literal["skip", "error"] = "skip"
-    """What happens to sentences that are too long: they are skipped and reported, or the first of them is an error."""
-
-    batch_cells: OptionalNumber = None
-    """The largest number of sentences × pieces² in a batch. A lower number needs less memory. The results do not depend
-    on it."""
+    too_long: TooLongInputs = "skip"
+    batch_cells: BatchCells = None
 
     def check(self) -> None:
         """Raise `OptionError` where a value cannot be used."""

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 from tyro.conf import arg
 
 from attentionology.analyses.contract import OptionError
+from attentionology.analyses.shared.option_types import PieceMerging, Replicates, RowScaling
 
 _CONTROL = re.compile(r"random-init(?::(?P<copies>[0-9]{1,9}))?")
 
@@ -42,13 +43,8 @@ class MapOptions:
     - rollout, rollout:KIND: the attention weights, or maps of another kind, multiplied over the layers.
     """
 
-    merge: Literal["norm", "vector"] = "norm"
-    """How the pieces of a word are merged in maps of norms: by adding their norms, or by adding their vectors before
-    the norm is taken."""
-
-    normalize: Literal["none", "row"] = "none"
-    """Whether each row of a map is divided by its sum. The rows of weight, rollout, alti and value-zeroing sum to 1
-    anyway."""
+    merge: PieceMerging = "norm"
+    normalize: RowScaling = "none"
 
     def check(self) -> None:
         """Raise `OptionError` where a value cannot be used."""
@@ -92,8 +88,7 @@ class CountOptions:
     """Relations with fewer than N words, and types of mentions with fewer than N mentions, are gray in the report. The
     tables always contain all of them."""
 
-    replicates: Annotated[int, arg(metavar="N")] = 1000
-    """The number of bootstrap replicates for the intervals. With 0, there are no intervals."""
+    replicates: Replicates = 1000
 
     def check(self) -> None:
         """Raise `OptionError` where a value cannot be used."""

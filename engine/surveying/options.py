@@ -6,14 +6,20 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 from tyro.conf import arg
 
 from attentionology.analyses.contract import MapChoice, OptionError, OptionSet
 from attentionology.analyses.shared.builtin import DEMO, SAMPLE, corpus_path
 from attentionology.analyses.shared.input_options import LimitOptions, ModelOptions, at_least_one, check_seed
-from attentionology.analyses.shared.numbers import OptionalNumber
+from attentionology.analyses.shared.option_types import (
+    Device,
+    PieceMerging,
+    RowScaling,
+    SentenceLimit,
+    TreebankWords,
+)
 from attentionology.analyses.shared.options import MapOptions
 from attentionology.engine.corpus import CorpusOptions
 from attentionology.engine.part_options import PartOptions
@@ -117,22 +123,11 @@ class GridOptions:
 class CellOptions:
     """Options of every cell."""
 
-    merge: Literal["norm", "vector"] = MapOptions.merge
-    """How the pieces of a word are merged in maps of norms: by adding their norms, or by adding their vectors before
-    the norm is taken."""
-
-    normalize: Literal["none", "row"] = MapOptions.normalize
-    """Whether each row of a map is divided by its sum."""
-
-    tokens: Literal["syntactic", "surface"] = "syntactic"
-    """The words that the models read: the syntactic words of the trees (French 'de le'), or the surface tokens
-    ('du')."""
-
-    limit: OptionalNumber = None
-    """Read only the first N sentences of each treebank."""
-
-    device: Annotated[str, arg(metavar="DEVICE")] = ModelOptions.device
-    """The device on which the models run: cpu, cuda, cuda:1, mps, …."""
+    merge: PieceMerging = MapOptions.merge
+    normalize: RowScaling = MapOptions.normalize
+    tokens: TreebankWords = CorpusOptions.tokens
+    limit: SentenceLimit = None
+    device: Device = ModelOptions.device
 
     def check(self) -> None:
         """Raise `OptionError` where a value cannot be used."""

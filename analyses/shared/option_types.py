@@ -1,0 +1,62 @@
+"""Options that several groups have, each with its values and its help in one place.
+
+Commands share whole groups of options where they can. These options are in groups that otherwise differ: a survey, for
+example, has the kinds of maps of its cells in one group and the options of each cell in another one.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from tyro.conf import arg
+
+from attentionology.analyses.shared.numbers import OptionalNumber
+
+PieceMerging = Annotated[
+    Literal["norm", "vector"],
+    arg(
+        help="How the pieces of a word are merged in maps of norms: by adding their norms, or by adding their vectors "
+        "before the norm is taken."
+    ),
+]
+
+RowScaling = Annotated[
+    Literal["none", "row"],
+    arg(
+        help="Whether each row of a map is divided by its sum. The rows of weight, rollout, alti and value-zeroing sum "
+        "to 1 anyway."
+    ),
+]
+
+TreebankWords = Annotated[
+    Literal["syntactic", "surface"],
+    arg(
+        help="The words that the model reads: the syntactic words of the trees (French 'de le'), or the surface tokens "
+        "('du'). For surface tokens, the words of a multiword token are merged into one node of the tree."
+    ),
+]
+
+SentenceLimit = Annotated[OptionalNumber, arg(help="Read only the first N sentences of each treebank.")]
+
+BatchCells = Annotated[
+    OptionalNumber,
+    arg(
+        help="The largest number of inputs × pieces² in a batch of the model. A lower number needs less memory. The "
+        "results do not depend on it."
+    ),
+]
+
+TooLongInputs = Annotated[
+    Literal["skip", "error"],
+    arg(
+        help="What happens to inputs that are too long: they are skipped and reported, or the first of them is an "
+        "error."
+    ),
+]
+
+Device = Annotated[str, arg(metavar="DEVICE", help="The device on which models run: cpu, cuda, cuda:1, mps, ….")]
+
+Replicates = Annotated[
+    int,
+    arg(metavar="N", help="The number of bootstrap replicates for the intervals. With 0, there are no intervals."),
+]
