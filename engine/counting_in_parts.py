@@ -71,7 +71,7 @@ class PartCounter:
         """
         counts = PassCounts()
         part.run.attempt(self._readers.of(part.run.copy), self.limits, counts, may_be_empty=True, advance=advance)
-        return content_of(counts)
+        return content_of(counts, self.folder.files(part))
 
     def count(self, part: CorpusPart, advance: Callable[[int], None] = lambda _: None) -> None:
         """Count a part and write its file.

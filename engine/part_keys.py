@@ -4,6 +4,10 @@ A part that was counted earlier, by another process or on another machine, may b
 the same way again. Its key is a digest of the sentences themselves, of the model's weights and tokenizer, of all
 options, of the requests, and of the source code of the toolkit. A part of another model, corpus, option or version has
 another key. It can therefore never be added up by mistake.
+
+The paths of the corpus files are not in the key, so a corpus that was moved or renamed has the same parts. Only which
+sentences are in the same file is, because parts store the files of some sentences. These paths are replaced by the
+present ones when a part is read.
 """
 
 from __future__ import annotations
@@ -13,17 +17,19 @@ import hashlib
 import inspect
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attentionology.corpora_loaders import Sentence
+from attentionology.engine.plain_data import to_plain
 
 if TYPE_CHECKING:
-    from attentionology.analyses.contract import Analysis
+    from attentionology.analyses.contract import Analysis, Request
+    from attentionology.engine.passes import Pass
     from attentionology.extractors import Encoder
 
-_FORMAT = 1
+_FORMAT = 2
 _ROOMS = ("storage", "corpora_loaders", "extractors", "analyses", "engine")
 
 
@@ -52,49 +58,93 @@ def fingerprint(encoder: Encoder, options: Mapping[str, Any], analyses: Iterable
     return hashlib.sha256(json.dumps(described, sort_keys=True, default=str).encode()).hexdigest()
 
 
-def content_digest(inputs: Iterable[Sentence]) -> str:
-    """Return a digest of sentences with all their annotation, or of windows with their documents.
+def pass_key(current: Pass, fingerprint: str, inputs: str) -> str:
+    """Return a digest that identifies what a pass counts.
+
+    Args:
+        current: the pass.
+        fingerprint: a digest of everything on which counts depend, apart from the text.
+        inputs: a digest of the inputs.
+    """
+    requests = [(request.name, _configuration(request)) for request in current.requests]
+    described = (fingerprint, inputs, current.copy, current.masking, requests)
+    return hashlib.sha256(repr(described).encode()).hexdigest()[:40]
+
+
+def _configuration(request: Request) -> str:
+    """Return the arguments of a metric that do not depend on the maps, such as all relations of the corpus."""
+    arguments = getattr(request.metric, "arguments", ())
+    try:
+        plain = to_plain(dict(arguments), f"the arguments of {request.name}")
+    except (TypeError, ValueError):  # such counts cannot be stored; the message comes when they are written
+        return ""
+    return hashlib.sha256(json.dumps(plain).encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Content:
+    """What identifies some inputs, wherever their files are.
+
+    Attributes:
+        digest: a digest of the inputs with all their annotation. Files are identified by their numbers.
+        files: the paths of the files in the order in which they first occur.
+    """
+
+    digest: str
+    files: tuple[str, ...]
+
+
+def content_of_inputs(inputs: Iterable[Sentence]) -> Content:
+    """Return what identifies sentences with all their annotation, or windows with their documents.
 
     Example:
         >>> first, second = Sentence("s1", ("Birds", "sing")), Sentence("s1", ("Birds", "sang"))
-        >>> content_digest([first]) == content_digest([first]), content_digest([first]) == content_digest([second])
-        (True, False)
+        >>> content_of_inputs([first]) == content_of_inputs([second])
+        False
+        >>> moved = [Sentence("s1", ("Birds", "sing"), file=path) for path in ("a.conllu", "b/c.conllu")]
+        >>> content_of_inputs(moved[:1]).digest == content_of_inputs(moved[1:]).digest
+        True
     """
-    digest = hashlib.sha256()
-    shared: dict[int, str] = {}
+    digest, described = hashlib.sha256(), _Described()
     for sentence in inputs:
-        digest.update(repr(_plain(sentence, shared)).encode())
-    return digest.hexdigest()
+        digest.update(repr(described.plain(sentence)).encode())
+    return Content(digest.hexdigest(), tuple(described.files))
 
 
-def _plain(value: Any, shared: dict[int, str]) -> Any:
-    """Return a value as tuples of plain values. Documents, which many windows share, become digests.
+class _Described:
+    """Inputs as plain values, with numbers in place of their files."""
 
-    Args:
-        value: a sentence, or a value of one of its fields.
-        shared: the digests of documents by their identity, which lasts as long as the inputs do.
-    """
-    if isinstance(value, str | int | float | None):
-        return value
-    if isinstance(value, tuple | list):
-        return tuple(_plain(each, shared) for each in value)
-    if isinstance(value, Mapping):
-        return tuple((key, _plain(each, shared)) for key, each in value.items())
-    if is_dataclass(value):
-        return (
-            type(value).__name__,
-            *(
-                _shared_digest(each, shared) if is_dataclass(each) else _plain(each, shared)
-                for each in (getattr(value, field.name) for field in fields(value))
-            ),
-        )
-    return repr(value)
+    def __init__(self) -> None:
+        self.files: dict[str, int] = {}
+        self._documents: dict[int, str] = {}  # digests by identity, which lasts as long as the inputs do
 
+    def plain(self, value: Any) -> Any:
+        """Return a value as tuples of plain values. Documents, which many windows share, become digests.
 
-def _shared_digest(value: Any, shared: dict[int, str]) -> str:
-    if id(value) not in shared:
-        shared[id(value)] = hashlib.sha256(repr(_plain(value, shared)).encode()).hexdigest()
-    return shared[id(value)]
+        Args:
+            value: a sentence, or a value of one of its fields.
+        """
+        if isinstance(value, str | int | float | None):
+            return value
+        if isinstance(value, tuple | list):
+            return tuple(self.plain(each) for each in value)
+        if isinstance(value, Mapping):
+            return tuple((key, self.plain(each)) for key, each in value.items())
+        if is_dataclass(value):
+            return type(value).__name__, *(
+                self._field(field.name, getattr(value, field.name)) for field in fields(value)
+            )
+        return repr(value)
+
+    def _field(self, name: str, value: Any) -> Any:
+        if name == "file" and isinstance(value, str):
+            return self.files.setdefault(value, len(self.files))
+        return self._shared_digest(value) if is_dataclass(value) else self.plain(value)
+
+    def _shared_digest(self, value: Any) -> str:
+        if id(value) not in self._documents:
+            self._documents[id(value)] = hashlib.sha256(repr(self.plain(value)).encode()).hexdigest()
+        return self._documents[id(value)]
 
 
 @functools.cache

@@ -20,10 +20,10 @@ from typing import Any
 from torch import Tensor
 from torchmetrics import Metric
 
-from attentionology.analyses.shared.metric_states import MetricStates, StateError
+from attentionology.analyses.shared.metric_states import MetricStates, NamesFiles, StateError
 from attentionology.corpora_loaders import Sentence
 from attentionology.engine.failures import plain_failure, restored_failure
-from attentionology.engine.part_keys import content_digest
+from attentionology.engine.part_keys import Content, content_of_inputs, pass_key
 from attentionology.engine.pass_counts import PassCounts, PassLog
 from attentionology.engine.passes import Pass
 from attentionology.extractors import ExtractionError
@@ -99,11 +99,13 @@ class StoredCounts:
         states: the states of the metrics, by the names of their requests.
         failures: the errors of optional requests that failed, by their names.
         log: the record of what was read.
+        moved: the present paths of corpus files that had other paths when the part was counted, by these.
     """
 
     states: Mapping[str, MetricStates]
     failures: Mapping[str, Exception]
     log: PassLog
+    moved: Mapping[str, str]
 
 
 class PartFolder:
@@ -116,15 +118,22 @@ class PartFolder:
 
     def __init__(self, folder: Path, fingerprint: str) -> None:
         self.folder, self.fingerprint = folder, fingerprint
-        self._keys: dict[tuple[int, int, int], str] = {}
+        self._known: dict[tuple[int, int, int], tuple[str, Content]] = {}
 
     def path(self, part: CorpusPart) -> Path:
         """The file of a part, whether or not it exists."""
+        return self.folder / f"{self._identified(part)[0]}.safetensors"
+
+    def files(self, part: CorpusPart) -> tuple[str, ...]:
+        """The paths of the corpus files that a part reads."""
+        return self._identified(part)[1].files
+
+    def _identified(self, part: CorpusPart) -> tuple[str, Content]:
         identity = part.number, part.start, part.stop
-        if identity not in self._keys:
-            inputs = content_digest(part.run.inputs)
-            self._keys[identity] = part.run.key(self.fingerprint, inputs)
-        return self.folder / f"{self._keys[identity]}.safetensors"
+        if identity not in self._known:
+            content = content_of_inputs(part.run.inputs)
+            self._known[identity] = pass_key(part.run, self.fingerprint, content.digest), content
+        return self._known[identity]
 
     def has(self, part: CorpusPart) -> bool:
         """Whether the file of a part exists. Its content is checked when it is read."""
@@ -163,7 +172,8 @@ class PartFolder:
             named = {key.removeprefix(f"{name}/"): tensor for key, tensor in unpacked.items()}
             states[name] = MetricStates(described["metric"], described["arguments"], named)
         failures = {name: restored_failure(*failure) for name, failure in facts["failures"].items()}
-        return StoredCounts(states, failures, _log(facts["log"]))
+        moved = {old: new for old, new in zip(facts["files"], self.files(part), strict=True) if old != new}
+        return StoredCounts(states, failures, _log(facts["log"], moved), moved)
 
     def drop_damaged(self, part: CorpusPart) -> bool:
         """Delete the file of a part if it is damaged, and return whether it was."""
@@ -177,8 +187,12 @@ class PartFolder:
         return False
 
 
-def content_of(counts: PassCounts) -> bytes:
+def content_of(counts: PassCounts, files: Sequence[str] = ()) -> bytes:
     """Return what was counted for a part as the content of its file, to which the seal is added when it is written.
+
+    Args:
+        counts: the counts.
+        files: the paths of the corpus files that the part reads.
 
     Raises:
         StateError: a metric cannot be stored.
@@ -192,7 +206,8 @@ def content_of(counts: PassCounts) -> bytes:
         facts[name] = {"metric": states.metric, "arguments": states.arguments, "packing": packing}
     log = next(iter(counts.logs.values()), PassLog())
     failures = {name: plain_failure(error) for name, error in counts.failures.items()}
-    return tensor_content(tensors, {"requests": facts, "failures": failures, "log": _plain_log(log)})
+    described = {"requests": facts, "failures": failures, "log": _plain_log(log), "files": list(files)}
+    return tensor_content(tensors, described)
 
 
 def added_parts(folder: PartFolder, parts: Sequence[CorpusPart]) -> Iterator[PassCounts]:
@@ -216,7 +231,7 @@ def added_parts(folder: PartFolder, parts: Sequence[CorpusPart]) -> Iterator[Pas
             _add_log(log, stored.log)
             counts.failures |= stored.failures
             for name, states in stored.states.items():
-                _add(counts, name, states, classes[name])
+                _add(counts, name, states, classes[name], stored.moved)
         if not counts.failures:
             if not log.read:
                 raise ExtractionError(f"none of the inputs could be read: {log.reasons()}")
@@ -224,10 +239,12 @@ def added_parts(folder: PartFolder, parts: Sequence[CorpusPart]) -> Iterator[Pas
         yield counts
 
 
-def _add(counts: PassCounts, name: str, stored: MetricStates, kind: Any) -> None:
+def _add(counts: PassCounts, name: str, stored: MetricStates, kind: Any, moved: Mapping[str, str]) -> None:
     if not (isinstance(kind, type) and issubclass(kind, Metric)):
         raise StateError(f"the factory of the counts {name!r} does not name the class of their metric")
     metric = stored.restore(kind)
+    if moved and isinstance(metric, NamesFiles):
+        metric.rename_files(moved)
     if name in counts.metrics:
         counts.metrics[name].merge_state(metric)
     else:
@@ -242,10 +259,10 @@ def _plain_log(log: Any) -> dict[str, Any]:
     return {**{name: getattr(log, name) for name in _COUNTS}, "skipped": skipped}
 
 
-def _log(plain: Mapping[str, Any]) -> PassLog:
+def _log(plain: Mapping[str, Any], moved: Mapping[str, str]) -> PassLog:
     log = PassLog(**{name: plain[name] for name in _COUNTS})
     for sentence_id, file, line, reason in plain["skipped"]:
-        log.skip(Sentence(sentence_id, (), file=file, line=line), reason)
+        log.skip(Sentence(sentence_id, (), file=moved.get(file, file), line=line), reason)
     return log
 
 

@@ -20,7 +20,6 @@ Copies are made one at a time, in order, so that at most one of them is in memor
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
@@ -75,16 +74,6 @@ class Pass:
         """The same pass over a part of the inputs, from ``start`` up to ``stop``."""
         whole = start == 0 and stop == len(self.inputs)
         return self if whole else replace(self, inputs=self.inputs[start:stop])
-
-    def key(self, fingerprint: str, inputs: str) -> str:
-        """A digest that identifies what this pass counts.
-
-        Args:
-            fingerprint: a digest of everything on which counts depend, apart from the text.
-            inputs: a digest of the inputs.
-        """
-        described = (fingerprint, inputs, self.copy, self.masking, [request.name for request in self.requests])
-        return hashlib.sha256(repr(described).encode()).hexdigest()[:40]
 
     def run(
         self,

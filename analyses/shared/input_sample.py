@@ -13,7 +13,7 @@ are in the samples of their parts for the same reason, so the merged sample rank
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
@@ -124,6 +124,10 @@ class InputSample(ExactMetric):
         """Add the sample of another part of the corpus."""
         super().merge_state(incoming_state)
         self._hold(self._kept())
+
+    def rename_files(self, moved: Mapping[str, str]) -> None:
+        """Replace the paths of files that were moved after they were counted; see `metric_states.NamesFiles`."""
+        self._hold([each.with_renamed_file(moved) for each in self._kept()])
 
     @property
     def metric_state(self) -> dict[str, list[Tensor] | Tensor]:

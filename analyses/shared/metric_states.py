@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import torch
 from torch import Tensor
@@ -17,6 +17,18 @@ AnyMetric = TypeVar("AnyMetric", bound=Metric)
 
 class StateError(AttentionologyError, ValueError):
     """Stored states are not those of the metric that they should be restored to."""
+
+
+@runtime_checkable
+class NamesFiles(Protocol):
+    """A metric whose states name the files of the corpus."""
+
+    def rename_files(self, moved: Mapping[str, str]) -> None:
+        """Replace the paths of files that were moved after they were counted.
+
+        Args:
+            moved: the present paths, by those that the states name.
+        """
 
 
 @dataclass(frozen=True)

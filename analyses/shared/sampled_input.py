@@ -8,7 +8,7 @@ these parts, and the hashes by which inputs are drawn, are stored beside it.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -179,6 +179,20 @@ class SampledInput:
         )
         shape = (*quantized.shape[:3], len(guesses))
         return cls(key, document, shape, torch.frombuffer(bytearray(content), dtype=torch.uint8), len(encoded))
+
+    def with_renamed_file(self, moved: Mapping[str, str]) -> SampledInput:
+        """Return a copy whose annotation names the present path of its file.
+
+        Args:
+            moved: the present paths of files, by their former paths.
+        """
+        annotation = self.annotation
+        if annotation.file is None or annotation.file not in moved:
+            return self
+        encoded = replace(annotation, file=moved[annotation.file]).encoded()
+        kept = self.content[: sum(content_sizes(self.shape))].cpu()
+        content = torch.cat([kept, torch.frombuffer(bytearray(encoded), dtype=torch.uint8)])
+        return replace(self, content=content, annotation_bytes=len(encoded))
 
     @cached_property
     def _parts(self) -> tuple[bytes, bytes, bytes, bytes]:
