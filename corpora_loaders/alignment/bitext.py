@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
+from attentionology.corpora_loaders.alignment.links import Link, LinkSource, PairLinks
 from attentionology.corpora_loaders.corpus import Corpus, CorpusFile
 from attentionology.corpora_loaders.describing import amount, shortened
 from attentionology.corpora_loaders.errors import CorpusError
@@ -23,6 +24,8 @@ class SentencePair(Sentence):
 
     Attributes:
         source: the words of the source sentence.
+        gold: the gold links between the words; None if they are not known.
+        hypotheses: the links of other systems, each with its name.
 
     Example:
         >>> from attentionology.corpora_loaders.alignment import SentencePair
@@ -34,6 +37,8 @@ class SentencePair(Sentence):
     """
 
     source: tuple[str, ...]
+    gold: PairLinks | None = None
+    hypotheses: tuple[tuple[str, frozenset[Link]], ...] = ()
 
     def __repr__(self) -> str:
         words = shortened(f"{' '.join(self.source)} ||| {' '.join(self.words)}")
@@ -47,6 +52,8 @@ class Bitext(Corpus):
     Attributes:
         total: the number of pairs in the files, which is larger than that of the pairs if a limit was given.
         first_number: the number of the first pair in files of links that number pairs; all others follow it.
+        gold: where the gold links are from; None if the pairs have none.
+        hypotheses: where the links of other systems are from.
 
     Example:
         >>> from attentionology.corpora_loaders.alignment import Bitext, SentencePair
@@ -61,6 +68,8 @@ class Bitext(Corpus):
     sentences: tuple[SentencePair, ...]
     total: int = 0
     first_number: int = 1
+    gold: LinkSource | None = None
+    hypotheses: tuple[LinkSource, ...] = ()
 
     @property
     def pairs(self) -> tuple[SentencePair, ...]:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from attentionology.corpora_loaders.alignment.bitext import Bitext
 from attentionology.corpora_loaders.alignment.link_formats import LinkContents, WrittenLink, read_link_file
-from attentionology.corpora_loaders.alignment.links import Link, PairLinks
+from attentionology.corpora_loaders.alignment.links import Link, LinkSource, PairLinks
 from attentionology.corpora_loaders.errors import CorpusError
 from attentionology.corpora_loaders.lines import file_sha256
 
@@ -51,6 +51,14 @@ class LinkFile:
             "repeated": self.repeated,
             "null_links": self.null_links,
         }
+
+    def source(self, name: str) -> LinkSource:
+        """Describe the file.
+
+        Args:
+            name: the name of the links.
+        """
+        return LinkSource(name, self.path, self.sha256, self.format, self.one_based, **self.counts())
 
 
 def load_links(path: str | Path, bitext: Bitext, *, one_based: bool = False) -> LinkFile:

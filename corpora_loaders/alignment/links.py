@@ -36,3 +36,29 @@ class PairLinks:
     def of(cls, sure: list[Link], possible: list[Link]) -> PairLinks:
         """Make the links of a pair; sure links are added to the possible ones."""
         return cls(frozenset(sure), frozenset(sure) | frozenset(possible))
+
+
+@dataclass(frozen=True)
+class LinkSource:
+    """Where links are from, and how many there are.
+
+    Attributes:
+        name: the name of the links: ``gold``, or that of the system which made them.
+        path: the path of the file.
+        sha256: the hexadecimal SHA-256 of the file on disk.
+        format: the name of its format.
+        one_based: whether its words were counted from 1.
+        sure, possible: the numbers of sure and of possible links.
+        repeated: the number of links that occur more than once in their pair and count once.
+        null_links: the number of links to no word, which are left out.
+    """
+
+    name: str
+    path: str
+    sha256: str
+    format: str
+    one_based: bool
+    sure: int
+    possible: int
+    repeated: int = 0
+    null_links: int = 0

@@ -1,8 +1,9 @@
 """Translation models: forced decoding of sentence pairs, and maps of their cross-attention."""
 
-from attentionology.extractors.translation.cross_maps import CROSS_KINDS, CrossMapMaker, extract_cross
+from attentionology.extractors.translation.cross_maps import CROSS_KINDS, CrossMapMaker
 from attentionology.extractors.translation.decoding import ForcedDecoding
 from attentionology.extractors.translation.merging import AlignmentSetting
+from attentionology.extractors.translation.pair_reading import PairBatch, extract_cross, read_pairs
 from attentionology.extractors.translation.sides import PairPieces
 from attentionology.extractors.translation.translator import Translator, load_sample_translator
 
@@ -11,8 +12,10 @@ __all__ = [
     "AlignmentSetting",
     "CrossMapMaker",
     "ForcedDecoding",
+    "PairBatch",
     "PairPieces",
     "Translator",
     "extract_cross",
     "load_sample_translator",
+    "read_pairs",
 ]

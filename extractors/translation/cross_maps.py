@@ -1,8 +1,8 @@
-"""Sentence pairs + a translation model → batches of cross-attention maps, from target words to source words."""
+"""Forced decoding of a batch of sentence pairs → maps of its cross-attention, from target words to source words."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import get_args
 
@@ -15,7 +15,6 @@ from attentionology.extractors.kinds import MapKind, get_kind
 from attentionology.extractors.kinds.attention_block import attn, norm
 from attentionology.extractors.kinds.weight import weight
 from attentionology.extractors.layers import AttentionBlock
-from attentionology.extractors.maps.batching import DEFAULT_BATCH_CELLS, ExtractionLog, TooLong, plan
 from attentionology.extractors.maps.map_batch import Columns, Level, MapBatch
 from attentionology.extractors.maps.map_maker import Merge
 from attentionology.extractors.translation.decoding import ForcedDecoding
@@ -29,8 +28,6 @@ CROSS_KINDS: Mapping[str, Callable[[AttentionBlock], Float[Tensor, "batch heads 
     "attn": attn,
 }
 """The kinds of maps that cross-attention has: weights and norms per head, and the norm of the sum of all heads."""
-
-_BATCH_PIECES = 2048
 
 
 @dataclass(frozen=True)
@@ -78,59 +75,6 @@ class CrossMapMaker:
     def merges_vectors(self) -> bool:
         """Whether vectors are merged before their norm is taken."""
         return self.level == "word" and self.merge == "vector"
-
-
-def extract_cross(
-    translator: Translator,
-    pairs: Iterable[SentencePair],
-    makers: Sequence[CrossMapMaker],
-    *,
-    batch_cells: int = DEFAULT_BATCH_CELLS,
-    too_long: TooLong = "skip",
-    max_length: int | None = None,
-    log: ExtractionLog | None = None,
-) -> Iterator[tuple[MapBatch, ...]]:
-    """Yield one map batch per maker for each batch of sentence pairs, all from one forward pass.
-
-    Pairs are read longest first within a window of 1,024 pairs.
-
-    Args:
-        translator: the model.
-        pairs: read lazily, one window at a time.
-        makers: what to make of each pass.
-        batch_cells: the bound on pairs × source pieces × target pieces of a batch.
-        too_long, max_length, log: see `attentionology.extractors.extract`; a limit holds for each side.
-
-    Raises:
-        ValueError: there is no maker, or an option has a value that cannot be used.
-        ExtractionError: a pair cannot be read and ``too_long`` is ``"error"``.
-        ModelError: cross-attention is not a distribution, or is not what its weights say.
-
-    Example:
-        >>> from attentionology.corpora_loaders.alignment import SentencePair
-        >>> from attentionology.extractors.translation import CrossMapMaker, extract_cross, load_sample_translator
-        >>> pair = SentencePair(id="1", source=("bad", "dag"), words=("mä",))
-        >>> [(batch,)] = extract_cross(load_sample_translator(), [pair], [CrossMapMaker("norm", "AWI")])
-        >>> batch  # one target word, and two source words and the end of the sentence
-        MapBatch('norm', word level, 1 sentence, shape (1, 2, 4, 1, 3))
-    """
-    if not makers:
-        raise ValueError("no maker is given")
-    if too_long not in ("skip", "error"):
-        raise ValueError(f"too_long must be 'skip' or 'error', not {too_long!r}")
-    if batch_cells < 1 or (max_length is not None and max_length < 1):
-        raise ValueError("batch_cells and max_length must be at least 1")
-    values = any(maker.map_kind.reads_weights for maker in makers)
-    filled = ExtractionLog() if log is None else log
-    limits = (batch_cells, max_length, too_long)
-    for batch in plan(translator, pairs, *limits, filled, batch_pieces=_BATCH_PIECES, noun="sentence pair"):
-        pieces = [pair_pieces for _, pair_pieces in batch]
-        maps = cross_maps(makers, translator.decode(pieces, values=values), pieces, translator.name)
-        sentences = tuple(pair for pair, _ in batch)
-        yield tuple(
-            _map_batch(maker, of_maker, translator, sentences, pieces)
-            for maker, of_maker in zip(makers, maps, strict=True)
-        )
 
 
 @torch.inference_mode()
@@ -189,6 +133,30 @@ def _sizes(level: Level, pieces: Sequence[PairPieces]) -> tuple[Tensor, Tensor]:
     grouped = pieces if level == "word" else [apart(pair) for pair in pieces]
     rows = torch.tensor([row_count(pair.target) for pair in grouped])
     return rows, torch.tensor([len(pair.source.special) for pair in grouped])
+
+
+def cross_map_batches(
+    makers: Sequence[CrossMapMaker],
+    translator: Translator,
+    pairs: tuple[SentencePair, ...],
+    pieces: Sequence[PairPieces],
+) -> list[MapBatch]:
+    """Return what several makers make of one forward pass.
+
+    Args:
+        makers: what to make.
+        translator: the model.
+        pairs: the sentence pairs.
+        pieces: the pieces of each pair.
+
+    Raises:
+        ModelError: cross-attention is not a distribution, or is not what its weights say.
+    """
+    forward = translator.decode(pieces, values=any(maker.map_kind.reads_weights for maker in makers))
+    return [
+        _map_batch(maker, maps, translator, pairs, pieces)
+        for maker, maps in zip(makers, cross_maps(makers, forward, pieces, translator.name), strict=True)
+    ]
 
 
 def _map_batch(

@@ -1,0 +1,126 @@
+"""Sentence pairs → batches that a model reads together, in memory that does not depend on the number of pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from attentionology.corpora_loaders.alignment import SentencePair
+from attentionology.corpora_loaders.describing import amount
+from attentionology.extractors.maps.batching import DEFAULT_BATCH_CELLS, ExtractionLog, TooLong, plan
+from attentionology.extractors.maps.map_batch import MapBatch
+from attentionology.extractors.translation.cross_maps import CrossMapMaker, cross_map_batches
+from attentionology.extractors.translation.sides import PairPieces
+from attentionology.extractors.translation.translator import Translator
+
+_BATCH_PIECES = 2048
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PairBatch:
+    """Sentence pairs that are read together. The model reads them when maps are made.
+
+    Attributes:
+        reader: the model.
+        sentences: the sentence pairs.
+        pieces: the pieces of each pair.
+
+    Example:
+        >>> from attentionology.corpora_loaders.alignment import SentencePair
+        >>> from attentionology.extractors.translation import CrossMapMaker, load_sample_translator, read_pairs
+        >>> pair = SentencePair(id="1", source=("bad", "dag"), words=("mä",))
+        >>> [batch] = read_pairs(load_sample_translator(), [pair])
+        >>> batch.maps([CrossMapMaker("weight"), CrossMapMaker("norm")])[1]
+        MapBatch('norm', word level, 1 sentence, shape (1, 2, 4, 1, 3))
+    """
+
+    reader: Translator
+    sentences: tuple[SentencePair, ...]
+    pieces: Sequence[PairPieces]
+
+    def __len__(self) -> int:
+        return len(self.sentences)
+
+    def __repr__(self) -> str:
+        return f"PairBatch({amount(len(self), 'sentence pairs')} for {self.reader!r})"
+
+    def maps(self, makers: Sequence[Any]) -> list[MapBatch]:
+        """Return what several makers make of one forward pass.
+
+        Args:
+            makers: a `CrossMapMaker` for each map.
+
+        Raises:
+            ModelError: attention is not a distribution, or is not what its weights say.
+        """
+        return cross_map_batches(makers, self.reader, self.sentences, self.pieces)
+
+
+def read_pairs(
+    reader: Translator,
+    pairs: Iterable[SentencePair],
+    *,
+    batch_cells: int = DEFAULT_BATCH_CELLS,
+    too_long: TooLong = "skip",
+    max_length: int | None = None,
+    log: ExtractionLog | None = None,
+) -> Iterator[PairBatch]:
+    """Yield batches of sentence pairs, longest first within a window of 1,024 pairs.
+
+    Args:
+        reader: the model.
+        pairs: read lazily, one window at a time.
+        batch_cells: the bound on pairs × pieces² of a batch, where the longer side of a pair counts.
+        too_long, max_length, log: see `attentionology.extractors.extract`; a limit holds for each side.
+
+    Raises:
+        ValueError: an option has a value that cannot be used.
+        ExtractionError: a pair cannot be read and ``too_long`` is ``"error"``.
+    """
+    if too_long not in ("skip", "error"):
+        raise ValueError(f"too_long must be 'skip' or 'error', not {too_long!r}")
+    if batch_cells < 1 or (max_length is not None and max_length < 1):
+        raise ValueError("batch_cells and max_length must be at least 1")
+    filled = ExtractionLog() if log is None else log
+    limits = (batch_cells, max_length, too_long)
+    for batch in plan(reader, pairs, *limits, filled, batch_pieces=_BATCH_PIECES, noun="sentence pair"):
+        yield PairBatch(reader, tuple(pair for pair, _ in batch), [pieces for _, pieces in batch])
+
+
+def extract_cross(
+    translator: Translator,
+    pairs: Iterable[SentencePair],
+    makers: Sequence[CrossMapMaker],
+    *,
+    batch_cells: int = DEFAULT_BATCH_CELLS,
+    too_long: TooLong = "skip",
+    max_length: int | None = None,
+    log: ExtractionLog | None = None,
+) -> Iterator[tuple[MapBatch, ...]]:
+    """Yield one map batch per maker for each batch of sentence pairs, all from one forward pass.
+
+    Args:
+        translator: the model.
+        pairs: read lazily, one window at a time.
+        makers: what to make of each pass.
+        batch_cells, too_long, max_length, log: see `read_pairs`.
+
+    Raises:
+        ValueError: there is no maker, or an option has a value that cannot be used.
+        ExtractionError: a pair cannot be read and ``too_long`` is ``"error"``.
+        ModelError: cross-attention is not a distribution, or is not what its weights say.
+
+    Example:
+        >>> from attentionology.corpora_loaders.alignment import SentencePair
+        >>> from attentionology.extractors.translation import CrossMapMaker, extract_cross, load_sample_translator
+        >>> pair = SentencePair(id="1", source=("bad", "dag"), words=("mä",))
+        >>> [(batch,)] = extract_cross(load_sample_translator(), [pair], [CrossMapMaker("norm", "AWI")])
+        >>> batch  # one target word, and two source words and the end of the sentence
+        MapBatch('norm', word level, 1 sentence, shape (1, 2, 4, 1, 3))
+    """
+    if not makers:
+        raise ValueError("no maker is given")
+    options: dict[str, Any] = {"batch_cells": batch_cells, "too_long": too_long, "max_length": max_length, "log": log}
+    for batch in read_pairs(translator, pairs, **options):
+        yield tuple(batch.maps(makers))
