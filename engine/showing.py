@@ -77,9 +77,7 @@ def show(
     encoder = load_encoder(str(model)) if isinstance(model, str | Path) else model
     heads = chosen_heads(encoder, head)
     views = tuple(tuple(_views(encoder, sentence, heads, options)) for sentence in sentences)
-    if not special:
-        views = tuple(tuple(view.without_special() for view in row) for row in views)
-    return Shown(views, layout, encoder.name)
+    return Shown(views, layout, encoder.name, special)
 
 
 def chosen_heads(encoder: Encoder, head: Head | Sequence[Head]) -> list[tuple[int, int]]:
@@ -157,10 +155,12 @@ def _view(batch: MapBatch, sentence: Sentence, layer: int, head: int) -> HeadVie
     values: npt.NDArray[np.float64] = maps[layer - 1, head - 1 if has_heads else 0].astype("float64")
     positions = [position for position, is_special in enumerate(special) if not is_special]
     gold: list[int | None] = []
+    relations: list[str | None] = []
     if any(governor is not None for governor in sentence.heads):
-        gold = [None] * len(special)
-        for position, governor in zip(positions, sentence.heads, strict=True):
+        gold, relations = [None] * len(special), [None] * len(special)
+        for position, governor, relation in zip(positions, sentence.heads, sentence.relations, strict=True):
             gold[position] = positions[governor - 1] if governor else None
+            relations[position] = relation
     sums_to_one = bool((abs(values.sum(1) - 1) < 1e-3).all())
     return HeadView(
         sentence.id,
@@ -172,4 +172,5 @@ def _view(batch: MapBatch, sentence: Sentence, layer: int, head: int) -> HeadVie
         batch.kind,
         None if sums_to_one else float(values.max()),
         tuple(gold),
+        tuple(relations),
     )

@@ -8,10 +8,14 @@ from html import escape
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 from attentionology.analyses.contract import OptionError
 from attentionology.reports.drawing import STYLE
+from attentionology.reports.explorer.data import Explorer
+from attentionology.reports.explorer.view import mounted
 from attentionology.reports.heads import HeadView, Layout, as_text, draw
+from attentionology.reports.heads.explored import as_explorer, opening
 from attentionology.storage.durable import write_durably
 
 if TYPE_CHECKING:
@@ -22,8 +26,9 @@ FORMATS = (".svg", ".pdf", ".png", ".html", ".csv", ".txt")
 """The formats that `Shown.save` writes, by the ends of file names."""
 
 _PAGE_STYLE = (
+    ":root { color-scheme: light dark; } "
     "body { font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 70rem; padding: 0 1rem; } "
-    "figure { margin: 0; overflow-x: auto; } pre { overflow-x: auto; }"
+    "h1 { font-size: 1.3rem; } details { margin-top: 2rem; } pre { overflow-x: auto; }"
 )
 
 
@@ -31,10 +36,14 @@ _PAGE_STYLE = (
 class Shown:
     """Heads drawn on sentences.
 
+    A notebook shows them as the explorer of the report draws sentences, which can be pointed at, and a figure where
+    scripts do not run.
+
     Attributes:
-        views: for each sentence the heads, each kind of map beside the others.
+        views: for each sentence the heads, each kind of map beside the others, with all special tokens.
         layout: ``"lines"`` or ``"arcs"``.
         model: the name of the model.
+        special: whether special tokens are drawn.
 
     Example:
         >>> from attentionology import show
@@ -49,6 +58,14 @@ class Shown:
     views: tuple[tuple[HeadView, ...], ...]
     layout: Layout
     model: str
+    special: bool = True
+
+    @property
+    def drawn(self) -> tuple[tuple[HeadView, ...], ...]:
+        """The views without special tokens if these are not drawn."""
+        if self.special:
+            return self.views
+        return tuple(tuple(view.without_special() for view in of_sentence) for of_sentence in self.views)
 
     def __repr__(self) -> str:
         titles = list(dict.fromkeys(view.title for view in self.views[0]))
@@ -60,7 +77,7 @@ class Shown:
         return self.text()
 
     def _repr_html_(self) -> str:
-        return self._svg()
+        return self._mounted(f"shown-{uuid4().hex}")  # two cells may show the same heads
 
     def text(self, width: int = 80) -> str:
         """Write the heads as text; see `attentionology.reports.heads.as_text`.
@@ -68,11 +85,11 @@ class Shown:
         Args:
             width: the number of columns.
         """
-        return "\n\n".join(as_text(view, width=width) for of_sentence in self.views for view in of_sentence)
+        return "\n\n".join(as_text(view, width=width) for of_sentence in self.drawn for view in of_sentence)
 
     def figure(self) -> Figure:
         """Draw the heads; see `attentionology.reports.heads.draw`."""
-        return draw(self.views, layout=self.layout)
+        return draw(self.drawn, layout=self.layout)
 
     def table(self) -> pd.DataFrame:
         """Return all values as a table with a row for each pair of words.
@@ -83,7 +100,7 @@ class Shown:
         import pandas as pd
 
         rows: list[dict[str, Any]] = []
-        for of_sentence in self.views:
+        for of_sentence in self.drawn:
             for view in of_sentence:
                 head = {"sentence": view.sentence, "map": view.kind, "layer": view.layer, "head": view.head}
                 for row, word in enumerate(view.words):
@@ -136,13 +153,23 @@ class Shown:
         text = self._image("svg").decode()
         return text[text.index("<svg") :]
 
+    def explorer(self) -> Explorer:
+        """Return the data of the interactive drawing, see `attentionology.reports.heads.explored.as_explorer`."""
+        return as_explorer(self.views, model=self.model)
+
+    def _mounted(self, name: str, *, follow: bool = False) -> str:
+        """The interactive drawing, which replaces the figure where scripts run."""
+        address = opening(self.views, layout=self.layout, special=self.special)
+        figure = f'<figure style="margin: 0; overflow-x: auto">{self._svg()}</figure>'
+        return mounted(self.explorer(), name=name, address=address, follow=follow, instead=figure)
+
     def _page(self) -> str:
-        """A page with the figure and all values as text, which needs no network."""
+        """A page with the drawing and the largest values as text, which needs no network."""
         title = escape(repr(self)[len("Shown(") : -1])
         return (
             '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
             '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
             f"<title>{title}</title>\n<style>{_PAGE_STYLE}</style>\n</head>\n<body>\n"
-            f"<h1>{title[0].upper()}{title[1:]}</h1>\n<figure>{self._svg()}</figure>\n"
-            f"<pre>{escape(self.text(120))}</pre>\n</body>\n</html>\n"
+            f"<h1>{title[0].upper()}{title[1:]}</h1>\n{self._mounted('shown', follow=True)}\n"
+            f"<details><summary>As text</summary><pre>{escape(self.text(120))}</pre></details>\n</body>\n</html>\n"
         )

@@ -153,10 +153,12 @@ class EncodedMap:
     Attributes:
         data: the base64 code of the raw deflate stream of unsigned bytes of shape (layers, heads, rows, columns).
         scales: for each head, the value for which the byte 255 stands.
+        heads: the flat indices of the heads that are stored, which replace (layers, heads) in the shape; None for all.
     """
 
     data: str
     scales: tuple[float, ...]
+    heads: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -178,7 +180,8 @@ class SampledSentence:
         maps: the maps by kind.
         guesses: the guesses of analyses by key, for example ``weight/dep->head``: base64 codes of raw deflate streams
             of unsigned 16-bit numbers of shape (layers, heads, rows), little-endian. A guess is the index of a row, or
-            65535 where there is none. Guesses are exact: they do not depend on the quantization of the maps.
+            65535 where there is none. The heads are those of the map of the same kind. Guesses are exact: they do not
+            depend on the quantization of the maps.
     """
 
     id: str
@@ -205,11 +208,13 @@ class Sample:
         kinds: the kinds of maps.
         note: how the inputs were sampled, and what was left out.
         sentences: the inputs, in the order in which they were drawn.
+        layer_kinds: the kinds of maps that all heads of a layer share, which are stored as those of its first head.
     """
 
     kinds: tuple[str, ...]
     note: str
     sentences: tuple[SampledSentence, ...]
+    layer_kinds: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from uuid import uuid4
 
@@ -34,9 +35,21 @@ class ExplorerView:
         return f"ExplorerView({explorer.model} on {explorer.corpus}, {measures}, {sentences} sentences)"
 
     def _repr_html_(self) -> str:
-        name = f"explorer-{uuid4().hex}"  # two cells may show the same run
-        return (
-            f'<style>{styles()}</style><div id="{name}"></div><script>{script()}</script>'
-            f'<script>attentionology.mount(document.getElementById("{name}"), {script_json(self.explorer)}, '
-            "{hash: false})</script>"
-        )
+        return mounted(self.explorer, name=f"explorer-{uuid4().hex}")  # two cells may show the same run
+
+
+def mounted(explorer: Explorer, *, name: str, address: str = "", follow: bool = False, instead: str = "") -> str:
+    """Return HTML that shows an explorer in any page, with its data, the script and the styles.
+
+    Args:
+        explorer: the data.
+        name: the id of the element, which no other element of the page may have.
+        address: the address of the view to open with, such as ``#head=3-9&view=arcs``.
+        follow: whether the address of the page names the view.
+        instead: HTML that is shown where scripts do not run.
+    """
+    options = json.dumps({"hash": follow, "address": address}).replace("<", "\\u003c")
+    return (
+        f'<style>{styles()}</style><div id="{name}">{instead}</div><script>{script()}</script>'
+        f'<script>attentionology.mount(document.getElementById("{name}"), {script_json(explorer)}, {options})</script>'
+    )

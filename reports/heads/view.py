@@ -24,6 +24,7 @@ class HeadView:
         scale: the value that is drawn with full opacity; None if the values are shares of 1.
         gold: for each word the index in ``words`` of its syntactic head; None for the root, for words without a head
             and for special tokens. It is empty if the sentence has no tree.
+        relations: the relation of each word to its syntactic head; empty if there is none.
 
     Example:
         >>> import numpy as np
@@ -41,6 +42,7 @@ class HeadView:
     kind: str
     scale: float | None
     gold: tuple[int | None, ...] = ()
+    relations: tuple[str | None, ...] = ()
 
     @property
     def title(self) -> str:
@@ -91,4 +93,5 @@ class HeadView:
             self.kind,
             self.scale,
             gold,
+            tuple(self.relations[index] for index in kept if self.relations),
         )

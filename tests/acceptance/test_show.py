@@ -81,7 +81,11 @@ def test_in_a_notebook(demo_encoder):
     shown = show(demo_encoder, "Cats sleep.", head=(3, 9))
     assert isinstance(shown, Shown)
     assert repr(shown) == "Shown(head 3-9 of all-MiniLM-L6-v2 on 1 sentence)"
-    assert shown._repr_html_().startswith("<svg")
+    cells = [shown._repr_html_() for _ in range(2)]
+    assert all("<svg" in cell and ">sleep</text>" in cell for cell in cells)  # where scripts do not run
+    assert cells[0] != cells[1]  # each has an element of its own
+    [sentence] = shown.explorer().sample.sentences  # type: ignore[union-attr]
+    assert sentence.rows == ("[CLS]", "Cats", "sleep", ".", "[SEP]")
     assert str(shown) == shown.text()
 
 

@@ -176,7 +176,7 @@ def test_a_notebook_shows_a_run_as_often_as_it_is_asked_to(run, explorer):
     assert len(set(names)) == 2
     for name, cell in zip(names, cells, strict=True):
         call = f'<script>attentionology.mount(document.getElementById("{name}"), '
-        data = cell[cell.index(call) + len(call) :].removesuffix(", {hash: false})</script>")
+        data = cell[cell.index(call) + len(call) :].removesuffix(', {"hash": false, "address": ""})</script>')
         assert json.loads(data) == json.loads(script_json(explorer))
         assert "http" not in cell.split("<script>")[-1]
 

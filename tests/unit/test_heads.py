@@ -10,7 +10,9 @@ from matplotlib.colors import to_hex
 from matplotlib.patches import FancyArrowPatch
 
 from attentionology.reports.drawing import BLUE, GREY, ORANGE
+from attentionology.reports.explorer.encoding import inflated
 from attentionology.reports.heads import HeadView, as_text, draw
+from attentionology.reports.heads.explored import as_explorer, opening
 
 WORDS = ("[CLS]", "The", "old", "dog", "barks", "[SEP]")
 VALUES = np.array(
@@ -123,3 +125,38 @@ def test_text_fits_into_the_terminal(width):
     for line in as_text(replace(VIEW, words=words), width=width).splitlines():
         columns = len(line) + sum(count - len(word) for word, count in wide.items() if word in line)
         assert columns <= width
+
+
+def test_the_explorer_has_the_values_and_what_each_word_attends_to_most():
+    norms = replace(VIEW, values=VALUES * 3, scale=3.0, kind="norm")
+    layer = replace(VIEW, values=VALUES.T, head=None, kind="attn")
+    views = [VIEW, norms, layer, replace(VIEW, layer=1, head=12, values=VALUES[::-1])]
+    explorer = as_explorer([views, views], model="m")
+    assert (explorer.layers, explorer.heads) == (3, 12)
+    assert explorer.sample is not None
+    assert explorer.sample.layer_kinds == ("attn",)
+    first, second = explorer.sample.sentences
+    assert (first.id, second.id) == ("s1", "s1 (2)")
+    assert first.heads == GOLD
+    expected = {"weight": (32, 11), "norm": (32,), "attn": (24,)}
+    assert {kind: each.heads for kind, each in first.maps.items()} == expected
+    for kind, of_kind in (("weight", [VIEW, views[3]]), ("norm", [norms]), ("attn", [layer])):
+        shape = (len(of_kind), 6, 6)
+        stored = np.frombuffer(inflated(first.maps[kind].data), np.uint8).reshape(shape) / 255
+        scaled = stored * np.array(first.maps[kind].scales)[:, None, None]
+        values = np.stack([view.values for view in of_kind])
+        assert np.abs(scaled - values).max() <= 0.5 / 255 * values.max() + 1e-12
+        for name, view in (("tokens", of_kind[0]), ("words", of_kind[0].without_special())):
+            guesses = np.frombuffer(inflated(first.guesses[f"{kind}/{name}"]), "<u2").reshape(shape[:2])[0]
+            if name == "tokens":
+                assert guesses.tolist() == view.best
+            else:
+                assert [guess - 1 for guess in guesses[1:5]] == view.best
+
+
+def test_the_explorer_opens_with_what_the_figure_draws():
+    views = [replace(VIEW, head=None, kind="attn"), VIEW, replace(VIEW, layer=12), replace(VIEW, kind="norm")]
+    assert opening([views], layout="lines", special=False) == (
+        "#head=3-9,12-9&kind=attn,weight,norm&view=lines&special=off"
+    )
+    assert opening([views[:1]], layout="arcs", special=True) == "#head=3-1&kind=attn&view=arcs&special=on"

@@ -9,7 +9,8 @@ export interface Word {
 }
 
 export type Shown = "all" | "right" | "wrong";
-export type Drawing = "lines" | "arcs";
+export type Drawing = "lines" | "arcs" | "matrix";
+const DRAWINGS: Drawing[] = ["lines", "arcs", "matrix"];
 
 export interface View {
   measure: string;
@@ -46,19 +47,19 @@ function encode(text: string): string {
   return text.replace(/[%&#=\s"<\\^`{|}]/g, encodeURIComponent);
 }
 
-/** The address that restores a view. Defaults are left out. */
-export function address(view: View, data: Explorer): string {
+/** The address that restores a view. What it shares with `base`, the view that the page opens with, is left out. */
+export function address(view: View, data: Explorer, base: View): string {
   const parts: [string, string | null][] = [
     ["head", view.heads.map((head) => headName(head, data)).join(",")],
-    ["measure", view.measure],
+    ["measure", view.measure || null],
     ["kind", view.kinds.join(",") || null],
     ["relation", view.relation],
     ["direction", view.direction],
     ["show", view.show === "all" ? null : view.show],
     ["sentence", view.sentence],
     ["word", view.word ? `${view.word.side === "row" ? "from" : "to"}-${view.word.index + 1}` : null],
-    ["view", view.drawing === "lines" ? null : view.drawing],
-    ["special", view.special ? "on" : null],
+    ["view", view.drawing === base.drawing ? null : view.drawing],
+    ["special", view.special === base.special ? null : view.special ? "on" : "off"],
   ];
   return "#" + parts.flatMap(([key, value]) => (value === null ? [] : `${key}=${encode(value)}`)).join("&");
 }
@@ -124,17 +125,18 @@ export function restore(values: Map<string, string>, base: View, data: Explorer)
   const sentences = data.sample?.sentences ?? [];
   const measure = choose("measure", (text) => data.measures.find((item) => item.id === text)?.id, base.measure);
   const start = withMeasure({ ...base, relation: null, direction: null }, measure, data);
+  const heads = measure === base.measure ? base.heads : [bestHead(data, measure)];
   const view: View = {
     measure,
-    heads: choose("head", (text) => several(text, (item) => headIndex(item, data)), [bestHead(data, measure)]),
+    heads: choose("head", (text) => several(text, (item) => headIndex(item, data)), heads),
     kinds: choose("kind", (text) => several(text, (item) => (kinds.includes(item) ? item : null)), start.kinds),
     relation: values.get("relation") ?? start.relation,
     direction: values.get("direction") ?? start.direction,
     show: choose("show", (text) => (["all", "right", "wrong"] as Shown[]).find((item) => item === text), "all"),
     sentence: choose("sentence", (text) => sentences.find((item) => item.id === text)?.id, null),
     word: choose("word", word, null),
-    drawing: choose("view", (text) => (["lines", "arcs"] as Drawing[]).find((item) => item === text), "lines"),
-    special: choose("special", (text) => new Map([["on", true], ["off", false]]).get(text), false),
+    drawing: choose("view", (text) => DRAWINGS.find((item) => item === text), base.drawing),
+    special: choose("special", (text) => new Map([["on", true], ["off", false]]).get(text), base.special),
   };
   return { view, missing };
 }

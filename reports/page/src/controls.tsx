@@ -1,8 +1,10 @@
-// Small controls: one of a few choices, some of a few choices, and a list of heads.
+// Small controls: one of a few choices, some of a few choices, how to draw, and a list of heads.
 
 import { useState } from "preact/hooks";
+import type { View } from "./address";
 import type { Explorer } from "./data";
 import { headIndex, headName } from "./data";
+import type { Go } from "./hooks";
 import { useName } from "./hooks";
 
 interface OneOfProps<T extends string> {
@@ -66,6 +68,28 @@ export function SomeOf({ label, options, values, onChange }: SomeOfProps) {
         ))}
       </div>
     </fieldset>
+  );
+}
+
+/** How sentences are drawn. A `pair` of texts has no arcs. */
+export function Drawings({ view, go, pair }: { view: View; go: Go; pair: boolean }) {
+  return (
+    <>
+      <OneOf
+        label="Draw"
+        options={[
+          { value: "lines", text: "lines" },
+          { value: "arcs", text: "arcs", disabled: pair },
+          { value: "matrix", text: "matrix" },
+        ]}
+        value={pair && view.drawing === "arcs" ? "lines" : view.drawing}
+        onChange={(drawing) => go({ ...view, drawing })}
+      />
+      <label class="check">
+        <input type="checkbox" checked={view.special} onChange={(event) => go({ ...view, special: event.currentTarget.checked })} />
+        special tokens
+      </label>
+    </>
   );
 }
 

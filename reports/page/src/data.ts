@@ -51,6 +51,8 @@ export interface Finding {
 
 export interface Sample {
   kinds: string[];
+  /** The kinds of maps that all heads of a layer share, which are stored as those of the first head of the layer. */
+  layer_kinds?: string[];
   note: string;
   sentences: SampledSentence[];
 }
@@ -77,7 +79,8 @@ export interface SampledSentence {
   relations: (string | null)[];
   mentions: Mention[];
   links: { row: number; column: number; sure: boolean }[];
-  maps: Record<string, { data: string; scales: number[] }>;
+  /** The maps by kind. `heads` are the heads that are stored; null for all. */
+  maps: Record<string, { data: string; scales: number[]; heads?: number[] | null }>;
   guesses: Record<string, string>;
 }
 

@@ -1,21 +1,24 @@
-// The explorer: what was found, the matrix of heads with the card of one of them, and sentences.
+// The explorer: what was found, the matrix of heads with the card of one of them, and sentences. Data without measures
+// are heads drawn on sentences.
 
-import { FindingLink } from "./link";
 import { parameters, restore, firstView, withMeasure, bestHead } from "./address";
 import { HeadCard } from "./card";
+import { DrawnSentences } from "./drawn";
 import type { Explorer } from "./data";
 import { useView } from "./hooks";
+import { FindingLink } from "./link";
 import { Matrix } from "./matrix";
 import { Picker } from "./picker";
 import { Sentences } from "./sentences";
 
-export function ExplorerApp({ data, hash }: { data: Explorer; hash: boolean }) {
-  const { view, missing, go } = useView(data, hash);
+export function ExplorerApp({ data, hash, opening }: { data: Explorer; hash: boolean; opening: string }) {
+  const { view, missing, go } = useView(data, hash, opening);
   const measure = data.measures.find((item) => item.id === view.measure) ?? data.measures[0];
   const follow = (target: string): void => {
     const values = parameters(target);
     if (values) go(restore(values, firstView(data), data).view);
   };
+  const Shown = measure ? Sentences : DrawnSentences;
   return (
     <div class="explorer">
       {missing.length > 0 && (
@@ -49,7 +52,7 @@ export function ExplorerApp({ data, hash }: { data: Explorer; hash: boolean }) {
           <HeadCard data={data} view={view} go={go} />
         </div>
       )}
-      {data.sample && data.sample.sentences.length > 0 && <Sentences data={data} sample={data.sample} view={view} go={go} />}
+      {data.sample && data.sample.sentences.length > 0 && <Shown data={data} sample={data.sample} view={view} go={go} />}
     </div>
   );
 }

@@ -1,7 +1,7 @@
 // What components share: the view and its address, the width of an element, and what promises give.
 
 import type { RefObject } from "preact";
-import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { View } from "./address";
 import { address, firstView, parameters, restore } from "./address";
 import type { Explorer } from "./data";
@@ -9,18 +9,22 @@ import type { Explorer } from "./data";
 /** Shows another view. With `replace`, the button Back skips the view that was shown before. */
 export type Go = (view: View, replace?: boolean) => void;
 
-function viewOf(hash: string, data: Explorer): { view: View; missing: string[] } {
+function viewOf(hash: string, base: View, data: Explorer): { view: View; missing: string[] } {
   const values = parameters(hash);
-  return values ? restore(values, firstView(data), data) : { view: firstView(data), missing: [] };
+  return values ? restore(values, base, data) : { view: base, missing: [] };
 }
 
-/** The view that is shown. It follows the address of the page, and the address follows it, if `hash` is true. */
-export function useView(data: Explorer, hash: boolean): { view: View; missing: string[]; go: Go } {
-  const [state, setState] = useState(() => viewOf(hash ? location.hash : "", data));
+/**
+ * The view that is shown, which is the one that `opening` names at first. It follows the address of the page, and the
+ * address follows it, if `hash` is true.
+ */
+export function useView(data: Explorer, hash: boolean, opening: string): { view: View; missing: string[]; go: Go } {
+  const base = useMemo(() => viewOf(opening, firstView(data), data).view, [data, opening]);
+  const [state, setState] = useState(() => viewOf(hash ? location.hash : "", base, data));
   useEffect(() => {
     if (!hash) return undefined;
     const follow = (): void => {
-      if (location.hash === "" || parameters(location.hash)) setState(viewOf(location.hash, data));
+      if (location.hash === "" || parameters(location.hash)) setState(viewOf(location.hash, base, data));
     };
     addEventListener("popstate", follow);
     addEventListener("hashchange", follow);
@@ -28,16 +32,16 @@ export function useView(data: Explorer, hash: boolean): { view: View; missing: s
       removeEventListener("popstate", follow);
       removeEventListener("hashchange", follow);
     };
-  }, [data, hash]);
+  }, [data, hash, base]);
   const go = useCallback<Go>(
     (view, replace = false) => {
       setState({ view, missing: [] });
       if (!hash) return;
-      const target = address(view, data);
+      const target = address(view, data, base);
       if (replace) history.replaceState(null, "", target);
       else history.pushState(null, "", target);
     },
-    [data, hash],
+    [data, hash, base],
   );
   return { ...state, go };
 }

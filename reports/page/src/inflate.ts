@@ -22,6 +22,11 @@ export function valueAt(map: HeadMap, row: number, column: number): number {
   return ((map.bytes[row * map.columns + column] ?? 0) / 255) * map.scale;
 }
 
+/** The position of a head among the heads of a sentence that are stored, or −1. */
+function positionOf(sentence: SampledSentence, kind: string, head: number): number {
+  return sentence.maps[kind]?.heads?.indexOf(head) ?? head;
+}
+
 /** Inflates on demand, and keeps the maps of the last few sentences and all guesses. */
 export class Maps {
   private maps = new Map<string, Promise<Uint8Array>>();
@@ -33,9 +38,11 @@ export class Maps {
     if (!stored) return null;
     const rows = sentence.rows.length;
     const columns = sentence.columns?.length ?? rows;
+    const position = positionOf(sentence, kind, head);
+    if (position < 0) return null;
     const all = await this.cached(`${kind} ${sentence.id}`, stored.data);
-    const bytes = all.subarray(head * rows * columns, (head + 1) * rows * columns);
-    return { bytes, rows, columns, scale: stored.scales[head] ?? 1 };
+    const bytes = all.subarray(position * rows * columns, (position + 1) * rows * columns);
+    return { bytes, rows, columns, scale: stored.scales[position] ?? 1 };
   }
 
   private cached(key: string, text: string): Promise<Uint8Array> {
@@ -63,7 +70,8 @@ export class Maps {
       this.guesses.set(name, all);
     }
     const rows = sentence.rows.length;
-    return (await all).subarray(head * rows, (head + 1) * rows);
+    const position = positionOf(sentence, key.slice(0, key.indexOf("/")), head);
+    return position < 0 ? null : (await all).subarray(position * rows, (position + 1) * rows);
   }
 }
 

@@ -35,10 +35,10 @@ export function rank(measure: Measure, head: number): { position: number; of: nu
 /** What the page says about one cell. */
 export function describe(data: Explorer, measure: Measure, head: number): string {
   const value = measure.values[head] ?? null;
-  const place = measure.categories ? null : rank(measure, head);
+  const ranked = measure.categories ? null : rank(measure, head);
   const text = `Head ${headName(head, data)}: ${withUnit(value, measure)}${interval(measure, head)}`;
   if (value === null) return `${text}, undefined`;
-  return place ? `${text}, rank ${place.position}${place.equal > 1 ? " (equal)" : ""} of ${place.of}` : text;
+  return ranked ? `${text}, rank ${ranked.position}${ranked.equal > 1 ? " (equal)" : ""} of ${ranked.of}` : text;
 }
 
 interface CellsProps extends Omit<Props, "go" | "view"> {

@@ -2,7 +2,7 @@
 
 import { useMemo } from "preact/hooks";
 import type { View } from "./address";
-import { Heads, OneOf, SomeOf } from "./controls";
+import { Drawings, Heads, OneOf, SomeOf } from "./controls";
 import type { Explorer, Sample, SampledSentence } from "./data";
 import { headName } from "./data";
 import { Figure } from "./drawing/figure";
@@ -12,7 +12,7 @@ import { useName, usePromise } from "./hooks";
 import { canInflate, Maps } from "./inflate";
 import { directionsOf, examples, filtered } from "./judging";
 import { ExampleList } from "./list";
-import { relationsOf } from "./tasks";
+import { relationsOf, tasks } from "./tasks";
 
 interface Props {
   data: Explorer;
@@ -49,6 +49,8 @@ export function Sentences({ data, sample, view, go }: Props) {
     sample.sentences.find((sentence) => sentence.id === view.sentence) ?? shown[0]?.sentence ?? null;
   const right = (list ?? []).reduce((sum, example) => sum + example.right, 0);
   const judged = (list ?? []).reduce((sum, example) => sum + example.judged, 0);
+  const judgedHere = useMemo(() => (chosen ? tasks(chosen, relation) : []), [chosen, relation]);
+  const title = [chosen?.id, data.model, relation, direction && arrow(direction)].filter(Boolean).join(" · ");
   const position = shown.findIndex((example) => example.sentence === chosen);
   const choose = (sentence: SampledSentence | undefined, replace = false): void => {
     if (sentence) go({ ...view, sentence: sentence.id, word: null }, replace);
@@ -96,16 +98,7 @@ export function Sentences({ data, sample, view, go }: Props) {
           onChange={(show) => go({ ...view, show, sentence: null, word: null })}
         />
         {sample.kinds.length > 1 && <SomeOf label="Map" options={sample.kinds} values={view.kinds} onChange={(kinds) => go({ ...view, kinds })} />}
-        <OneOf
-          label="Draw"
-          options={[
-            { value: "lines", text: "lines" },
-            { value: "arcs", text: "arcs", disabled: chosen !== null && chosen.columns !== null },
-          ]}
-          value={chosen?.columns ? "lines" : view.drawing}
-          onChange={(drawing) => go({ ...view, drawing })}
-        />
-        <SomeSpecial view={view} go={go} />
+        <Drawings view={view} go={go} pair={chosen !== null && chosen.columns !== null} />
         <Heads data={data} heads={view.heads} onChange={(heads) => go({ ...view, heads })} />
       </div>
       <div class="split">
@@ -135,21 +128,12 @@ export function Sentences({ data, sample, view, go }: Props) {
                   {chosen.line !== null && `:${chosen.line}`} · {count(chosen.special.filter((special) => !special).length, "word")}
                 </small>
               </div>
-              <Figure data={data} view={current} go={go} maps={maps} sentence={chosen} relation={relation} guessKey={(name) => `${name}/${direction ?? ""}`} />
+              <Figure data={data} view={current} go={go} maps={maps} sentence={chosen} asked={judgedHere} guesses={direction ?? ""} title={title} />
             </>
           )}
         </div>
       </div>
       <p class="note">{sample.note}</p>
     </section>
-  );
-}
-
-function SomeSpecial({ view, go }: { view: View; go: Go }) {
-  return (
-    <label class="check">
-      <input type="checkbox" checked={view.special} onChange={(event) => go({ ...view, special: event.currentTarget.checked })} />
-      special tokens
-    </label>
   );
 }

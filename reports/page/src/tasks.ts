@@ -15,6 +15,8 @@ export interface Task {
   /** What is drawn as the right answer: the first of the targets, or the nearest of them. */
   gold: number[];
   relation: string;
+  /** False if the annotation has no right answer, so that a guess is neither right nor wrong. */
+  judged?: boolean;
 }
 
 export type Verdict = "right" | "wrong" | null;
@@ -70,6 +72,16 @@ export function tasks(sentence: SampledSentence, relation: string | null): Task[
   return result;
 }
 
+/** What each word attends to most, which can be judged where the sentence has a tree. */
+export function wordTasks(sentence: SampledSentence): Task[] {
+  return sentence.rows.flatMap((_, row) => {
+    if (sentence.special[row]) return [];
+    const head = sentence.heads[row] ?? -1;
+    const targets = head >= 0 ? [head] : [];
+    return [{ rows: [row], targets, gold: targets, relation: sentence.relations[row] ?? "", judged: head >= 0 }];
+  });
+}
+
 /** Whether words of a relation count for a row of the tables: itself, or one of the totals. */
 function includes(wanted: string | null, relation: string | null): boolean {
   if (wanted === null || wanted === "all") return true;
@@ -83,7 +95,7 @@ function includes(wanted: string | null, relation: string | null): boolean {
 export function decide(list: Task[], guesses: Uint16Array | null): Decision[] {
   return list.map((task) => {
     const guess = task.rows.map((row) => guesses?.[row] ?? NO_GUESS).find((word) => word !== NO_GUESS) ?? null;
-    const verdict = guesses === null ? null : guess !== null && task.targets.includes(guess) ? "right" : "wrong";
+    const verdict = guesses === null || task.judged === false ? null : guess !== null && task.targets.includes(guess) ? "right" : "wrong";
     return { ...task, guess, verdict };
   });
 }

@@ -3,7 +3,7 @@
 
 import { useMemo } from "preact/hooks";
 import type { DrawingProps } from "./panel";
-import { MANY, shownValue, strength, valuesOf } from "./panel";
+import { FEW, many, shownValue, strength, valuesOf } from "./panel";
 import { COREFERENCE } from "../tasks";
 import { strokes } from "./strokes";
 import { fontSize, shortened, textWidth } from "./text";
@@ -67,7 +67,8 @@ export function Arcs(props: DrawingProps & { layout: ArcsLayout }) {
   const point = (position: number, away: number): string => (upright ? `${base + away} ${position}` : `${position} ${base + away}`);
   /** An arc from word to word; side −1 is above the line (or left of the column), side 1 below (or right). */
   const arc = (a: number, b: number, side: 1 | -1, shift = 0): string => {
-    const [from, to] = [(along.get(a) ?? 0) + shift, (along.get(b) ?? 0) - shift];
+    const loop = a === b ? 5 : 0;
+    const [from, to] = [(along.get(a) ?? 0) + shift - loop, (along.get(b) ?? 0) - shift + loop];
     const away = side * (reach + Math.min(height(far(a, b)), side < 0 ? layout.above / 0.75 : layout.below / 0.75));
     return `M${point(from, side * reach)}C${point(from, away)} ${point(to, away)} ${point(to, side * reach)}`;
   };
@@ -76,15 +77,18 @@ export function Arcs(props: DrawingProps & { layout: ArcsLayout }) {
     const middle = ((along.get(a) ?? 0) + (along.get(b) ?? 0)) / 2;
     return upright ? [base + away, middle] : [middle, base + away];
   };
-  const judged = panel.decisions.some((decision) => decision.verdict !== null);
+  const guessed = panel.every || panel.decisions.some((decision) => decision.verdict !== null);
   const lines = useMemo(() => {
     const line = (row: number, column: number): string => (row === column ? "" : arc(row, column, -1));
-    if (focus) return strokes(panel.map, rows, rows, line, (row, column) => (focus.side === "row" ? row : column) === focus.index);
-    if (judged) return null;
+    if (focus) {
+      const wanted = (row: number, column: number): boolean => (focus.side === "row" ? row : column) === focus.index;
+      return strokes(panel.map, rows, rows, line, { wanted });
+    }
+    if (guessed) return null;
     const asked = new Set(panel.decisions.flatMap((decision) => decision.rows));
     const wanted = (row: number, column: number): boolean => !asked.size || asked.has(panel.reversed ? column : row);
-    return strokes(panel.map, rows, rows, line, wanted);
-  }, [panel, rows, layout, focus?.side, focus?.index, judged]);
+    return strokes(panel.map, rows, rows, line, { wanted });
+  }, [panel, rows, layout, focus?.side, focus?.index, guessed]);
   const values = focus && new Map(valuesOf(panel, focus, rows).map((item) => [item.index, item]));
   const visible = panel.decisions.filter((item) => !focus || item.rows.includes(focus.index) || item.targets.includes(focus.index));
   const verdicts = new Map(panel.decisions.flatMap((item) => item.rows.map((row) => [row, item.verdict ?? ""] as const)));
@@ -108,7 +112,7 @@ export function Arcs(props: DrawingProps & { layout: ArcsLayout }) {
         return (
           <g key={row}>
             {guess !== null && (
-              <path class={`guess ${decision.verdict}`} d={arc(row, guess, -1)} style={{ strokeOpacity: 0.35 + 0.65 * share }}>
+              <path class={`guess ${decision.verdict ?? "unjudged"}`} d={arc(row, guess, -1)} style={{ strokeOpacity: 0.35 + 0.65 * share }}>
                 <title>{`${sentence.rows[row]} → ${sentence.rows[guess]}: ${shownValue(panel, share * panel.map.scale)}`}</title>
               </path>
             )}
@@ -118,7 +122,7 @@ export function Arcs(props: DrawingProps & { layout: ArcsLayout }) {
                 <g key={answer} class="annotated">
                   <path class="gold" d={arc(answer, row, 1, Math.sign(row - answer) * 3)} />
                   <path class="tip" d={tip(along.get(row) ?? 0, Math.sign(row - answer) * -3, base + reach, upright)} />
-                  {decision.relation !== COREFERENCE && (visible.length <= MANY || focus) && (
+                  {decision.relation !== COREFERENCE && (visible.length <= FEW || focus) && (
                     <text class="axis" x={upright ? x + 5 : x} y={upright ? y : y + 9} text-anchor={upright ? "start" : "middle"}>
                       {decision.relation}
                     </text>
@@ -132,11 +136,11 @@ export function Arcs(props: DrawingProps & { layout: ArcsLayout }) {
       <g role="group" aria-label={`${panel.title}: words`}>
         {rows.map((row) => {
           const wide = (layout.widths.get(row) ?? 0) + 8;
-          const place = along.get(row) ?? 0;
+          const position = along.get(row) ?? 0;
           const value = focus && focus.index !== row ? values?.get(row) : undefined;
-          const state = `${focus?.index === row ? "focus" : ""} ${verdicts.has(row) && panel.decisions.length <= MANY ? `asked ${verdicts.get(row)}` : ""}`;
+          const state = `${focus?.index === row ? "focus" : ""} ${verdicts.has(row) && !many(panel) ? `asked ${verdicts.get(row)}` : ""}`;
           const tall = upright ? Math.round(size * 1.6) : 22;
-          const [x, y] = upright ? [base, place] : [place, base];
+          const [x, y] = upright ? [base, position] : [position, base];
           return (
             <DrawnWord
               key={row}

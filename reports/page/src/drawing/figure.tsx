@@ -6,19 +6,21 @@ import { Buttons } from "../buttons";
 import type { Explorer, SampledSentence } from "../data";
 import { columnsOf, headName } from "../data";
 import type { Cell } from "../export";
-import { arrow } from "../format";
 import type { Go } from "../hooks";
 import { moved, usePromise, useWidth } from "../hooks";
 import type { Maps } from "../inflate";
 import { valueAt } from "../inflate";
 import { reversed } from "../judging";
-import { decide, tasks } from "../tasks";
+import type { Task } from "../tasks";
+import { decide } from "../tasks";
 import type { ArcsLayout } from "./arcs";
 import { Arcs, arcsLayout } from "./arcs";
+import type { GridLayout } from "./grid";
+import { Grid, gridLayout } from "./grid";
 import type { LinesLayout } from "./lines";
 import { Lines, linesLayout } from "./lines";
 import type { Panel } from "./panel";
-import { sentenceAbout } from "./panel";
+import { many, sentenceAbout } from "./panel";
 
 interface Props {
   data: Explorer;
@@ -26,36 +28,40 @@ interface Props {
   go: Go;
   maps: Maps;
   sentence: SampledSentence;
-  relation: string | null;
-  /** The direction for each kind of map under which the sentence has guesses. */
-  guessKey: (kind: string) => string;
+  /** What the sentence asks of a head, and whether it is asked of every word. */
+  asked: Task[];
+  every?: boolean;
+  /** The name of the guesses of the sentence that answer it. */
+  guesses: string;
+  title: string;
 }
 
 const APART = 12;
 
-async function panelsOf({ data, view, maps, sentence, relation, guessKey }: Omit<Props, "go">): Promise<Panel[]> {
-  const result: Panel[] = [];
-  const judged = relation === null && view.relation === null && sentence.columns === null ? tasks(sentence, "all") : tasks(sentence, relation);
-  for (const head of view.heads) {
+async function panelsOf({ data, view, maps, sentence, asked, every = false, guesses }: Props): Promise<Panel[]> {
+  const result = new Map<string, Panel>();
+  for (const chosen of view.heads) {
     for (const kind of view.kinds) {
+      const shared = data.sample?.layer_kinds?.includes(kind) ?? false;
+      const head = shared ? chosen - (chosen % data.heads) : chosen;
       const map = await maps.head(sentence, kind, head);
       if (!map) continue;
-      const guesses = await maps.guess(sentence, guessKey(kind), head);
-      const decisions = decide(judged, guesses);
-      const title = `${headName(head, data)} · ${kind}`;
-      result.push({ key: `${head}-${kind}`, title, head, kind, map, decisions, reversed: reversed(view.direction) });
+      const decisions = decide(asked, await maps.guess(sentence, `${kind}/${guesses}`, head));
+      const name = shared ? `layer ${head / data.heads + 1}` : headName(head, data);
+      const panel = { title: `${name} · ${kind}`, head, kind, map, decisions, every, reversed: reversed(view.direction) };
+      result.set(`${head}-${kind}`, { key: `${head}-${kind}`, ...panel });
     }
   }
-  return result;
+  return [...result.values()];
 }
 
 export function Figure(props: Props) {
-  const { data, view, go, maps, sentence, relation } = props;
+  const { data, view, go, maps, sentence, asked, every = false, guesses, title } = props;
   const [frame, width] = useWidth<HTMLDivElement>();
   const svg = useRef<SVGSVGElement>(null);
   const panels = usePromise(
     () => panelsOf(props),
-    [maps, sentence, relation, view.direction, view.heads.join(), view.kinds.join()],
+    [maps, sentence, asked, guesses, view.direction, view.heads.join(), view.kinds.join()],
   );
   const [pointed, setPointed] = useState<Word | null>(null);
   const [focused, setFocused] = useState<Word | null>(null);
@@ -65,7 +71,7 @@ export function Figure(props: Props) {
   const columns = useMemo(() => words.map((_, i) => i).filter((i) => view.special || !special[i]), [sentence, view.special]);
   const pinned = view.word && (view.word.side === "row" ? rows : columns).includes(view.word.index) ? view.word : null;
   const focus = pointed ?? focused ?? pinned;
-  const arcs = view.drawing === "arcs" && sentence.columns === null;
+  const drawing = view.drawing === "arcs" && sentence.columns !== null ? "lines" : view.drawing;
   const [first = 0] = rows;
   const stop = focused ?? pinned ?? { side: "row", index: first };
 
@@ -88,7 +94,7 @@ export function Figure(props: Props) {
         return;
       }
       const list = word.side === "row" ? rows : columns;
-      const across = !arcs && (event.key === "ArrowRight" || event.key === "ArrowLeft");
+      const across = drawing !== "arcs" && (event.key === "ArrowRight" || event.key === "ArrowLeft");
       const target: Word | null = across
         ? { side: event.key === "ArrowRight" ? "column" : "row", index: word.index }
         : { side: word.side, index: list[moved(event.key, list.indexOf(word.index), list.length) ?? -1] ?? -1 };
@@ -104,10 +110,13 @@ export function Figure(props: Props) {
   const laid = useMemo(() => {
     const many = view.heads.length * view.kinds.length;
     const share = Math.floor((room + APART) / Math.min(many, Math.max(1, Math.floor(room / 270)))) - APART;
-    const layout = arcs ? arcsLayout({ sentence, rows, width: room, share }) : linesLayout({ sentence, rows, columns, width: share });
+    const layout =
+      drawing === "arcs"
+        ? arcsLayout({ sentence, rows, width: room, share })
+        : (drawing === "matrix" ? gridLayout : linesLayout)({ sentence, rows, columns, width: share });
     const beside = Math.max(1, Math.floor((room + APART) / (layout.width + APART)));
     return { layout, beside };
-  }, [arcs, sentence, rows, columns, room, view.heads.length, view.kinds.length]);
+  }, [drawing, sentence, rows, columns, room, view.heads.length, view.kinds.length]);
   if (!panels || !width) return <div ref={frame} class="frame" aria-busy="true" style={{ minHeight: 200 }} />;
 
   const { layout, beside } = laid;
@@ -117,7 +126,6 @@ export function Figure(props: Props) {
     height: Math.ceil(panels.length / beside) * (layout.height + APART) - APART,
   };
   const readout = focus ? panels.map((panel) => sentenceAbout(panel, sentence, focus, focus.side === "row" ? columns : rows)) : [];
-  const title = `${sentence.id} · ${data.model}${relation ? ` · ${relation}` : ""}${view.direction ? ` · ${arrow(view.direction)}` : ""}`;
   const cells = (): Cell[][] => [
     ["row", "word", "column", "attended", ...panels.map((panel) => panel.title)],
     ...rows.flatMap((row) =>
@@ -149,7 +157,9 @@ export function Figure(props: Props) {
             const shared = { panel, sentence, rows, columns, focus, stop, handlers, width: room };
             return (
               <g key={panel.key} transform={`translate(${x} ${y})`}>
-                {arcs ? <Arcs {...shared} layout={layout as ArcsLayout} /> : <Lines {...shared} layout={layout as LinesLayout} />}
+                {drawing === "arcs" && <Arcs {...shared} layout={layout as ArcsLayout} />}
+                {drawing === "matrix" && <Grid {...shared} layout={layout as GridLayout} />}
+                {drawing === "lines" && <Lines {...shared} layout={layout as LinesLayout} />}
               </g>
             );
           })}
@@ -162,9 +172,11 @@ export function Figure(props: Props) {
       </p>
       <p class="key">
         {verdicts.has("right") && <span class="right">guess, right</span>}
-        {verdicts.has("wrong") && <span class="wrong">guess, wrong</span>}
-        {panels.some((panel) => panel.decisions.length) && <span class={arcs ? "gold solid" : "gold"}>annotation</span>}
-        <span class="weight">the darker, the more attention</span>
+        {verdicts.has("wrong") && (drawing !== "lines" || focus || !every) && <span class="wrong">guess, wrong</span>}
+        {asked.some((task) => task.gold.length) && (drawing !== "lines" || focus || !panels.every(many)) && (
+          <span class={drawing === "arcs" ? "gold solid" : "gold"}>annotation</span>
+        )}
+        <span class="weight">the stronger, the more attention</span>
       </p>
       <Buttons svg={() => svg.current} name={`${sentence.id}-${view.heads.map((head) => headName(head, data)).join("-")}`} title={title} rows={cells} />
     </div>

@@ -5,7 +5,7 @@ import { useMemo } from "preact/hooks";
 import type { Word } from "../address";
 import { columnsOf } from "../data";
 import type { DrawingProps } from "./panel";
-import { cell, MANY, shownValue, strength, valuesOf } from "./panel";
+import { cell, many, shownValue, strength, valuesOf } from "./panel";
 import type { Strokes } from "./strokes";
 import { strokes } from "./strokes";
 import { fontSize, shortened, textWidth } from "./text";
@@ -61,11 +61,11 @@ export function Lines(props: DrawingProps & { layout: LinesLayout }) {
     `M${left + 5} ${rowY.get(row) ?? 0}L${right - 5} ${columnY.get(column) ?? 0}`;
   const base = useMemo(() => strokes(panel.map, rows, columns, line), [panel.map, rows, columns, layout]);
   const shown = useMemo(
-    () => focus && strokes(panel.map, rows, columns, line, (row, column) => (focus.side === "row" ? row : column) === focus.index),
+    () => focus && strokes(panel.map, rows, columns, line, { wanted: (row, column) => (focus.side === "row" ? row : column) === focus.index }),
     [panel.map, rows, columns, layout, focus?.side, focus?.index],
   );
   const values = focus && new Map(valuesOf(panel, focus, focus.side === "row" ? columns : rows).map((item) => [item.index, item]));
-  const many = panel.decisions.length > MANY; // lines of full strength would hide each other
+  const faint = many(panel); // lines of full strength would hide each other
   const asked = new Map(panel.decisions.flatMap((item) => item.rows.map((row) => [row, item.verdict] as const)));
 
   const word = (side: Word["side"], index: number) => {
@@ -73,7 +73,7 @@ export function Lines(props: DrawingProps & { layout: LinesLayout }) {
     const value = focus && focus.side !== side ? values?.get(index) : undefined;
     const focused = focus?.side === side && focus.index === index;
     const judged = sentence.columns === null || side === "row" ? asked.get(index) : undefined;
-    const looks = !many && (side === "column") === panel.reversed && judged !== undefined;
+    const looks = !faint && (side === "column") === panel.reversed && judged !== undefined;
     const x = side === "row" ? left : right;
     const [from, to] = side === "row" ? [VALUE - 4, left + 3] : [right - 3, layout.width - VALUE + 4];
     return (
@@ -123,13 +123,14 @@ export function Lines(props: DrawingProps & { layout: LinesLayout }) {
       )}
       {panel.decisions.map((decision) => {
         if (focus && !decision.rows.includes(focus.index) && !decision.targets.includes(focus.index)) return null;
+        if (panel.every && !focus && decision.verdict === "wrong") return null; // its line is drawn as the weight is
         const drawn = ([row, column]: [number, number]): string | null => (rowY.has(row) && columnY.has(column) ? line(row, column) : null);
-        const guess = decision.guess === null ? null : drawn(cell(panel, decision, decision.guess));
-        const missed = decision.verdict === "right" || (many && !focus) ? [] : decision.gold.map((answer) => drawn(cell(panel, decision, answer)));
+        const guess = decision.guess === null || decision.verdict === null ? null : drawn(cell(panel, decision, decision.guess));
+        const missed = decision.verdict === "right" || (faint && !focus) ? [] : decision.gold.map((answer) => drawn(cell(panel, decision, answer)));
         return (
           <g key={decision.rows[0]}>
             {missed.map((path) => path && <path key={path} class="gold" d={path} />)}
-            {guess && <path class={`guess ${decision.verdict}`} d={guess} style={{ strokeOpacity: many && !focus ? strength(panel, decision) : 1 }} />}
+            {guess && <path class={`guess ${decision.verdict}`} d={guess} style={{ strokeOpacity: faint && !focus ? strength(panel, decision) : 1 }} />}
           </g>
         );
       })}

@@ -7,8 +7,8 @@ import type { HeadMap } from "../inflate";
 import { valueAt } from "../inflate";
 import type { Decision } from "../tasks";
 
-/** If more decisions are drawn, each is drawn more faintly. */
-export const MANY = 24;
+/** So many decisions can be told apart. */
+export const FEW = 24;
 
 /** One head, with one kind of map. */
 export interface Panel {
@@ -18,6 +18,8 @@ export interface Panel {
   kind: string;
   map: HeadMap;
   decisions: Decision[];
+  /** Whether the decisions are those of all words. */
+  every: boolean;
   /** Whether the word that is looked for attends to the word that looks for it. */
   reversed: boolean;
 }
@@ -39,6 +41,11 @@ export interface WordHandlers {
   onFocus: (word: Word | null) => void;
   onPin: (word: Word) => void;
   onMove: (event: KeyboardEvent, word: Word, panel: string) => void;
+}
+
+/** Whether so many decisions are drawn that each must be drawn more faintly. */
+export function many(panel: Panel): boolean {
+  return panel.every || panel.decisions.length > FEW;
 }
 
 /** The cell of the map that a decision looks at: from the dependent, or from its head if the direction is reversed. */
@@ -71,12 +78,12 @@ export function shownValue(panel: Panel, value: number): string {
 /** What is said about the word at hand: what it attends to most, or what attends to it most. */
 export function sentenceAbout(panel: Panel, sentence: SampledSentence, word: Word, others: number[]): string {
   const columns = columnsOf(sentence).words;
-  const [own, other] = word.side === "row" ? [sentence.rows, columns] : [columns, sentence.rows];
+  const [near, far] = word.side === "row" ? [sentence.rows, columns] : [columns, sentence.rows];
   const values = valuesOf(panel, word, others).sort((a, b) => b.value - a.value);
-  const list = values.slice(0, 4).map(({ index, value }) => `“${other[index]}” ${shownValue(panel, value)}`);
+  const list = values.slice(0, 4).map(({ index, value }) => `“${far[index]}” ${shownValue(panel, value)}`);
   const verb = word.side === "row" ? "attends to" : "is attended to by";
   const decision = panel.decisions.find((item) => item.rows.includes(word.index));
   const gold = decision?.gold.map((index) => `“${(panel.reversed ? sentence.rows : columns)[index]}”`).join(", ");
-  const right = gold ? ` By the annotation (${decision?.relation}): ${gold}.` : "";
-  return `${panel.title}: “${own[word.index]}” ${verb} ${list.join(", ")}.${right}`;
+  const right = gold ? ` By the annotation${decision?.relation ? ` (${decision.relation})` : ""}: ${gold}.` : "";
+  return `${panel.title}: “${near[word.index]}” ${verb} ${list.join(", ")}.${right}`;
 }

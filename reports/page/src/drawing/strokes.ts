@@ -15,13 +15,20 @@ export interface Strokes {
   least: number;
 }
 
-/** Lines between the visible cells of a map, from the positions of its rows to those of its columns. */
+interface Choice {
+  /** Which cells are drawn. */
+  wanted?: (row: number, column: number) => boolean;
+  /** How many cells are drawn at most: those of the largest values. */
+  most?: number;
+}
+
+/** What is drawn for the visible cells of a map, such as lines from the positions of its rows to those of its columns. */
 export function strokes(
   map: HeadMap,
   rows: number[],
   columns: number[],
   line: (row: number, column: number) => string,
-  wanted: (row: number, column: number) => boolean = () => true,
+  { wanted = () => true, most = MOST }: Choice = {},
 ): Strokes {
   const histogram = new Uint32Array(256);
   const each = (use: (row: number, column: number, byte: number) => void): void => {
@@ -37,7 +44,7 @@ export function strokes(
   let drawn = 0;
   for (; least >= VISIBLE * 255; least--) {
     const next = histogram[least] ?? 0;
-    if (drawn + next > MOST) break;
+    if (drawn + next > most) break;
     drawn += next;
   }
   least += 1;

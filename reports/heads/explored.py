@@ -1,0 +1,120 @@
+"""Heads on sentences as data of the explorer, so that a page or a notebook can draw them interactively."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from urllib.parse import quote
+
+import numpy as np
+import numpy.typing as npt
+
+from attentionology.reports.explorer.data import EncodedMap, Explorer, Sample, SampledSentence
+from attentionology.reports.explorer.encoding import deflated
+from attentionology.reports.heads.figure import Layout
+from attentionology.reports.heads.view import HeadView
+
+_LEVELS = 255
+_NO_GUESS = 65535
+
+
+def as_explorer(views: Sequence[Sequence[HeadView]], *, model: str) -> Explorer:
+    """Return the data of an explorer that has no measures, but the maps of some heads on some sentences.
+
+    Each kind of map has two guesses for each row: ``tokens``, what it attends to most, and ``words``, the word to which
+    it attends most. They are exact, while the values are rounded to 255 levels.
+
+    Args:
+        views: for each sentence the heads, with their special tokens.
+        model: the name of the model.
+
+    Example:
+        >>> values = np.array([[0.2, 0.8], [0.5, 0.5]])
+        >>> view = HeadView("s1", ("Cats", "sleep"), (False, False), values, 3, 9, "weight", None, (1, None))
+        >>> explorer = as_explorer([[view]], model="bert")
+        >>> explorer.sample.sentences[0].maps["weight"].heads
+        (26,)
+    """
+    all_views = [view for of_sentence in views for view in of_sentence]
+    n_heads = max((view.head for view in all_views if view.head is not None), default=1)
+    kinds = tuple(dict.fromkeys(view.kind for view in all_views))
+    seen: Counter[str] = Counter()
+    sentences = []
+    for of_sentence in views:
+        name = of_sentence[0].sentence
+        seen[name] += 1
+        identifier = name if seen[name] == 1 else f"{name} ({seen[name]})"
+        sentences.append(_sentence(of_sentence, identifier, kinds, n_heads))
+    return Explorer(
+        model=model,
+        corpus="",
+        unit="sentences",
+        layers=max(view.layer for view in all_views),
+        heads=n_heads,
+        sample=Sample(
+            kinds,
+            "Values are rounded to 255 levels; guesses are exact.",
+            tuple(sentences),
+            layer_kinds=tuple(kind for kind in kinds if any(v.head is None for v in all_views if v.kind == kind)),
+        ),
+    )
+
+
+def opening(views: Sequence[Sequence[HeadView]], *, layout: Layout, special: bool) -> str:
+    """Return the address of the view that draws the same as a figure.
+
+    Args:
+        views: for each sentence the heads.
+        layout: how they are drawn.
+        special: whether special tokens are drawn.
+
+    Example:
+        >>> view = HeadView("s1", ("Cats",), (False,), np.ones((1, 1)), 3, 9, "weight", None)
+        >>> opening([[view]], layout="arcs", special=True)
+        '#head=3-9&kind=weight&view=arcs&special=on'
+    """
+    of_heads = [view for view in views[0] if view.head is not None] or views[0]
+    names = dict.fromkeys(f"{view.layer}-{view.head or 1}" for view in of_heads)
+    kinds = dict.fromkeys(quote(view.kind) for view in views[0])
+    return f"#head={','.join(names)}&kind={','.join(kinds)}&view={layout}&special={'on' if special else 'off'}"
+
+
+def _sentence(views: Sequence[HeadView], name: str, kinds: Iterable[str], n_heads: int) -> SampledSentence:
+    first = views[0]
+    maps, guesses = {}, {}
+    for kind in kinds:
+        of_kind = [view for view in views if view.kind == kind]
+        heads = tuple((view.layer - 1) * n_heads + (view.head or 1) - 1 for view in of_kind)
+        maps[kind] = EncodedMap(
+            deflated(b"".join(_quantized(view).tobytes() for view in of_kind)),
+            tuple(1.0 if view.scale is None else view.scale for view in of_kind),
+            heads,
+        )
+        for guess, ignored in (("tokens", (False,) * len(first.words)), ("words", first.special)):
+            picked = np.stack([_guesses(view.values, np.array(ignored)) for view in of_kind])
+            guesses[f"{kind}/{guess}"] = deflated(picked.astype("<u2").tobytes())
+    return SampledSentence(
+        id=name,
+        document=None,
+        file="",
+        line=None,
+        rows=first.words,
+        special=first.special,
+        heads=first.gold,
+        relations=first.relations,
+        maps=maps,
+        guesses=guesses,
+    )
+
+
+def _quantized(view: HeadView) -> npt.NDArray[np.uint8]:
+    scale = 1.0 if view.scale is None else view.scale
+    shares = view.values / scale if scale > 0 else np.zeros_like(view.values)
+    return np.rint(shares * _LEVELS).clip(0, _LEVELS).astype(np.uint8)
+
+
+def _guesses(values: npt.NDArray[np.float64], ignored: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+    """The column of the largest value of each row, without some columns."""
+    if ignored.all():
+        return np.full(len(values), _NO_GUESS)
+    return np.asarray(np.where(ignored, -np.inf, values).argmax(1))

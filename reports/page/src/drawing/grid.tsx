@@ -1,0 +1,146 @@
+// The map of a head as a matrix: a row for each word that attends, and a column for each word attended to.
+
+import { memo } from "preact/compat";
+import { useMemo, useState } from "preact/hooks";
+import type { Word } from "../address";
+import { columnsOf } from "../data";
+import { valueAt } from "../inflate";
+import type { DrawingProps } from "./panel";
+import { cell, shownValue, valuesOf } from "./panel";
+import type { Strokes } from "./strokes";
+import { strokes } from "./strokes";
+import { fontSize, shortened, textWidth } from "./text";
+import { DrawnWord } from "./word";
+
+const TITLE = 26;
+const SPACE = 8; // between the words and the cells
+const LONGEST = 110;
+const SMALLEST = 9; // the size of a cell whose words are still legible
+
+export interface GridLayout {
+  width: number;
+  height: number;
+  size: number;
+  step: number;
+  left: number;
+  top: number;
+}
+
+/** The layout of a matrix, which is `width` pixels wide or less unless its words would not be legible. */
+export function gridLayout({ sentence, rows, columns, width }: Pick<DrawingProps, "sentence" | "rows" | "columns" | "width">): GridLayout {
+  const words = columnsOf(sentence).words;
+  const largest = fontSize(Math.max(rows.length, columns.length));
+  const widest = (names: string[], shown: number[]): number =>
+    Math.max(26, ...shown.map((index) => textWidth(shortened(names[index] ?? "", largest, LONGEST), largest, true)));
+  const [beside, above] = [widest(sentence.rows, rows), widest(words, columns)];
+  const room = (width - beside - SPACE - 14) / Math.max(1, columns.length);
+  const step = Math.max(SMALLEST, Math.min(Math.round(largest * 1.9), Math.floor(room)));
+  const size = Math.min(largest, step / 1.15);
+  const left = Math.ceil((beside * size) / largest) + SPACE + 6;
+  const top = TITLE + Math.ceil((above * size) / largest) + SPACE;
+  return { width: left + step * columns.length + 8, height: top + step * rows.length + 4, size, step, left, top };
+}
+
+const Cells = memo(function Cells({ cells, faded }: { cells: Strokes; faded: boolean }) {
+  return (
+    <g class={faded ? "cells faded" : "cells"}>
+      {cells.paths.map(({ byte, path }) => (
+        <path key={byte} d={path} fill-opacity={(byte / 255).toFixed(4)} />
+      ))}
+    </g>
+  );
+});
+
+export function Grid(props: DrawingProps & { layout: GridLayout }) {
+  const { panel, sentence, rows, columns, focus, stop, handlers, layout } = props;
+  const { left, top, step, size } = layout;
+  const [pointed, setPointed] = useState<[number, number] | null>(null);
+  const rowY = useMemo(() => new Map(rows.map((row, i) => [row, top + step * i])), [rows, layout]);
+  const columnX = useMemo(() => new Map(columns.map((column, i) => [column, left + step * i])), [columns, layout]);
+  const box = (row: number, column: number): string => `M${columnX.get(column) ?? 0} ${rowY.get(row) ?? 0}h${step}v${step}h${-step}z`;
+  const all = useMemo(() => strokes(panel.map, rows, columns, box, { most: Infinity }), [panel.map, rows, columns, layout]);
+  const wanted = (row: number, column: number): boolean => (focus?.side === "row" ? row : column) === focus?.index;
+  const shown = useMemo(
+    () => focus && strokes(panel.map, rows, columns, box, { wanted }),
+    [panel.map, rows, columns, layout, focus?.side, focus?.index],
+  );
+  const values = focus && new Map(valuesOf(panel, focus, focus.side === "row" ? columns : rows).map((item) => [item.index, item]));
+  const words = columnsOf(sentence).words;
+  const cellAt = (event: PointerEvent): [number, number] | null => {
+    const frame = (event.currentTarget as SVGElement).getBoundingClientRect();
+    const column = columns[Math.floor(((event.clientX - frame.x) / frame.width) * columns.length)];
+    const row = rows[Math.floor(((event.clientY - frame.y) / frame.height) * rows.length)];
+    return row === undefined || column === undefined ? null : [row, column];
+  };
+  const word = (side: Word["side"], index: number) => {
+    const focused = focus?.side === side && focus.index === index;
+    const value = focus && focus.side !== side ? values?.get(index) : undefined;
+    const across = pointed?.[side === "row" ? 0 : 1] === index;
+    const x = side === "row" ? left - SPACE : 0;
+    const y = side === "row" ? (rowY.get(index) ?? 0) + step / 2 : 0;
+    return (
+      <DrawnWord
+        key={index}
+        sentence={sentence}
+        word={{ side, index }}
+        panel={panel.key}
+        x={x}
+        y={y}
+        anchor={side === "row" ? "end" : "start"}
+        size={size}
+        most={LONGEST}
+        stop={stop.side === side && stop.index === index}
+        state={focused || across ? "focus" : ""}
+        share={value ? value.byte / 255 : 0}
+        box={side === "row" ? { x: 0, width: left - 2, height: step } : { x: -SPACE + 2, width: top - TITLE, height: step }}
+        handlers={handlers}
+      />
+    );
+  };
+  const outlined = (row: number, column: number, name: string) =>
+    rowY.has(row) && columnX.has(column) ? <path key={`${row} ${column} ${name}`} class={name} d={box(row, column)} /> : null;
+  return (
+    <g>
+      <text class="title" x={left} y={11}>
+        {panel.title}
+        {pointed && (
+          <tspan class="value">
+            {`  ${sentence.rows[pointed[0]]} → ${words[pointed[1]]} ${shownValue(panel, valueAt(panel.map, pointed[0], pointed[1]))}`}
+          </tspan>
+        )}
+      </text>
+      <Cells cells={all} faded={focus !== null} />
+      {shown && <Cells cells={shown} faded={false} />}
+      <rect
+        class="grid"
+        x={left}
+        y={top}
+        width={step * columns.length}
+        height={step * rows.length}
+        onPointerMove={(event) => {
+          const next = cellAt(event);
+          if (next?.join() !== pointed?.join()) setPointed(next);
+        }}
+        onPointerLeave={() => setPointed(null)}
+      />
+      <g class="outlines">
+        {panel.decisions.map((decision) => (
+          <g key={decision.rows[0]}>
+            {decision.verdict !== "right" && decision.gold.map((answer) => outlined(...cell(panel, decision, answer), "gold"))}
+            {decision.verdict && decision.guess !== null && outlined(...cell(panel, decision, decision.guess), `guess ${decision.verdict}`)}
+          </g>
+        ))}
+      </g>
+      <g role="group" aria-label={`${panel.title}: words that attend`}>
+        {rows.map((row) => word("row", row))}
+      </g>
+      <g role="group" aria-label={`${panel.title}: words attended to`}>
+        {columns.map((column) => (
+          <g key={column} transform={`translate(${(columnX.get(column) ?? 0) + step / 2} ${top - SPACE}) rotate(-90)`}>
+            {word("column", column)}
+          </g>
+        ))}
+      </g>
+    </g>
+  );
+}

@@ -1,0 +1,74 @@
+// Heads drawn on sentences, without measures and without a sample to choose from: what `attentionology show` writes.
+
+import { useMemo } from "preact/hooks";
+import type { View } from "./address";
+import { Drawings, SomeOf } from "./controls";
+import type { Explorer, Sample, SampledSentence } from "./data";
+import { headIndex, headName } from "./data";
+import { Figure } from "./drawing/figure";
+import type { Go } from "./hooks";
+import { canInflate, Maps } from "./inflate";
+import { wordTasks } from "./tasks";
+
+interface Props {
+  data: Explorer;
+  sample: Sample;
+  view: View;
+  go: Go;
+}
+
+/** The heads whose maps are stored, in the order in which they were asked for. */
+function storedHeads(sample: Sample): number[] {
+  const maps = sample.sentences.flatMap((sentence) => sample.kinds.map((kind) => ({ kind, map: sentence.maps[kind] })));
+  const ofHeads = maps.filter(({ kind }) => !sample.layer_kinds?.includes(kind));
+  return [...new Set((ofHeads.length ? ofHeads : maps).flatMap(({ map }) => map?.heads ?? []))];
+}
+
+function Drawn({ sentence, maps, data, view, go }: Omit<Props, "sample"> & { sentence: SampledSentence; maps: Maps }) {
+  const asked = useMemo(() => wordTasks(sentence), [sentence]);
+  const current = view.sentence === sentence.id ? view : { ...view, word: null };
+  return (
+    <section class="drawn" aria-label={`Sentence ${sentence.id}`}>
+      <h3>
+        <bdi>{sentence.id}</bdi>
+      </h3>
+      <Figure
+        data={data}
+        view={current}
+        go={go}
+        maps={maps}
+        sentence={sentence}
+        asked={asked}
+        every
+        guesses={view.special ? "tokens" : "words"}
+        title={`${sentence.id} · ${data.model}`}
+      />
+    </section>
+  );
+}
+
+export function DrawnSentences({ data, sample, view, go }: Props) {
+  const maps = useMemo(() => new Maps(), [data]);
+  const heads = useMemo(() => storedHeads(sample).map((head) => headName(head, data)), [sample]);
+  if (!canInflate) return <p>This browser cannot inflate the stored maps. Any browser since 2023 can.</p>;
+  return (
+    <section class="sentences" aria-label="Sentences">
+      <div class="controls">
+        {heads.length > 1 && (
+          <SomeOf
+            label="Heads"
+            options={heads}
+            values={view.heads.map((head) => headName(head, data))}
+            onChange={(names) => go({ ...view, heads: names.map((name) => headIndex(name, data) ?? 0) })}
+          />
+        )}
+        {sample.kinds.length > 1 && <SomeOf label="Map" options={sample.kinds} values={view.kinds} onChange={(kinds) => go({ ...view, kinds })} />}
+        <Drawings view={view} go={go} pair={false} />
+      </div>
+      {sample.sentences.map((sentence) => (
+        <Drawn key={sentence.id} {...{ sentence, maps, data, view, go }} />
+      ))}
+      {sample.note && <p class="note">{sample.note}</p>}
+    </section>
+  );
+}

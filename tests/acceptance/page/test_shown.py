@@ -1,0 +1,153 @@
+"""Heads drawn on sentences, as ``attentionology show`` and a notebook show them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from attentionology.engine.shown import Shown
+from attentionology.reports.heads import HeadView
+from tests.acceptance.page.test_matrix import saved
+from tests.acceptance.page.waiting import assert_count
+
+WORDS = ("[CLS]", "Old", "dogs", "bark", "</script><b>", "[SEP]")
+SPECIAL = (True, False, False, False, False, True)
+GOLD = (None, 2, 3, None, 3, None)
+RELATIONS = (None, "amod", "nsubj", "root", "punct", None)
+
+
+def view(head: int, kind: str = "weight", seed: int = 0) -> HeadView:
+    values = np.random.default_rng([seed, head, len(kind)]).dirichlet(np.ones(6) / 2, 6)
+    if kind == "norm":
+        return HeadView("dogs", WORDS, SPECIAL, values * 4, 3, head, kind, 4 * values.max(), GOLD, RELATIONS)
+    return HeadView("dogs", WORDS, SPECIAL, values, 3, head, kind, None, GOLD, RELATIONS)
+
+
+VIEWS = tuple(view(head, kind) for head in (9, 2) for kind in ("weight", "norm"))
+
+
+@pytest.fixture
+def page_of(open_page, tmp_path):
+    def opened(shown: Shown, address: str = "", **options):
+        shown.save(tmp_path / "shown.html")
+        return open_page(tmp_path / "shown.html", address, **options)
+
+    return opened
+
+
+def opacities(panel):
+    """The strengths of the lines of a panel."""
+    return sorted(
+        panel.locator(".base path").evaluate_all(
+            "all => all.flatMap(e => e.getAttribute('d').match(/M/g).map(() => +e.getAttribute('stroke-opacity')))"
+        )
+    )
+
+
+def test_a_page_draws_what_the_figure_draws(page_of):
+    page = page_of(Shown((VIEWS,), "lines", "m"))
+    panels = page.locator(".drawing > g")
+    assert_count(panels, 4)
+    titles = page.locator(".drawing .title").all_text_contents()
+    assert titles == ["3-9 · weight", "3-9 · norm", "3-2 · weight", "3-2 · norm"]
+    for index, drawn in enumerate(VIEWS):
+        shares = drawn.values / (drawn.scale or 1)
+        expected = sorted(np.rint(shares[np.rint(shares * 255) >= 6] * 255) / 255)
+        np.testing.assert_allclose(opacities(panels.nth(index)), expected, atol=1e-4)
+        judged = [row for row, head in enumerate(GOLD) if head is not None]
+        right = sum(drawn.best[row] == GOLD[row] for row in judged)
+        assert_count(panels.nth(index).locator(".guess.right"), right)
+    assert page.locator("script").count() == 2
+    assert page.locator("svg text", has_text="</script><b>").count() > 0
+
+
+def test_words_heads_kinds_and_drawings_are_chosen(page_of):
+    page = page_of(Shown((VIEWS,), "arcs", "m", special=False))
+    assert_count(page.locator(".drawing > g"), 4)
+    assert_count(page.locator(".drawing > g:first-child .word"), 4)
+    without = VIEWS[0].without_special()
+    right = sum(guess == gold for guess, gold in zip(without.best, without.gold, strict=True))
+    assert_count(page.locator(".drawing > g:first-child .guess.right"), right)
+    assert_count(page.locator(".drawing > g:first-child .guess.wrong"), 3 - right)
+    assert_count(page.locator(".drawing > g:first-child .guess.unjudged"), 1)  # the root
+    page.get_by_label("special tokens").check()
+    assert_count(page.locator(".drawing > g:first-child .word"), 6)
+    page.get_by_role("checkbox", name="norm").uncheck(force=True)
+    page.get_by_role("checkbox", name="3-9").uncheck(force=True)
+    assert_count(page.locator(".drawing .title"), 1)
+    assert page.locator(".drawing .title").text_content() == "3-2 · weight"
+    page.get_by_role("radio", name="lines").check(force=True)
+    assert_count(page.locator(".word"), 12)
+    assert page.url.endswith("#head=3-2&kind=weight&view=lines&special=on")
+    page.reload()
+    assert_count(page.locator(".word"), 12)
+    page.locator(".word").nth(1).hover()
+    best = VIEWS[2].values[1].max()
+    assert f"{100 * best:.0f} %" in page.locator(".readout").text_content()
+    path, _ = saved(page, ".drawn", "SVG")
+    assert "Old" in path.read_text("utf-8")
+
+
+def test_a_matrix_has_a_cell_for_each_value(page_of):
+    page = page_of(Shown((VIEWS,), "lines", "m"), "#view=matrix&head=3-9&kind=weight")
+    grid = page.locator(".grid")
+    box = grid.bounding_box()
+    values = VIEWS[0].values
+    cells = page.locator(".cells path").evaluate_all(
+        "all => all.flatMap(e => e.getAttribute('d').split('z').filter(Boolean).map(part => "
+        "[...part.match(/^M([\\d.]+) ([\\d.]+)h/).slice(1).map(Number), +e.getAttribute('fill-opacity')]))"
+    )
+    step, left, top = box["width"] / 6, min(x for x, _, _ in cells), min(y for _, y, _ in cells)
+    drawn = np.zeros((6, 6))
+    for x, y, opacity in cells:
+        drawn[round((y - top) / step), round((x - left) / step)] = opacity
+    visible = np.rint(values * 255) >= 6
+    assert visible[0].any()
+    assert visible[:, 0].any()
+    np.testing.assert_allclose(drawn, np.where(visible, values, 0), atol=0.5 / 255 + 1e-4)
+    page.mouse.move(box["x"] + 2.5 * step, box["y"] + 1.5 * step)
+    assert (
+        page.locator(".drawing .title")
+        .text_content()
+        .endswith(f"Old → dogs {100 * np.rint(255 * values[1, 2]) / 255:.{int(values[1, 2] < 0.0995)}f} %")
+    )
+    page.mouse.move(0, 0)
+    page.locator(".word[tabindex='0']").focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowRight")
+    assert page.locator(":focus").get_attribute("data-word") == "column-1"
+    assert_count(page.locator(".outlines .guess"), 3)
+
+
+def test_without_a_script_the_figure_stays(page_of):
+    page = page_of(Shown((VIEWS[:1],), "lines", "m"), java_script_enabled=False)
+    assert page.locator("figure svg").is_visible()
+    assert page.locator("figure svg").bounding_box()["height"] > 80
+    assert_count(page.locator(".atl"), 0)
+
+
+def test_cells_of_a_notebook_do_not_disturb_each_other(open_page, tmp_path):
+    cells = [Shown((VIEWS[:2],), "lines", "m"), Shown((VIEWS[2:], VIEWS[2:]), "arcs", "m", special=False)]
+    path = tmp_path / "notebook.html"
+    body = "".join(f"<section>{cell._repr_html_()}</section>" for cell in cells)
+    path.write_text(f"<!doctype html><meta charset='utf-8'>{body}", encoding="utf-8")
+    page = open_page(path)
+    first, second = page.locator("body > section").all()
+    assert_count(first.locator(".drawing .title"), 2)
+    assert_count(second.locator(".drawing .title"), 4)  # two sentences
+    before = second.inner_html()
+    first.get_by_role("radio", name="matrix").check(force=True)
+    assert_count(first.locator(".grid"), 2)
+    assert second.inner_html() == before
+    assert not page.url.endswith("matrix")
+    assert_count(page.locator("body > section figure"), 0)
+    word = second.locator(".drawing").first.locator(".word").first
+    word.click()
+    assert_count(second.locator(".drawing").nth(1).locator(".word[aria-pressed='true']"), 0)
+
+
+def test_a_kind_that_heads_share_is_drawn_once_for_each_layer(page_of):
+    shared = HeadView("dogs", WORDS, SPECIAL, VIEWS[0].values, 3, None, "attn", None)
+    page = page_of(Shown(((VIEWS[0], shared, VIEWS[2]),), "lines", "m"))
+    page.locator(".drawing .title").first.wait_for()
+    assert page.locator(".drawing .title").all_text_contents() == ["3-9 · weight", "layer 3 · attn", "3-2 · weight"]
