@@ -39,7 +39,7 @@ export function Picker({ measures, chosen, onChoose }: Props) {
   const list = useRef<HTMLUListElement>(null);
   const [query, setQuery] = useState<string | null>(null); // null: closed
   const [active, setActive] = useState(0);
-  const found = useMemo(() => (query === null ? [] : search(measures, query)), [measures, query]);
+  const results = useMemo(() => (query === null ? [] : search(measures, query)), [measures, query]);
   useEffect(() => {
     const option = list.current?.querySelector<HTMLElement>(".active");
     if (option && list.current) {
@@ -63,10 +63,10 @@ export function Picker({ measures, chosen, onChoose }: Props) {
     if (move !== undefined) {
       event.preventDefault();
       if (query === null) open("");
-      else setActive(Math.max(0, Math.min(found.length - 1, active + move)));
+      else setActive(Math.max(0, Math.min(results.length - 1, active + move)));
     } else if (event.key === "Enter" && query !== null) {
       event.preventDefault();
-      choose(found[active]);
+      choose(results[active]);
     } else if (event.key === "Escape" && query !== null) {
       event.preventDefault();
       event.stopPropagation();
@@ -75,7 +75,7 @@ export function Picker({ measures, chosen, onChoose }: Props) {
   };
   const options = [];
   let group: string | null = null;
-  for (const [i, measure] of found.entries()) {
+  for (const [i, measure] of results.entries()) {
     if (measure.group !== group) {
       group = measure.group;
       options.push(
@@ -111,7 +111,7 @@ export function Picker({ measures, chosen, onChoose }: Props) {
           aria-expanded={query !== null}
           aria-controls={`${id}-list`}
           aria-autocomplete="list"
-          {...(query !== null && found.length ? { "aria-activedescendant": `${id}-${active}` } : {})}
+          {...(query !== null && results.length ? { "aria-activedescendant": `${id}-${active}` } : {})}
           autocomplete="off"
           spellcheck={false}
           value={query ?? name(chosen)}
@@ -123,7 +123,7 @@ export function Picker({ measures, chosen, onChoose }: Props) {
         />
         <ul ref={list} id={`${id}-list`} role="listbox" aria-label="Measures" hidden={query === null}>
           {options}
-          {query !== null && !found.length && (
+          {query !== null && !results.length && (
             <li role="presentation" class="group">
               No measure has “{query}” in its name.
             </li>

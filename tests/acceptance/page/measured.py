@@ -21,7 +21,8 @@ TEXTS = """
   };
   const ground = (element) => {
     const layers = [];
-    for (let at = element; at; at = at.parentElement) layers.push(parse(getComputedStyle(at).backgroundColor));
+    for (let ancestor = element; ancestor; ancestor = ancestor.parentElement)
+      layers.push(parse(getComputedStyle(ancestor).backgroundColor));
     return layers.reverse().reduce((below, layer) => over(layer, below), [255, 255, 255]);
   };
   const result = [];
