@@ -8,7 +8,7 @@ export const ALIGNMENT = "alignment";
 
 /** One decision: what a head guesses for a word, and what would be right. */
 export interface Task {
-  /** The word first; of a mention, then its other words. */
+  /** The word first; of a mention, its head word first and then its other words. */
   rows: number[];
   /** Right answers. A root has none, because no word is its head. */
   targets: number[];
@@ -17,6 +17,8 @@ export interface Task {
   relation: string;
   /** False if the annotation has no right answer, so that a guess is neither right nor wrong. */
   judged?: boolean;
+  /** Whether a task that no head was asked, because it has no guess, is left out. */
+  optional?: boolean;
 }
 
 export type Verdict = "right" | "wrong" | null;
@@ -34,18 +36,35 @@ function headOf(mention: Mention): number {
   return mention.head ?? mention.end;
 }
 
+/**
+ * The mentions that have an antecedent in the input. As in the tables, mentions are in the order of the document, a
+ * mention stands for its head word, and the antecedents are the earlier mentions of its entity that have another head
+ * word. Of mentions with the same head word only the first has a guess. A question may have its answer after the mention.
+ */
 function coreference(sentence: SampledSentence): Task[] {
+  const mentions = sentence.mentions.map((mention, position) => {
+    const head = headOf(mention);
+    const others = (list: Mention[]): Mention[] => list.filter((other) => other.entity === mention.entity && headOf(other) !== head);
+    return { mention, head, earlier: others(sentence.mentions.slice(0, position)), later: others(sentence.mentions.slice(position + 1)) };
+  });
+  const asked = new Set(mentions.filter(({ earlier }) => earlier.length).map(({ head }) => head));
+  const seen = new Set<number>();
   const result: Task[] = [];
-  for (const mention of sentence.mentions) {
-    const earlier = sentence.mentions.filter((other) => other.entity === mention.entity && other.end < mention.start);
-    const nearest = earlier.reduce((best, other) => (other.end > best.end ? other : best), earlier[0] ?? mention);
-    if (!earlier.length) continue;
+  for (const { mention, head, earlier, later } of mentions) {
+    const answers = earlier.length ? earlier : asked.has(head) ? [] : later;
+    const [first] = answers;
+    if (!first) continue;
+    const distance = (other: Mention): number => Math.abs(headOf(other) - head);
+    const nearest = answers.reduce((best, other) => (distance(other) < distance(best) ? other : best), first);
     result.push({
-      rows: [headOf(mention), ...span(mention.start, mention.end).filter((row) => row !== headOf(mention))],
-      targets: earlier.flatMap((other) => span(other.start, other.end)),
+      rows: [head, ...span(mention.start, mention.end).filter((row) => row !== head)],
+      targets: answers.map(headOf),
       gold: [headOf(nearest)],
       relation: COREFERENCE,
+      judged: !seen.has(head),
+      optional: !earlier.length,
     });
+    seen.add(head);
   }
   return result;
 }
@@ -91,12 +110,15 @@ function includes(wanted: string | null, relation: string | null): boolean {
   return relation === wanted;
 }
 
-/** Judge what a head guesses for each task. */
+/** Judge what a head guesses for each task. Mentions without a guess were not scored. */
 export function decide(list: Task[], guesses: Uint16Array | null): Decision[] {
-  return list.map((task) => {
-    const guess = task.rows.map((row) => guesses?.[row] ?? NO_GUESS).find((word) => word !== NO_GUESS) ?? null;
-    const verdict = guesses === null || task.judged === false ? null : guess !== null && task.targets.includes(guess) ? "right" : "wrong";
-    return { ...task, guess, verdict };
+  return list.flatMap((task) => {
+    const stored = guesses?.[task.rows[0] ?? -1] ?? NO_GUESS;
+    const guess = stored === NO_GUESS || (task.judged === false && task.relation === COREFERENCE) ? null : stored;
+    if (guess === null && task.optional) return [];
+    const scored = guesses !== null && task.judged !== false && (guess !== null || task.relation !== COREFERENCE);
+    const right = guess !== null && task.targets.includes(guess);
+    return [{ ...task, guess, verdict: scored ? (right ? "right" : "wrong") : null }];
   });
 }
 
@@ -108,7 +130,7 @@ export function relationsOf(sentences: SampledSentence[]): [string, number][] {
       if (relation !== null) counts.set(relation, (counts.get(relation) ?? 0) + 1);
     }
     for (const [name, list] of [
-      [COREFERENCE, coreference(sentence)],
+      [COREFERENCE, coreference(sentence).filter((task) => !task.optional)],
       [ALIGNMENT, alignment(sentence)],
     ] as const) {
       if (list.length) counts.set(name, (counts.get(name) ?? 0) + list.length);
