@@ -1,7 +1,7 @@
 """The names of the modules that a layer is made of: one row per family of models.
 
 To add a family, register a row. `extractors.layers.verification` shows on the first sentence whether the row is right.
-The page ``docs/architectures.md`` walks through an example.
+The page ``docs/how-to/architectures.md`` walks through an example.
 """
 
 from __future__ import annotations

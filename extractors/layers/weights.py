@@ -167,7 +167,7 @@ def read_weights(model: Any, n_layers: int, n_heads: int) -> list[LayerWeights]:
             f"where {family!r} models keep their value projections, layer norms and feed-forward blocks is not known "
             f"here, so only the map kind 'weight' and what is made of it work. The known families are: "
             f"{', '.join(known)}. Add a row with attentionology.register_architecture, see "
-            "docs/architectures.md"
+            "docs/how-to/architectures.md"
         )
     base = getattr(model, "base_model", model)
     modules = list(find_modules(base, row.layers))

@@ -22,7 +22,7 @@ from tests import documentation, tiny
 from tests.acceptance.conftest import REPOSITORY
 from tests.acceptance.programs import Programs
 
-EXAMPLE = "docs/analyses.md"
+EXAMPLE = "docs/how-to/write-an-analysis.md"
 DEMO = '"demo"'
 CLI = (sys.executable, "-m", "attentionology.scripts.cli")
 
@@ -315,7 +315,9 @@ def furnished(tmp_path):
     return tmp_path
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/architectures.md", "docs/compare.md", "docs/runs.md"])
+@pytest.mark.parametrize(
+    "page", ["README.md", "docs/how-to/architectures.md", "docs/how-to/compare.md", "docs/how-to/runs.md"]
+)
 def test_python_of_the_documentation_runs(page, furnished, programs):
     blocks = documentation.blocks(page, "python")
     assert blocks

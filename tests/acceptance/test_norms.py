@@ -134,7 +134,7 @@ def test_an_architecture_that_is_not_known(tmp_path, capsys):
         assert run("--model", tmp_path / "m", "--max-length", 60, *options, "--out", tmp_path / "s") == 1
         message = capsys.readouterr().err
         assert "'ernie'" in message
-        assert "docs/architectures.md" in message
+        assert "docs/how-to/architectures.md" in message
 
 
 @pytest.mark.parametrize("kind", [*list_kinds(), "rollout:norm"])

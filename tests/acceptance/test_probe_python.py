@@ -203,7 +203,7 @@ def test_a_probe_of_another_package_is_a_row_of_every_table(model, tmp_path):
 
 
 def test_the_example_of_the_documentation(model):
-    source, use = documentation.blocks("docs/probes.md", "python")
+    source, use = documentation.blocks("docs/how-to/write-a-probe.md", "python")
     try:
         exec(source, {"__name__": "layer_probe"})  # noqa: S102
         assert 'probes=["attention", "layers"]' in use

@@ -1,4 +1,4 @@
-"""The command lines of docs/cluster.md parse, and mean what the page says."""
+"""The command lines of docs/how-to/cluster.md parse, and mean what the page says."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests import documentation
 
 
 def test_the_commands_of_the_page_parse():
-    blocks = documentation.blocks("docs/cluster.md", "bash")
+    blocks = documentation.blocks("docs/how-to/cluster.md", "bash")
     lines = [line for block in blocks for line in block.splitlines() if line.startswith("attentionology ")]
     assert len(lines) == 6
     shares, workers, engines, dry = [], [], [], []
@@ -39,7 +39,7 @@ def test_the_commands_of_the_page_parse():
 
 def test_the_commands_of_ray_exist():
     scripts = pytest.importorskip("ray.scripts.scripts", reason="Ray is not installed (extra 'ray')")
-    (block,) = (block for block in documentation.blocks("docs/cluster.md", "bash") if "ray start" in block)
+    (block,) = (block for block in documentation.blocks("docs/how-to/cluster.md", "bash") if "ray start" in block)
     lines = [shlex.split(line, comments=True) for line in block.splitlines() if line.startswith("ray ")]
     assert len(lines) == 2
     for line in lines:
@@ -54,6 +54,6 @@ def test_ray_is_an_extra():
 
 
 def test_every_share_of_the_job_array_is_possible():
-    (script,) = (block for block in documentation.blocks("docs/cluster.md", "bash") if "SBATCH" in block)
+    (script,) = (block for block in documentation.blocks("docs/how-to/cluster.md", "bash") if "SBATCH" in block)
     first, last = script.split("--array=")[1].split()[0].split("-")
     assert (int(first), f"/{last}" in script) == (1, True)

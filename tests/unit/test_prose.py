@@ -133,8 +133,8 @@ def test_findings_are_printed_with_their_line(tmp_path, capsys):
 def test_without_arguments_the_whole_repository_is_read():
     names = {path.relative_to(prose.REPOSITORY).as_posix() for path in prose.files_of([])}
     assert {
-        "README.md", "docs/analyses.md", "engine/analyze.py", "analyses/norms/section.html.j2", "tests/tiny.py",
-        "src/attentionology/__init__.py", "benchmarks/norms.py",
+        "README.md", "docs/how-to/write-an-analysis.md", "engine/analyze.py", "analyses/norms/section.html.j2",
+        "tests/tiny.py", "src/attentionology/__init__.py", "benchmarks/norms.py",
     } <= names  # fmt: skip
     assert not names & set(prose.THEMSELVES)
     assert all((prose.REPOSITORY / name).is_file() for name in prose.THEMSELVES)
