@@ -297,7 +297,7 @@ def conll2012(documents: int) -> str:
 
 @pytest.fixture
 def furnished(tmp_path):
-    """A folder with files and models of the names that the README uses."""
+    """A folder with files and models of the names that the pages use."""
     sentences = SAMPLE_TREEBANK.read_text(encoding="utf-8").strip().split("\n\n")
     (tmp_path / "en_ewt-ud-dev.conllu").write_text("\n\n".join(sentences[:30]) + "\n\n", encoding="utf-8")
     (tmp_path / "en_ewt-ud-train.conllu").write_text("\n\n".join(sentences[30:60]) + "\n\n", encoding="utf-8")
@@ -316,7 +316,7 @@ def furnished(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "page", ["README.md", "docs/how-to/architectures.md", "docs/how-to/compare.md", "docs/how-to/runs.md"]
+    "page", ["docs/how-to/python.md", "docs/how-to/architectures.md", "docs/how-to/compare.md", "docs/how-to/runs.md"]
 )
 def test_python_of_the_documentation_runs(page, furnished, programs):
     blocks = documentation.blocks(page, "python")

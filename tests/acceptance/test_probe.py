@@ -300,7 +300,7 @@ def test_trees_without_their_library_are_refused_before_any_work(model, tmp_path
 
 
 def test_probes_know_more_than_single_heads(demo_encoder, data_file, tmp_path):
-    """On a part of EWT; all of it, with more seeds, is in the README."""
+    """On a part of EWT; all of it, with more seeds, is in docs/how-to/probe.md."""
     del demo_encoder
     files: list[object] = []
     for name, n in (("train", 700), ("dev", 250)):

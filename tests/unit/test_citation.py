@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.documentation import USER_PAGES
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 
 
@@ -30,10 +32,10 @@ def test_every_paper_has_what_a_citation_needs(citation):
         assert all({"family-names", "given-names"} == set(author) for author in paper["authors"])
 
 
-def test_the_papers_of_the_readme_are_among_the_references(citation):
-    readme = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+def test_the_documentation_names_the_references(citation):
+    pages = "".join(page.read_text(encoding="utf-8") for page in USER_PAGES)
     cited = {(paper["authors"][0]["family-names"], paper["year"]) for paper in citation["references"]}
     for name, year in cited:
         assert isinstance(year, int)
-        assert f"{name}" in readme or name in (REPOSITORY / "docs/definitions.md").read_text(encoding="utf-8")
+        assert name in pages
     assert {("Clark", 2019), ("Kobayashi", 2020), ("Kobayashi", 2021), ("Kobayashi", 2024), ("DeYoung", 2020)} <= cited
