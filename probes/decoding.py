@@ -11,6 +11,7 @@ from numpy import ndarray
 from attentionology.corpora_loaders import AttentionologyError
 
 Decoding = Literal["argmax", "tree"]
+"""Whether each word gets its best head, or all words of a sentence the best tree."""
 
 
 class DecodingError(AttentionologyError, ImportError):

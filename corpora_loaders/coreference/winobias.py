@@ -30,8 +30,14 @@ OCCUPATIONS = frozenset(
 )
 """The forty occupations of the paper. Its *construction worker* is found by the word *worker*."""
 
-PRO, ANTI = "pro-stereotypical", "anti-stereotypical"
-FEMININE, MASCULINE = "feminine pronoun", "masculine pronoun"
+PRO = "pro-stereotypical"
+"""The group of the questions whose pronoun has the gender that the stereotype of the occupation expects."""
+ANTI = "anti-stereotypical"
+"""The group of the questions whose pronoun has the other gender."""
+FEMININE = "feminine pronoun"
+"""The group of the questions about a feminine pronoun."""
+MASCULINE = "masculine pronoun"
+"""The group of the questions about a masculine pronoun."""
 
 _ID = re.compile(r"type(?P<type>[12])/(?P<anti>not_)?stereotype")
 _DETERMINERS = frozenset(("the", "a", "an"))

@@ -21,6 +21,7 @@ from attentionology.extractors.errors import ModelError
 
 Elementwise = Callable[[Tensor], Tensor]
 FFBias = Literal["input", "fixed"]
+"""Whether the first bias of a feed-forward network is an input like the tokens, or part of the baseline."""
 
 COMPLETENESS = 1e-3
 """The largest allowed relative difference between what the slopes explain and what the activation does."""

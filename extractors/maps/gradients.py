@@ -30,6 +30,7 @@ from attentionology.extractors.tokens.masking import check_masking, mask_pieces
 from attentionology.extractors.tokens.pieces import Pieces
 
 GradientLoss = Literal["mlm", "hidden"]
+"""What is differentiated: the loss of masked language modeling, or the change of the last hidden states by masks."""
 
 MASK_RATE = 0.15
 """The share of pieces that are masked, as in the pre-training of BERT."""

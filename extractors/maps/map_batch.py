@@ -27,6 +27,7 @@ from attentionology.corpora_loaders import Sentence
 from attentionology.extractors.maps.batch_line import batch_line
 
 Level = Literal["word", "token"]
+"""Whether the rows and columns of a map are words or tokens (pieces)."""
 Recompute = Callable[[Sequence[int]], list[Float[Tensor, "layers heads n m"]]]
 
 DIRECTIONS = ("dep->head", "head->dep")

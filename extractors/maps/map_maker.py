@@ -31,7 +31,9 @@ from attentionology.extractors.tokens.pieces import Pieces
 from attentionology.extractors.tokens.word_merging import WordMerger
 
 Merge = Literal["norm", "vector"]
+"""Whether the pieces of a word are merged by adding norms, or by adding vectors before the norm is taken."""
 Normalize = Literal["none", "row"]
+"""Whether the rows of a finished map are left as they are, or divided by their sums."""
 Maps = Float[Tensor, "batch layers heads n n"]
 
 

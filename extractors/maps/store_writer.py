@@ -37,6 +37,7 @@ from attentionology.storage.sealed import DamagedError, cache_name, check, read_
 from attentionology.storage.tensors import write_tensors
 
 StoreType = Literal["float32", "float16"]
+"""The type of the numbers in stored maps."""
 
 _FORMAT = 1
 _SHARD_BYTES = 2**26

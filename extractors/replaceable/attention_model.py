@@ -16,6 +16,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 Words = tuple[str, ...]
+"""The words of a text."""
 State = TypeVar("State", bound="TextState")
 
 Special = Literal["keep", "renormalise"]

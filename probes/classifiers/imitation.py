@@ -19,6 +19,7 @@ from torch import Tensor
 from attentionology.extractors.replaceable.attention_model import TextState
 
 Divergence = Literal["kl", "jsd"]
+"""How the attention of two models is compared: by Kullback-Leibler or by Jensen-Shannon divergence."""
 
 LAMBDAS = (0.0, 1e-4, 5e-4, 1e-3, 5e-3, 1e-2)
 """The weights λ. The paper uses about 5e-4. They are small because the Kullback-Leibler divergence has no bound."""

@@ -19,7 +19,9 @@ from attentionology.reports.drawing import BLACK, BLUE, GREY, ORANGE, STYLE
 from attentionology.reports.heads.view import HeadView
 
 Layout = Literal["lines", "arcs"]
+"""How a head is drawn: as lines between two columns of words, or as arcs over the words."""
 LAYOUTS: tuple[Layout, ...] = get_args(Layout)
+"""All layouts."""
 
 FAINTEST = 0.02
 """Lines that are fainter than this are not drawn."""
