@@ -16,7 +16,9 @@ from typing import Any
 
 from attentionology.reports.help.options import OptionHelp, OptionSection, option_sections
 
-_HELP = OptionHelp("-h, --help", "", "Show this help and exit.")
+HELP_OPTION = OptionHelp("-h, --help", "", "Show this help and exit.")
+"""The option that every command has."""
+
 _INDENT = "  "
 _NARROWEST = 40
 
@@ -32,9 +34,9 @@ def command_page(name: str, command: type[Any], most_used: Sequence[str]) -> str
     sections = option_sections(command, most_used)
     arguments = [option.value for option in sections[0].options if not option.flag]
     if sections and sections[-1].title == "Further options":
-        sections[-1] = OptionSection(sections[-1].title, (*sections[-1].options, _HELP))
+        sections[-1] = OptionSection(sections[-1].title, (*sections[-1].options, HELP_OPTION))
     else:
-        sections.append(OptionSection("Further options", (_HELP,)))
+        sections.append(OptionSection("Further options", (HELP_OPTION,)))
     usage = " ".join([name, *arguments, "[OPTIONS]"])
     parts = [f"{_heading('Usage')} {usage}", *flowing(inspect.getdoc(command) or "")]
     for section in sections:
@@ -66,18 +68,18 @@ def flowing(text: str) -> Iterator[str]:
     list, and a line that begins with ``$ `` is a command line, which is continued where it is too long.
     """
     for paragraph in re.split(r"\n\s*\n", text.strip()):
-        yield "\n".join(_laid_out(block) for block in _blocks(paragraph))
+        yield "\n".join(_laid_out(block) for block in blocks(paragraph))
 
 
-def _blocks(paragraph: str) -> list[str]:
+def blocks(paragraph: str) -> list[str]:
     """The items of lists, the command lines and the text between them, each in one line."""
-    blocks: list[str] = []
+    parts: list[str] = []
     for line in map(str.strip, paragraph.splitlines()):
-        if not blocks or line.startswith(("- ", "$ ")) or blocks[-1].startswith("$ "):
-            blocks.append(line)
+        if not parts or line.startswith(("- ", "$ ")) or parts[-1].startswith("$ "):
+            parts.append(line)
         else:
-            blocks[-1] += f" {line}"
-    return blocks
+            parts[-1] += f" {line}"
+    return parts
 
 
 def _laid_out(block: str, indent: str = "") -> str:
@@ -89,12 +91,12 @@ def _laid_out(block: str, indent: str = "") -> str:
 
 
 def _option(option: OptionHelp) -> str:
-    blocks = _blocks(option.text)
-    if option.default and blocks[-1:] and not blocks[-1].startswith("- "):
-        blocks[-1] += f" (default: {option.default})"
+    parts = blocks(option.text)
+    if option.default and parts[-1:] and not parts[-1].startswith("- "):
+        parts[-1] += f" (default: {option.default})"
     elif option.default:
-        blocks.append(f"(default: {option.default})")
-    lines = [_laid_out(block, 3 * _INDENT) for block in blocks]
+        parts.append(f"(default: {option.default})")
+    lines = [_laid_out(part, 3 * _INDENT) for part in parts]
     return "\n".join([_wrapped(f"{option.flag} {option.value}".strip(), _INDENT), *lines])
 
 
