@@ -1,9 +1,12 @@
 """Counting parts in several processes on one machine.
 
-The processes are started anew instead of being forked, because torch does not survive a fork. Each loads the model and
-makes the same plan, counts the parts whose numbers it is given, and writes their files. A process that dies (it may
-have been killed for want of memory) breaks the pool. The pool is then made again, twice at most, and goes on with what
-is missing.
+Each process loads the model and makes the same plan, counts the parts whose numbers it is given, and writes their
+files. A process that dies (it may have been killed for want of memory) breaks the pool. The pool is then made again,
+twice at most, and goes on with what is missing.
+
+The processes are not forks of this one, because torch does not survive a fork once it has computed something. On
+Linux, they are forks of a server, a process that has imported the libraries and has computed nothing: the imports take
+seconds, and N processes pay for them once. CUDA does not survive even that, so processes for GPUs are started anew.
 """
 
 from __future__ import annotations
@@ -11,11 +14,13 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.connection import wait
+from multiprocessing.context import BaseContext
 from typing import Any
 
 from attentionology.corpora_loaders.errors import AttentionologyError
@@ -109,7 +114,7 @@ def count_with_workers(
 
 
 def _one_pool(task: PartTask, numbers: Iterable[int], workers: int) -> Iterator[int]:
-    context = multiprocessing.get_context("spawn")
+    context = _context(task.options.model.device)
     started = context.Value("i", 0)
     pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_start, initargs=(task, started))
     try:
@@ -120,3 +125,11 @@ def _one_pool(task: PartTask, numbers: Iterable[int], workers: int) -> Iterator[
             yield number
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _context(device: str) -> BaseContext:
+    if sys.platform != "linux" or device == "cuda":
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([PartTask.__module__, "transformers.modeling_utils"])
+    return context

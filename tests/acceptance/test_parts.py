@@ -199,8 +199,10 @@ def test_a_worker_that_dies_is_replaced(folder, tmp_path):
     deadline = time.monotonic() + 120
     victims: list[psutil.Process] = []
     while not victims and time.monotonic() < deadline and process.poll() is None:
-        children = psutil.Process(process.pid).children()
-        victims = [child for child in children if "spawn_main" in " ".join(child.cmdline())]
+        servers = [
+            child for child in psutil.Process(process.pid).children() if "forkserver" in " ".join(child.cmdline())
+        ]
+        victims = [worker for server in servers for worker in server.children()]
         time.sleep(0.05)
     assert victims
     os.kill(victims[0].pid, signal.SIGKILL)
