@@ -7,11 +7,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import is_dataclass
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attentionology.analyses.contract import Analysis, OptionError
 from attentionology.corpora_loaders.errors import AttentionologyError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 ENTRY_POINTS = "attentionology.analyses"
 """The group of entry points under which another package names its subclasses of `Analysis`."""
@@ -75,6 +77,8 @@ def _added() -> list[tuple[Analysis[Any, Any], str]]:
     Raises:
         RegistryError: an entry point gives no analysis.
     """
+    from importlib.metadata import entry_points
+
     points = sorted(entry_points(group=ENTRY_POINTS), key=lambda point: (point.name, point.value))
     return [(_load(point), _source(point)) for point in points]
 

@@ -1,22 +1,47 @@
-"""Files → annotated text. One file per format; no torch here."""
+"""Files → annotated text. One file per format; no torch here.
 
-from typing import TYPE_CHECKING, Any
+The names below are loaded when they are first used, because the command line needs few of them for its help.
+"""
 
-from attentionology.corpora_loaders.conllu_file import read_conllu
-from attentionology.corpora_loaders.corpus import Corpus, CorpusFile
-from attentionology.corpora_loaders.errors import AttentionologyError, CorpusError
-from attentionology.corpora_loaders.frequencies import read_frequencies
-from attentionology.corpora_loaders.labelled import LabelledTexts, load_labelled
-from attentionology.corpora_loaders.lazy_treebank import LazyTreebank, open_treebank
-from attentionology.corpora_loaders.pairs import Pair, pair_paragraphs
-from attentionology.corpora_loaders.sentence import Sentence
-from attentionology.corpora_loaders.surface import surface_sentence
-from attentionology.corpora_loaders.text import PlainText, load_text
-from attentionology.corpora_loaders.tree import OFFSETS, coarse_relation, is_punct
-from attentionology.corpora_loaders.treebank import Treebank, load_treebank
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from attentionology.storage.lazy_names import LazyNames
 
 if TYPE_CHECKING:
+    from attentionology.corpora_loaders.conllu_file import read_conllu
+    from attentionology.corpora_loaders.corpus import Corpus, CorpusFile
+    from attentionology.corpora_loaders.errors import AttentionologyError, CorpusError
+    from attentionology.corpora_loaders.frequencies import read_frequencies
+    from attentionology.corpora_loaders.labelled import LabelledTexts, load_labelled
+    from attentionology.corpora_loaders.lazy_treebank import LazyTreebank, open_treebank
+    from attentionology.corpora_loaders.pairs import Pair, pair_paragraphs
+    from attentionology.corpora_loaders.sentence import Sentence
+    from attentionology.corpora_loaders.surface import surface_sentence
+    from attentionology.corpora_loaders.text import PlainText, load_text
+    from attentionology.corpora_loaders.tree import OFFSETS, coarse_relation, is_punct
+    from attentionology.corpora_loaders.treebank import Treebank, load_treebank
     from attentionology.corpora_loaders.vectors import WordVectors, load_vectors
+
+_NAMES = LazyNames(
+    __name__,
+    {
+        "conllu_file": ["read_conllu"],
+        "corpus": ["Corpus", "CorpusFile"],
+        "errors": ["AttentionologyError", "CorpusError"],
+        "frequencies": ["read_frequencies"],
+        "labelled": ["LabelledTexts", "load_labelled"],
+        "lazy_treebank": ["LazyTreebank", "open_treebank"],
+        "pairs": ["Pair", "pair_paragraphs"],
+        "sentence": ["Sentence"],
+        "surface": ["surface_sentence"],
+        "text": ["PlainText", "load_text"],
+        "tree": ["OFFSETS", "coarse_relation", "is_punct"],
+        "treebank": ["Treebank", "load_treebank"],
+        "vectors": ["WordVectors", "load_vectors"],
+    },
+)
 
 __all__ = [
     "OFFSETS",
@@ -44,11 +69,5 @@ __all__ = [
     "surface_sentence",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    """Load the word vectors when they are needed, because numpy would take half of the time of ``--help``."""
-    if name not in ("WordVectors", "load_vectors"):
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from attentionology.corpora_loaders import vectors
-
-    return getattr(vectors, name)
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = _NAMES.load, _NAMES.listed

@@ -14,20 +14,12 @@ from attentionology.analyses.shared.builtin import SAMPLE, corpus_path
 from attentionology.analyses.shared.input_options import at_least_one
 from attentionology.analyses.shared.numbers import OptionalNumber
 from attentionology.analyses.shared.option_types import TreebankWords
-from attentionology.corpora_loaders import (
-    Corpus,
-    CorpusError,
-    PlainText,
-    load_text,
-    load_treebank,
-    open_treebank,
-    read_conllu,
-)
-from attentionology.corpora_loaders.coreference import format_of, load_documents
+from attentionology.corpora_loaders.errors import CorpusError
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from attentionology.corpora_loaders import Corpus, PlainText
     from attentionology.extractors import Encoder, Segments
 
 
@@ -79,6 +71,8 @@ class CorpusOptions:
     @property
     def has_trees(self) -> bool:
         """Whether the format of the corpus has trees, as CoNLL-U has."""
+        from attentionology.corpora_loaders.coreference import format_of
+
         return not self.text and all(format_of(file).has_trees for file in self.files)
 
     def check_names(self) -> None:
@@ -135,6 +129,9 @@ class CorpusOptions:
         if there are at most 4,096. Larger treebanks are parsed once for the index and once more for each pass, which is
         little beside what the model needs.
         """
+        from attentionology.corpora_loaders import load_text, load_treebank, open_treebank, read_conllu
+        from attentionology.corpora_loaders.coreference import format_of, load_documents
+
         if self.text:
             return load_text(self.text, limit=self.limit)
         if self.read_as_documents(chosen):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attentionology.analyses.contract import Analysis, OptionError, OptionSet
 from attentionology.analyses.registry import choose_analyses, registered_analyses
@@ -17,9 +17,11 @@ from attentionology.analyses.shared.input_options import (
     paths_read,
 )
 from attentionology.analyses.shared.options import FeedForwardOptions, MapOptions
-from attentionology.corpora_loaders import Corpus, CorpusError
-from attentionology.corpora_loaders.coreference import Documents
+from attentionology.corpora_loaders.errors import CorpusError
 from attentionology.engine.corpus import CorpusOptions
+
+if TYPE_CHECKING:
+    from attentionology.corpora_loaders import Corpus
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,8 @@ class RunOptions:
         if corpus is None:
             has_trees, has_text = self.files.has_trees, bool(self.files.text)
         else:
+            from attentionology.corpora_loaders.coreference import Documents
+
             has_trees, has_text = bool(corpus.relations), not isinstance(corpus, Documents)
         if not has_trees and not has_text:
             return [analysis for analysis in registered if analysis.of_mentions]

@@ -8,7 +8,6 @@ import signal
 import sys
 import threading
 from collections.abc import Sequence
-from importlib.metadata import PackageNotFoundError, version
 
 import tyro
 
@@ -17,7 +16,6 @@ from attentionology.analyses.registry import RegistryError
 from attentionology.analyses.shared.numbers import NUMBERS
 from attentionology.corpora_loaders import AttentionologyError
 from attentionology.corpora_loaders.errors import out_of_memory
-from attentionology.engine.allocator import return_large_blocks
 from attentionology.reports.help.pages import command_page, front_page
 from attentionology.reports.terminal import visible
 from attentionology.scripts.commands import COMMANDS, Runnable, parser_type
@@ -69,7 +67,6 @@ survey --parts are kept, so that the same command continues where it stopped."""
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line (default: ``sys.argv``) and return its exit status."""
-    return_large_blocks()
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
         return guarded(lambda: _run(arguments))
@@ -88,6 +85,8 @@ def _run(arguments: list[str]) -> int:
             print(page)
         return 0
     if arguments in (["--version"], ["-V"]):
+        from importlib.metadata import PackageNotFoundError, version
+
         try:
             say(version("attentionology"))
         except PackageNotFoundError:
@@ -108,6 +107,9 @@ def _run(arguments: list[str]) -> int:
         return _fail(error, 1)
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # a cluster's time limit is an interruption too
+    from attentionology.engine.allocator import return_large_blocks
+
+    return_large_blocks()
     try:
         return command.run(arguments)
     except Exception as error:

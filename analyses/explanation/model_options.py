@@ -13,7 +13,6 @@ from attentionology.analyses.contract import OptionError
 from attentionology.analyses.explanation.options import changed
 from attentionology.analyses.shared.input_options import at_least_one
 from attentionology.analyses.shared.numbers import OptionalNumber, OptionalReal
-from attentionology.corpora_loaders.lines import WHOLE_NUMBER
 
 
 @dataclass(frozen=True)
@@ -105,6 +104,8 @@ class TransformerOptions:
         Raises:
             OptionError: the heads are not numbers from 1, or one is named twice.
         """
+        from attentionology.corpora_loaders.lines import WHOLE_NUMBER
+
         names = [name for part in self.heads for name in part.split(",") if name]
         if names == ["all"]:
             return "all"

@@ -13,7 +13,6 @@ from attentionology.analyses.contract import OptionError
 from attentionology.analyses.explanation.names import names_of_tests
 from attentionology.analyses.shared.input_options import at_least_one
 from attentionology.analyses.shared.numbers import OptionalNumber
-from attentionology.corpora_loaders.lines import WHOLE_NUMBER
 
 REGULARIZERS = ("concat", "residual", "tying", "mlm", "conicity")
 _STRUCTURED = {".csv", ".tsv", ".json", ".jsonl", ".zip"}
@@ -61,6 +60,8 @@ class TextOptions:
 
     def check(self) -> None:
         """Raise `OptionError` where a value cannot be used."""
+        from attentionology.corpora_loaders.lines import WHOLE_NUMBER
+
         for name in ("data", "test", "dev"):
             if getattr(self, name) == ():
                 raise OptionError(f"--{name} needs at least one file")

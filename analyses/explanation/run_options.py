@@ -18,7 +18,6 @@ from attentionology.analyses.explanation.model_options import (
 from attentionology.analyses.explanation.options import ExplanationTestOptions, TextOptions, changed, flag
 from attentionology.analyses.shared.input_options import OptionalModelOptions, check_seed
 from attentionology.corpora_loaders.errors import CorpusError
-from attentionology.corpora_loaders.lines import archive_of
 
 if TYPE_CHECKING:
     from attentionology.corpora_loaders import LabelledTexts
@@ -104,6 +103,8 @@ class ExplainOptions:
 
     def check_files(self) -> None:
         """Raise `CorpusError` where a file does not exist."""
+        from attentionology.corpora_loaders.lines import archive_of
+
         files = self.texts.files() + ([self.classifier.vectors] if self.classifier.vectors else [])
         files += [Path(self.model.model or "")] if self.is_saved else []
         for file in files:

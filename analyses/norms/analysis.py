@@ -21,7 +21,7 @@ from attentionology.analyses.norms.options import NormsOptions
 from attentionology.analyses.norms.texts import ReadText, read_texts
 from attentionology.analyses.shared.merged_facts import merges_by
 from attentionology.analyses.shared.options import FeedForwardOptions
-from attentionology.corpora_loaders import CorpusError, read_frequencies
+from attentionology.corpora_loaders.errors import CorpusError
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -191,6 +191,7 @@ def _ranks(options: NormsOptions, setting: Setting) -> tuple[Mapping[int, int] |
         CorpusError: the file cannot be read, or lists no piece of the model's vocabulary.
     """
     from attentionology.analyses.norms.frequency import frequency_ranks
+    from attentionology.corpora_loaders import read_frequencies
 
     file = options.frequencies
     if file is None:

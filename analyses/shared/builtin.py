@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attentionology.analyses.contract import OptionError
-from attentionology.corpora_loaders.releases import corpus_path as named_path
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 
 if TYPE_CHECKING:
@@ -31,7 +30,9 @@ def corpus_path(name: str) -> str:
     Raises:
         CorpusError: there is no treebank of that name, or it cannot be fetched.
     """
-    return str(SAMPLE_TREEBANK if name == SAMPLE else named_path(name))
+    from attentionology.corpora_loaders import releases
+
+    return str(SAMPLE_TREEBANK if name == SAMPLE else releases.corpus_path(name))
 
 
 def check_revision(model: str, revision: str | None) -> None:

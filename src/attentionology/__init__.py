@@ -6,8 +6,9 @@ used, so that ``import attentionology`` is fast and needs no torch.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from attentionology.storage.lazy_names import LazyNames
 
 if TYPE_CHECKING:
     from attentionology.analyses.clusters.distances import HeadDistances
@@ -176,7 +177,8 @@ _ROOMS = {
     "probes.classifiers": ["AttentionClassifier"],
     "reports.page": ["Section"],
 }
-_MODULES = {name: f"attentionology.{room}" for room, names in _ROOMS.items() for name in names}
+_NAMES = LazyNames(__name__, _ROOMS)
+_MODULES = _NAMES.modules
 
 __all__ = [
     "Analysis",
@@ -281,14 +283,5 @@ __all__ = [
     "survey",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        raise AttributeError(f"module 'attentionology' has no attribute {name!r}")
-    value = getattr(import_module(_MODULES[name]), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = _NAMES.load, _NAMES.listed

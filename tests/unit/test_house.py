@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 import attentionology
+import attentionology.corpora_loaders
 from tests.documentation import PAGES, USER_PAGES, blocks, files
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -187,24 +188,26 @@ def test_the_command_line_is_thin():
     assert sum(len(path.read_text("utf-8").splitlines()) for path in modules("scripts")) < 1300
 
 
-def test_public_names_are_listed_where_they_are_loaded_from():
-    assert attentionology.__all__ == sorted(attentionology.__all__)
-    assert set(attentionology.__all__) == set(attentionology._MODULES)
-    tree = ast.parse((REPOSITORY / "src/attentionology/__init__.py").read_text("utf-8"))
+@pytest.mark.parametrize("package", [attentionology, attentionology.corpora_loaders], ids=lambda p: p.__name__)
+def test_lazy_names_are_those_that_type_checkers_know(package):
+    assert sorted(package.__all__) == sorted(package._NAMES.modules)
+    tree = ast.parse(Path(package.__file__).read_text("utf-8"))
     block = next(node for node in tree.body if isinstance(node, ast.If))
     typed = {alias.name: node.module for node in block.body if isinstance(node, ast.ImportFrom) for alias in node.names}
-    assert typed == attentionology._MODULES
+    assert typed == package._NAMES.modules
+    for name, module in typed.items():
+        assert getattr(package, name) is getattr(import_module(str(module)), name)
+        assert name in dir(package)
 
 
-@pytest.mark.parametrize("name", attentionology.__all__)
-def test_public_name_can_be_loaded(name):
-    assert name in dir(attentionology)
-    assert getattr(attentionology, name) is getattr(import_module(attentionology._MODULES[name]), name)
+def test_public_names_are_in_order():
+    assert attentionology.__all__ == sorted(attentionology.__all__)
 
 
-def test_other_names_are_refused():
-    with pytest.raises(AttributeError, match="no_such_name"):
-        attentionology.no_such_name  # noqa: B018
+@pytest.mark.parametrize("package", ["attentionology", "attentionology.corpora_loaders"])
+def test_other_names_are_refused(package):
+    with pytest.raises(AttributeError, match=f"module '{package}' has no attribute 'no_such_name'"):
+        import_module(package).no_such_name  # noqa: B018
 
 
 LINK = re.compile(r"\]\(([^)\s]+)\)")
