@@ -10,9 +10,7 @@ is thrown away, noted, and made again. Processes that share a store make each pa
 
 from __future__ import annotations
 
-import hashlib
 import json
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,9 +25,9 @@ from attentionology.extractors.layers import FFBias
 from attentionology.extractors.maps.batching import DEFAULT_BATCH_CELLS, WINDOW, ExtractionLog, Skipped
 from attentionology.extractors.maps.extraction import extract
 from attentionology.extractors.maps.map_maker import Merge, Normalize
+from attentionology.extractors.maps.store_key import store_key
 from attentionology.extractors.maps.store_reader import Fingerprint, MapLocation, StoredMaps, fingerprint, shard_name
 from attentionology.extractors.model.encoder import Encoder
-from attentionology.extractors.tokens.pieces import Segment
 from attentionology.storage.cache_log import CacheLog
 from attentionology.storage.durable import StorageError, free_space, size, write_durably
 from attentionology.storage.partial import delete, locked, sweep
@@ -39,9 +37,7 @@ from attentionology.storage.tensors import write_tensors
 StoreType = Literal["float32", "float16"]
 """The type of the numbers in stored maps."""
 
-_FORMAT = 1
 _SHARD_BYTES = 2**26
-_NOT_CONFIGURATION = ("_name_or_path", "transformers_version")
 _TYPES = {"float32": torch.float32, "float16": torch.float16}
 
 
@@ -94,7 +90,7 @@ def store_maps(
         "ff_bias": ff_bias,
         "max_length": max_length,
     }
-    name, made_of = _key(encoder, sentences, {**options, "dtype": dtype})
+    name, made_of = store_key(encoder, sentences, WINDOW, {**options, "dtype": dtype})
     store = Path(folder) / name
     try:
         store.mkdir(parents=True, exist_ok=True)
@@ -271,29 +267,3 @@ def _explain(path: Path, made_of: dict[str, Any]) -> None:
         if path.is_dir():
             delete(path)
         write_durably(path, text)
-
-
-def _key(encoder: Encoder, sentences: Sequence[Sentence], options: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Compute the name of a store, and a description of all that it is made of."""
-    words = hashlib.sha256()
-    for sentence in sentences:
-        words.update(json.dumps(sentence.words, ensure_ascii=False).encode())
-        if isinstance(sentence, Segment):
-            words.update(json.dumps([sentence.pieces.ids, sentence.pieces.segment_ids]).encode())
-    config = encoder.model.config.to_dict()
-    tokenizer = json.loads(encoder.tokenizer.backend_tokenizer.to_str())
-    tokenizer |= {"padding": None, "truncation": None}  # left over from the last call, and not used for sentences
-    made_of = {
-        "format": _FORMAT,
-        "window": WINDOW,
-        "weights": encoder.weights_sha256(),
-        "config": {name: value for name, value in config.items() if name not in _NOT_CONFIGURATION},
-        "tokenizer": hashlib.sha256(json.dumps(tokenizer).encode()).hexdigest(),
-        "sentences": len(sentences),
-        "words": words.hexdigest(),
-        **options,
-    }
-    described = json.dumps(made_of, sort_keys=True, default=str)
-    model = re.sub(r"[^\w.-]+", "_", encoder.name.rsplit("/", 1)[-1])
-    kind = re.sub(r"[^\w.-]+", "_", options["kind"])
-    return f"{model}-{kind}-{hashlib.sha256(described.encode()).hexdigest()[:16]}", json.loads(described)
