@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,7 +25,7 @@ from attentionology.engine.corpus import CorpusOptions, title_of_files
 from attentionology.engine.distributed import counter_of
 from attentionology.engine.explorer import explorer_of
 from attentionology.engine.part_options import PartOptions
-from attentionology.engine.parts import check_folder
+from attentionology.engine.parts import check_folder, part_folder
 from attentionology.engine.preparing import prepare
 from attentionology.engine.run import Run, compared_kinds, count_analyses, sections_of, with_results
 from attentionology.engine.run_options import RunOptions
@@ -168,16 +166,6 @@ def execute(
     return replace(run, folder=out)
 
 
-@contextmanager
-def _part_folder(part_options: PartOptions) -> Iterator[Path]:
-    """The folder of the parts. If it was not chosen, it is deleted in the end."""
-    if part_options.parts is not None:
-        yield part_options.parts
-    else:
-        with tempfile.TemporaryDirectory(prefix="attentionology-parts-") as folder:
-            yield Path(folder)
-
-
 def _run(
     options: RunOptions,
     part_options: PartOptions,
@@ -196,8 +184,8 @@ def _run(
         resolved["model"] = encoder.name
     prepared = prepare(options, chosen, encoder=encoder, corpus=corpus, stages=stages)
     encoder, corpus, map_options = prepared.encoder, prepared.setting.corpus, options.groups[MapOptions]
-    with _part_folder(part_options) as part_folder:
-        count = counter_of(prepared, options, part_options, part_folder, stages)
+    with part_folder(part_options.parts) as folder_of_parts:
+        count = counter_of(prepared, options, part_options, folder_of_parts, stages)
         counted = count_analyses(prepared, count, stages=stages)
     with stages("results"):
         parts = with_results(counted.analyses, options.groups)

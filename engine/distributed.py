@@ -5,12 +5,13 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from attentionology.analyses.contract import OptionError
 from attentionology.engine.counting_in_parts import CountMissing, PartCounter, count_in_parts, count_missing, share_of
 from attentionology.engine.on_ray import count_on_ray
 from attentionology.engine.part_options import PartOptions
-from attentionology.engine.part_tasks import PartTask, part_counter
+from attentionology.engine.part_tasks import PartTask, part_counter, prepare_analyses
 from attentionology.engine.parts import CorpusPart, check_folder, parts_of
 from attentionology.engine.pass_counts import PassCounts
 from attentionology.engine.passes import Pass, run_passes
@@ -24,7 +25,12 @@ Counter = Callable[[Sequence[Pass]], PassCounts]
 
 
 def counter_of(
-    prepared: Prepared, options: RunOptions, part_options: PartOptions, parts: Path, stages: Stages
+    prepared: Prepared,
+    options: Any,
+    part_options: PartOptions,
+    parts: Path,
+    stages: Stages,
+    prepare_again: Callable[[Any, Any], Prepared] = prepare_analyses,
 ) -> Counter:
     """Return the function with which a run counts.
 
@@ -34,6 +40,7 @@ def counter_of(
         part_options: how the corpus is cut into parts, and how many processes count.
         parts: the folder of the parts, if the corpus is cut into parts.
         stages: receives the times of the stages.
+        prepare_again: a function of a module with which other processes prepare the run, see `PartTask`.
     """
     if part_options.parts is None and part_options.in_this_process:
         return lambda passes: run_passes(
@@ -43,7 +50,8 @@ def counter_of(
 
     def count(passes: Sequence[Pass]) -> PassCounts:
         corpus_parts = parts_of(passes)
-        count_missing_parts = _count_missing_of(prepared, options, part_options, counter, corpus_parts)
+        task = _task(prepared, options, counter, prepare_again)
+        count_missing_parts = _count_missing_of(task, part_options, counter, corpus_parts)
         return count_in_parts(corpus_parts, counter.folder, count_missing_parts, stages=stages)
 
     return count
@@ -67,28 +75,47 @@ def count_share(options: RunOptions, part_options: PartOptions, stages: Stages) 
         raise OptionError("--part needs --parts, the folder in which all shares are collected")
     chosen = options.check()
     check_folder(part_options.parts)
-    prepared = prepare(options, chosen, stages=stages)
+    return count_prepared_share(prepare(options, chosen, stages=stages), options, part_options, stages)
+
+
+def count_prepared_share(
+    prepared: Prepared,
+    options: Any,
+    part_options: PartOptions,
+    stages: Stages,
+    prepare_again: Callable[[Any, Any], Prepared] = prepare_analyses,
+) -> tuple[int, int]:
+    """Count one share of the parts of a run that has been prepared, see `count_share`.
+
+    Raises:
+        OptionError: there is no folder for the parts.
+        ExtractionError, ModelError, StorageError: the share cannot be counted.
+    """
+    if part_options.parts is None:
+        raise OptionError("--part needs --parts, the folder in which all shares are collected")
     counter = part_counter(prepared, part_options.parts)
     parts = parts_of(plan_analyses(prepared).passes)
-
-    count = _count_missing_of(prepared, options, part_options, counter, parts)
+    count = _count_missing_of(_task(prepared, options, counter, prepare_again), part_options, counter, parts)
     count_missing(parts, share_of(parts, part_options.share), counter.folder, count, stages)
     return sum(counter.folder.has(part) for part in parts), len(parts)
 
 
+def _task(
+    prepared: Prepared, options: Any, counter: PartCounter, prepare_again: Callable[[Any, Any], Prepared]
+) -> PartTask:
+    """Return what other processes need to count parts. They cut a text into segments themselves."""
+    is_cut = isinstance(options, RunOptions) and options.files.segments is not None
+    corpus = None if is_cut else prepared.setting.corpus
+    return PartTask(options, corpus, str(counter.folder.folder), counter.folder.fingerprint, prepare_again)
+
+
 def _count_missing_of(
-    prepared: Prepared,
-    options: RunOptions,
-    part_options: PartOptions,
-    counter: PartCounter,
-    parts: Sequence[CorpusPart],
+    task: PartTask, part_options: PartOptions, counter: PartCounter, parts: Sequence[CorpusPart]
 ) -> CountMissing:
     """Return the function that counts parts by their numbers, in this process, in several, or on a cluster."""
     if part_options.in_this_process:
         return functools.partial(counter.count_each, parts)
     folder, workers = counter.folder, part_options.workers
-    corpus = prepared.setting.corpus if options.files.segments is None else None
-    task = PartTask(options, corpus, str(folder.folder), folder.fingerprint)
     if part_options.engine == "ray":
         return lambda numbers, _: count_on_ray(task, parts, folder, numbers, workers, part_options.address)
     return lambda numbers, _: count_with_workers(task, parts, folder, numbers, workers or 1)

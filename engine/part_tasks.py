@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,21 +19,33 @@ class WorkerError(AttentionologyError, RuntimeError):
     """A process could not count a part, or died."""
 
 
+def prepare_analyses(options: RunOptions, corpus: Any) -> Prepared:
+    """Prepare a run of ``analyze`` again.
+
+    Args:
+        options: the options of the run.
+        corpus: the corpus; None to read it.
+    """
+    return prepare(options, options.chosen(corpus), corpus=corpus)
+
+
 @dataclass(frozen=True)
 class PartTask:
     """Everything that another process needs to count parts: it must be possible to send it there.
 
     Attributes:
-        options: the options of the run.
+        options: the options of the run, whose field ``model`` names the device.
         corpus: the corpus, which has been read; None if the process should read it.
         folder: the folder of the parts.
         fingerprint: the fingerprint that the process must arrive at, too.
+        prepare: a function of a module that prepares a run of such options.
     """
 
-    options: RunOptions
+    options: Any
     corpus: Any
     folder: str
     fingerprint: str
+    prepare: Callable[[Any, Any], Prepared] = prepare_analyses
 
 
 def part_counter(prepared: Prepared, parts: Path) -> PartCounter:
@@ -59,8 +72,7 @@ def prepared_parts(task: PartTask, number: int) -> tuple[list[CorpusPart], PartC
         options = replace(options, model=replace(options.model, device=device))
     elif options.model.device == "cpu":
         torch.set_num_threads(1)  # threads of several processes would wait for each other
-    chosen = options.chosen(task.corpus)
-    prepared = prepare(options, chosen, corpus=task.corpus)
+    prepared = task.prepare(options, task.corpus)
     counter = part_counter(prepared, Path(task.folder))
     if counter.folder.fingerprint != task.fingerprint:
         raise WorkerError("the model or the toolkit has changed while the run was started; run the command again")

@@ -12,7 +12,9 @@ like counts.
 from __future__ import annotations
 
 import math
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -89,6 +91,16 @@ def check_folder(folder: Path) -> None:
             delete(path)
     except OSError as error:
         raise StorageError(f"{folder}: cannot be written: {error.strerror or error}") from error
+
+
+@contextmanager
+def part_folder(chosen: Path | None) -> Iterator[Path]:
+    """Yield the folder of the parts. If none was chosen, it is a folder that is deleted in the end."""
+    if chosen is not None:
+        yield chosen
+    else:
+        with tempfile.TemporaryDirectory(prefix="attentionology-parts-") as folder:
+            yield Path(folder)
 
 
 @dataclass(frozen=True)

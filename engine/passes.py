@@ -41,6 +41,7 @@ from attentionology.extractors import (
     shared_batches,
     shared_cells,
 )
+from attentionology.extractors.translation import PairReader, read_pairs
 from attentionology.reports.progress import Stages, progress_bar
 
 
@@ -187,7 +188,21 @@ class Pass:
         masking: dict[str, Any] = {} if mask is None else {"mask_rate": mask.rate, "seed": mask.seed}
         weights = any(maker.reads_weights for maker in makers)
         options = {**limits.arguments(), "batch_cells": shared_cells(makers, limits.batch_cells)}
-        return shared_batches(encoder, self.inputs, hidden_states=weights, log=log, **masking, **options)
+        return batches_of(encoder, self.inputs, hidden_states=weights, log=log, **masking, **options)
+
+
+def batches_of(encoder: Encoder, inputs: Sequence[Sentence], *, hidden_states: bool, **options: Any) -> Iterator[Any]:
+    """Yield what the makers need of each batch: of sentences, or of sentence pairs if the model reads these.
+
+    Args:
+        encoder: the model.
+        inputs: the sentences or sentence pairs.
+        hidden_states: whether a maker needs hidden states.
+        options: see `attentionology.extractors.shared_batches` and `attentionology.extractors.translation.read_pairs`.
+    """
+    if isinstance(encoder, PairReader):
+        return read_pairs(encoder, inputs, **options)
+    return shared_batches(encoder, inputs, hidden_states=hidden_states, **options)
 
 
 def maps_of(batches: Iterable[Any]) -> tuple[int, int] | None:
@@ -281,7 +296,7 @@ def reader_of(encoder: Encoder, limits: Limits) -> Reader:
     """A function with which follow-ups read a few more inputs."""
 
     def read(inputs: Sequence[Sentence], maker: BatchMaker[Any]) -> Iterator[Any]:
-        for batch in shared_batches(encoder, inputs, hidden_states=maker.reads_weights, **limits.arguments()):
+        for batch in batches_of(encoder, inputs, hidden_states=maker.reads_weights, **limits.arguments()):
             yield maker.of(batch)
 
     return read

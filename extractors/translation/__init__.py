@@ -3,7 +3,7 @@
 from attentionology.extractors.translation.cross_maps import CROSS_KINDS, CrossMapMaker
 from attentionology.extractors.translation.decoding import ForcedDecoding
 from attentionology.extractors.translation.merging import AlignmentSetting
-from attentionology.extractors.translation.pair_reading import PairBatch, extract_cross, read_pairs
+from attentionology.extractors.translation.pair_reading import PairBatch, PairReader, extract_cross, read_pairs
 from attentionology.extractors.translation.sides import PairPieces
 from attentionology.extractors.translation.translator import Translator, load_sample_translator
 
@@ -14,6 +14,7 @@ __all__ = [
     "ForcedDecoding",
     "PairBatch",
     "PairPieces",
+    "PairReader",
     "Translator",
     "extract_cross",
     "load_sample_translator",

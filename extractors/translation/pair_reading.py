@@ -14,6 +14,9 @@ from attentionology.extractors.translation.cross_maps import CrossMapMaker, cros
 from attentionology.extractors.translation.sides import PairPieces
 from attentionology.extractors.translation.translator import Translator
 
+PairReader = Translator
+"""The models that read sentence pairs."""
+
 _BATCH_PIECES = 2048
 
 
