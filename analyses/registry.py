@@ -27,6 +27,9 @@ _ANALYSES = {
 }
 """The class of each analysis, in the order of the report. An analysis comes after those whose results it needs."""
 
+_OF_COMMANDS = {"alignment": "attentionology.analyses.alignment.analysis:Alignment"}
+"""The class of each analysis that has a command of its own, because it reads other corpora or other models."""
+
 
 class RegistryError(AttentionologyError, ValueError):
     """An analysis cannot be loaded, or cannot be part of one toolkit together with the others."""
@@ -62,13 +65,27 @@ def registered_analyses() -> dict[str, Analysis[Any, Any]]:
     return analyses
 
 
+@functools.cache
+def find_analysis(name: str) -> Analysis[Any, Any] | None:
+    """Return the analysis of this name, among those of ``analyze`` and of other commands; None if there is none.
+
+    Example:
+        >>> find_analysis("alignment").name, find_analysis("astrology")
+        ('alignment', None)
+    """
+    return _loaded(_OF_COMMANDS[name]) if name in _OF_COMMANDS else registered_analyses().get(name)
+
+
 def _builtin() -> list[tuple[Analysis[Any, Any], str]]:
     """Load the analyses of the toolkit, each with its source."""
-    analyses = []
-    for location in _ANALYSES.values():
-        module, _, name = location.partition(":")
-        analyses.append((getattr(import_module(module), name)(), "attentionology"))
-    return analyses
+    return [(_loaded(location), "attentionology") for location in _ANALYSES.values()]
+
+
+def _loaded(location: str) -> Analysis[Any, Any]:
+    """Load the analysis at ``module:name``."""
+    module, _, name = location.partition(":")
+    analysis: Analysis[Any, Any] = getattr(import_module(module), name)()
+    return analysis
 
 
 def _added() -> list[tuple[Analysis[Any, Any], str]]:

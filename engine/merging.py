@@ -25,7 +25,7 @@ from attentionology.reports.provenance import git_commit, versions
 _OF_THE_MODEL = ("weights_sha256", "family", "dtype", "max_length", "tokenizer", "layers", "heads")
 _MAY_DIFFER = (
     *("corpus", "text", "limit", "out", "overwrite", "json", "model", "revision", "device", "batch_cells"),
-    *("workers", "engine"),
+    *("workers", "engine", "source", "target", "gold", "baseline", "write"),
 )
 """The options in which runs that are merged may differ: the model is compared by its weights."""
 

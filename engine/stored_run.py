@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from attentionology.analyses.contract import Analysis, Counted, OptionError, OptionSet, Titles
-from attentionology.analyses.registry import registered_analyses
+from attentionology.analyses.registry import find_analysis
 from attentionology.analyses.shared.input_sample import InputSample
 from attentionology.analyses.shared.metric_states import StateError, StoredMetrics
 from attentionology.analyses.shared.options import CountOptions
@@ -128,7 +128,7 @@ def registered_analysis(name: str) -> Analysis[Any, Any]:
     Raises:
         StateError: it is not installed.
     """
-    analysis = registered_analyses().get(name)
+    analysis = find_analysis(name)
     if analysis is None:
         raise StateError(f"the analysis {name!r} of this run is not installed")
     return analysis

@@ -4,14 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from attentionology.analyses.alignment.options import AlignmentOptions, BitextOptions, TranslatorOptions
+from attentionology.analyses.alignment.options import (
+    AlignmentOptions,
+    BitextOptions,
+    LanguageOptions,
+    LinkOptions,
+    TranslatorOptions,
+)
 from attentionology.analyses.shared.input_options import OutputOptions, default_folder
+from attentionology.engine.part_options import PartOptions
+
+if TYPE_CHECKING:
+    from attentionology.engine.align_options import AlignOptions
 
 
 @dataclass(frozen=True)
 class Align:
-    """Align words by the cross-attention of a translation model, and score it against gold links.
+    """Align words by the cross-attention of a translation model, and score the links against gold links.
 
     Sentence pairs are read by forced decoding, and each target word is aligned with the source word that it attends to
     most: by attention weight, or by the norm of what attention moves; at the step that reads the word (AWI), or at the
@@ -26,26 +37,46 @@ class Align:
 
     bitext: BitextOptions = field(default_factory=BitextOptions)
     translator: TranslatorOptions = field(default_factory=TranslatorOptions)
+    languages: LanguageOptions = field(default_factory=LanguageOptions)
     alignment: AlignmentOptions = field(default_factory=AlignmentOptions)
+    links: LinkOptions = field(default_factory=LinkOptions)
     output: OutputOptions = field(default_factory=OutputOptions)
+    long_run: PartOptions = field(default_factory=PartOptions)
 
     def run(self, arguments: Sequence[str] = ()) -> int:
         """Run the command and return its exit status."""
-        from attentionology.analyses.alignment.align import execute
-        from attentionology.analyses.shared.record import command_line, flat_options
-        from attentionology.scripts.closing import print_results
+        from attentionology.analyses.shared.record import command_line
+        from attentionology.engine.align import execute
+        from attentionology.engine.align_options import AlignOptions
+        from attentionology.scripts.closing import print_run
 
+        options = AlignOptions(self.bitext, self.translator, self.languages, self.alignment, self.links)
+        if self.long_run.part is not None:
+            return _count_share(options, self.long_run)
         named = default_folder(self.translator.model, (self.bitext.source,))
         out = self.output.out or named.with_name(f"align-{named.name}")
-        alignment = execute(
-            self.bitext,
-            self.translator,
-            self.alignment,
+        run = execute(
+            options,
+            part_options=self.long_run,
             out=out,
             overwrite=self.output.overwrite,
             command=command_line(arguments),
-            shown_options={**flat_options(self), "out": str(out)},
+            shown_options={
+                "overwrite": self.output.overwrite,
+                "json": self.output.json,
+                **self.long_run.described(),
+            },
         )
-        parts = [(alignment.section.summary, alignment.show)]
-        print_results(dict(alignment.record), parts, out, as_json=self.output.json)
+        print_run(run, out, as_json=self.output.json)
         return 0
+
+
+def _count_share(options: AlignOptions, part_options: PartOptions) -> int:
+    """Count one share of the parts, say how many there are now, and return the exit status."""
+    from attentionology.engine.align import count_share
+    from attentionology.scripts.streams import say
+
+    counted, total = count_share(options, part_options)
+    rest = "The same command without --part makes the report." if counted == total else ""
+    say(f"{counted} of {total} parts are in {part_options.parts}. {rest}".rstrip())
+    return 0

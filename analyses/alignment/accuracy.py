@@ -1,8 +1,9 @@
-"""The metric of word alignment by cross-attention, with bootstrap and halves (Kobayashi et al. 2020, §5)."""
+"""The metrics of word alignment, with bootstrap and halves: one for the links of a model, one for those of others."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,13 +11,17 @@ import numpy.typing as npt
 import torch
 from jaxtyping import Int
 from torch import Tensor
+from torchmetrics import Metric
 
-from attentionology.analyses.alignment.decisions import best_columns, column_words
+from attentionology.analyses.alignment.baselines import BASELINES
+from attentionology.analyses.alignment.hypotheses import LinkedPairs
+from attentionology.analyses.alignment.scores import count_links
+from attentionology.analyses.alignment.series import FORWARD, TOGETHER, Series
 from attentionology.analyses.shared.exact_sums import ExactMetric
 from attentionology.analyses.shared.outcomes import SPLITS
 from attentionology.analyses.shared.resampling import halves, poisson_weights
-from attentionology.corpora_loaders.alignment import PairLinks, SentencePair
-from attentionology.extractors import MapBatch, is_punctuation
+from attentionology.corpora_loaders.alignment import PairLinks
+from attentionology.extractors import is_punctuation
 
 RESTS = ("special", "punctuation", "word")
 """Where the largest value of a target word's row is: on a special token, on punctuation, or on another source word."""
@@ -33,7 +38,8 @@ class AlignmentCounts(NamedTuple):
     Attributes:
         links: |A|, |A ∩ S| and |A ∩ P|; shape (1 + splits + replicates, layers, heads, 3).
         sure: |S|; shape (1 + splits + replicates,).
-        rests: how many target words have their largest value on each of `RESTS`; shape (layers, heads, 3).
+        rests: how many target words have their largest value on each of `RESTS`; shape (layers, heads, 3). All are 0
+            for links that are not read off rows.
         size: the mean of all values of a pair's map, averaged over pairs; shape (layers, heads).
         pairs: the number of sentence pairs.
         splits: the number of splits.
@@ -63,31 +69,16 @@ def error_rate(links: Array, sure: Array) -> Array:
         return np.asarray(1 - (links[..., 1] + links[..., 2]) / np.where(whole > 0, whole, np.nan))
 
 
-class AlignmentAccuracy(ExactMetric):
-    """How well the largest value of each target word's row aligns it with a source word, for each layer and head.
+class LinkAccuracy(ExactMetric):
+    """The base of the metrics of links. It adds up the counts of sentence pairs in the corpus, halves and replicates.
 
-    This is a `torchmetrics.Metric`: `update` takes word-level maps of cross-attention, and `compute` returns counts.
     Parts of a corpus can be added up with `merge_state`. The units of the bootstrap are sentence pairs, whose weights
     depend on their ids alone, so that differences between two metrics are paired.
 
     Args:
-        gold: the gold links of each sentence pair, by its id.
         n_layers, n_heads: the shape of the maps.
         replicates: the number of bootstrap replicates; 0 for no bootstrap.
         seed: the seed of the bootstrap and of the splits.
-
-    Example:
-        >>> from attentionology.corpora_loaders.alignment import PairLinks, SentencePair
-        >>> from attentionology.extractors import Columns
-        >>> pair = SentencePair(id="1", source=("das", "Haus"), words=("the", "house"))
-        >>> columns = Columns(torch.tensor([3]), torch.tensor([[False, False, True]]))
-        >>> maps = torch.tensor([[0.7, 0.1, 0.2], [0.1, 0.2, 0.7]]).view(1, 1, 1, 2, 3)
-        >>> special = torch.zeros(1, 2, dtype=torch.bool)
-        >>> batch = MapBatch(maps, torch.tensor([2]), special, (pair,), columns=columns)
-        >>> metric = AlignmentAccuracy({"1": PairLinks.of([(0, 0), (1, 1)], [])}, 1, 1, replicates=0)
-        >>> metric.update(batch)
-        >>> metric.compute().links[0].tolist(), metric.compute().error_rates()[0].round(3).tolist()
-        ([[[1, 1, 1]]], [[0.333]])
     """
 
     links: Int[Tensor, "resampled layers heads 3"]
@@ -96,17 +87,9 @@ class AlignmentAccuracy(ExactMetric):
     size: Int[Tensor, "layers heads"]
     pairs: Int[Tensor, ""]
 
-    def __init__(
-        self,
-        gold: Mapping[str, PairLinks],
-        n_layers: int,
-        n_heads: int,
-        *,
-        replicates: int = 1000,
-        seed: int = 0,
-    ) -> None:
+    def __init__(self, n_layers: int, n_heads: int, *, replicates: int = 1000, seed: int = 0) -> None:
         super().__init__()
-        self.gold, self.shape, self.replicates, self.seed = gold, (n_layers, n_heads), replicates, seed
+        self.shape, self.replicates, self.seed = (n_layers, n_heads), replicates, seed
         resampled = 1 + SPLITS + replicates
         for name, shape in (
             ("links", (resampled, n_layers, n_heads, 3)),
@@ -117,69 +100,179 @@ class AlignmentAccuracy(ExactMetric):
         ):
             self.add_state(name, torch.zeros(shape, dtype=torch.int64), "sum", persistent=True)
 
-    def update(self, batch: MapBatch, best: Int[Tensor, "batch layers heads n"] | None = None) -> None:
-        """Count a batch of word-level maps of sentence pairs.
-
-        Args:
-            batch: the maps.
-            best: what `best_columns` returns for the batch, if it is known.
-
-        Raises:
-            ValueError: the maps are at token level or have another shape, or a pair has no gold links.
-        """
-        if batch.level != "word":
-            raise ValueError("alignment needs word-level maps (level='word')")
-        if tuple(batch.maps.shape[1:3]) != self.shape:
-            raise ValueError(f"expected maps of {self.shape} layers and heads, found {tuple(batch.maps.shape[1:3])}")
-        pairs = [pair for pair in batch.sentences if isinstance(pair, SentencePair)]
-        if len(pairs) < len(batch) or any(pair.id not in self.gold for pair in pairs):
-            raise ValueError("alignment needs maps of sentence pairs with gold links")
-        best = best_columns(batch) if best is None else best
-        words = column_words(batch)
-        counts = np.zeros((len(pairs), *self.shape, 3), dtype=np.int64)
-        sure = np.zeros(len(pairs), dtype=np.int64)
-        for index, pair in enumerate(pairs):
-            columns = best[index, ..., : len(pair)]
-            linked = words[index][columns].numpy()
-            is_sure, is_possible = _tables(pair, self.gold[pair.id])
-            targets = np.arange(len(pair))
-            counts[index, ..., 0] = (linked >= 0).sum(-1)
-            counts[index, ..., 1] = is_sure[linked, targets].sum(-1)
-            counts[index, ..., 2] = is_possible[linked, targets].sum(-1)
-            sure[index] = len(self.gold[pair.id].sure)
-            punctuation = np.array([*map(is_punctuation, pair.source), False])[linked] & (linked >= 0)
-            rests = [(linked < 0).sum(-1), punctuation.sum(-1), ((linked >= 0) & ~punctuation).sum(-1)]
-            self.rests += torch.from_numpy(np.stack(rests, -1))
-        weights = self._weights([pair.id for pair in pairs])
-        self.links += torch.from_numpy(np.einsum("rp,plhc->rlhc", weights, counts))
-        self.sure += torch.from_numpy(weights @ sure)
-        cells = batch.lengths * (batch.lengths if batch.columns is None else batch.columns.lengths)
-        self.size = self.added(self.size, batch.maps.double().sum((-1, -2)).cpu() / cells[:, None, None])
-        self.pairs += len(pairs)
-
     def compute(self) -> AlignmentCounts:
         """Return all counts so far."""
         pairs = int(self.pairs)
         size = self.floating(self.size).numpy() / max(1, pairs)
         return AlignmentCounts(self.links.numpy(), self.sure.numpy(), self.rests.numpy(), size, pairs)
 
-    def _weights(self, ids: list[str]) -> npt.NDArray[np.int64]:
-        """How often each pair is counted: in the whole corpus, in the first halves, and in the replicates."""
+    def add_counts(self, ids: list[str], counts: Array, sure: Array) -> None:
+        """Add the counts of sentence pairs.
+
+        Args:
+            ids: the ids of the pairs.
+            counts: |A|, |A ∩ S| and |A ∩ P| of each pair, int64; shape (pairs, layers, heads, 3).
+            sure: |S| of each pair, int64; shape (pairs,).
+        """
         parts = [
-            np.ones((1, len(ids))),
+            np.ones((1, len(ids)), dtype=np.int64),
             halves(ids, SPLITS, self.seed),
             poisson_weights(ids, self.replicates, self.seed),
         ]
-        weights: npt.NDArray[np.int64] = np.concatenate([part.astype(np.int64) for part in parts])
-        return weights
+        weights = np.concatenate([part.astype(np.float64) for part in parts])
+        # Products of small whole numbers are exact in float64, which has a fast matrix product.
+        added = (weights @ counts.reshape(len(ids), -1)).astype(np.int64)
+        self.links += torch.from_numpy(added.reshape(-1, *self.shape, 3))
+        self.sure += torch.from_numpy((weights @ sure).astype(np.int64))
+        self.pairs += len(ids)
 
 
-def _tables(pair: SentencePair, gold: PairLinks) -> tuple[Array, Array]:
-    """Return which links are sure and possible, by source and target word. The last source row stands for no link."""
-    tables = []
-    for links in (gold.sure, gold.possible):
-        table = np.zeros((len(pair.source) + 1, len(pair)), dtype=bool)
-        for source, target in links:
-            table[source, target] = True
-        tables.append(table)
-    return tables[0], tables[1]
+class AlignmentAccuracy(LinkAccuracy):
+    """How well the links of one series align words, for each layer and head.
+
+    This is a `torchmetrics.Metric`: `update` takes the links of a batch of pairs, and `compute` returns counts. Pairs
+    without gold links count as pairs without sure and possible links.
+
+    Args:
+        setting, measure, heads, direction: the series, see `attentionology.analyses.alignment.series.Series`.
+        n_layers, n_heads: the shape of the maps.
+        replicates: the number of bootstrap replicates; 0 for no bootstrap.
+        seed: the seed of the bootstrap and of the splits.
+
+    Example:
+        >>> from attentionology.corpora_loaders.alignment import PairLinks, SentencePair
+        >>> from attentionology.analyses.alignment.hypotheses import linked_pairs
+        >>> from attentionology.extractors import Columns, MapBatch
+        >>> gold = PairLinks.of([(0, 0), (1, 1)], [])
+        >>> pair = SentencePair(id="1", source=("das", "Haus"), words=("the", "house"), gold=gold)
+        >>> columns = Columns(torch.tensor([3]), torch.tensor([[False, False, True]]))
+        >>> maps = torch.tensor([[0.7, 0.1, 0.2], [0.1, 0.2, 0.7]]).view(1, 1, 1, 2, 3)
+        >>> special = torch.zeros(1, 2, dtype=torch.bool)
+        >>> batch = MapBatch(maps, torch.tensor([2]), special, (pair,), columns=columns)
+        >>> metric = AlignmentAccuracy("AWI", "norm", n_layers=1, n_heads=1, replicates=0)
+        >>> metric.update(linked_pairs({Series("AWI", "norm"): batch}))
+        >>> metric.compute().links[0].tolist(), metric.compute().error_rates()[0].round(3).tolist()
+        ([[[1, 1, 1]]], [[0.333]])
+    """
+
+    rests: Int[Tensor, "layers heads 3"]
+    size: Int[Tensor, "layers heads"]
+
+    def __init__(
+        self,
+        setting: str,
+        measure: str,
+        heads: str = TOGETHER,
+        direction: str = FORWARD,
+        *,
+        n_layers: int,
+        n_heads: int,
+        replicates: int = 1000,
+        seed: int = 0,
+    ) -> None:
+        super().__init__(n_layers, n_heads, replicates=replicates, seed=seed)
+        self.series = Series(setting, measure, heads, direction)
+
+    def update(self, batch: LinkedPairs) -> None:
+        """Count the links of a batch of sentence pairs.
+
+        Raises:
+            ValueError: the batch has links of another number of layers or heads.
+        """
+        if batch.shape(self.series) != self.shape:
+            raise ValueError(f"expected links of {self.shape} layers and heads, found {batch.shape(self.series)}")
+        counts = self._counts_forward(batch) if self.series.direction == FORWARD else self._counts(batch)
+        sure = np.array([len(pair.gold.sure) if pair.gold else 0 for pair in batch.pairs], dtype=np.int64)
+        self.add_counts([pair.id for pair in batch.pairs], counts, sure)
+        self.size = self.added(self.size, batch.sizes[self.series.one_way])
+
+    def _counts_forward(self, batch: LinkedPairs) -> Array:
+        """Count the links of target words, and where their largest values are. No table of links is made."""
+        linked = batch.forward[self.series].numpy()
+        sure, possible = batch.gold
+        pairs = np.arange(len(batch))[:, None, None, None]
+        targets = np.arange(linked.shape[-1])
+        counts = np.stack(
+            [(linked >= 0).sum(-1), sure[pairs, linked, targets].sum(-1), possible[pairs, linked, targets].sum(-1)], -1
+        )
+        is_mark = np.zeros((len(batch), sure.shape[1]), dtype=bool)
+        for index, pair in enumerate(batch.pairs):
+            is_mark[index, : len(pair.source)] = [is_punctuation(word) for word in pair.source]
+        marks = is_mark[pairs, linked].sum(-1)  # the last column, which −1 picks, is never a mark
+        n_targets = np.array([len(pair) for pair in batch.pairs])[:, None, None]
+        rests = np.stack([n_targets - counts[..., 0], marks, counts[..., 0] - marks], -1)
+        self.rests += torch.from_numpy(rests.sum(0))
+        return counts
+
+    def _counts(self, batch: LinkedPairs) -> Array:
+        counts = np.zeros((len(batch), *self.shape, 3), dtype=np.int64)
+        sure, possible = batch.gold
+        for index, pair in enumerate(batch.pairs):
+            tables = batch.tables(self.series, index)
+            for column, gold in enumerate((True, sure[index], possible[index])):
+                gold = gold if gold is True else gold[: len(pair.source), : len(pair)]
+                counts[index, ..., column] = (tables & gold).sum((-1, -2))
+        return counts
+
+
+class BaselineAccuracy(LinkAccuracy):
+    """How well links align words that are not read off a model: those of a rule, or of another system.
+
+    Args:
+        name: the name of one of `attentionology.analyses.alignment.baselines.BASELINES`, or that of the other system.
+        replicates: the number of bootstrap replicates; 0 for no bootstrap.
+        seed: the seed of the bootstrap and of the splits.
+
+    Example:
+        >>> from attentionology.corpora_loaders.alignment import PairLinks, SentencePair
+        >>> gold = PairLinks.of([(0, 0), (1, 1)], [])
+        >>> pair = SentencePair(id="1", source=("das", "Haus"), words=("the", "house"), gold=gold)
+        >>> metric = BaselineAccuracy("diagonal", replicates=0)
+        >>> metric.update(LinkedPairs((pair,), {}))
+        >>> metric.compute().error_rates()[0].tolist()
+        [[0.0]]
+    """
+
+    def __init__(self, name: str, *, replicates: int = 1000, seed: int = 0) -> None:
+        super().__init__(1, 1, replicates=replicates, seed=seed)
+        self.name = name
+
+    def update(self, batch: LinkedPairs) -> None:
+        """Count the links of a batch of sentence pairs.
+
+        Raises:
+            KeyError: a pair has no links of this name.
+        """
+        counts = []
+        for pair in batch.pairs:
+            links = BASELINES[self.name](pair) if self.name in BASELINES else dict(pair.hypotheses)[self.name]
+            scored = count_links(links, pair.gold or PairLinks())
+            counts.append((scored.links, scored.hits_sure, scored.hits_possible, scored.sure))
+        table = np.array(counts, dtype=np.int64)
+        self.add_counts([pair.id for pair in batch.pairs], table[:, None, None, :3], table[:, 3])
+
+
+@dataclass(frozen=True)
+class CountSeries:
+    """A factory of the metrics of one series, see `attentionology.analyses.shared.counting.CountMaps`.
+
+    Attributes:
+        series: the series.
+        replicates: the number of bootstrap replicates.
+        seed: the seed of the bootstrap and of the splits.
+    """
+
+    series: Series
+    replicates: int
+    seed: int
+    metric: Callable[..., Metric] = AlignmentAccuracy
+
+    def __call__(self, first: LinkedPairs) -> Metric:
+        """Make the metric for maps of the shape of a first batch."""
+        return self.metric(**self.arguments_of(first))
+
+    def arguments_of(self, first: LinkedPairs) -> dict[str, Any]:
+        """Return all arguments of the metric, which are stored with its states."""
+        layers, heads = first.shape(self.series)
+        options = {"n_layers": layers, "n_heads": heads, "replicates": self.replicates, "seed": self.seed}
+        return {**vars(self.series), **options}

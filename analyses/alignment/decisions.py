@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from attentionology.extractors import Columns, MapBatch
@@ -50,19 +50,55 @@ def best_columns(batch: MapBatch) -> Int[Tensor, "batch layers heads n"]:
         >>> best_columns(batch).tolist()
         [[[[1, 0]]]]
     """
-    n, m = batch.maps.shape[-2:]
+    m = batch.maps.shape[-1]
     columns = columns_of(batch)
-    rows = torch.arange(n) < batch.lengths[:, None]
+    rows = torch.arange(batch.maps.shape[-2]) < batch.lengths[:, None]
     outside = (torch.arange(m) >= columns.lengths[:, None]).to(batch.maps.device)
     values = batch.maps.masked_fill(outside[:, None, None, None], -1)
     best = values.argmax(-1).cpu()
-    if m > 1:
-        first, second = values.topk(2).values.unbind(-1)
-        close = (first - second <= batch.noise * first).cpu() & rows[:, None, None]
-        for index in close.flatten(1).any(1).nonzero().flatten().tolist():
-            exact = batch.exact([index])[0]
-            best[index, ..., : exact.shape[-2]] = exact.argmax(-1).cpu()
+    for index in _close(values, rows, batch.noise):
+        exact = batch.exact([index])[0]
+        best[index, ..., : exact.shape[-2]] = exact.argmax(-1).cpu()
     return best.masked_fill(~rows[:, None, None], -1)
+
+
+def _close(values: Float[Tensor, "batch layers heads n m"], rows: Bool[Tensor, "batch n"], noise: float) -> list[int]:
+    """Return the inputs of a batch with two largest values of a row that float32 cannot tell apart."""
+    if values.shape[-1] < 2:
+        return []
+    first, second = values.topk(2).values.unbind(-1)
+    close = (first - second <= noise * first).cpu() & rows[:, None, None]
+    indices: list[int] = close.flatten(1).any(1).nonzero().flatten().tolist()
+    return indices
+
+
+def aligned_rows(batch: MapBatch) -> Int[Tensor, "batch layers heads m"]:
+    """Return the row with the largest value of each word's column, for the words in order.
+
+    In maps of sentence pairs, this is the target word that each source word is linked to, 0-based; −1 beyond the end of
+    a sentence. Decisions are made as in `best_columns`.
+
+    Example:
+        >>> import torch
+        >>> from attentionology import MapBatch, Sentence
+        >>> from attentionology.analyses.alignment.decisions import aligned_rows
+        >>> maps = torch.tensor([[0.1, 0.9], [0.4, 0.6]]).view(1, 1, 1, 2, 2)
+        >>> batch = MapBatch(maps, torch.tensor([2]), torch.tensor([[False] * 2]), (Sentence("1", ("Oh", "yes")),))
+        >>> aligned_rows(batch).tolist()
+        [[[[1, 0]]]]
+    """
+    is_word = columns_of(batch).words
+    outside = (torch.arange(batch.maps.shape[-2]) >= batch.lengths[:, None]).to(batch.maps.device)
+    values = batch.maps.transpose(-1, -2).masked_fill(outside[:, None, None, None], -1)
+    best = values.argmax(-1).cpu()
+    for index in _close(values, is_word, batch.noise):
+        exact = batch.exact([index])[0]
+        best[index, ..., : exact.shape[-1]] = exact.argmax(-2).cpu()
+    words = torch.full((*best.shape[:3], int(is_word.sum(1).max())), -1)
+    for index, flags in enumerate(is_word):
+        chosen = best[index][..., flags]
+        words[index, ..., : chosen.shape[-1]] = chosen
+    return words
 
 
 def columns_of(batch: MapBatch) -> Columns:

@@ -28,7 +28,7 @@ class BitextOptions:
     gold: Annotated[str | None, arg(metavar="FILE")] = None
     """The gold links: one line per pair with links such as 3-4 (sure) and 3p4 (possible), source word first; or one
     line per link with the numbers of the pair, the source word and the target word, and S or P (shared tasks of 2003
-    and 2005)."""
+    and 2005). Without gold links, nothing is scored: the report tells where weights and norms rest."""
 
     one_based: bool = False
     """The gold links count words from 1. Links of the second format always do."""
@@ -44,8 +44,9 @@ class BitextOptions:
         at_least_one(self, "limit")
         if self.source == SAMPLE and (self.target or self.gold):
             raise OptionError("the sample has its own translations and gold links; give --source as well")
-        if self.source != SAMPLE and self.gold is None:
-            raise OptionError("--gold is missing; alignments are scored against gold links")
+        if self.gold is None and self.source != SAMPLE and (self.baseline or self.one_based):
+            option = "baseline" if self.baseline else "one-based"
+            raise OptionError(f"--{option} has no effect without gold links: --gold FILE")
         if malformed := next((given for given in self.baseline if not all(given.partition("=")[::2])), None):
             raise OptionError(f"--baseline takes NAME=FILE, not {malformed!r}")
         names = [given.partition("=")[0] for given in self.baseline]
@@ -67,6 +68,19 @@ class TranslatorOptions:
     device: Annotated[str, arg(metavar="DEVICE")] = "cpu"
     """The device on which the model runs: cpu, cuda, cuda:1, mps, …."""
 
+    def check(self) -> None:
+        """Raise `OptionError` where a value cannot be used."""
+        if self.model == SAMPLE:
+            if self.revision is not None:
+                raise OptionError(f"--revision is for models on the Hub, and {self.model!r} is not one")
+        else:
+            check_revision(self.model, self.revision)
+
+
+@dataclass(frozen=True)
+class LanguageOptions:
+    """Options of models of several languages or tasks."""
+
     source_language: Annotated[str | None, arg(metavar="CODE")] = None
     """The source language of a model of several languages, as its tokenizer names it, such as deu_Latn."""
 
@@ -77,12 +91,7 @@ class TranslatorOptions:
     """Text before every source sentence, such as 'translate English to German:' for T5."""
 
     def check(self) -> None:
-        """Raise `OptionError` where a value cannot be used."""
-        if self.model == SAMPLE:
-            if self.revision is not None:
-                raise OptionError(f"--revision is for models on the Hub, and {self.model!r} is not one")
-        else:
-            check_revision(self.model, self.revision)
+        """Check nothing: whether the model knows a language is found out when it is loaded."""
 
 
 @dataclass(frozen=True)
@@ -101,6 +110,15 @@ class AlignmentOptions:
     """What is merged where a word has several pieces: norms, as in the paper, or the vectors before their norm is
     taken."""
 
+    direction: Literal["forward", "both"] = "forward"
+    """With 'forward', each target word is linked to one source word or to none. With 'both', each source word is also
+    linked to one target word, for all heads together, and the links of both directions are put together by all methods
+    of --symmetrize."""
+
+    symmetrize: Literal["intersection", "union", "grow-diag", "grow-diag-final"] | None = None
+    """How links of both directions are put together in the links that --write writes. By default grow-diag-final, if
+    --direction is both."""
+
     controls: Annotated[int, arg(metavar="K")] = 0
     """Compare with K copies of the model that have random weights and the trained embeddings."""
 
@@ -118,10 +136,6 @@ class AlignmentOptions:
     """The largest number of sentence pairs × pieces² in a batch. A lower number needs less memory. The results do not
     depend on it."""
 
-    write: Annotated[Path | None, arg(metavar="FILE")] = None
-    """Write the links of all heads together, in the setting, measure and layer with the lowest error rate, to a file,
-    counted from 0."""
-
     def check(self) -> None:
         """Raise `OptionError` where a value cannot be used."""
         at_least_one(self, "batch_cells")
@@ -129,3 +143,24 @@ class AlignmentOptions:
         for name in ("controls", "replicates"):
             if getattr(self, name) < 0:
                 raise OptionError(f"--{name} must be at least 0, not {getattr(self, name)}")
+        if self.symmetrize is not None and self.direction != "both":
+            raise OptionError("--symmetrize needs links of both directions: --direction both")
+
+    @property
+    def written_direction(self) -> str:
+        """The direction of the links that are written."""
+        return "forward" if self.direction == "forward" else self.symmetrize or "grow-diag-final"
+
+
+@dataclass(frozen=True)
+class LinkOptions:
+    """Options of the links that are written."""
+
+    write: Annotated[Path | None, arg(metavar="FILE")] = None
+    """Write the links of all heads together to a file, counted from 0: those of the setting, measure and layer with the
+    lowest error rate; without gold links, those of the layer with the largest mean norm, in the setting AWI."""
+
+    def check(self) -> None:
+        """Raise `OptionError` where a value cannot be used."""
+        if self.write is not None and not self.write.resolve().parent.is_dir():
+            raise OptionError(f"--write {self.write}: there is no folder {self.write.parent}")

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from attentionology.analyses.alignment.figures import error_figure
-from attentionology.analyses.alignment.run import AlignmentResults
-from attentionology.analyses.alignment.tables import TOGETHER
+from attentionology.analyses.alignment.figures import error_figure, example_figure, heads_figure
+from attentionology.analyses.alignment.results import AlignmentResults
+from attentionology.analyses.alignment.series import FORWARD, TOGETHER
 from attentionology.analyses.contract import Titles
 from attentionology.reports.format import interval
 from attentionology.reports.json_text import records
@@ -18,33 +19,56 @@ from attentionology.reports.page import Section
 
 def alignment_section(results: AlignmentResults, titles: Titles) -> Section:
     """Make the section of the page."""
-    tables = results.tables
-    written = {
-        "alignment": tables.cells,
-        "alignment_best": tables.best,
-        "alignment_contrasts": tables.contrasts,
-        "alignment_baselines": tables.baselines,
-    }
+    tables, cells = results.tables, results.tables.cells
+    written = {"alignment": cells}
+    figures = {"alignment_layers": error_figure(cells, title=titles.figure)}
+    if results.has_gold:
+        written |= {
+            "alignment_best": tables.best,
+            "alignment_contrasts": tables.contrasts,
+            "alignment_correlations": tables.correlations,
+            "alignment_baselines": tables.baselines,
+        }
+        figures["alignment_heads"] = heads_figure(cells, title=titles.figure)
+    if results.example is not None:
+        figures["alignment_example"] = example_figure(results.example, title=titles.figure)
     if results.controls:
-        copies = [copy.best.assign(copy=number) for number, copy in enumerate(results.controls, start=1)]
+        copies = [best.assign(copy=number) for number, best in enumerate(results.controls, start=1)]
         written["alignment_controls"] = pd.concat(copies, ignore_index=True)
     return Section(
         title="Word alignment by cross-attention",
         template=Path(__file__).with_name("section.html.j2"),
-        context={
-            "layers": tables.cells[tables.cells["heads"] == TOGETHER].to_dict("records"),
-            "best": [_known(row) for row in tables.best.to_dict("records")],
-            "baselines": tables.baselines.to_dict("records"),
-            "contrasts": tables.contrasts.to_dict("records"),
-            "random": [float(copy.best["error_rate"].min()) for copy in results.controls],
-            "interval": lambda row: interval(row["low"], row["high"]),
-        },
+        context={**_context(results), "interval": lambda row: interval(row["low"], row["high"])},
         summary={name: records(table) for name, table in written.items()},
         tables=written,
-        figures={"alignment_layers": error_figure(tables.cells, title=titles.figure)},
+        figures=figures,
     )
 
 
+def _context(results: AlignmentResults) -> dict[str, Any]:
+    tables, cells, choice, example = results.tables, results.tables.cells, results.chosen, results.example
+    norm_chose = choice.series.measure == "norm"
+    return {
+        "has_gold": results.has_gold,
+        "both": bool((cells["direction"] != FORWARD).any()),
+        "layers": cells[(cells["heads"] == TOGETHER) & (cells["direction"] == FORWARD)].to_dict("records"),
+        "best": [_known(row) for row in tables.best.to_dict("records")],
+        "baselines": tables.baselines.to_dict("records"),
+        "contrasts": tables.contrasts.to_dict("records"),
+        "correlations": tables.correlations.to_dict("records"),
+        "random": [float(best["error_rate"].min()) for best in results.controls],
+        "chosen": {
+            "layer": choice.layer + 1,
+            "setting": choice.series.setting,
+            "measure": choice.series.measure,
+            "reason": "whose mean norm is the largest" if norm_chose else "which has no rival",
+        },
+        "example": None if example is None else {"id": example.id, "layer": example.layer + 1},
+        "rho": lambda value: "" if math.isnan(value) else f"{value:.2f}",
+        "rho_interval": lambda row: "" if math.isnan(row["low"]) else f"[{row['low']:.2f}, {row['high']:.2f}]",
+    }
+
+
 def _known(row: dict[Any, Any]) -> dict[Any, Any]:
-    """The columns that have a value in a row."""
+    """Return the columns that have a value in a row."""
     return {name: value for name, value in row.items() if not pd.isna(value)}

@@ -1,4 +1,4 @@
-"""From counts to tables: scores per layer and head, the best of them, where rows rest, and paired contrasts."""
+"""From counts to tables: scores per layer and head, the best of them, where rows rest, contrasts and correlations."""
 
 from __future__ import annotations
 
@@ -10,25 +10,8 @@ import pandas as pd
 
 from attentionology.analyses.alignment.accuracy import RESTS, AlignmentCounts, Array, error_rate
 from attentionology.analyses.alignment.scores import LinkCounts
+from attentionology.analyses.alignment.series import FORWARD, TOGETHER, Series
 from attentionology.analyses.shared.best_head import interval
-
-TOGETHER = "all"
-"""The name of the series of all heads of a layer together."""
-
-
-@dataclass(frozen=True, order=True)
-class Series:
-    """What a series of maps shows.
-
-    Attributes:
-        setting: ``"AWI"`` or ``"AWO"``.
-        measure: ``"weight"`` or ``"norm"``.
-        heads: ``"all"`` for all heads of a layer together, ``"single"`` for each head by itself.
-    """
-
-    setting: str
-    measure: str
-    heads: str = TOGETHER
 
 
 @dataclass(frozen=True)
@@ -40,44 +23,99 @@ class AlignmentTables:
         best: the best layer (and head) of each series, with its interval, its held-out error rate, and the error rate
             of the one with the largest mean norm.
         contrasts: differences between norms and weights, and between AWI and AWO, for all heads of a layer together.
+        correlations: Spearman's ρ between mean norms and error rates, over layers or over all heads.
         baselines: the scores of baselines and of given hypotheses.
     """
 
     cells: pd.DataFrame
     best: pd.DataFrame
     contrasts: pd.DataFrame
+    correlations: pd.DataFrame
     baselines: pd.DataFrame
 
 
-def tables(counted: Mapping[Series, AlignmentCounts], baselines: Mapping[str, LinkCounts]) -> AlignmentTables:
-    """Make all tables of the counts of a run."""
+def tables(
+    counted: Mapping[Series, AlignmentCounts], baselines: Mapping[str, AlignmentCounts], *, has_gold: bool = True
+) -> AlignmentTables:
+    """Make all tables of the counts of a run.
+
+    Args:
+        counted: the counts of all series.
+        baselines: the counts of other alignments, by name.
+        has_gold: whether there were gold links; without them there are no scores.
+    """
     return AlignmentTables(
-        cells=pd.concat([cell_rows(series, counts) for series, counts in counted.items()], ignore_index=True),
-        best=pd.DataFrame([best_row(series, counts) for series, counts in counted.items()]),
-        contrasts=pd.DataFrame(contrast_rows(counted)),
-        baselines=pd.DataFrame([{"name": name, **_scores(counts)} for name, counts in baselines.items()]),
+        cells=pd.concat(
+            [cell_rows(series, counts, has_gold=has_gold) for series, counts in counted.items()], ignore_index=True
+        ),
+        best=pd.DataFrame([best_row(series, counts) for series, counts in counted.items()] if has_gold else []),
+        contrasts=pd.DataFrame(contrast_rows(counted) if has_gold else []),
+        correlations=pd.DataFrame(correlation_rows(counted) if has_gold else []),
+        baselines=pd.DataFrame([baseline_row(name, counts) for name, counts in baselines.items()]),
     )
 
 
-def cell_rows(series: Series, counts: AlignmentCounts) -> pd.DataFrame:
+def cell_rows(series: Series, counts: AlignmentCounts, *, has_gold: bool = True) -> pd.DataFrame:
     """Return the scores of every layer and head of a series."""
     rates = counts.error_rates()
     rows: list[dict[str, object]] = []
     for layer, head in np.ndindex(rates.shape[1:]):
-        links, hits_sure, hits_possible = map(int, counts.links[0, layer, head])
-        low, high = interval(_known(rates[1 + counts.splits :, layer, head]))
-        words = max(1, int(counts.rests[layer, head].sum()))
-        rows.append(
-            {
-                **_names(series, layer, head),
-                **_scores(LinkCounts(links, int(counts.sure[0]), hits_sure, hits_possible)),
-                "low": low,
-                "high": high,
-                **{f"on_{name}": int(n) / words for name, n in zip(RESTS, counts.rests[layer, head], strict=True)},
-                "size": float(counts.size[layer, head]),
-            }
-        )
+        row = _names(series, layer, head)
+        if has_gold:
+            row |= _scores(link_counts(counts, layer, head))
+            row["low"], row["high"] = interval(_known(rates[1 + counts.splits :, layer, head]))
+        else:
+            row["links"] = int(counts.links[0, layer, head, 0])
+        words = int(counts.rests[layer, head].sum()) or float("nan")
+        row |= {f"on_{name}": int(n) / words for name, n in zip(RESTS, counts.rests[layer, head], strict=True)}
+        rows.append({**row, "size": float(counts.size[layer, head])})
     return pd.DataFrame(rows)
+
+
+def link_counts(counts: AlignmentCounts, layer: int, head: int) -> LinkCounts:
+    """Return the counts of one layer and head in the whole corpus."""
+    links, hits_sure, hits_possible = map(int, counts.links[0, layer, head])
+    return LinkCounts(links, int(counts.sure[0]), hits_sure, hits_possible)
+
+
+def baseline_row(name: str, counts: AlignmentCounts) -> dict[str, object]:
+    """Return the scores of an alignment that was not read off the model."""
+    low, high = interval(_known(counts.error_rates()[1 + counts.splits :, 0, 0]))
+    return {"name": name, **_scores(link_counts(counts, 0, 0)), "low": low, "high": high}
+
+
+def correlation_rows(counted: Mapping[Series, AlignmentCounts]) -> list[dict[str, object]]:
+    """Return Spearman's ρ between mean norms and error rates, with intervals.
+
+    A norm that tells which layer or head aligns words best without gold links has a negative ρ. In each bootstrap
+    replicate, the error rates are those of the replicate, and the mean norms are those of the whole corpus.
+    """
+    rows: list[dict[str, object]] = []
+    for series, counts in counted.items():
+        if series.measure != "norm" or series.direction != FORWARD or counts.size.size < 2:
+            continue
+        rates = counts.error_rates().reshape(len(counts.links), -1)
+        rho = spearman(counts.size.ravel(), rates)
+        low, high = interval(_known(rho[1 + counts.splits :]))
+        over = "layers" if series.heads == TOGETHER else "heads"
+        rows.append(
+            {"setting": series.setting, "over": over, "n": counts.size.size, "rho": rho[0], "low": low, "high": high}
+        )
+    return rows
+
+
+def spearman(values: Array, others: Array) -> Array:
+    """Compute Spearman's ρ between values and each row of others; ties have the mean of their ranks.
+
+    Example:
+        >>> spearman(np.array([1.0, 2.0, 3.0]), np.array([[0.1, 0.2, 0.9], [3.0, 2.0, 1.0]])).tolist()
+        [1.0, -1.0]
+    """
+    first = pd.Series(values).rank().to_numpy()
+    second = pd.DataFrame(others).rank(axis=1).to_numpy()
+    first, second = first - first.mean(), second - second.mean(1, keepdims=True)
+    with np.errstate(invalid="ignore"):
+        return np.asarray((second @ first) / np.sqrt((first @ first) * (second**2).sum(1)))
 
 
 def best_row(series: Series, counts: AlignmentCounts) -> dict[str, object]:
@@ -150,7 +188,7 @@ def _contrast(
 
 def _names(series: Series, layer: int, head: int) -> dict[str, object]:
     names: dict[str, object] = {"setting": series.setting, "measure": series.measure, "heads": series.heads}
-    return {**names, "layer": layer + 1, "head": _head(series, head)}
+    return {**names, "direction": series.direction, "layer": layer + 1, "head": _head(series, head)}
 
 
 def _head(series: Series, head: int) -> int:

@@ -9,8 +9,8 @@ from rich.console import Group, RenderableType
 from rich.markup import escape
 from rich.table import Table
 
-from attentionology.analyses.alignment.run import AlignmentResults
-from attentionology.analyses.alignment.tables import TOGETHER
+from attentionology.analyses.alignment.results import AlignmentResults
+from attentionology.analyses.alignment.series import FORWARD, TOGETHER
 from attentionology.reports.format import interval, percent
 
 
@@ -21,33 +21,51 @@ def alignment_table(results: AlignmentResults, width: int) -> RenderableType:
         results: the results.
         width: the columns of the terminal; intervals are left out of narrow ones.
     """
+    parts = [_layers(results, width)]
+    if results.has_gold:
+        parts += [_best(results, width), _baselines(results)]
+    return Group(*(renderable for part in parts for renderable in (part, "")))
+
+
+def _layers(results: AlignmentResults, width: int) -> Table:
     cells = results.tables.cells
-    together = cells[cells["heads"] == TOGETHER]
-    layers = _table("Alignment error rate of all heads of a layer together (%)", ["layer", "setting"])
-    for heading in ("weight", "norm", "on special: weight", "norm"):
+    together = cells[(cells["heads"] == TOGETHER) & (cells["direction"] == FORWARD)]
+    measures = sorted(together["measure"].unique(), reverse=True)
+    scored = "Alignment error rate" if results.has_gold else "Target words on special tokens"
+    layers = _table(f"{scored} of all heads of a layer together (%)", ["layer", "setting"])
+    headings = list(measures) if results.has_gold else []
+    for heading in [*headings, *(f"on special: {measure}" for measure in measures)]:
         layers.add_column(heading, justify="right", no_wrap=True)
     for (setting, layer), rows in together.groupby(["setting", "layer"]):
         by_measure = {row["measure"]: row for row in rows.to_dict("records")}
-        shown = [_rate(by_measure[measure], width) for measure in ("weight", "norm")]
-        rests = [percent(by_measure[measure]["on_special"]) for measure in ("weight", "norm")]
+        shown = [_rate(by_measure[measure], width) for measure in headings]
+        rests = [percent(by_measure[measure]["on_special"]) for measure in measures]
         layers.add_row(str(layer), str(setting), *shown, *rests)
-    best = _table("Best layer, or layer and head", ["setting", "measure", "heads"])
+    return layers
+
+
+def _best(results: AlignmentResults, width: int) -> Table:
+    best = _table("Best layer, or layer and head", ["setting", "measure", "heads", "links"])
     for heading in ("best", "error rate", "held-out", "by largest norm"):
         best.add_column(heading, justify="right", no_wrap=True)
     for row in results.tables.best.to_dict("records"):
         largest = row.get("largest_error_rate", float("nan"))
         chosen = f"{row['layer']}-{row['head']}" if row["head"] else str(row["layer"])
         rates = [_rate(row, width), percent(row["heldout_error_rate"]), percent(largest)]
-        best.add_row(row["setting"], row["measure"], row["heads"], chosen, *rates)
+        best.add_row(row["setting"], row["measure"], row["heads"], row["direction"], chosen, *rates)
+    return best
+
+
+def _baselines(results: AlignmentResults) -> Table:
     others = _table("Baselines", ["name"])
     for heading in ("error rate", "precision", "recall"):
         others.add_column(heading, justify="right", no_wrap=True)
     for row in results.tables.baselines.to_dict("records"):
         scores = [percent(row[name]) for name in ("error_rate", "precision", "recall")]
         others.add_row(escape(str(row["name"])), *scores)
-    for number, copy in enumerate(results.controls, start=1):
-        others.add_row(f"random weights {number}, best", percent(float(copy.best["error_rate"].min())), "", "")
-    return Group(layers, "", best, "", others)
+    for number, best in enumerate(results.controls, start=1):
+        others.add_row(f"random weights {number}, best", percent(float(best["error_rate"].min())), "", "")
+    return others
 
 
 def _table(title: str, columns: list[str]) -> Table:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 
-from attentionology.analyses.alignment.accuracy import AlignmentAccuracy, AlignmentCounts
+from attentionology.analyses.alignment.accuracy import AlignmentAccuracy, AlignmentCounts, BaselineAccuracy
 from attentionology.analyses.alignment.baselines import BASELINES
+from attentionology.analyses.alignment.hypotheses import LinkedPairs, linked_pairs
 from attentionology.analyses.alignment.scores import LinkCounts, count_links
-from attentionology.analyses.alignment.tables import Series, heldout_error_rate, tables
+from attentionology.analyses.alignment.series import Series
+from attentionology.analyses.alignment.tables import heldout_error_rate, tables
 from attentionology.analyses.shared.outcomes import SPLITS
 from attentionology.analyses.shared.resampling import halves, poisson_weights
 from attentionology.corpora_loaders.alignment import PairLinks, SentencePair
@@ -51,13 +54,26 @@ def batch_of(pairs: list[SentencePair]) -> MapBatch:
         special[row, [0, len(pair.source) + 1]] = True
     columns = Columns(torch.tensor([len(pair.source) + 2 for pair in pairs]), special)
     lengths = torch.tensor([len(pair) for pair in pairs])
-    return MapBatch(maps, lengths, torch.zeros(len(pairs), n, dtype=torch.bool), tuple(pairs), columns=columns)
+    with_gold = tuple(replace(pair, gold=GOLD[pair.id]) for pair in pairs)
+    return MapBatch(maps, lengths, torch.zeros(len(pairs), n, dtype=torch.bool), with_gold, columns=columns)
+
+
+SERIES = Series("AWI", "norm")
+
+
+def linked(pairs: list[SentencePair]) -> LinkedPairs:
+    return linked_pairs({SERIES: batch_of(pairs)})
+
+
+def new_metric(direction: str = "forward", **changes: int) -> AlignmentAccuracy:
+    sizes = {"n_layers": LAYERS, "n_heads": HEADS, "replicates": REPLICATES, "seed": 3, **changes}
+    return AlignmentAccuracy("AWI", "norm", "all", direction, **sizes)
 
 
 def counted(*parts: list[SentencePair]) -> AlignmentCounts:
-    metric = AlignmentAccuracy(GOLD, LAYERS, HEADS, replicates=REPLICATES, seed=3)
+    metric = new_metric()
     for part in parts:
-        metric.update(batch_of(part))
+        metric.update(linked(part))
     return metric.compute()
 
 
@@ -110,10 +126,9 @@ def test_rests_and_sizes_are_those_of_loops():
 
 def test_counts_do_not_depend_on_batches_order_or_parts():
     whole, cut = counted(PAIRS), counted(PAIRS[7:], PAIRS[:3], PAIRS[3:7])
-    first = AlignmentAccuracy(GOLD, LAYERS, HEADS, replicates=REPLICATES, seed=3)
-    second = AlignmentAccuracy(GOLD, LAYERS, HEADS, replicates=REPLICATES, seed=3)
-    first.update(batch_of(PAIRS[:11]))
-    second.update(batch_of(PAIRS[11:]))
+    first, second = new_metric(), new_metric()
+    first.update(linked(PAIRS[:11]))
+    second.update(linked(PAIRS[11:]))
     first.merge_state(second)
     for other in (cut, first.compute()):
         assert all(np.array_equal(getattr(whole, name), getattr(other, name)) for name in whole._fields)
@@ -135,7 +150,7 @@ def test_the_held_out_choice_is_scored_on_the_other_half():
 def test_tables_have_the_best_layer_and_paired_differences():
     first, second = counted(PAIRS), counted(PAIRS)
     halved = second._replace(links=second.links * np.array([1, 0, 1]))
-    baselines = {name: LinkCounts(4, 4, 1, 2) for name in BASELINES}
+    baselines = {name: baseline(name) for name in BASELINES}
     results = tables({Series("AWI", "norm"): first, Series("AWI", "weight"): halved}, baselines)
     best = results.best.set_index("measure").loc["norm"]
     rates = first.error_rates()[0]
@@ -147,12 +162,36 @@ def test_tables_have_the_best_layer_and_paired_differences():
     row = results.contrasts.query("layer == 2").iloc[0]
     assert row["difference"] == pytest.approx(expected[0])
     assert (row["low"], row["high"]) == pytest.approx(tuple(np.quantile(expected[1 + SPLITS :], [0.025, 0.975])))
-    assert results.baselines["error_rate"].tolist() == [1 - 3 / 8] * 2
+    for (_, row), rule in zip(results.baselines.iterrows(), BASELINES.values(), strict=True):
+        total = sum((count_links(rule(pair), GOLD[pair.id]) for pair in PAIRS), LinkCounts())
+        assert row["error_rate"] == pytest.approx(total.error_rate)
+        assert row["low"] < row["error_rate"] < row["high"]
 
 
-def test_wrong_batches_are_refused():
-    metric = AlignmentAccuracy({}, LAYERS, HEADS, replicates=0)
-    with pytest.raises(ValueError, match="sentence pairs with gold links"):
-        metric.update(batch_of(PAIRS))
-    with pytest.raises(ValueError, match=r"expected maps of \(1, 1\) layers and heads, found \(2, 3\)"):
-        AlignmentAccuracy(GOLD, 1, 1).update(batch_of(PAIRS))
+def baseline(name: str) -> AlignmentCounts:
+    metric = BaselineAccuracy(name, replicates=REPLICATES, seed=3)
+    metric.update(linked(PAIRS[:20]))
+    metric.update(linked(PAIRS[20:]))
+    return metric.compute()
+
+
+def test_norms_correlate_with_error_rates_by_rank():
+    counts = counted(PAIRS)
+    row = tables({SERIES: counts}, {}).correlations.iloc[0]
+    ranks = [np.argsort(np.argsort(each.ravel())).astype(float) for each in (counts.size, counts.error_rates()[0])]
+    assert len(set(counts.error_rates()[0].ravel())) == LAYERS * HEADS  # no ties
+    assert row["rho"] == pytest.approx(np.corrcoef(ranks[0], ranks[1])[0, 1])
+    assert -1 <= row["low"] <= row["high"] <= 1
+
+
+def test_without_gold_nothing_is_scored():
+    results = tables({SERIES: counted(PAIRS)}, {}, has_gold=False)
+    assert "error_rate" not in results.cells
+    assert results.cells["on_special"].between(0, 1).all()
+    assert results.best.empty
+    assert results.contrasts.empty
+
+
+def test_maps_of_another_shape_are_refused():
+    with pytest.raises(ValueError, match=r"expected links of \(1, 1\) layers and heads, found \(2, 3\)"):
+        new_metric(n_layers=1, n_heads=1).update(linked(PAIRS))

@@ -50,7 +50,10 @@ def test_results_are_written(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
-        (["--source", str(SAMPLE_PAIRS)], 2, "--gold is missing"),
+        (["--source", str(SAMPLE_PAIRS), "--one-based"], 2, "--one-based has no effect without gold links"),
+        (["--source", str(SAMPLE_PAIRS), "--controls", "1"], 2, "--controls has no effect without gold links"),
+        (["--symmetrize", "union"], 2, "--symmetrize needs links of both directions"),
+        (["--write", "nowhere/links.talp"], 2, "there is no folder nowhere"),
         (["--gold", str(SAMPLE_GOLD)], 2, "the sample has its own translations and gold links"),
         (["--baseline", "giza"], 2, "--baseline takes NAME=FILE, not 'giza'"),
         (["--controls", "-1"], 2, "--controls must be at least 0"),

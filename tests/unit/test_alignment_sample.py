@@ -7,23 +7,24 @@ import random
 
 import pytest
 
-from attentionology.analyses.alignment.options import AlignmentOptions, BitextOptions
-from attentionology.analyses.alignment.run import AlignmentResults, align, read_inputs
+from attentionology.analyses.alignment.options import AlignmentOptions
 from attentionology.corpora_loaders.alignment import load_bitext, load_links
 from attentionology.corpora_loaders.sample.made_up_pair import SEED, make_pair
 from attentionology.corpora_loaders.sample.translation import SAMPLE_GOLD, SAMPLE_PAIRS, SAMPLE_TRANSLATOR
-from attentionology.extractors.translation import Translator, load_sample_translator
+from attentionology.engine.align import align
+from attentionology.engine.run import Run
+from attentionology.extractors.translation import Translator
 from attentionology.extractors.translation.sample_model import make_tokenizer, save, train, unseen_sentences
 
 
 @pytest.fixture(scope="module")
-def results() -> AlignmentResults:
-    return align(read_inputs(BitextOptions()), load_sample_translator(), AlignmentOptions(replicates=0))
+def run() -> Run:
+    return align(options=[AlignmentOptions(replicates=0)])
 
 
-def check_pattern(results: AlignmentResults) -> None:
+def check_pattern(run: Run) -> None:
     """AWI is good in layer 1 and AWO is not; in layer 2, norms are better than weights, which rest on the end."""
-    cells = results.tables.cells.query("heads == 'all'").set_index(["layer", "setting", "measure"])
+    cells = run["alignment"].tables.cells.query("heads == 'all'").set_index(["layer", "setting", "measure"])
     rates, specials = cells["error_rate"], cells["on_special"]
     for measure in ("weight", "norm"):
         assert rates[1, "AWI", measure] < 0.15
@@ -32,13 +33,14 @@ def check_pattern(results: AlignmentResults) -> None:
     assert specials[2, "AWI", "norm"] < specials[2, "AWI", "weight"]
 
 
-def test_the_trained_model_shows_the_pattern_of_the_paper(results):
-    check_pattern(results)
-    assert results.log.read == 200
-    assert not results.log.unknown_words
+def test_the_trained_model_shows_the_pattern_of_the_paper(run):
+    check_pattern(run)
+    assert run.record["sentences"]["read"] == 200
+    assert not run.record["sentences"]["unknown_words"]
 
 
-def test_choices_without_gold_and_baselines_are_reported(results):
+def test_choices_without_gold_and_baselines_are_reported(run):
+    results = run["alignment"]
     best = results.tables.best.set_index(["setting", "measure", "heads"])
     assert best.loc[("AWI", "norm", "all"), "layer"] == 1
     assert best.loc[("AWI", "norm", "all"), "heldout_error_rate"] < 0.15
@@ -81,6 +83,4 @@ def test_a_model_that_is_trained_again_shows_the_pattern(tmp_path):
     pair = make_pair(SEED)
     tokenizer = make_tokenizer(pair)
     save(train(pair, tokenizer), tokenizer, tmp_path)
-    check_pattern(
-        align(read_inputs(BitextOptions()), Translator.from_pretrained(tmp_path), AlignmentOptions(replicates=0))
-    )
+    check_pattern(align(Translator.from_pretrained(tmp_path), options=[AlignmentOptions(replicates=0)]))

@@ -1,0 +1,172 @@
+"""The plan and the results of the analysis ``alignment`` (Kobayashi et al. 2020, §5)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from attentionology.analyses.alignment.options import AlignmentOptions, LanguageOptions
+from attentionology.analyses.alignment.results import (
+    AlignmentFacts,
+    AlignmentLooked,
+    AlignmentResults,
+    choose,
+)
+from attentionology.analyses.contract import Analysis, Counted, OptionSet, Plan, Reader, Request, Setting, Titles
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from attentionology.analyses.alignment.accuracy import AlignmentCounts
+    from attentionology.analyses.alignment.series import Series
+    from attentionology.reports.explorer.contribution import Contribution
+    from attentionology.reports.page import Section
+
+
+class Alignment(Analysis[AlignmentFacts, AlignmentResults]):
+    """The analysis that aligns words by the attention of a model that reads sentence pairs.
+
+    Its corpus is a bitext, and its model is a translation model, so it has a command of its own.
+    """
+
+    name = "alignment"
+    options = (AlignmentOptions, LanguageOptions)
+    of_maps = False
+    facts_type = AlignmentFacts
+    looked_type = AlignmentLooked
+    summary = "alignment: which word translates which, by the attention of a translation model (Kobayashi et al. 2020)."
+
+    def plan(self, options: OptionSet, setting: Setting) -> Plan[AlignmentFacts]:
+        """Plan one pass of the model that counts all series and baselines, and one of each copy."""
+        from attentionology.analyses.alignment.accuracy import BaselineAccuracy, CountSeries
+        from attentionology.analyses.alignment.baselines import BASELINES
+        from attentionology.analyses.alignment.hypotheses import LinkMaker
+        from attentionology.analyses.alignment.series import all_series
+        from attentionology.analyses.shared.counting import CountWith
+        from attentionology.corpora_loaders.alignment import Bitext
+
+        chosen, corpus = options[AlignmentOptions], setting.corpus
+        if not isinstance(corpus, Bitext):
+            raise TypeError("alignment needs sentence pairs")
+        has_gold = corpus.gold is not None
+        series = tuple(all_series(both=chosen.direction == "both"))
+        replicates = chosen.replicates if has_gold else 0
+        maker = LinkMaker(series, chosen.merge)
+        requests = [
+            Request(_name(each), "alignment", corpus, maker, CountSeries(each, replicates, setting.seed))
+            for each in series
+        ]
+        baselines = (*BASELINES, *(source.name for source in corpus.hypotheses)) if has_gold else ()
+        for name in baselines:
+            arguments = (("name", name), ("replicates", replicates), ("seed", setting.seed))
+            count = CountWith(BaselineAccuracy, arguments)
+            requests.append(Request(_baseline_name(name), "alignment", corpus, maker, count))
+        one_way = tuple(all_series())
+        control_maker = LinkMaker(one_way, chosen.merge)
+        for copy in range(chosen.controls if has_gold else 0):
+            requests += [
+                Request(
+                    _name(each, copy), "control", corpus, control_maker, CountSeries(each, 0, setting.seed), copy=copy
+                )
+                for each in one_way
+            ]
+        gold = () if corpus.gold is None else (corpus.gold,)
+        controls = chosen.controls if has_gold else 0
+        facts = AlignmentFacts(series, controls, baselines, chosen.written_direction, gold, corpus.hypotheses)
+        return Plan(tuple(requests), facts)
+
+    def follow_up(
+        self, options: OptionSet, plan: Plan[AlignmentFacts], counted: Counted[AlignmentFacts], read: Reader
+    ) -> AlignmentLooked:
+        """Read one short pair once more, to show its maps in the layer that was chosen."""
+        from attentionology.analyses.alignment.example import read_example
+        from attentionology.analyses.alignment.series import TOGETHER
+        from attentionology.corpora_loaders.alignment import SentencePair
+
+        facts = counted.facts
+        choice = choose(_counts(counted), facts.written, has_gold=bool(facts.gold))
+        shown = dict.fromkeys(
+            each.one_way
+            for measure in ("weight", "norm")
+            for each in facts.series
+            if (each.setting, each.measure, each.heads) == (choice.series.setting, measure, TOGETHER)
+        )
+        merge = options[AlignmentOptions].merge
+        pairs = (pair for pair in plan.requests[0].inputs if isinstance(pair, SentencePair))
+        example = read_example(pairs, list(shown), choice.layer, merge, read)
+        return AlignmentLooked(() if example is None else (example,))
+
+    def results(
+        self, options: OptionSet, counted: Counted[AlignmentFacts], needed: Mapping[str, Any], looked: Any
+    ) -> AlignmentResults:
+        """Make all tables."""
+        from attentionology.analyses.alignment.accuracy import BaselineAccuracy
+        from attentionology.analyses.alignment.example import first_example
+        from attentionology.analyses.alignment.tables import tables
+
+        facts, counts = counted.facts, _counts(counted)
+        has_gold = bool(facts.gold)
+        baselines = {name: counted.metric(_baseline_name(name), BaselineAccuracy).compute() for name in facts.baselines}
+        controls = [tables(_counts(counted, copy), {}).best for copy in range(facts.controls)]
+        return AlignmentResults(
+            tables=tables(counts, baselines, has_gold=has_gold),
+            controls=tuple(controls),
+            chosen=choose(counts, facts.written, has_gold=has_gold),
+            example=first_example(looked.examples),
+        )
+
+    def section(self, results: AlignmentResults, titles: Titles) -> Section:
+        """Make the tables, the figures and the section of the page."""
+        from attentionology.analyses.alignment.section import alignment_section
+
+        return alignment_section(results, titles)
+
+    def show(self, results: AlignmentResults, width: int) -> RenderableType:
+        """Return a table of error rates, layer by layer, of the best layers and heads, and of baselines."""
+        from attentionology.analyses.alignment.terminal import alignment_table
+
+        return alignment_table(results, width)
+
+    def explored(
+        self, options: OptionSet, counted: Counted[AlignmentFacts], results: AlignmentResults, kind: str | None
+    ) -> Contribution:
+        """Return the error rate of every head by weight and by norm."""
+        from attentionology.analyses.alignment.explored import explored_alignment
+
+        return explored_alignment(results)
+
+    def record(self, options: OptionSet, counted: Counted[AlignmentFacts], results: AlignmentResults) -> dict[str, Any]:
+        """Return where links are from, and which links are written."""
+        facts, choice = counted.facts, results.chosen
+        reason = "lowest_error_rate" if choice.by_gold else "largest_norm"
+        chosen = {
+            "setting": choice.series.setting,
+            "measure": choice.series.measure,
+            "direction": choice.series.direction,
+            "layer": choice.layer + 1,
+        }
+        sources = {source.name: asdict(source) for source in facts.hypotheses}
+        gold = asdict(facts.gold[0]) if facts.gold else None
+        return {"alignment": {"gold": gold, "baselines": sources, reason: chosen}}
+
+
+def _name(series: Series, copy: int | None = None) -> str:
+    """Return the name of the request of a series."""
+    return f"alignment/{series.label}" + ("" if copy is None else f"/control-{copy + 1}")
+
+
+def _baseline_name(name: str) -> str:
+    return f"alignment/baseline/{name}"
+
+
+def _counts(counted: Counted[AlignmentFacts], copy: int | None = None) -> dict[Series, AlignmentCounts]:
+    """Return the counts of all series of the model or of one of its copies."""
+    from attentionology.analyses.alignment.accuracy import AlignmentAccuracy
+    from attentionology.analyses.alignment.series import FORWARD
+
+    return {
+        each: counted.metric(_name(each, copy), AlignmentAccuracy).compute()
+        for each in counted.facts.series
+        if copy is None or each.direction == FORWARD
+    }

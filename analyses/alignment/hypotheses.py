@@ -1,0 +1,199 @@
+"""Maps of a batch of sentence pairs → the links of every series, which is all that the metrics need of the maps."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import numpy.typing as npt
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from attentionology.analyses.alignment.decisions import (
+    aligned_rows,
+    aligned_words,
+    averaged_heads,
+    columns_of,
+)
+from attentionology.analyses.alignment.series import FORWARD, REVERSE, SINGLE, Series
+from attentionology.analyses.alignment.symmetrization import symmetrized
+from attentionology.corpora_loaders.alignment import PairLinks, SentencePair
+from attentionology.extractors import MapBatch, Merge
+from attentionology.extractors.translation import CrossMapMaker, PairBatch
+
+Booleans = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class LinkedPairs:
+    """The links of a batch of sentence pairs. Links of both directions together are made of those of each direction.
+
+    Attributes:
+        pairs: the sentence pairs.
+        forward: for each series of the forward direction, the source word that each target word is linked to, counted
+            from 0; −1 where there is no link, and beyond the end of a sentence.
+        reverse: for each series of the forward direction, the target word that each source word is linked to.
+        sizes: for each series of the forward direction, the mean of all values of each pair's map.
+
+    Example:
+        >>> import torch
+        >>> from attentionology.analyses.alignment.hypotheses import LinkedPairs
+        >>> from attentionology.analyses.alignment.series import Series
+        >>> from attentionology.corpora_loaders.alignment import SentencePair
+        >>> pair, series = SentencePair(id="1", source=("das", "Haus"), words=("houses",)), Series("AWI", "norm")
+        >>> batch = LinkedPairs((pair,), {series: torch.tensor([[[[1]]]])})
+        >>> batch.tables(series, 0).tolist()  # by layer, head, source word and target word
+        [[[[False], [True]]]]
+    """
+
+    pairs: tuple[SentencePair, ...]
+    forward: Mapping[Series, Int[Tensor, "batch layers heads n"]]
+    reverse: Mapping[Series, Int[Tensor, "batch layers heads m"]] = field(default_factory=dict)
+    sizes: Mapping[Series, Float[Tensor, "batch layers heads"]] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    def shape(self, series: Series) -> tuple[int, int]:
+        """Return the numbers of layers and heads of a series."""
+        layers, heads = self.forward[series.one_way].shape[1:3]
+        return layers, heads
+
+    def tables(self, series: Series, index: int) -> Booleans:
+        """Return which words of a pair are linked; shape (layers, heads, source words, target words).
+
+        Args:
+            series: the series, of any direction.
+            index: the index of the pair.
+        """
+        pair = self.pairs[index]
+        n_source, n_target = len(pair.source), len(pair)
+        linked = self.forward[series.one_way][index, ..., :n_target].numpy()
+        forward: Booleans = linked[..., None, :] == np.arange(n_source)[:, None]
+        if series.direction == FORWARD:
+            return forward
+        linked = self.reverse[series.one_way][index, ..., :n_source].numpy()
+        reverse: Booleans = linked[..., :, None] == np.arange(n_target)
+        return reverse if series.direction == REVERSE else symmetrized(forward, reverse, series.direction)
+
+    @functools.cached_property
+    def gold(self) -> tuple[Booleans, Booleans]:
+        """Which links are sure and which are possible; shape (batch, source words + 1, target words).
+
+        The last row stands for no link.
+        """
+        n_source, n_target = max(len(pair.source) for pair in self.pairs), max(map(len, self.pairs))
+        tables = np.zeros((2, len(self), n_source + 1, n_target), dtype=bool)
+        for index, pair in enumerate(self.pairs):
+            gold = pair.gold or PairLinks()
+            for table, links in zip(tables, (gold.sure, gold.possible), strict=True):
+                for source, target in links:
+                    table[index, source, target] = True
+        return tables[0], tables[1]
+
+
+@dataclass(frozen=True)
+class LinkMaker:
+    """Makes the links of several series of one pass. Two makers of the same series are equal.
+
+    Attributes:
+        series: the series.
+        merge: how norms of pieces become norms of words, see `attentionology.extractors.translation.CrossMapMaker`.
+
+    Example:
+        >>> from attentionology.analyses.alignment.hypotheses import LinkMaker
+        >>> from attentionology.analyses.alignment.series import Series
+        >>> from attentionology.corpora_loaders.alignment import SentencePair
+        >>> from attentionology.extractors.translation import load_sample_translator, read_pairs
+        >>> pair, series = SentencePair(id="1", source=("bad", "dag"), words=("mä",)), Series("AWI", "norm")
+        >>> [batch] = read_pairs(load_sample_translator(), [pair])
+        >>> LinkMaker((series,)).of(batch).forward[series].shape
+        torch.Size([1, 2, 1, 1])
+    """
+
+    series: tuple[Series, ...]
+    merge: Merge = "norm"
+
+    @property
+    def reads_weights(self) -> bool:
+        """Whether a series is about norms, which are made of the layers' weights."""
+        return any(each.measure == "norm" for each in self.series)
+
+    def of(self, batch: object) -> LinkedPairs:
+        """Make the links of a batch.
+
+        Raises:
+            TypeError: it is not a `attentionology.extractors.translation.PairBatch`.
+        """
+        if not isinstance(batch, PairBatch):
+            raise TypeError("links are made of batches of sentence pairs")
+        both = {each.one_way for each in self.series if each.direction != FORWARD}
+        makers = {each.one_way: map_maker(each, self.merge) for each in self.series}
+        chosen = list(dict.fromkeys(makers.values()))
+        made = dict(zip(chosen, batch.maps(chosen), strict=True))
+        maps = {each: maps_of(each, made[maker]) for each, maker in makers.items()}
+        return linked_pairs(maps, both)
+
+
+def linked_pairs(maps: Mapping[Series, MapBatch], both: set[Series] | None = None) -> LinkedPairs:
+    """Return the links of maps.
+
+    Args:
+        maps: the word-level maps of the same sentence pairs in each series.
+        both: the series whose links are made in both directions.
+
+    Raises:
+        ValueError: the maps are at token level, or not those of sentence pairs.
+    """
+    for batch in maps.values():
+        if batch.level != "word":
+            raise ValueError("alignment needs word-level maps (level='word')")
+    sentences = next(iter(maps.values())).sentences
+    pairs = tuple(pair for pair in sentences if isinstance(pair, SentencePair))
+    if len(pairs) < len(sentences):
+        raise ValueError("alignment needs maps of sentence pairs")
+    return LinkedPairs(
+        pairs,
+        {series: aligned_words(batch) for series, batch in maps.items()},
+        {series: aligned_rows(maps[series]) for series in both or ()},
+        {series: _sizes(batch) for series, batch in maps.items()},
+    )
+
+
+def map_maker(series: Series, merge: Merge) -> CrossMapMaker:
+    """Return what makes the maps of a series."""
+    if series.measure == "weight":
+        return CrossMapMaker("weight", series.cross_setting)
+    return CrossMapMaker("norm" if series.heads == SINGLE else "attn", series.cross_setting, merge=merge)
+
+
+def maps_of(series: Series, batch: MapBatch) -> MapBatch:
+    """Return the maps of a series, given what its maker has made."""
+    together = series.measure == "weight" and series.heads != SINGLE
+    return averaged_heads(batch) if together else batch
+
+
+def _sizes(batch: MapBatch) -> Float[Tensor, "batch layers heads"]:
+    cells = batch.lengths * columns_of(batch).lengths
+    return batch.maps.double().sum((-1, -2)).cpu() / cells[:, None, None]
+
+
+def links_of(batch: LinkedPairs, series: Series, layer: int) -> list[list[tuple[int, int]]]:
+    """Return the links of each pair of a batch in one layer, for all heads together.
+
+    Args:
+        batch: the links of the batch.
+        series: a series of all heads together.
+        layer: the layer, 0-based.
+    """
+    cut = replace(
+        batch,
+        forward={each: linked[:, layer : layer + 1] for each, linked in batch.forward.items()},
+        reverse={each: linked[:, layer : layer + 1] for each, linked in batch.reverse.items()},
+    )
+    return [
+        [(int(source), int(target)) for source, target in np.argwhere(cut.tables(series, index)[0, 0])]
+        for index in range(len(batch))
+    ]

@@ -1,0 +1,60 @@
+"""What an alignment run reads: sentence pairs with their links, and the model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from attentionology.analyses.alignment.options import BitextOptions, LanguageOptions, TranslatorOptions
+from attentionology.analyses.shared.builtin import SAMPLE
+from attentionology.corpora_loaders.alignment import Bitext, add_links, load_bitext, load_links
+from attentionology.corpora_loaders.sample.translation import SAMPLE_GOLD, SAMPLE_PAIRS
+
+if TYPE_CHECKING:
+    from attentionology.extractors.translation import Translator
+
+
+def read_bitext(options: BitextOptions) -> Bitext:
+    """Read the sentence pairs, the gold links, and the links of other systems.
+
+    Raises:
+        OptionError: an option cannot be used.
+        CorpusError: a file cannot be read, or does not belong to the sentence pairs.
+
+    Example:
+        >>> from attentionology.analyses.alignment.inputs import read_bitext
+        >>> from attentionology.analyses.alignment.options import BitextOptions
+        >>> read_bitext(BitextOptions(limit=20)).gold.format
+        'talp'
+    """
+    options.check()
+    is_sample = options.source == SAMPLE
+    bitext = load_bitext(SAMPLE_PAIRS if is_sample else options.source, options.target, limit=options.limit)
+    gold = str(SAMPLE_GOLD) if is_sample else options.gold
+    if gold is None:
+        return bitext
+    named = (given.partition("=")[::2] for given in options.baseline)
+    links = load_links(gold, bitext, one_based=options.one_based)
+    return add_links(bitext, links, {name: load_links(path, bitext) for name, path in named})
+
+
+def load_translator(options: TranslatorOptions, languages: LanguageOptions | None = None) -> Translator:
+    """Load the translation model.
+
+    Raises:
+        OptionError: an option cannot be used.
+        ModelError: the model cannot be loaded, or gives no cross-attention.
+    """
+    from attentionology.extractors.translation import Translator, load_sample_translator
+
+    options.check()
+    languages = languages or LanguageOptions()
+    if options.model == SAMPLE:
+        return load_sample_translator()
+    return Translator.from_pretrained(
+        options.model,
+        revision=options.revision,
+        device=options.device,
+        source_language=languages.source_language,
+        target_language=languages.target_language,
+        lead=languages.lead or "",
+    )

@@ -1,0 +1,75 @@
+"""The series of an alignment run: every way to read links off the maps of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from attentionology.extractors.translation.merging import AlignmentSetting
+
+TOGETHER, SINGLE = "all", "single"
+"""The names of the series of all heads of a layer together, and of each head by itself."""
+
+FORWARD, REVERSE = "forward", "reverse"
+"""The directions of links: from each target word to a source word, and from each source word to a target word."""
+
+SYMMETRIZATIONS = ("intersection", "union", "grow-diag", "grow-diag-final")
+"""The ways to put the links of both directions together."""
+
+SETTINGS: tuple[AlignmentSetting, ...] = ("AWI", "AWO")
+"""The settings of cross-attention, see `attentionology.extractors.translation.merging`."""
+
+
+@dataclass(frozen=True, order=True)
+class Series:
+    """What a series of maps shows, and which links are read off it.
+
+    Attributes:
+        setting: ``"AWI"`` or ``"AWO"``.
+        measure: ``"weight"`` or ``"norm"``.
+        heads: ``"all"`` for all heads of a layer together, ``"single"`` for each head by itself.
+        direction: ``"forward"`` for a link of each target word, ``"reverse"`` for a link of each source word, or the
+            way in which both are put together.
+
+    Example:
+        >>> Series("AWI", "norm", direction="union").one_way
+        Series(setting='AWI', measure='norm', heads='all', direction='forward')
+    """
+
+    setting: str
+    measure: str
+    heads: str = TOGETHER
+    direction: str = FORWARD
+
+    @property
+    def one_way(self) -> Series:
+        """The series of the same maps in the forward direction."""
+        return self if self.direction == FORWARD else replace(self, direction=FORWARD)
+
+    @property
+    def cross_setting(self) -> AlignmentSetting:
+        """The setting, for maps of cross-attention.
+
+        Raises:
+            ValueError: the series is not one of cross-attention.
+        """
+        return SETTINGS[SETTINGS.index(self.setting)]
+
+    @property
+    def label(self) -> str:
+        """The name of the series in names of requests, such as ``AWI/norm/all/forward``."""
+        return f"{self.setting}/{self.measure}/{self.heads}/{self.direction}"
+
+
+def all_series(*, both: bool = False) -> Iterator[Series]:
+    """Yield all series of cross-attention.
+
+    Args:
+        both: whether links are made in both directions, which is done for all heads of a layer together.
+    """
+    directions = (FORWARD, REVERSE, *SYMMETRIZATIONS) if both else (FORWARD,)
+    for setting in SETTINGS:
+        for measure in ("norm", "weight"):
+            for direction in directions:
+                yield Series(setting, measure, TOGETHER, direction)
+            yield Series(setting, measure, SINGLE)

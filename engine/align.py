@@ -1,0 +1,300 @@
+"""`align`, the Python counterpart of the command ``attentionology align``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from attentionology.analyses.alignment.analysis import Alignment
+from attentionology.analyses.alignment.inputs import load_translator, read_bitext
+from attentionology.analyses.alignment.options import (
+    AlignmentOptions,
+    BitextOptions,
+    LanguageOptions,
+    LinkOptions,
+    TranslatorOptions,
+)
+from attentionology.analyses.contract import MapChoice, OptionError, OptionGroup, OptionSet, Setting, Titles
+from attentionology.analyses.option_groups import groups_by_class
+from attentionology.analyses.shared.builtin import SAMPLE
+from attentionology.analyses.shared.input_options import paths_read
+from attentionology.analyses.shared.record import describe_command, describe_corpus, describe_model, warnings_of
+from attentionology.corpora_loaders.alignment import Bitext, Link, write_links
+from attentionology.engine.align_options import AlignOptions
+from attentionology.engine.corpus import title_of_files
+from attentionology.engine.distributed import count_prepared_share, counter_of
+from attentionology.engine.explorer import explorer_of
+from attentionology.engine.part_options import PartOptions
+from attentionology.engine.parts import check_folder, part_folder
+from attentionology.engine.pass_counts import Limits
+from attentionology.engine.passes import reader_of
+from attentionology.engine.preparing import Prepared
+from attentionology.engine.run import Run, count_analyses, sections_of, with_results
+from attentionology.engine.stored_run import states_of
+from attentionology.engine.writing import complete_record, write_run
+from attentionology.extractors import DEFAULT_BATCH_CELLS
+from attentionology.reports.explorer.encoding import script_json
+from attentionology.reports.progress import Stages
+from attentionology.reports.run_folder import RunFolder
+
+if TYPE_CHECKING:
+    from attentionology.analyses.alignment.results import LayerChoice
+    from attentionology.extractors import Encoder, ExtractionLog
+    from attentionology.extractors.translation import PairReader
+
+
+def align(
+    model: str | Path | PairReader = SAMPLE,
+    bitext: str | Path | Bitext = SAMPLE,
+    target: str | Path | None = None,
+    *,
+    gold: str | Path | None = None,
+    options: Sequence[OptionGroup] = (),
+    out: str | Path | None = None,
+    overwrite: bool = False,
+) -> Run:
+    """Align words by the cross-attention of a translation model, and score the links against gold links.
+
+    The results are those of ``attentionology align`` with the same options.
+
+    Args:
+        model: a folder, a name on the Hugging Face Hub, ``"sample"``, or a translation model that has been loaded.
+        bitext: the file of the source sentences or of both sides, ``"sample"``, or sentence pairs that have been loaded
+            (with gold links, see `attentionology.corpora_loaders.alignment.add_links`).
+        target: the file of the translations, if they are in a file of their own.
+        gold: the file of gold links; None to score nothing.
+        options: at most one option group of each class, for example ``AlignmentOptions(direction="both")`` or
+            ``BitextOptions(one_based=True)``. The defaults are those of the command.
+        out: the folder for the report, its tables and figures; None to write nothing.
+        overwrite: whether to replace the folder of an earlier run.
+
+    Returns:
+        the results, as ``run["alignment"]``.
+
+    Raises:
+        OptionError: an option cannot be used, or contradicts another one.
+        CorpusError: a file cannot be read, or does not belong to the sentence pairs.
+        ModelError: the model cannot be loaded, or gives no cross-attention, or not one that its weights explain.
+        ExtractionError: none of the pairs could be read.
+
+    Example:
+        >>> from attentionology import AlignmentOptions, align
+        >>> from attentionology.analyses.alignment.options import BitextOptions
+        >>> run = align("sample", options=[BitextOptions(limit=20), AlignmentOptions(replicates=0)])
+        >>> run
+        Run(alignment of made-up pair on pairs.txt)
+        >>> best = run["alignment"].tables.best.set_index(["setting", "measure", "heads"])
+        >>> bool(best.loc[("AWI", "norm", "all"), "error_rate"] < 0.15)
+        True
+    """
+    known = (AlignmentOptions, BitextOptions, LanguageOptions, LinkOptions, TranslatorOptions)
+    groups = groups_by_class(options, known, "align has no options of the class {}")
+    files = groups.get(BitextOptions, BitextOptions())
+    model_options = groups.get(TranslatorOptions, TranslatorOptions())
+    source = None if isinstance(bitext, Bitext) or bitext == SAMPLE else bitext
+    for name, value in (("source", source), ("target", target), ("gold", gold)):
+        if value is not None:
+            if getattr(files, name) != getattr(BitextOptions, name):
+                raise OptionError(f"{name} is given twice, also in BitextOptions")
+            files = replace(files, **{name: str(value)})
+    if isinstance(bitext, Bitext) and files != BitextOptions():
+        raise OptionError("sentence pairs that have been loaded have their links already, and take no BitextOptions")
+    loaded = None if isinstance(model, str | Path) else model
+    if isinstance(model, str | Path) and model != SAMPLE:
+        if model_options.model != SAMPLE:
+            raise OptionError("the model is given twice, as model and in TranslatorOptions")
+        model_options = replace(model_options, model=str(model))
+    return execute(
+        AlignOptions(
+            files,
+            model_options,
+            groups.get(LanguageOptions, LanguageOptions()),
+            groups.get(AlignmentOptions, AlignmentOptions()),
+            groups.get(LinkOptions, LinkOptions()),
+        ),
+        reader=loaded,
+        bitext=bitext if isinstance(bitext, Bitext) else None,
+        out=None if out is None else Path(out),
+        overwrite=overwrite,
+        command="attentionology.align(…)",
+    )
+
+
+def execute(
+    options: AlignOptions,
+    *,
+    part_options: PartOptions | None = None,
+    reader: PairReader | None = None,
+    bitext: Bitext | None = None,
+    out: Path | None = None,
+    overwrite: bool = False,
+    command: str = "",
+    shown_options: Mapping[str, Any] | None = None,
+) -> Run:
+    """Run the analysis, and write the report and the links.
+
+    Args:
+        options: the options of the run.
+        part_options: how the pairs are cut into parts, and how many processes count.
+        reader: the model, if it has been loaded.
+        bitext: the sentence pairs, if they have been loaded.
+        out: the folder of the report; None to write nothing.
+        overwrite: whether to replace the folder of an earlier run.
+        command: the command line or call, for the run record.
+        shown_options: further options for the run record.
+    """
+    part_options = part_options or PartOptions()
+    part_options.check()
+    options.check()
+    if reader is not None and not part_options.in_this_process:
+        raise OptionError("workers load the model themselves: give its name, not a model")
+    if part_options.parts is not None:
+        check_folder(part_options.parts)
+    shown = dict(shown_options or {})
+    if out is None:
+        return _run(options, part_options, reader, bitext, None, command, shown)
+    files = [given.partition("=")[2] for given in options.bitext.baseline]
+    named = options.bitext
+    reads = paths_read(options.model.model, named.source, named.target, named.gold, files)
+    with RunFolder(out, overwrite=overwrite, reads=reads) as folder:
+        run = _run(options, part_options, reader, bitext, folder.path, command, {**shown, "out": str(out)})
+    return replace(run, folder=out)
+
+
+def count_share(options: AlignOptions, part_options: PartOptions) -> tuple[int, int]:
+    """Count one share of the parts of a run, and make no report.
+
+    Returns:
+        the number of parts in the folder afterwards, and the number of all parts of the run.
+
+    Raises:
+        OptionError, CorpusError, ModelError, ExtractionError, StorageError: the share cannot be counted.
+    """
+    part_options.check()
+    options.check()
+    if part_options.parts is not None:
+        check_folder(part_options.parts)
+    stages = Stages()
+    prepared = prepare(options, stages=stages)
+    return count_prepared_share(prepared, options, part_options, stages, prepare_again)
+
+
+def prepare_again(options: AlignOptions, corpus: Any) -> Prepared:
+    """Prepare a run again in another process."""
+    return prepare(options, bitext=corpus)
+
+
+def prepare(
+    options: AlignOptions,
+    *,
+    reader: PairReader | None = None,
+    bitext: Bitext | None = None,
+    stages: Stages | None = None,
+) -> Prepared:
+    """Read the sentence pairs and load the model.
+
+    Args:
+        options: the options of the run, which have been checked.
+        reader: the model, if it has been loaded.
+        bitext: the sentence pairs, if they have been loaded.
+        stages: receives the times of the stages.
+
+    Raises:
+        OptionError, CorpusError, ModelError: an option cannot be used, or the pairs or the model cannot be read.
+    """
+    stages, chosen = stages or Stages(), options.alignment
+    with stages("sentence pairs"):
+        corpus = read_bitext(options.bitext) if bitext is None else bitext
+    with stages("model"):
+        model = load_translator(options.model, options.languages) if reader is None else reader
+    # The engine asks the model only for what encoders and models of sentence pairs have in common.
+    setting = Setting(cast("Encoder", model), corpus, chosen=(Alignment.name,), seed=chosen.seed)
+    limits = Limits(chosen.batch_cells or DEFAULT_BATCH_CELLS, chosen.too_long)
+    groups = OptionSet([chosen, options.languages])
+    return Prepared((Alignment(),), setting, (MapChoice(),), limits, 0, groups)
+
+
+def _run(
+    options: AlignOptions,
+    part_options: PartOptions,
+    reader: PairReader | None,
+    bitext: Bitext | None,
+    folder: Path | None,
+    command: str,
+    shown_options: Mapping[str, Any],
+) -> Run:
+    stages = Stages()
+    prepared = prepare(options, reader=reader, bitext=bitext, stages=stages)
+    corpus = cast("Bitext", prepared.setting.corpus)
+    with part_folder(part_options.parts) as parts_in:
+        count = counter_of(prepared, options, part_options, parts_in, stages, prepare_again)
+        counted = count_analyses(prepared, count, stages=stages)
+    with stages("results"):
+        parts = with_results(counted.analyses, prepared.options)
+        titles = Titles(prepared.encoder.name, title_of_files([file.path for file in corpus.files]))
+    sections = []
+    if folder is not None:
+        with stages("tables and figures"):
+            sections = sections_of(parts, titles)
+    reading = _reading(parts[0].log)
+    shown = {**options.flat(), **shown_options}
+    if reader is not None:
+        shown["model"] = reader.name
+    described = describe_corpus(corpus)
+    record = {
+        **describe_command(command, shown, options.alignment.seed, stages),
+        "model": describe_model(prepared.encoder) | {"shape": _shape(prepared.encoder)},
+        "corpus": {**described, "counts": {**described["counts"], "sentences": len(corpus)}},
+        "sentences": reading,
+        "warnings": [*prepared.encoder.warnings, *warnings_of(reading)],
+    }
+    whole = complete_record(record, parts, prepared.options)
+    run = Run(parts, titles, whole, folder, tuple(sections), prepared.options)
+    if options.links.write is not None:
+        with stages("write links"):
+            write_links(options.links.write, hypothesis(prepared, run["alignment"].chosen))
+    if folder is not None:
+        states = states_of(counted, prepared.options, titles, record, {}, corpus)
+        explorer = script_json(explorer_of(run))
+        write_run(folder, sections=sections, record=whole, tables={}, states=states, explorer=explorer)
+    return run
+
+
+def hypothesis(prepared: Prepared, choice: LayerChoice) -> list[tuple[Link, ...]]:
+    """Read all sentence pairs once more, and return their links; pairs that cannot be read have none.
+
+    Args:
+        prepared: the run.
+        choice: which links.
+    """
+    from attentionology.analyses.alignment.hypotheses import LinkMaker, links_of
+
+    maker = LinkMaker((choice.series,), prepared.options[AlignmentOptions].merge)
+    pairs: Sequence[Any] = prepared.setting.corpus
+    position = {pair.id: index for index, pair in enumerate(pairs)}
+    links: list[tuple[Link, ...]] = [()] * len(position)
+    for batch in reader_of(prepared.encoder, prepared.limits)(pairs, maker):
+        for pair, of_pair in zip(batch.pairs, links_of(batch, choice.series, choice.layer), strict=True):
+            links[position[pair.id]] = tuple(of_pair)
+    return links
+
+
+def _reading(log: ExtractionLog) -> dict[str, Any]:
+    """Describe what the model read, and what was skipped."""
+    return {
+        "read": log.read,
+        "words": log.words,
+        "words_without_head": 0,
+        "unknown_words": log.unknown_words,
+        "substituted_words": log.substituted_words,
+        "skipped": [
+            {"id": skip.sentence.id, "file": skip.sentence.file, "line": skip.sentence.line, "reason": skip.reason}
+            for skip in log.skipped
+        ],
+    }
+
+
+def _shape(reader: Any) -> str:
+    return f"{reader.n_layers} layers × {reader.n_heads} heads of cross-attention"

@@ -1,0 +1,150 @@
+"""Alignment runs that are made again, merged, resumed, and run without gold links."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import attentionology
+from attentionology.analyses.alignment.options import AlignmentOptions, BitextOptions, LinkOptions
+from attentionology.corpora_loaders.alignment import load_bitext, load_links, write_links
+from attentionology.corpora_loaders.sample.translation import SAMPLE_GOLD, SAMPLE_PAIRS
+from attentionology.engine.align import align
+from attentionology.engine.merging import merge_runs
+from attentionology.engine.stored_run import load_run, report_run
+from attentionology.scripts.cli import main
+
+FEW = AlignmentOptions(replicates=20)
+
+
+def cut_sample(folder: Path, start: int, stop: int) -> list[str]:
+    """Write a stretch of the sample, and return the options that read it."""
+    folder.mkdir()
+    lines = SAMPLE_PAIRS.read_text("utf-8").splitlines(keepends=True)[start:stop]
+    pairs, gold = folder / f"pairs-{start}.txt", folder / "gold.talp"
+    pairs.write_text("".join(lines), "utf-8")
+    links = load_links(SAMPLE_GOLD, load_bitext(SAMPLE_PAIRS)).links[start:stop]
+    write_links(gold, [pair.sure for pair in links])
+    return [str(pairs), str(gold)]
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    """The files of a run, apart from the times and versions in its record."""
+    files = {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    return {name: content for name, content in files.items() if not name.endswith((".json", ".html"))}
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory) -> Path:
+    folder: Path = tmp_path_factory.mktemp("whole")
+    options: list[Any] = [BitextOptions(limit=14), AlignmentOptions(replicates=20, direction="both")]
+    align(options=options, out=folder / "run")
+    return folder / "run"
+
+
+def test_a_report_is_made_again_from_the_counts_alone(whole, tmp_path):
+    report_run(whole, tmp_path / "again")
+    again = {path.relative_to(tmp_path / "again") for path in (tmp_path / "again").rglob("*") if path.is_file()}
+    for path in again:
+        assert (tmp_path / "again" / path).read_bytes() == (whole / path).read_bytes(), path
+    assert "report.html" in map(str, again)
+    run = load_run(whole)
+    cells = pd.read_csv(whole / "tables" / "alignment.csv")
+    assert run["alignment"].tables.cells["error_rate"].to_numpy() == pytest.approx(cells["error_rate"].to_numpy())
+    assert run.record["alignment"]["lowest_error_rate"]["direction"] == "grow-diag-final"
+
+
+def test_the_explorer_has_the_error_rate_of_every_head(whole):
+    explorer = load_run(whole).explore().explorer
+    measure = next(each for each in explorer.measures if each.id == "alignment/error/AWI/norm")
+    cells = pd.read_csv(whole / "tables" / "alignment.csv").query("setting == 'AWI' and measure == 'norm'")
+    expected = cells[cells["heads"] == "single"].sort_values(["layer", "head"])["error_rate"]
+    assert list(measure.values) == pytest.approx(list(expected))
+    assert "aligns words best" in explorer.findings[0].text
+    assert explorer.unit == "sentence pairs"
+
+
+def test_merged_runs_are_one_run_over_both_texts(tmp_path):
+    folders = []
+    for number, (start, stop) in enumerate([(0, 9), (9, 20)]):
+        pairs, gold = cut_sample(tmp_path / f"text{number}", start, stop)
+        folders.append(tmp_path / f"run{number}")
+        align("sample", pairs, gold=gold, options=[FEW], out=folders[-1])
+    merged = merge_runs(folders, tmp_path / "merged")
+    counts = [pd.read_csv(folder / "tables" / "alignment.csv") for folder in [*folders, tmp_path / "merged"]]
+    for column in ("links", "sure", "hits_sure", "hits_possible"):
+        assert (counts[0][column] + counts[1][column] == counts[2][column]).all()
+    assert merged.record["sentences"]["read"] == 20
+    ids = {example.id for example in (load_run(each)["alignment"].example for each in folders)}
+    assert merged["alignment"].example.id in ids
+
+
+def test_parts_give_the_same_results_and_are_used_again(whole, tmp_path, capsys):
+    options = [
+        "align",
+        "--limit",
+        "14",
+        "--replicates",
+        "20",
+        "--direction",
+        "both",
+        "--parts",
+        str(tmp_path / "parts"),
+    ]
+    assert main([*options, "--part", "1/1"]) == 0
+    assert "1 of 1 parts are in" in capsys.readouterr().out
+    [part] = (tmp_path / "parts").iterdir()
+    written = part.stat().st_mtime_ns
+    assert main([*options, "--out", str(tmp_path / "run")]) == 0
+    assert part.stat().st_mtime_ns == written
+    assert files_of(tmp_path / "run") == files_of(whole)
+
+
+def test_without_gold_links_only_the_hypothesis_is_written(tmp_path, capsys):
+    links = tmp_path / "links.talp"
+    source = tmp_path / "pairs.txt"
+    source.write_text("".join(SAMPLE_PAIRS.read_text("utf-8").splitlines(keepends=True)[:8]), "utf-8")
+    options = ["--source", str(source), "--write", str(links), "--out", str(tmp_path / "run")]
+    assert main(["align", *options]) == 0
+    shown = capsys.readouterr().out
+    assert "Alignment error rate" not in shown
+    assert "on special: norm" in shown
+    assert {path.name for path in (tmp_path / "run" / "tables").iterdir()} == {"alignment.csv"}
+    cells = pd.read_csv(tmp_path / "run" / "tables" / "alignment.csv")
+    assert not {"error_rate", "precision", "sure"} & set(cells.columns)
+    norms = cells.query("setting == 'AWI' and measure == 'norm' and heads == 'all'").set_index("layer")
+    chosen = json.loads((tmp_path / "run" / "run.json").read_text())["alignment"]
+    largest = {
+        "setting": "AWI",
+        "measure": "norm",
+        "direction": "forward",
+        "layer": int(norms["size"].to_numpy().argmax()) + 1,
+    }
+    assert chosen == {"gold": None, "baselines": {}, "largest_norm": largest}
+    written = load_links(links, load_bitext(source))
+    assert sum(len(pair.sure) for pair in written.links) == norms.loc[largest["layer"], "links"]
+    report_run(tmp_path / "run", tmp_path / "again")
+    assert (tmp_path / "again" / "report.html").read_bytes() == (tmp_path / "run" / "report.html").read_bytes()
+
+
+def test_links_of_both_directions_are_written_as_they_are_scored(tmp_path):
+    links = tmp_path / "links.talp"
+    pairs, gold = cut_sample(tmp_path / "text", 0, 10)
+    options: list[Any] = [
+        AlignmentOptions(replicates=0, direction="both", symmetrize="intersection"),
+        LinkOptions(links),
+    ]
+    run = align("sample", pairs, gold=gold, options=options)
+    again = align("sample", pairs, gold=gold, options=[FEW, BitextOptions(baseline=(f"written={links}",))])
+    best = run["alignment"].tables.best.query("direction == 'intersection'")["error_rate"].min()
+    baselines = again["alignment"].tables.baselines.set_index("name")
+    assert baselines.loc["written", "error_rate"] == best
+
+
+def test_the_public_names_are_there():
+    names = ("AlignmentOptions", "Translator", "align", "load_bitext", "load_links", "score_links")
+    assert all(callable(getattr(attentionology, name)) for name in names)
