@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 from attentionology.storage.lazy_names import LazyNames
 
 if TYPE_CHECKING:
+    from attentionology.analyses.alignment.options import AlignmentOptions
+    from attentionology.analyses.alignment.scores import score_links
     from attentionology.analyses.clusters.distances import HeadDistances
     from attentionology.analyses.clusters.options import ClustersOptions
     from attentionology.analyses.comparison.results import Comparison
@@ -73,7 +75,9 @@ if TYPE_CHECKING:
         load_treebank,
         load_vectors,
     )
+    from attentionology.corpora_loaders.alignment import load_bitext, load_links
     from attentionology.corpora_loaders.coreference import load_documents
+    from attentionology.engine.align import align
     from attentionology.engine.analyze import analyze
     from attentionology.engine.compare import compare
     from attentionology.engine.corpus import CorpusOptions
@@ -103,6 +107,7 @@ if TYPE_CHECKING:
         store_maps,
     )
     from attentionology.extractors.model.loading import load_tokenizer
+    from attentionology.extractors.translation import Translator
     from attentionology.probes import (
         AttentionProbe,
         AttentionWordsProbe,
@@ -118,6 +123,8 @@ if TYPE_CHECKING:
     from attentionology.reports.page import Section
 
 _ROOMS = {
+    "analyses.alignment.options": ["AlignmentOptions"],
+    "analyses.alignment.scores": ["score_links"],
     "analyses.clusters.distances": ["HeadDistances"],
     "analyses.clusters.options": ["ClustersOptions"],
     "analyses.comparison.results": ["Comparison"],
@@ -153,7 +160,9 @@ _ROOMS = {
         *("AttentionologyError", "CorpusError", "Sentence", "Treebank"),
         *("load_labelled", "load_text", "load_treebank", "load_vectors"),
     ],
+    "corpora_loaders.alignment": ["load_bitext", "load_links"],
     "corpora_loaders.coreference": ["load_documents"],
+    "engine.align": ["align"],
     "engine.analyze": ["analyze"],
     "engine.compare": ["compare"],
     "engine.corpus": ["CorpusOptions"],
@@ -170,6 +179,7 @@ _ROOMS = {
         *("make_segments", "make_windows", "register_architecture", "register_kind", "store_maps"),
     ],
     "extractors.model.loading": ["load_tokenizer"],
+    "extractors.translation": ["Translator"],
     "probes": [
         *("AttentionProbe", "AttentionWordsProbe", "Probe", "Scorer", "WordProbe", "WordsDistancesProbe"),
         *("list_probes", "load_probe", "register_probe"),
@@ -181,6 +191,7 @@ _NAMES = LazyNames(__name__, _ROOMS)
 _MODULES = _NAMES.modules
 
 __all__ = [
+    "AlignmentOptions",
     "Analysis",
     "Architecture",
     "AttentionClassifier",
@@ -245,10 +256,12 @@ __all__ = [
     "Titles",
     "TransformerAttention",
     "TransformerOptions",
+    "Translator",
     "Treebank",
     "TreebankOptions",
     "WordProbe",
     "WordsDistancesProbe",
+    "align",
     "analyze",
     "compare",
     "correlation",
@@ -259,10 +272,12 @@ __all__ = [
     "get_kind",
     "list_kinds",
     "list_probes",
+    "load_bitext",
     "load_classifier",
     "load_documents",
     "load_encoder",
     "load_labelled",
+    "load_links",
     "load_probe",
     "load_run",
     "load_text",
@@ -278,6 +293,7 @@ __all__ = [
     "register_kind",
     "register_probe",
     "report_run",
+    "score_links",
     "show",
     "store_maps",
     "survey",
