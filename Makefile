@@ -38,7 +38,7 @@ test: check
 	CHECK_SHAPES=0 $(PYTEST) tests/acceptance
 
 quick: $(INSTALLED)
-	$(PYTEST) -m "not slow"
+	CHECK_SHAPES=0 $(PYTEST) -m "not slow" tests/unit tests/reference
 
 bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks.dependency

@@ -174,6 +174,7 @@ def test_pairing_narrows_intervals(pair):
     assert paired.high - paired.low < 0.8 * (unpaired.high - unpaired.low)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("paired", [False, True], ids=["halves of one corpus", "the same sentences"])
 @pytest.mark.parametrize("accuracies", [(0.6, *[0.3] * 9), tuple(np.linspace(0.4, 0.5, 10))], ids=["clear", "close"])
 def test_intervals_leave_out_0_as_rarely_as_they_say(paired, accuracies):

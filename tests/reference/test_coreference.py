@@ -45,6 +45,7 @@ def random_case(seed, documents=18, *, halved=False):
     return docs, windows, random_maps(rng, windows)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("singletons", [False, True])
 @pytest.mark.parametrize("halved", [False, True])
@@ -71,6 +72,7 @@ def test_counts_on_random_maps(seed, singletons, halved):
             assert row["correct"] == right[cell]
 
 
+@pytest.mark.slow
 def test_nearest_and_head_match_on_random_documents():
     docs, windows, maps = random_case(3, documents=150)
     accuracy = CoreferenceAccuracy(corpus(*docs), 2, 3, replicates=0)
@@ -151,6 +153,7 @@ def perfect_map(one: Window, *, wrong: bool = False) -> np.ndarray:
     return full
 
 
+@pytest.mark.slow
 def test_a_map_made_of_the_answers_is_right_and_one_made_of_mistakes_is_wrong():
     choosing = document(
         "d", ["a b c d e f g h"], [(0, 1, "x"), (1, 2, "y"), (2, 3, "x"), (4, 5, "y"), (5, 6, "x"), (7, 8, "y")]
@@ -192,6 +195,7 @@ def test_near_ties_are_decided_exactly_whatever_float32_says():
     assert +in_float32 != +right
 
 
+@pytest.mark.slow
 def test_parts_add_up_to_the_same_bits_and_intervals_are_those_of_weighted_recounts():
     docs, windows, maps = random_case(7, documents=20)
     whole = CoreferenceAccuracy(corpus(*docs), 2, 3, replicates=30, seed=4)
@@ -226,6 +230,7 @@ def test_parts_add_up_to_the_same_bits_and_intervals_are_those_of_weighted_recou
     assert row["heldout_correct"] == held_out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stride", [None, 40])
 def test_counts_of_a_model_equal_the_naive_ones_however_batched(stride):
     encoder = tiny.encoder("bert")

@@ -97,6 +97,7 @@ def test_without_the_exact_path_some_count_would_be_left_to_chance(monkeypatch):
     assert asked
 
 
+@pytest.mark.slow
 def test_heldout_accuracy():
     texts, maps = random_corpus(21, sentences=40)
     accuracy = DependencyAccuracy(RELATIONS, 2, 3, replicates=0, seed=5)
@@ -131,6 +132,7 @@ def test_a_half_without_the_relation_chooses_nothing():
     assert best["heldout_accuracy"].isna().all()
 
 
+@pytest.mark.slow
 def test_intervals_are_those_of_the_weighted_recounts():
     texts, maps = random_corpus(22, sentences=40)
     replicates = 60

@@ -176,6 +176,7 @@ def test_models_that_attend_alike_pass_however_flat_their_attention(concentratio
     assert 0 < found["smaller_mean"] < found["larger_mean"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("concentration", FLAT_AND_PEAKED)
 @pytest.mark.parametrize("count", [1, 2, 5])
 def test_models_that_have_nothing_in_common_meet_their_floor(concentration, count):

@@ -108,6 +108,7 @@ def test_batches_and_frozen_parameters_do_not_matter():
     assert not any(p.grad is not None for p in encoder.model.parameters())
 
 
+@pytest.mark.slow
 def test_masks_depend_on_sentence_and_seed_alone():
     encoder = with_mask(tiny.encoder("bert"))
     mask = TOKEN_CLASSES.index("[MASK]")

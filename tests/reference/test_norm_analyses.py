@@ -66,6 +66,7 @@ def naive_ratios(layer: Naive, i: int) -> dict[str, float]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_mixing_ratios(family, sentences):
     encoder = tiny.randomised(family)
@@ -90,6 +91,7 @@ def test_mixing_ratios(family, sentences):
         assert row["tokens"] * (encoder.n_layers if key[1] == 0 else 1) == len(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_shares(family, sentences):
     encoder = tiny.randomised(family)
@@ -121,6 +123,7 @@ def test_shares(family, sentences):
     np.testing.assert_allclose(totals, 1, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_frequency(sentences):
     encoder = tiny.randomised("bert")
     metric = FrequencyCorrelation(VOCABULARY)
@@ -150,6 +153,7 @@ def test_frequency(sentences):
             assert table.loc[(measure, tokens), "count"] == chosen.sum()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_change_and_amplification(family, sentences):
     encoder = tiny.randomised(family)
@@ -208,6 +212,7 @@ def test_parts_of_a_corpus_merge_to_the_whole(sentences):
             pd.testing.assert_frame_equal(a, b, check_exact=True)
 
 
+@pytest.mark.slow
 def test_masking_hits_words_alone_and_does_not_depend_on_batches():
     encoder = tiny.encoder(max_position_embeddings=128)
     encoder.tokenizer.mask_token = "[MASK]"

@@ -55,6 +55,7 @@ def naive(batches: list[MapBatch], name: str, layer: int, replicate: int) -> flo
     return total / drawn if drawn else float("nan")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_replicates_are_those_of_a_plain_loop(seed):
     batches = batches_of(seed)

@@ -17,6 +17,7 @@ def align(tmp_path: Path, *arguments: str) -> int:
     return main(["align", "--out", str(tmp_path / "out"), "--replicates", "20", *arguments])
 
 
+@pytest.mark.slow
 def test_results_are_written(tmp_path, capsys):
     links = tmp_path / "links.talp"
     arguments = ["--limit", "12", "--controls", "1", "--write", str(links), "--baseline", f"gold={SAMPLE_GOLD}"]

@@ -37,6 +37,7 @@ def labelled(count=40, seed=0):
     return texts, ["yes" if "good" in text else "no" for text in texts]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("encoder", "regularizer"), [*zip(ENCODERS, ("mlm", "tying", "conicity", None), strict=True)])
 def test_training_hangs_on_the_seed_alone(encoder, regularizer):
     texts, labels = labelled()
@@ -255,6 +256,7 @@ def test_attention_from_outside_is_that_of_training(attend):
         assert torch.equal(parameter, was)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("encoder", "attention"), [("average", "additive"), ("lstm", "additive"), ("cnn", "dot")])
 def test_a_keyword_is_learned_and_attended_to(encoder, attention):
     rng = np.random.default_rng(0)
@@ -343,6 +345,7 @@ def test_what_an_adversary_may_not_be():
             Imitation(np.ones((1, 2)), [np.ones((1, 1))], strength)
 
 
+@pytest.mark.slow
 def test_an_adversary_without_strength_imitates_and_one_with_much_attends_elsewhere():
     texts, labels = labelled(60)
     base = AttentionClassifier("average", dimensions=8, size=8).fit(

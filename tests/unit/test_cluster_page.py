@@ -14,6 +14,7 @@ from attentionology.scripts.commands import COMMANDS
 from tests import documentation
 
 
+@pytest.mark.slow
 def test_the_commands_of_the_page_parse():
     blocks = documentation.blocks("docs/how-to/cluster.md", "bash")
     lines = [line for block in blocks for line in block.splitlines() if line.startswith("attentionology ")]

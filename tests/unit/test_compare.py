@@ -110,6 +110,7 @@ def test_only_groups_with_enough_decisions_are_tested(run, comparison):
         compare(run, run, min_count=0)
 
 
+@pytest.mark.slow
 def test_kinds_of_one_run_are_compared_as_two_runs_are(encoder, treebank, run):
     both = analyze(encoder, treebank, maps=["weight", "norm"])
     norm = analyze(encoder, treebank, maps="norm")
@@ -134,6 +135,7 @@ def test_kinds_of_one_run_are_compared_as_two_runs_are(encoder, treebank, run):
     assert (missing["reason"] == "only both (norm) has this group").all()
 
 
+@pytest.mark.slow
 def test_runs_without_replicates_have_differences_without_intervals(encoder, treebank):
     runs = [analyze(encoder, treebank, maps=kind, options=[CountOptions(replicates=0)]) for kind in ("weight", "norm")]
     table = compare(*runs, min_count=20).table
@@ -154,6 +156,7 @@ def test_groups_of_one_corpus_are_listed(encoder, run):
     assert set(table["paired"]) == {"partly paired"}
 
 
+@pytest.mark.slow
 def test_runs_are_paired_if_they_read_the_same(encoder, treebank, run, other):
     assert pairing_of(run.record, other.record)[0] == "paired"
     seed = analyze(encoder, treebank, seed=1)
@@ -169,6 +172,7 @@ def test_runs_are_paired_if_they_read_the_same(encoder, treebank, run, other):
     assert pairing_of(run.record, skipped)[0] == "partly paired"
 
 
+@pytest.mark.slow
 def test_unpaired_intervals_are_wider(encoder, treebank, run, comparison):
     """The same two models, where the second reads the sentences under other ids."""
     renamed = Corpus(tuple(dataclasses.replace(sentence, id=f"other-{sentence.id}") for sentence in treebank))
@@ -178,6 +182,7 @@ def test_unpaired_intervals_are_wider(encoder, treebank, run, comparison):
     assert (unpaired.loc[tested, ["low", "high"]].prod(axis=1) <= 0).mean() > 0.9  # it is the same model
 
 
+@pytest.mark.slow
 def test_notes_say_what_was_compared(run, other, encoder, treebank):
     options = [dataclasses.replace(COUNTS, replicates=50)]
     mixed = analyze(encoder, treebank, analyses=["dependency", "clusters"], options=options)
@@ -188,6 +193,7 @@ def test_notes_say_what_was_compared(run, other, encoder, treebank):
     assert left_out == "Analyses without statistics that can be compared: clusters."
 
 
+@pytest.mark.slow
 def test_runs_that_cannot_be_compared_are_refused(run, encoder, treebank):
     with pytest.raises(OptionError, match="at least two runs"):
         compare(run)
@@ -198,6 +204,7 @@ def test_runs_that_cannot_be_compared_are_refused(run, encoder, treebank):
         compare(clusters, clusters)
 
 
+@pytest.mark.slow
 def test_runs_are_named_after_what_distinguishes_them(run, other):
     assert len(set(names_of([run, other]))) == 2
     renamed = dataclasses.replace(run, titles=dataclasses.replace(run.titles, model="small"))
@@ -207,6 +214,7 @@ def test_runs_are_named_after_what_distinguishes_them(run, other):
     assert names_of([run, run]) == [f"{run.titles.model} (1)", f"{run.titles.model} (2)"]
 
 
+@pytest.mark.slow
 def test_coreference_is_compared_by_candidates(encoder):
     rng = np.random.default_rng(2)
     documents = corpus(*(random_document(rng, f"d{index}") for index in range(12)))
@@ -268,6 +276,7 @@ def test_the_terminal_shows_tested_groups(comparison, width):
     assert ("chosen" in captured.get()) == (width == 140)
 
 
+@pytest.mark.slow
 def test_surface_statistics_are_compared(encoder, treebank):
     models = (encoder, tiny.encoder("electra", max_position_embeddings=200))
     first, second = (analyze(model, treebank, analyses="surface") for model in models)

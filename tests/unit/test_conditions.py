@@ -62,6 +62,7 @@ def alone(built: Any, pieces: Pieces) -> list[torch.Tensor]:
     return [layer[0] for layer in output.attentions]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", tiny.FAMILIES)
 def test_all_common_families_read_padded_batches(family):
     assert tiny.encoder(family).batching == "padded"

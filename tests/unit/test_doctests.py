@@ -66,6 +66,7 @@ def demo_loaded_once(name):
     return builtin.load_encoder(name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", modules_with_examples())
 def test_examples_give_what_they_show(name, sandbox):
     module = import_module(name)

@@ -68,6 +68,7 @@ def passed(monkeypatch):
     return counts
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("maps", ["weight", ("weight", "rollout")])
 def test_every_sentence_is_read_once_for_all_analyses(encoder, treebank, passed, maps):
     run = attentionology.analyze(encoder, treebank, maps=maps)
@@ -76,6 +77,7 @@ def test_every_sentence_is_read_once_for_all_analyses(encoder, treebank, passed,
     assert set(passed.values()) == {1}
 
 
+@pytest.mark.slow
 def test_the_pass_of_a_kind_that_reads_weights_serves_all_kinds(encoder, treebank, passed):
     attentionology.analyze(encoder, load_treebank(SAMPLE_TREEBANK, limit=2), maps="norm")
     passed.clear()  # the weights were compared with the model when they were read
@@ -116,6 +118,7 @@ def test_tables_of_two_kinds_are_those_of_one_kind_each(folders):
     assert len(drawn - contrasts) == 2 * len(drawn_alone)
 
 
+@pytest.mark.slow
 def test_the_contrasts_are_those_of_the_tables(folders):
     tables, _ = figures_and_tables(folders / "weight-norm")
     contrasts = tables["contrasts"]
@@ -131,6 +134,7 @@ def test_the_contrasts_are_those_of_the_tables(folders):
     assert not list((folders / "norm").rglob("contrasts*"))
 
 
+@pytest.mark.slow
 def test_the_page_has_a_section_for_each_kind_and_no_id_twice(folders):
     page = (folders / "weight-norm" / "report.html").read_text(encoding="utf-8")
     titles = re.findall(r'<h2 class="part" id="part-\d+">(.*?)</h2>', page)
@@ -159,6 +163,7 @@ def test_the_record_holds_what_every_kind_adds(encoder, treebank):
     assert alone["surface"] == record["surface"]["norm"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loaded", ["names", "objects"])
 def test_analyze_returns_the_tables_that_the_command_writes(loaded, model, tmp_path):
     command = ["analyze", "--model", model, "--analyses", "dependency", "--limit", "20", "--coarse"]
@@ -179,6 +184,7 @@ def test_analyze_returns_the_tables_that_the_command_writes(loaded, model, tmp_p
     assert results.cells["relation"].str.contains(":").sum() == 0
 
 
+@pytest.mark.slow
 def test_results_are_looked_up_by_name_and_kind(encoder, treebank):
     run = attentionology.analyze(encoder, treebank, analyses=["dependency", "surface"], maps=["weight", "norm"])
     alone = attentionology.analyze(encoder, treebank, analyses="dependency", maps="norm")
@@ -192,6 +198,7 @@ def test_results_are_looked_up_by_name_and_kind(encoder, treebank):
         run["dependency", "alti"]
 
 
+@pytest.mark.slow
 def test_a_folder_of_a_run_from_python_can_be_replaced(encoder, treebank, tmp_path):
     for _ in range(2):
         run = attentionology.analyze(encoder, treebank, analyses="dependency", out=tmp_path / "run", overwrite=True)
@@ -199,6 +206,7 @@ def test_a_folder_of_a_run_from_python_can_be_replaced(encoder, treebank, tmp_pa
     assert (tmp_path / "run" / "report.html").exists()
 
 
+@pytest.mark.slow
 def test_analyses_fit_the_corpus_that_was_loaded(encoder, tmp_path):
     (tmp_path / "text.txt").write_text("A strip of gravel .\n\nAn empty laundry .\n", encoding="utf-8")
     run = attentionology.analyze(encoder, load_text(tmp_path / "text.txt"))
@@ -339,6 +347,7 @@ def clash(monkeypatch):
         monkeypatch.setattr(f"{module}.registered_analyses", lambda: known)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("clash")
 def test_two_analyses_do_not_write_the_same_table(encoder, treebank, tmp_path):
     with pytest.raises(SectionError, match="“Clash” both write the table 'dependency'"):

@@ -166,6 +166,7 @@ def same(one: Any, other: Any) -> bool:
     return one.dtype == other.dtype and torch.equal(one, other)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", METRICS)
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 2**32), size=st.integers(1, 6))

@@ -56,6 +56,7 @@ def test_sums_that_may_have_overflowed_are_refused():
         floating(torch.tensor(-(2**63)))  # its absolute value does not exist in int64
 
 
+@pytest.mark.slow
 @given(st.lists(st.lists(st.floats(-1e3, 1e3), min_size=3, max_size=3), min_size=1, max_size=8))
 def test_each_input_is_rounded_by_itself(rows):
     together = added(torch.zeros(3, dtype=torch.int64), torch.tensor(rows, dtype=torch.float64))

@@ -229,6 +229,7 @@ def test_columns_that_are_added_later_must_be_declared_too(texts: Path, monkeypa
     forget()
 
 
+@pytest.mark.slow
 def test_python_gives_what_the_command_gives(texts: Path, tmp_path: Path) -> None:
     out, tests = tmp_path / "run", "correlation,uniform,removal"
     assert main(["explain", "--data", str(texts), *SMALL, "--tests", tests, "--out", str(out)]) == 0

@@ -20,6 +20,8 @@ from attentionology.reports.explorer.data import Explorer, Sample, SampledSenten
 from attentionology.reports.explorer.encoding import script_json
 from tests import documents, tiny
 
+pytestmark = pytest.mark.slow
+
 HOSTILE = ("</script><script>alert(1)</script>", "<!--", "]]>", "&lt;", "\u2028", '"', "\\", "日本", "<script")
 
 

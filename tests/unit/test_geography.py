@@ -20,6 +20,7 @@ def names(layers: int, heads: int) -> list[str]:
     return [f"{layer}-{head}" for layer in range(1, layers + 1) for head in range(1, heads + 1)]
 
 
+@pytest.mark.slow
 def test_points_of_a_plane_are_found_again():
     points = np.random.default_rng(0).random((12, 2))
     given = square(points, names(3, 4))
@@ -42,6 +43,7 @@ def test_stress_is_that_of_the_drawing():
     assert found.stress > 0.1
 
 
+@pytest.mark.slow
 def test_clusters_and_nearest_heads():
     line = np.array([0, 0.1, 0.25, 5, 5.1, 20])[:, None]
     found = geography(square(line, names(2, 3)), clusters=3).embedding
@@ -78,6 +80,7 @@ def test_few_heads(heads):
     assert len(found.merges) == len(heads) - 1
 
 
+@pytest.mark.slow
 def test_of_equally_near_heads_each_counts_its_part():
     """1-1 is as near to 1-2 as to 2-1; 1-2 and 2-1 are nearest to it alone."""
     given = pd.DataFrame(

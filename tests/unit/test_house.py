@@ -169,6 +169,7 @@ def born_late(kind: ast.ClassDef) -> set[str]:
     return {name for method in methods for name in of_self(method) if name not in known and not name.endswith("_")}
 
 
+@pytest.mark.slow
 def test_attributes_are_born_in_init():
     late = {f"{path.name}: {kind.name}": names for path, kind in classes() if (names := born_late(kind))}
     assert not late
@@ -177,6 +178,7 @@ def test_attributes_are_born_in_init():
     assert born_late(wrong) == {"c"}
 
 
+@pytest.mark.slow
 def test_no_two_classes_share_a_name():
     names = Counter(kind.name for _, kind in classes() if not kind.name.startswith("_"))
     assert names["MapBatch"] == 1

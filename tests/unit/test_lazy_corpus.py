@@ -76,6 +76,7 @@ def peak(path) -> int:
     return most
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_treebank(tmp_path):
     text = [sentence(5, f"s{k}", form=f"w{k}") for k in range(4000)]
     short, long = tmp_path / "short.conllu", tmp_path / "long.conllu"

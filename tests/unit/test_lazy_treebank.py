@@ -122,6 +122,7 @@ def error_of(load, paths, **options):
     return None
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     contents=st.lists(files(), min_size=1, max_size=3),
@@ -249,6 +250,7 @@ def test_a_pickled_treebank_reads_its_own_windows(five):
     assert (copy, list(copy)) == (five, list(five))
 
 
+@pytest.mark.slow
 def test_an_index_takes_few_bytes_per_sentence(write):
     text = "".join(sentence(1, f"the-name-of-sentence-{k}") for k in range(4 * WINDOW))
     assert len(pickle.dumps(index_treebank(write(text)))) / (4 * WINDOW) < 1

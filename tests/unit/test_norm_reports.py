@@ -77,6 +77,7 @@ def test_published_numbers_fit_the_tables():
     assert sum(bert.mixing_by_layer["all"]) / 12 == pytest.approx(bert.mixing["attnresln-n"][0], abs=0.5)
 
 
+@pytest.mark.slow
 def test_published_numbers_stand_beside(results, tmp_path):
     published = dataclasses.replace(results, published=PUBLISHED["bert-base-uncased"])
     write_section(tmp_path, norms_section(published, Titles("m", "c")))
@@ -90,6 +91,7 @@ def test_published_numbers_stand_beside(results, tmp_path):
     assert expansion["published"].tolist() == [0.901, 0.740, 0.632]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("with_published", [True, False])
 def test_page_escapes_what_others_wrote(results, tmp_path, with_published):
     numbers = PUBLISHED["bert-base-uncased"] if with_published else None
@@ -103,6 +105,7 @@ def test_page_escapes_what_others_wrote(results, tmp_path, with_published):
     assert page.count("<svg") == 3
 
 
+@pytest.mark.slow
 def test_without_the_feed_forward_block(results, tmp_path):
     section = norms_section(dataclasses.replace(results, change=None, amplified=None))
     write_report(tmp_path, run=RUN, sections=[section])
@@ -117,6 +120,7 @@ class SmallSample(FrequencyCorrelation):
         super().__init__(vocabulary, ranks, most_tokens=100)
 
 
+@pytest.mark.slow
 def test_a_sample_of_sentences_is_said_in_the_notes(monkeypatch):
     encoder, corpus = tiny.encoder(max_position_embeddings=200), load_treebank(SAMPLE_TREEBANK, limit=12)
     whole = attentionology.analyze(encoder, corpus, analyses="norms")["norms"]

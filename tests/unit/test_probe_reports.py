@@ -250,6 +250,7 @@ def test_weights_of_nothing_are_left_out(tmp_path):
     assert section.summary["probe_weights"] == {}
 
 
+@pytest.mark.slow
 def test_same_results_same_pictures(usual, tmp_path):
     written(tmp_path, results(Case()))
     pictures = sorted((tmp_path / "figures").glob("*.svg"))

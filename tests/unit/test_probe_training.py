@@ -162,6 +162,7 @@ def interrupted(batches, folder):
 
 
 class TestInterruption:
+    @pytest.mark.slow
     @pytest.mark.parametrize("recipe", [PAPER, Recipe(epochs=3, weight_decay=0.01), TUNED_SHORT])
     @pytest.mark.parametrize("kind", range(3))
     def test_goes_on_to_the_same_weights(self, batches, tmp_path, recipe, kind):

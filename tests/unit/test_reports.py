@@ -147,6 +147,7 @@ def test_page_data_are_the_counts(tables):
             assert counts == [own.loc[layer, head] for layer in (1, 2) for head in (1, 2, 3)]
 
 
+@pytest.mark.slow
 def test_same_results_same_pictures(tables, tmp_path):
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
@@ -193,6 +194,7 @@ def test_terminal_table_shows_a_worked_row(tables):
     assert printed_row(nothing_right, 80) == ["[/x]", "1,234", "–", "–", "0.0", "0.0", "+0.0", "–"]
 
 
+@pytest.mark.slow
 def test_strange_relation_names_do_not_break_figures_or_page(tables, tmp_path):
     names = dict(zip(RELATIONS, ["$\\foo$", "<b>", "[/x]", "a_b^c", "{{", "root"], strict=True))
     cells = tables.cells.replace({"relation": names})

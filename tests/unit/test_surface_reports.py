@@ -57,6 +57,7 @@ def results(family: str, **changes: int) -> tuple[SurfaceResults, ClusterResults
     return surface, ClusterResults(found, geography(found.per_row), tables.heads, specials, ("mind it",))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("family", "changes"),
     [
@@ -94,6 +95,7 @@ def test_all_that_is_promised_is_there(tmp_path, family, changes):
         assert "The special token that gets most" not in page
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", ["bert", "gpt2"])
 def test_tables_for_the_terminal(family):
     surface, clusters = results(family)
@@ -113,6 +115,7 @@ def test_tables_for_the_terminal(family):
     assert shown.count("\n") < 40
 
 
+@pytest.mark.slow
 def test_svg_is_the_same_for_the_same_tables(tmp_path):
     surface, clusters = results("bert")
     for name in ("a", "b"):
@@ -124,6 +127,7 @@ def test_svg_is_the_same_for_the_same_tables(tmp_path):
         assert path.read_text() == (tmp_path / "b" / "figures" / path.name).read_text()
 
 
+@pytest.mark.slow
 def test_too_many_heads_for_a_tree(tmp_path, monkeypatch):
     monkeypatch.setattr("attentionology.analyses.clusters.section._TREE_LEAVES", 5)
     _, clusters = results("bert")

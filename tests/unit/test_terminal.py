@@ -134,6 +134,7 @@ def test_closed_streams(descriptor):
         assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_a_message_that_nobody_reads_keeps_its_status(tmp_path):
     pipe = closed_pipe()
     done = command(["analyze", "--corpus", str(tmp_path / "none")], stdout=subprocess.PIPE, stderr=pipe)

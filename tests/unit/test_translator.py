@@ -54,6 +54,7 @@ def slow(family: str, folder: Path) -> Any:
     return transformers.M2M100Tokenizer(str(vocabulary(folder, spm)), str(spm), src_lang="de", tgt_lang="en")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", ["marian", "m2m_100"])
 def test_slow_tokenizers_write_each_side_in_its_own_way(family, tmp_path):
     tokenizer = slow(family, tmp_path)

@@ -15,6 +15,7 @@ from tests import tiny
 from tests.unit.map_store.stores import SENTENCES, extracted, sentence, store, tensors
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [{}, {"kind": "norm", "merge": "vector"}, {"kind": "rollout", "normalize": "row", "batch_cells": 100}],
@@ -123,6 +124,7 @@ def test_relabelled(tmp_path):
             stored.relabelled(wrong)
 
 
+@pytest.mark.slow
 def test_exact_maps(tmp_path):
     options: dict[str, Any] = {"kind": "norm", "merge": "vector", "normalize": "row"}
     stored = store(tmp_path, **options)[::-1]

@@ -109,6 +109,7 @@ def test_a_word_without_attention_shares_what_it_gets_evenly() -> None:
     assert attention.decode(state, alpha).isfinite().all()
 
 
+@pytest.mark.slow
 @torch.no_grad()
 def test_scores_are_attention_or_another_map_of_the_layer() -> None:
     attention = patchable(heads=[1, 2])

@@ -15,6 +15,7 @@ from tests import tiny
 from tests.unit.transformer_attention.replaceable import TEXTS, patchable, random_rows
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["first position", "from the layer", "whole model"])
 def test_gradients_are_those_of_finite_differences(way: str) -> None:
     attention = patchable(double=True, special="renormalise")
