@@ -74,9 +74,13 @@ class Figures:
     it is the first of its name with these kinds of artists and these gaps in the data. What follows a hyphen in a name,
     which is mostly the kind of maps, does not count. A PNG, which is drawn by the same calls, is a copy of the first
     PNG, whatever that shows; where the SVGs are drawn, it is a copy of the first of its name.
+
+    Args:
+        draw: False writes outlines without drawing anything, and empty files instead of PNGs.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, draw: bool = True) -> None:
+        self.draw = draw
         self.savefig = Figure.savefig
         self.outlined: tuple[str, ...] = ()
         self.drawn: set[object] = set()
@@ -86,6 +90,8 @@ class Figures:
         """Write the outline or the copy, or the figure itself if its kind of file is not to be outlined."""
         if not isinstance(path, Path) or path.suffix not in self.outlined:
             self.savefig(figure, path, **options)
+        elif not self.draw:
+            path.write_text(outline(figure)[0] if path.suffix == ".svg" else "", encoding="utf-8")
         elif path.suffix == ".png":
             name = "" if ".svg" in self.outlined else path.name
             if name not in self.pngs:

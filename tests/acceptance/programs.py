@@ -1,4 +1,4 @@
-"""Programs in processes of their own, which do not import PyTorch and the other slow libraries again."""
+"""Programs in processes of their own, which neither import PyTorch and other slow libraries again nor draw figures."""
 
 from __future__ import annotations
 
@@ -18,6 +18,13 @@ import json, os, runpy, sys
 import matplotlib.backends.backend_agg, matplotlib.backends.backend_svg, matplotlib.figure
 import pandas, scipy.stats, sklearn.manifold, sklearn.metrics, torch, torchmetrics, transformers
 import transformers.models.bert.modeling_bert
+
+repository = sys.argv[1]
+sys.path.append(repository)
+from tests.outlines import Figures
+sys.path.remove(repository)
+outlines = Figures(draw=False).replaced(".svg", ".png")
+outlines.__enter__()
 
 for line in sys.stdin:
     task = json.loads(line)
@@ -53,7 +60,11 @@ class Programs:
         environment = {**os.environ, "PYTHONPATH": str(REPOSITORY / "src"), "COLUMNS": "100", "OMP_NUM_THREADS": "1"}
         self.folder = folder
         self.parent = subprocess.Popen(
-            [sys.executable, "-c", PARENT], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+            [sys.executable, "-c", PARENT, str(REPOSITORY)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=environment,
         )
 
     def run(

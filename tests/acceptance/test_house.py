@@ -75,7 +75,7 @@ def test_folders_with_the_names_of_rooms_hide_nothing(model, tmp_path):
     for room in ("analyses", "scripts", "reports", "storage"):
         (tmp_path / room).mkdir()
         (tmp_path / room / "__init__.py").write_text("raise ImportError('the wrong package')\n")
-    options = ("--model", model, "--limit", "5", "--out", "run")
+    options = ("--model", model, "--limit", "5", "--analyses", "dependency", "--replicates", "0", "--out", "run")
     process = python(*CLI, "analyze", *options, folder=tmp_path)
     assert process.returncode == 0, process.stderr
     assert (tmp_path / "run" / "report.html").exists()

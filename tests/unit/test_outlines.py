@@ -71,3 +71,11 @@ def test_figures_can_be_drawn_in_full(tmp_path):
     with FIGURES.replaced(".svg", ".png"), FIGURES.in_full():
         figure().savefig(tmp_path / "full.svg")
     assert "<path" in (tmp_path / "full.svg").read_text()
+
+
+def test_nothing_is_drawn_where_outlines_are_enough(tmp_path):
+    with Figures(draw=False).replaced(".svg", ".png"):
+        figure().savefig(tmp_path / "a.svg")
+        figure().savefig(tmp_path / "a.png")
+    assert (tmp_path / "a.svg").read_text() == outline(figure())[0]
+    assert (tmp_path / "a.png").read_bytes() == b""
