@@ -240,7 +240,7 @@ def added_parts(folder: PartFolder, parts: Sequence[CorpusPart]) -> Iterator[Pas
         classes = {request.name: getattr(request.metric, "metric", None) for request in of_pass[0].run.requests}
         for part in of_pass:
             stored = folder.read(part)
-            _add_log(log, stored.log)
+            log.add(stored.log)
             counts.failures |= stored.failures
             for name, states in stored.states.items():
                 _add(counts, name, states, classes[name], stored.moved)
@@ -276,11 +276,3 @@ def _log(plain: Mapping[str, Any], moved: Mapping[str, str]) -> PassLog:
     for sentence_id, file, line, reason in plain["skipped"]:
         log.skip(Sentence(sentence_id, (), file=moved.get(file, file), line=line), reason)
     return log
-
-
-def _add_log(log: PassLog, other: PassLog) -> None:
-    log.read += other.read
-    log.words += other.words
-    log.unknown_words += other.unknown_words
-    log.substituted_words += other.substituted_words
-    log.skipped += other.skipped

@@ -74,6 +74,14 @@ class ExtractionLog:
         """Add a sentence that gave no map."""
         self.skipped.append(Skipped(sentence, reason))
 
+    def add(self, other: ExtractionLog) -> None:
+        """Add the counts and the skipped sentences of another log."""
+        self.read += other.read
+        self.words += other.words
+        self.unknown_words += other.unknown_words
+        self.substituted_words += other.substituted_words
+        self.skipped += other.skipped
+
     def reasons(self) -> str:
         """Say why the first few sentences were skipped, for a message."""
         first = "; ".join(f"{skipped.sentence.id}: {skipped.reason}" for skipped in self.skipped[:3])

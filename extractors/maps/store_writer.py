@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -103,12 +103,9 @@ def store_maps(
     parts = [maker.part(number) for number in range(-(-len(sentences) // WINDOW))]
     log, locations, shape = ExtractionLog(), list[MapLocation](), (0, 0)
     for number, part in enumerate(parts):
-        log.read += len(part["maps"])
-        for count in ("words", "unknown_words", "substituted_words"):
-            setattr(log, count, getattr(log, count) + part[count])
-        log.skipped += [Skipped(sentences[index], reason) for index, reason in part["skipped"]]
-        locations += [MapLocation(number, shard, index, tuple(special)) for index, shard, special in part["maps"]]
-        shape = tuple(part["shape"]) if part["maps"] else shape
+        log.add(part.log(sentences))
+        locations += [MapLocation(number, shard, index, tuple(special)) for index, shard, special in part.maps]
+        shape = (part.shape[0], part.shape[1]) if part.maps else shape
     if not locations:
         raise ExtractionError(f"none of the {len(sentences)} sentences could be read: {log.reasons()}")
     locations.sort(key=lambda location: location.number)
@@ -130,6 +127,32 @@ def store_maps(
     )
 
 
+@dataclass(frozen=True)
+class _StoredPart:
+    """What the record of a part says. Sentences are given by their indices in the corpus.
+
+    Attributes:
+        maps: the sentence, the shard, and the special positions of each map.
+        shape: the numbers of layers and heads; empty if there is no map.
+        words, unknown_words, substituted_words: see `ExtractionLog`.
+        skipped: the sentences without a map, each with the reason.
+        shards: the digest of each shard.
+    """
+
+    maps: Sequence[tuple[int, int, Sequence[int]]]
+    shape: Sequence[int]
+    words: int
+    unknown_words: int
+    substituted_words: int
+    skipped: Sequence[tuple[int, str]]
+    shards: Sequence[str]
+
+    def log(self, sentences: Sequence[Sentence]) -> ExtractionLog:
+        """The log of the part, with the sentences of the corpus."""
+        skipped = [Skipped(sentences[index], reason) for index, reason in self.skipped]
+        return ExtractionLog(len(self.maps), self.words, self.unknown_words, self.substituted_words, skipped)
+
+
 @dataclass
 class _Maker:
     """Makes the parts that a store does not have yet."""
@@ -143,9 +166,9 @@ class _Maker:
     cache_log: CacheLog
     made: int = 0
     shards: dict[tuple[int, int], Fingerprint] = field(default_factory=dict)
-    checked: dict[int, dict[str, Any]] = field(default_factory=dict)
+    checked: dict[int, _StoredPart] = field(default_factory=dict)
 
-    def part(self, number: int) -> dict[str, Any]:
+    def part(self, number: int) -> _StoredPart:
         """Return the record of a part, after making the part if necessary."""
         first = number * WINDOW
         record = self._intact(number)
@@ -158,7 +181,7 @@ class _Maker:
         self.advance(len(self.sentences[first : first + WINDOW]))
         return record
 
-    def _make(self, number: int, first: int) -> dict[str, Any]:
+    def _make(self, number: int, first: int) -> _StoredPart:
         sentences = self.sentences[first : first + WINDOW]
         log = ExtractionLog()
         numbers: dict[int, list[int]] = {}  # the same sentence may occur twice
@@ -187,23 +210,16 @@ class _Maker:
             shards.append(self._write(number, len(shards), waiting))
         self.advance(len(log.skipped))
         self.made += len(sentences)
-        record = {
-            "maps": maps,
-            "shape": shape,
-            "words": log.words,
-            "unknown_words": log.unknown_words,
-            "substituted_words": log.substituted_words,
-            "skipped": [(numbers[id(skipped.sentence)].pop(), skipped.reason) for skipped in log.skipped],
-            "shards": shards,
-        }
+        skipped = [(numbers[id(skipped.sentence)].pop(), skipped.reason) for skipped in log.skipped]
+        record = _StoredPart(maps, shape, log.words, log.unknown_words, log.substituted_words, skipped, shards)
         path = self._record_path(number)
-        write_json(path, record, cache_name(path))
+        write_json(path, asdict(record), cache_name(path))
         return record
 
     def _record_path(self, number: int) -> Path:
         return self.folder / f"{number:04d}.json"
 
-    def _intact(self, number: int, *, discard: bool = False) -> dict[str, Any] | None:
+    def _intact(self, number: int, *, discard: bool = False) -> _StoredPart | None:
         """Read the record of a part whose files are all intact; None if the part has to be made.
 
         Args:
@@ -215,8 +231,8 @@ class _Maker:
         path, record = self._record_path(number), None
         shards: dict[tuple[int, int], Fingerprint] = {}
         try:
-            record = read_json(path, cache_name(path))
-            for shard, digest in enumerate(record["shards"]):
+            record = _StoredPart(**read_json(path, cache_name(path)))
+            for shard, digest in enumerate(record.shards):
                 path = self.folder / shard_name(number, shard)
                 before_check = fingerprint(path, digest)
                 if check(path, cache_name(path)) != digest:

@@ -25,10 +25,10 @@ def float64_twin(model: Any) -> Any:
     """Make a view of the model in float64, on the CPU if the device of the model has no float64."""
     words = model.get_input_embeddings()
     shared = {id(parameter): parameter for parameter in model.parameters()}
-    twin = copy.deepcopy(model, {id(words): _CastAfterLookUp(words), **shared})
+    converted = {id(buffer): in_float64(buffer.clone()) for buffer in model.buffers()}
+    # What deepcopy finds here it takes for the copy of an object.
+    twin = copy.deepcopy(model, {id(words): _CastAfterLookUp(words), **shared, **converted})
     for module in list(twin.modules()):
-        for name, buffer in list(module.named_buffers(recurse=False)):
-            setattr(module, name, in_float64(buffer))
         for name, parameter in list(module.named_parameters(recurse=False)):
             if parameter.is_floating_point():
                 # "unsafe" allows the type to change.

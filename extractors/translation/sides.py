@@ -8,7 +8,8 @@ end of the sentence) is what the tokenizer puts around a text.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -131,18 +132,31 @@ def set_languages(tokenizer: Any, name: str, *, source: str | None, target: str 
     Raises:
         ModelError: the tokenizer knows no languages, or not these.
     """
-    for attribute, side, language in (("src_lang", "text", source), ("tgt_lang", "text_target", target)):
-        if language is None:
-            continue
-        if not hasattr(tokenizer, attribute):
-            raise ModelError(f"{name}: the tokenizer knows no languages, so none can be chosen")
-        try:
-            setattr(tokenizer, attribute, language)
-            written = tokenizer(**{side: "a"})["input_ids"]
-        except (KeyError, ValueError, AttributeError, TypeError) as error:
-            raise ModelError(f"{name}: the tokenizer has no language {language!r}") from error
-        if any(piece is None for piece in written):
-            raise ModelError(f"{name}: the tokenizer has no language {language!r}")
+    if source is not None:
+        with _languages_of(tokenizer, "src_lang", name, source):
+            tokenizer.src_lang = source
+            _check_codes(tokenizer(text="a"))
+    if target is not None:
+        with _languages_of(tokenizer, "tgt_lang", name, target):
+            tokenizer.tgt_lang = target
+            _check_codes(tokenizer(text_target="a"))
+
+
+@contextmanager
+def _languages_of(tokenizer: Any, attribute: str, name: str, language: str) -> Iterator[None]:
+    """Turn the errors of a tokenizer that does not know a language into one that says so."""
+    if not hasattr(tokenizer, attribute):
+        raise ModelError(f"{name}: the tokenizer knows no languages, so none can be chosen")
+    try:
+        yield
+    except (KeyError, ValueError, AttributeError, TypeError) as error:
+        raise ModelError(f"{name}: the tokenizer has no language {language!r}") from error
+
+
+def _check_codes(written: Mapping[str, Any]) -> None:
+    """Raise `ValueError` if a tokenizer has written a code that is not in its vocabulary."""
+    if any(piece is None for piece in written["input_ids"]):
+        raise ValueError("the code of the language is not in the vocabulary")
 
 
 def _target_vocabulary(tokenizer: Any) -> dict[str, int] | None:

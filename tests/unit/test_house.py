@@ -178,6 +178,21 @@ def test_attributes_are_born_in_init():
     assert born_late(wrong) == {"c"}
 
 
+def by_name(source: str) -> list[int]:
+    """The lines of a module that set an attribute whose name is not written there."""
+    return [
+        node.lineno
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("setattr", "delattr")
+    ]
+
+
+def test_attributes_are_not_set_by_name():
+    lines = {str(path): by_name(path.read_text("utf-8")) for room in LEVELS for path in modules(room)}
+    assert not {path: numbers for path, numbers in lines.items() if numbers}
+    assert by_name("a.b = 1\nsetattr(a, name, 1)\ngetattr(a, name)") == [2]
+
+
 @pytest.mark.slow
 def test_no_two_classes_share_a_name():
     names = Counter(kind.name for _, kind in classes() if not kind.name.startswith("_"))
