@@ -25,13 +25,13 @@ from torchmetrics import Metric
 from attentionology.analyses.shared.metric_states import MetricStates, NamesFiles, StateError
 from attentionology.corpora_loaders import Sentence
 from attentionology.engine.failures import plain_failure, restored_failure
+from attentionology.engine.packed_states import packed_states, unpacked_states
 from attentionology.engine.part_keys import Content, content_of_inputs, pass_key
 from attentionology.engine.pass_counts import PassCounts, PassLog
 from attentionology.engine.passes import Pass
 from attentionology.extractors import ExtractionError
 from attentionology.extractors.maps.batching import WINDOW
 from attentionology.storage.durable import StorageError
-from attentionology.storage.packed import pack, unpack
 from attentionology.storage.partial import delete, unfinished
 from attentionology.storage.sealed import DamagedError, cache_name, check, write_sealed
 from attentionology.storage.tensors import read_tensors, tensor_content
@@ -177,12 +177,8 @@ class PartFolder:
         """
         path = self.path(part)
         tensors, facts = read_tensors(path, cache_name(path))
-        states = {}
-        for name, described in facts["requests"].items():
-            of_request = {key: tensor for key, tensor in tensors.items() if key.startswith(f"{name}/")}
-            unpacked = unpack(of_request, described["packing"])
-            named = {key.removeprefix(f"{name}/"): tensor for key, tensor in unpacked.items()}
-            states[name] = MetricStates(described["metric"], described["arguments"], named)
+        requests = facts["requests"].items()
+        states = {name: unpacked_states(tensors, of_metric, f"{name}/") for name, of_metric in requests}
         failures = {name: restored_failure(*failure) for name, failure in facts["failures"].items()}
         moved = {old: new for old, new in zip(facts["files"], self.files(part), strict=True) if old != new}
         return StoredCounts(states, failures, _log(facts["log"], moved), moved)
@@ -212,10 +208,8 @@ def content_of(counts: PassCounts, files: Sequence[str] = ()) -> bytes:
     tensors: dict[str, Tensor] = {}
     facts: dict[str, Any] = {}
     for name, states in counts.states().items():
-        labelled = {f"{name}/{state}": states.tensors[state] for state in sorted(states.tensors)}
-        packed, packing = pack(labelled)
+        packed, facts[name] = packed_states(states, f"{name}/")
         tensors |= packed
-        facts[name] = {"metric": states.metric, "arguments": states.arguments, "packing": packing}
     log = next(iter(counts.logs.values()), PassLog())
     failures = {name: plain_failure(error) for name, error in counts.failures.items()}
     described = {"requests": facts, "failures": failures, "log": _plain_log(log), "files": list(files)}

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from attentionology.analyses.shared.metric_states import MetricStates, StateError
-from attentionology.storage.packed import pack, unpack
+from attentionology.engine.packed_states import packed_states, unpacked_states
 from attentionology.storage.sealed import DamagedError, cache_name, read_json, write_json
 from attentionology.storage.tensors import read_tensors, write_tensors
 
@@ -153,10 +153,8 @@ def write_metric(path: Path, metric: MetricStates, facts: Mapping[str, Any]) -> 
     Raises:
         StorageError: the file cannot be written.
     """
-    # A file gives its tensors back in another order, and what is read and written again should be the same file.
-    packed, packing = pack({f"{metric.metric}.{name}": metric.tensors[name] for name in sorted(metric.tensors)})
-    described = {"metric": metric.metric, "arguments": dict(metric.arguments), "packing": packing, **facts}
-    write_tensors(path, packed, described, cache_name(path))
+    packed, of_metric = packed_states(metric, f"{metric.metric}.")
+    write_tensors(path, packed, {**of_metric, **facts}, cache_name(path))
 
 
 def read_metric(path: Path) -> tuple[MetricStates, dict[str, Any]]:
@@ -168,12 +166,11 @@ def read_metric(path: Path) -> tuple[MetricStates, dict[str, Any]]:
         StorageError: the file cannot be read.
     """
     try:
-        packed, facts = read_tensors(path, cache_name(path))
-        tensors = unpack(packed, facts.pop("packing"))
+        tensors, facts = read_tensors(path, cache_name(path))
+        states = unpacked_states(tensors, facts, f"{facts['metric']}.")
     except DamagedError as error:
         raise StateError(f"{path} is damaged: {error}") from None
-    name, arguments = facts.pop("metric"), facts.pop("arguments")
-    return MetricStates(name, arguments, {key.removeprefix(f"{name}."): value for key, value in tensors.items()}), facts
+    return states, {name: fact for name, fact in facts.items() if name not in ("metric", "arguments", "packing")}
 
 
 def _file_names(requests: Mapping[str, Any]) -> dict[str, str]:
