@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from attentionology.analyses.alignment.analysis import Alignment
-from attentionology.analyses.alignment.inputs import load_translator, read_bitext
+from attentionology.analyses.alignment.inputs import load_reader, read_bitext
 from attentionology.analyses.alignment.options import (
     AlignmentOptions,
     BitextOptions,
@@ -20,7 +20,13 @@ from attentionology.analyses.contract import MapChoice, OptionError, OptionGroup
 from attentionology.analyses.option_groups import groups_by_class
 from attentionology.analyses.shared.builtin import SAMPLE
 from attentionology.analyses.shared.input_options import paths_read
-from attentionology.analyses.shared.record import describe_command, describe_corpus, describe_model, warnings_of
+from attentionology.analyses.shared.record import (
+    describe_command,
+    describe_corpus,
+    describe_model,
+    describe_reading,
+    warnings_of,
+)
 from attentionology.corpora_loaders.alignment import Bitext, Link, write_links
 from attentionology.engine.align_options import AlignOptions
 from attentionology.engine.corpus import title_of_files
@@ -35,13 +41,14 @@ from attentionology.engine.run import Run, count_analyses, sections_of, with_res
 from attentionology.engine.stored_run import states_of
 from attentionology.engine.writing import complete_record, write_run
 from attentionology.extractors import DEFAULT_BATCH_CELLS
+from attentionology.extractors.translation import PairEncoder, Translator
 from attentionology.reports.explorer.encoding import script_json
 from attentionology.reports.progress import Stages
 from attentionology.reports.run_folder import RunFolder
 
 if TYPE_CHECKING:
     from attentionology.analyses.alignment.results import LayerChoice
-    from attentionology.extractors import Encoder, ExtractionLog
+    from attentionology.extractors import Encoder
     from attentionology.extractors.translation import PairReader
 
 
@@ -60,7 +67,8 @@ def align(
     The results are those of ``attentionology align`` with the same options.
 
     Args:
-        model: a folder, a name on the Hugging Face Hub, ``"sample"``, or a translation model that has been loaded.
+        model: a folder, a name on the Hugging Face Hub, ``"sample"``, or a model that has been loaded: an
+            `attentionology.Translator`, or an `attentionology.extractors.translation.PairEncoder`.
         bitext: the file of the source sentences or of both sides, ``"sample"``, or sentence pairs that have been loaded
             (with gold links, see `attentionology.corpora_loaders.alignment.add_links`).
         target: the file of the translations, if they are in a file of their own.
@@ -207,8 +215,10 @@ def prepare(
     stages, chosen = stages or Stages(), options.alignment
     with stages("sentence pairs"):
         corpus = read_bitext(options.bitext) if bitext is None else bitext
+    if isinstance(reader, PairEncoder) and reader.method != chosen.method:
+        raise OptionError(f"the model was made for the method {reader.method!r}, not for {chosen.method!r}")
     with stages("model"):
-        model = load_translator(options.model, options.languages) if reader is None else reader
+        model = load_reader(options.model, options.languages, chosen.method) if reader is None else reader
     # The engine asks the model only for what encoders and models of sentence pairs have in common.
     setting = Setting(cast("Encoder", model), corpus, chosen=(Alignment.name,), seed=chosen.seed)
     limits = Limits(chosen.batch_cells or DEFAULT_BATCH_CELLS, chosen.too_long)
@@ -238,7 +248,7 @@ def _run(
     if folder is not None:
         with stages("tables and figures"):
             sections = sections_of(parts, titles)
-    reading = _reading(parts[0].log)
+    reading = describe_reading(corpus, parts[0].log)
     shown = {**options.flat(), **shown_options}
     if reader is not None:
         shown["model"] = reader.name
@@ -281,20 +291,6 @@ def hypothesis(prepared: Prepared, choice: LayerChoice) -> list[tuple[Link, ...]
     return links
 
 
-def _reading(log: ExtractionLog) -> dict[str, Any]:
-    """Describe what the model read, and what was skipped."""
-    return {
-        "read": log.read,
-        "words": log.words,
-        "words_without_head": 0,
-        "unknown_words": log.unknown_words,
-        "substituted_words": log.substituted_words,
-        "skipped": [
-            {"id": skip.sentence.id, "file": skip.sentence.file, "line": skip.sentence.line, "reason": skip.reason}
-            for skip in log.skipped
-        ],
-    }
-
-
 def _shape(reader: Any) -> str:
-    return f"{reader.n_layers} layers × {reader.n_heads} heads of cross-attention"
+    suffix = " of cross-attention" if isinstance(reader, Translator) else ""
+    return f"{reader.n_layers} layers × {reader.n_heads} heads{suffix}"

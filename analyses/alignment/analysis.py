@@ -50,7 +50,7 @@ class Alignment(Analysis[AlignmentFacts, AlignmentResults]):
         if not isinstance(corpus, Bitext):
             raise TypeError("alignment needs sentence pairs")
         has_gold = corpus.gold is not None
-        series = tuple(all_series(both=chosen.direction == "both"))
+        series = tuple(all_series(chosen.method, both=chosen.both_directions))
         replicates = chosen.replicates if has_gold else 0
         maker = LinkMaker(series, chosen.merge)
         requests = [
@@ -62,7 +62,7 @@ class Alignment(Analysis[AlignmentFacts, AlignmentResults]):
             arguments = (("name", name), ("replicates", replicates), ("seed", setting.seed))
             count = CountWith(BaselineAccuracy, arguments)
             requests.append(Request(_baseline_name(name), "alignment", corpus, maker, count))
-        one_way = tuple(all_series())
+        one_way = tuple(all_series(chosen.method))
         control_maker = LinkMaker(one_way, chosen.merge)
         for copy in range(chosen.controls if has_gold else 0):
             requests += [
@@ -73,7 +73,9 @@ class Alignment(Analysis[AlignmentFacts, AlignmentResults]):
             ]
         gold = () if corpus.gold is None else (corpus.gold,)
         controls = chosen.controls if has_gold else 0
-        facts = AlignmentFacts(series, controls, baselines, chosen.written_direction, gold, corpus.hypotheses)
+        facts = AlignmentFacts(
+            chosen.method, series, controls, baselines, chosen.written_direction, gold, corpus.hypotheses
+        )
         return Plan(tuple(requests), facts)
 
     def follow_up(
@@ -88,7 +90,7 @@ class Alignment(Analysis[AlignmentFacts, AlignmentResults]):
         choice = choose(_counts(counted), facts.written, has_gold=bool(facts.gold))
         shown = dict.fromkeys(
             each.one_way
-            for measure in ("weight", "norm")
+            for measure in ("weight", "norm", "cosine")
             for each in facts.series
             if (each.setting, each.measure, each.heads) == (choice.series.setting, measure, TOGETHER)
         )
@@ -110,6 +112,7 @@ class Alignment(Analysis[AlignmentFacts, AlignmentResults]):
         baselines = {name: counted.metric(_baseline_name(name), BaselineAccuracy).compute() for name in facts.baselines}
         controls = [tables(_counts(counted, copy), {}).best for copy in range(facts.controls)]
         return AlignmentResults(
+            method=facts.method,
             tables=tables(counts, baselines, has_gold=has_gold),
             controls=tuple(controls),
             chosen=choose(counts, facts.written, has_gold=has_gold),

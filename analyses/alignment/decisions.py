@@ -67,7 +67,7 @@ def _close(values: Float[Tensor, "batch layers heads n m"], rows: Bool[Tensor, "
     if values.shape[-1] < 2:
         return []
     first, second = values.topk(2).values.unbind(-1)
-    close = (first - second <= noise * first).cpu() & rows[:, None, None]
+    close = (first - second <= noise * first.abs()).cpu() & rows[:, None, None]
     indices: list[int] = close.flatten(1).any(1).nonzero().flatten().tolist()
     return indices
 

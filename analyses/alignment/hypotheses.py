@@ -20,8 +20,8 @@ from attentionology.analyses.alignment.decisions import (
 from attentionology.analyses.alignment.series import FORWARD, REVERSE, SINGLE, Series
 from attentionology.analyses.alignment.symmetrization import symmetrized
 from attentionology.corpora_loaders.alignment import PairLinks, SentencePair
-from attentionology.extractors import MapBatch, Merge
-from attentionology.extractors.translation import CrossMapMaker, PairBatch
+from attentionology.extractors import MapBatch, MapMaker, Merge, get_kind
+from attentionology.extractors.translation import CrossMapMaker, PairBatch, SimilarityMaker
 
 Booleans = npt.NDArray[np.bool_]
 
@@ -162,11 +162,15 @@ def linked_pairs(maps: Mapping[Series, MapBatch], both: set[Series] | None = Non
     )
 
 
-def map_maker(series: Series, merge: Merge) -> CrossMapMaker:
+def map_maker(series: Series, merge: Merge) -> CrossMapMaker | MapMaker | SimilarityMaker:
     """Return what makes the maps of a series."""
-    if series.measure == "weight":
-        return CrossMapMaker("weight", series.cross_setting)
-    return CrossMapMaker("norm" if series.heads == SINGLE else "attn", series.cross_setting, merge=merge)
+    if series.measure == "cosine":
+        return SimilarityMaker()
+    kind = "weight" if series.measure == "weight" else "norm" if series.heads == SINGLE else "attn"
+    merging: Merge = "norm" if kind == "weight" else merge
+    if series.is_cross:
+        return CrossMapMaker(kind, "AWI" if series.setting == "AWI" else "AWO", merge=merging)
+    return MapMaker(get_kind(kind), merge=merging)
 
 
 def maps_of(series: Series, batch: MapBatch) -> MapBatch:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from attentionology.analyses.alignment.options import BitextOptions, LanguageOptions, TranslatorOptions
-from attentionology.analyses.shared.builtin import SAMPLE
+from attentionology.analyses.option_groups import OptionError
+from attentionology.analyses.shared.builtin import SAMPLE, load_encoder
 from attentionology.corpora_loaders.alignment import Bitext, add_links, load_bitext, load_links
 from attentionology.corpora_loaders.sample.translation import SAMPLE_GOLD, SAMPLE_PAIRS
 
 if TYPE_CHECKING:
-    from attentionology.extractors.translation import Translator
+    from attentionology.extractors.translation import PairReader
 
 
 def read_bitext(options: BitextOptions) -> Bitext:
@@ -37,17 +38,31 @@ def read_bitext(options: BitextOptions) -> Bitext:
     return add_links(bitext, links, {name: load_links(path, bitext) for name, path in named})
 
 
-def load_translator(options: TranslatorOptions, languages: LanguageOptions | None = None) -> Translator:
-    """Load the translation model.
+def load_reader(
+    options: TranslatorOptions, languages: LanguageOptions | None = None, method: str = "cross-attention"
+) -> PairReader:
+    """Load the model.
+
+    Args:
+        options: the options of the model.
+        languages: the options of models of several languages.
+        method: what aligns words. All but cross-attention take an encoder.
 
     Raises:
         OptionError: an option cannot be used.
-        ModelError: the model cannot be loaded, or gives no cross-attention.
+        ModelError: the model cannot be loaded, or gives no attention.
     """
-    from attentionology.extractors.translation import Translator, load_sample_translator
+    from attentionology.extractors.translation import PairEncoder, Translator, load_sample_translator
 
     options.check()
     languages = languages or LanguageOptions()
+    if method in ("similarity", "self-attention"):
+        if options.model == SAMPLE:
+            raise OptionError(f"--method {method} takes an encoder that knows both languages: --model MODEL")
+        if languages != LanguageOptions():
+            raise OptionError("--source-language, --target-language and --lead are for translation models")
+        encoder = load_encoder(options.model, revision=options.revision, device=options.device)
+        return PairEncoder(encoder, "similarity" if method == "similarity" else "self-attention")
     if options.model == SAMPLE:
         return load_sample_translator()
     return Translator.from_pretrained(

@@ -106,6 +106,11 @@ class AlignmentOptions:
         attentionology.analyses.option_groups.OptionError: --replicates must be at least 0, not -1
     """
 
+    method: Literal["cross-attention", "similarity", "self-attention"] = "cross-attention"
+    """What aligns words: the cross-attention of a translation model; the cosine of word vectors of an encoder, which
+    reads each side alone; or the self-attention of an encoder, which reads both sides in one input, from target words
+    to source words. Encoders should know both languages."""
+
     merge: Literal["norm", "vector"] = "norm"
     """What is merged where a word has several pieces: norms, as in the paper, or the vectors before their norm is
     taken."""
@@ -117,7 +122,7 @@ class AlignmentOptions:
 
     symmetrize: Literal["intersection", "union", "grow-diag", "grow-diag-final"] | None = None
     """How links of both directions are put together in the links that --write writes. By default grow-diag-final, if
-    --direction is both."""
+    --direction is both, and intersection for --method similarity, which always makes both directions."""
 
     controls: Annotated[int, arg(metavar="K")] = 0
     """Compare with K copies of the model that have random weights and the trained embeddings."""
@@ -143,13 +148,20 @@ class AlignmentOptions:
         for name in ("controls", "replicates"):
             if getattr(self, name) < 0:
                 raise OptionError(f"--{name} must be at least 0, not {getattr(self, name)}")
-        if self.symmetrize is not None and self.direction != "both":
+        if self.symmetrize is not None and not self.both_directions:
             raise OptionError("--symmetrize needs links of both directions: --direction both")
 
     @property
     def written_direction(self) -> str:
         """The direction of the links that are written."""
-        return "forward" if self.direction == "forward" else self.symmetrize or "grow-diag-final"
+        if self.method == "similarity":
+            return self.symmetrize or "intersection"
+        return self.symmetrize or "grow-diag-final" if self.both_directions else "forward"
+
+    @property
+    def both_directions(self) -> bool:
+        """Whether source words are linked, too. Similar words are usually those which both directions link."""
+        return self.direction == "both" or self.method == "similarity"
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ class AlignmentFacts:
     """The facts that the results need from the plan.
 
     Attributes:
+        method: what aligns words, see `attentionology.analyses.alignment.series.METHODS`.
         series: the series that are counted.
         controls: the number of copies with random weights.
         baselines: the names of the alignments that are not read off the model; empty without gold links.
@@ -29,6 +30,7 @@ class AlignmentFacts:
         hypotheses: where the links of other systems are from.
     """
 
+    method: str
     series: tuple[Series, ...]
     controls: int
     baselines: tuple[str, ...]
@@ -68,12 +70,14 @@ class AlignmentResults:
     """What the analysis found.
 
     Attributes:
+        method: what aligns words.
         tables: all tables.
         controls: the tables of each copy with random weights.
         chosen: the series and the layer whose links are written.
         example: a sentence pair with its maps; None if there is none.
     """
 
+    method: str
     tables: AlignmentTables
     controls: Sequence[pd.DataFrame]
     chosen: LayerChoice
@@ -96,7 +100,7 @@ def choose(counted: Mapping[Series, AlignmentCounts], direction: str, *, has_gol
         counted: the counts of all series.
         direction: the direction of the links.
         has_gold: whether there are gold links, so that the lowest error rate decides. Otherwise it is the largest mean
-            norm, in the first setting (Kobayashi et al. 2020).
+            norm, in the first setting (Kobayashi et al. 2020), and of similarities the layer after two thirds.
     """
     together = {each: counts for each, counts in counted.items() if each.heads == TOGETHER}
     if has_gold:
@@ -110,4 +114,6 @@ def choose(counted: Mapping[Series, AlignmentCounts], direction: str, *, has_gol
         return LayerChoice(series, layer, by_gold=True)
     candidates = [each for each in together if each.direction == direction]
     series = next((each for each in candidates if each.measure == "norm"), candidates[0])
+    if series.measure != "norm":  # word vectors of the middle layers are the most similar ones (SimAlign)
+        return LayerChoice(series, -(-2 * len(together[series].size) // 3) - 1, by_gold=False)
     return LayerChoice(series, int(together[series].size[:, 0].argmax()), by_gold=False)

@@ -36,7 +36,7 @@ def alignment_section(results: AlignmentResults, titles: Titles) -> Section:
         copies = [best.assign(copy=number) for number, best in enumerate(results.controls, start=1)]
         written["alignment_controls"] = pd.concat(copies, ignore_index=True)
     return Section(
-        title="Word alignment by cross-attention",
+        title=f"Word alignment by {results.method}",
         template=Path(__file__).with_name("section.html.j2"),
         context={**_context(results), "interval": lambda row: interval(row["low"], row["high"])},
         summary={name: records(table) for name, table in written.items()},
@@ -49,6 +49,7 @@ def _context(results: AlignmentResults) -> dict[str, Any]:
     tables, cells, choice, example = results.tables, results.tables.cells, results.chosen, results.example
     norm_chose = choice.series.measure == "norm"
     return {
+        "method": results.method,
         "has_gold": results.has_gold,
         "both": bool((cells["direction"] != FORWARD).any()),
         "layers": cells[(cells["heads"] == TOGETHER) & (cells["direction"] == FORWARD)].to_dict("records"),
@@ -61,7 +62,7 @@ def _context(results: AlignmentResults) -> dict[str, Any]:
             "layer": choice.layer + 1,
             "setting": choice.series.setting,
             "measure": choice.series.measure,
-            "reason": "whose mean norm is the largest" if norm_chose else "which has no rival",
+            "reason": "whose mean norm is the largest" if norm_chose else "which is two thirds of the way up",
         },
         "example": None if example is None else {"id": example.id, "layer": example.layer + 1},
         "rho": lambda value: "" if math.isnan(value) else f"{value:.2f}",

@@ -16,6 +16,10 @@ FORWARD, REVERSE = "forward", "reverse"
 SYMMETRIZATIONS = ("intersection", "union", "grow-diag", "grow-diag-final")
 """The ways to put the links of both directions together."""
 
+CROSS, SIMILARITY, SELF = METHODS = ("cross-attention", "similarity", "self-attention")
+"""The methods: the cross-attention of a translation model, and the similarity of word vectors and the self-attention of
+an encoder."""
+
 SETTINGS: tuple[AlignmentSetting, ...] = ("AWI", "AWO")
 """The settings of cross-attention, see `attentionology.extractors.translation.merging`."""
 
@@ -25,8 +29,8 @@ class Series:
     """What a series of maps shows, and which links are read off it.
 
     Attributes:
-        setting: ``"AWI"`` or ``"AWO"``.
-        measure: ``"weight"`` or ``"norm"``.
+        setting: ``"AWI"`` or ``"AWO"``; for an encoder, the method.
+        measure: ``"weight"`` or ``"norm"``; for the method similarity ``"cosine"``.
         heads: ``"all"`` for all heads of a layer together, ``"single"`` for each head by itself.
         direction: ``"forward"`` for a link of each target word, ``"reverse"`` for a link of each source word, or the
             way in which both are put together.
@@ -47,13 +51,9 @@ class Series:
         return self if self.direction == FORWARD else replace(self, direction=FORWARD)
 
     @property
-    def cross_setting(self) -> AlignmentSetting:
-        """The setting, for maps of cross-attention.
-
-        Raises:
-            ValueError: the series is not one of cross-attention.
-        """
-        return SETTINGS[SETTINGS.index(self.setting)]
+    def is_cross(self) -> bool:
+        """Whether the maps are those of cross-attention."""
+        return self.setting in SETTINGS
 
     @property
     def label(self) -> str:
@@ -61,15 +61,17 @@ class Series:
         return f"{self.setting}/{self.measure}/{self.heads}/{self.direction}"
 
 
-def all_series(*, both: bool = False) -> Iterator[Series]:
-    """Yield all series of cross-attention.
+def all_series(method: str = CROSS, *, both: bool = False) -> Iterator[Series]:
+    """Yield all series of a method.
 
     Args:
+        method: the method, see `METHODS`.
         both: whether links are made in both directions, which is done for all heads of a layer together.
     """
     directions = (FORWARD, REVERSE, *SYMMETRIZATIONS) if both else (FORWARD,)
-    for setting in SETTINGS:
-        for measure in ("norm", "weight"):
+    for setting in SETTINGS if method == CROSS else (method,):
+        for measure in ("cosine",) if method == SIMILARITY else ("norm", "weight"):
             for direction in directions:
                 yield Series(setting, measure, TOGETHER, direction)
-            yield Series(setting, measure, SINGLE)
+            if method != SIMILARITY:
+                yield Series(setting, measure, SINGLE)

@@ -163,7 +163,7 @@ def heldout_error_rate(counts: AlignmentCounts) -> float:
 def contrast_rows(counted: Mapping[Series, AlignmentCounts]) -> list[dict[str, object]]:
     """Return differences of error rates of all heads together, layer by layer, with paired intervals."""
     rows: list[dict[str, object]] = []
-    for setting in ("AWI", "AWO"):
+    for setting in dict.fromkeys(series.setting for series in counted):
         rows += _contrast(counted, "norm − weight", Series(setting, "norm"), Series(setting, "weight"))
     for measure in ("weight", "norm"):
         rows += _contrast(counted, "AWI − AWO", Series("AWI", measure), Series("AWO", measure))

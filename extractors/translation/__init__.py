@@ -3,6 +3,7 @@
 from attentionology.extractors.translation.cross_maps import CROSS_KINDS, CrossMapMaker
 from attentionology.extractors.translation.decoding import ForcedDecoding
 from attentionology.extractors.translation.merging import AlignmentSetting
+from attentionology.extractors.translation.pair_encoder import PairEncoder, PairMethod, SimilarityMaker
 from attentionology.extractors.translation.pair_reading import PairBatch, PairReader, extract_cross, read_pairs
 from attentionology.extractors.translation.sides import PairPieces
 from attentionology.extractors.translation.translator import Translator, load_sample_translator
@@ -13,8 +14,11 @@ __all__ = [
     "CrossMapMaker",
     "ForcedDecoding",
     "PairBatch",
+    "PairEncoder",
+    "PairMethod",
     "PairPieces",
     "PairReader",
+    "SimilarityMaker",
     "Translator",
     "extract_cross",
     "load_sample_translator",

@@ -11,10 +11,10 @@ from attentionology.corpora_loaders.describing import amount
 from attentionology.extractors.maps.batching import DEFAULT_BATCH_CELLS, ExtractionLog, TooLong, plan
 from attentionology.extractors.maps.map_batch import MapBatch
 from attentionology.extractors.translation.cross_maps import CrossMapMaker, cross_map_batches
-from attentionology.extractors.translation.sides import PairPieces
+from attentionology.extractors.translation.pair_encoder import PairEncoder
 from attentionology.extractors.translation.translator import Translator
 
-PairReader = Translator
+PairReader = Translator | PairEncoder
 """The models that read sentence pairs."""
 
 _BATCH_PIECES = 2048
@@ -38,9 +38,9 @@ class PairBatch:
         MapBatch('norm', word level, 1 sentence, shape (1, 2, 4, 1, 3))
     """
 
-    reader: Translator
+    reader: PairReader
     sentences: tuple[SentencePair, ...]
-    pieces: Sequence[PairPieces]
+    pieces: Sequence[Any]
 
     def __len__(self) -> int:
         return len(self.sentences)
@@ -52,16 +52,18 @@ class PairBatch:
         """Return what several makers make of one forward pass.
 
         Args:
-            makers: a `CrossMapMaker` for each map.
+            makers: a `CrossMapMaker` for each map, or what `PairEncoder.maps` takes.
 
         Raises:
             ModelError: attention is not a distribution, or is not what its weights say.
         """
+        if isinstance(self.reader, PairEncoder):
+            return self.reader.maps(makers, self.sentences, self.pieces)
         return cross_map_batches(makers, self.reader, self.sentences, self.pieces)
 
 
 def read_pairs(
-    reader: Translator,
+    reader: PairReader,
     pairs: Iterable[SentencePair],
     *,
     batch_cells: int = DEFAULT_BATCH_CELLS,
@@ -74,8 +76,10 @@ def read_pairs(
     Args:
         reader: the model.
         pairs: read lazily, one window at a time.
-        batch_cells: the bound on pairs × pieces² of a batch, where the longer side of a pair counts.
-        too_long, max_length, log: see `attentionology.extractors.extract`; a limit holds for each side.
+        batch_cells: the bound on pairs × pieces² of a batch, where the longer side of a pair counts if
+            the sides are read apart.
+        too_long, max_length, log: see `attentionology.extractors.extract`; a limit holds for each side that is read
+            apart.
 
     Raises:
         ValueError: an option has a value that cannot be used.
@@ -87,7 +91,8 @@ def read_pairs(
         raise ValueError("batch_cells and max_length must be at least 1")
     filled = ExtractionLog() if log is None else log
     limits = (batch_cells, max_length, too_long)
-    for batch in plan(reader, pairs, *limits, filled, batch_pieces=_BATCH_PIECES, noun="sentence pair"):
+    model: Any = reader  # what is read of a pair depends on the model
+    for batch in plan(model, pairs, *limits, filled, batch_pieces=_BATCH_PIECES, noun="sentence pair"):
         yield PairBatch(reader, tuple(pair for pair, _ in batch), [pieces for _, pieces in batch])
 
 
