@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 import torch
 import transformers
 from safetensors.torch import load_file, save_file
 
+from attentionology.analyses.known_answers import sample
 from attentionology.corpora_loaders import Sentence, load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.extractors import Encoder
 from attentionology.extractors.model.doctor import examine
+from attentionology.scripts import known_answers
 from attentionology.scripts.cli import main
 from tests import tiny
 
@@ -115,3 +118,29 @@ def test_command_says_that_a_failing_model_is_not_to_be_trusted(tmp_path, capsys
 def test_command_with_a_model_that_cannot_be_loaded(tmp_path, capsys):
     assert main(["doctor", "--model", str(tmp_path)]) == 1
     assert "cannot load" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_known_answers(demo_encoder, capsys, monkeypatch):
+    results = known_answers.sample_results(demo_encoder)
+    monkeypatch.setattr(known_answers, "sample_results", lambda encoder: results)
+    assert main(["doctor", "--known-answers"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line[:4] for line in lines[:8]] == ["ok  "] * 8
+    assert lines[-1] == "all-MiniLM-L6-v2: no result differs from the known ones."
+
+    known = sample.known_answers()
+    name = "dependency of all heads (weight)"
+    tampered = replace(known, counts={**known.counts, name: "0" * 64})
+    monkeypatch.setattr(sample, "known_answers", lambda: tampered)
+    assert main(["doctor", "--known-answers"]) == 1
+    captured = capsys.readouterr()
+    assert [line for line in captured.out.splitlines() if line.startswith("FAIL")] == [
+        f"FAIL counts: {name}: sha256 {known.counts[name][:12]} instead of 000000000000"
+    ]
+    assert "gives other results than the known ones" in captured.err
+
+
+def test_known_answers_of_another_model(capsys):
+    assert main(["doctor", "--known-answers", "--model", "roberta-base"]) == 2
+    assert "not for 'roberta-base'" in capsys.readouterr().err
