@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from attentionology.analyses.contract import OptionError, OptionGroup, Titles
 from attentionology.analyses.option_groups import groups_by_class
 from attentionology.analyses.probing.attachment import AttachmentTables
+from attentionology.analyses.probing.explored import explored_probes
 from attentionology.analyses.probing.findings import find
 from attentionology.analyses.probing.inputs import LoadedInputs, Workspace, read_inputs
 from attentionology.analyses.probing.methods import RANDOM
@@ -26,6 +27,7 @@ from attentionology.analyses.shared.builtin import SAMPLE
 from attentionology.analyses.shared.cache_folder import cache_folder
 from attentionology.analyses.shared.input_options import model_or_encoder, paths_read
 from attentionology.corpora_loaders import Treebank, WordVectors
+from attentionology.reports.explorer.encoding import script_json
 from attentionology.reports.page import Section, write_report
 from attentionology.reports.run_folder import RunFolder
 from attentionology.storage.partial import delete
@@ -241,5 +243,7 @@ def _run(
     )
     if workspace.folder is not None and section is not None:
         write_outcomes(workspace.folder, outcomes)
-        write_report(workspace.folder, run=record, sections=[section])
+        explorer = explored_probes(results, titles)
+        data = None if explorer is None else script_json(explorer)
+        write_report(workspace.folder, run=record, sections=[section], explorer=data)
     return ProbingRun(results, titles, record, None, section, outcomes), trained.checkpoints

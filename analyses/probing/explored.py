@@ -1,0 +1,119 @@
+"""The explorer of a probing run: how much the probes weigh each head, and what each head knows by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pandas as pd
+
+from attentionology.analyses.contract import Titles
+from attentionology.analyses.probing.head_weights import HeadWeights
+from attentionology.analyses.probing.section import ProbeResults
+from attentionology.analyses.shared.explored import address, share, values_of
+from attentionology.reports.explorer.data import Card, Explorer, Fact, Finding, Measure
+from attentionology.reports.format import ARROWS, head_name, rows_of
+
+_COLUMNS = {
+    "weight": ("Weight in the probe", "", "The learned weight of the head in this direction, mean over runs and arcs."),
+    "contribution": (
+        "Contribution to the probe",
+        "",
+        "The weight of the head times its attention on the arcs of the tested sentences, mean over runs and arcs.",
+    ),
+    "accuracy": (
+        "Accuracy alone",
+        "%",
+        "The share of words of the training sentences whose syntactic head this head alone finds.",
+    ),
+}
+
+
+def explored_probes(results: ProbeResults, titles: Titles) -> Explorer | None:
+    """Return the weights of all heads in all probes of attention; None if there are none.
+
+    The rank of a head in a probe is that of the larger of its weights in the two directions.
+
+    Args:
+        results: the results of the run.
+        titles: what the page calls the model and the treebank.
+    """
+    probes = {name: weights for name, weights in results.weights.items() if len(weights.relations)}
+    if not probes:
+        return None
+    first = next(iter(probes.values())).heads
+    layers, heads = int(first["layer"].max()), int(first["head"].max())
+    facts = {name: list(_facts(name, weights.heads)) for name, weights in probes.items()}
+    cards = []
+    for index in range(layers * heads):
+        name = head_name(index // heads + 1, index % heads + 1)
+        phrases = [facts[probe][index][1] for probe in probes]
+        cards.append(
+            Card(name, f"Head {name} {'; it '.join(phrases)}.", tuple(facts[probe][index][0] for probe in probes))
+        )
+    return Explorer(
+        model=titles.model,
+        corpus=titles.corpus,
+        unit="sentences",
+        layers=layers,
+        heads=heads,
+        measures=tuple(measure for name, weights in probes.items() for measure in _measures(name, weights.heads)),
+        cards=tuple(cards),
+        findings=tuple(_findings(probes)),
+    )
+
+
+def _id(column: str, probe: str, direction: str) -> str:
+    return f"probing/{column}/{direction}/{probe}"
+
+
+def _measures(probe: str, heads: pd.DataFrame) -> Iterator[Measure]:
+    for column, (group, unit, note) in _COLUMNS.items():
+        for direction, rows in heads.groupby("direction", sort=False):
+            yield Measure(
+                id=_id(column, probe, str(direction)),
+                group=group,
+                label=f"{probe}, {ARROWS[str(direction)]}",
+                kind=None,
+                unit=unit,
+                values=values_of(rows, column),
+                center=None if column == "accuracy" else 0,
+                n=int(rows["total"].iloc[0]) if column == "accuracy" else None,
+                direction=str(direction),
+                note=note,
+            )
+
+
+def _best_directions(heads: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per head: its direction with the larger weight, and its rank by that weight."""
+    rows = heads.sort_values("weight", ascending=False, kind="stable").drop_duplicates(["layer", "head"])
+    return rows.assign(rank=rows["weight"].rank(ascending=False, method="min").astype(int)).sort_values(
+        ["layer", "head"]
+    )
+
+
+def _facts(probe: str, heads: pd.DataFrame) -> Iterator[tuple[Fact, str]]:
+    """Yield for each head a line of its card and a phrase about it."""
+    best = _best_directions(heads)
+    for row in rows_of(best):
+        rank, weight, arrow = f"{row['rank']} of {len(best)}", f"{row['weight']:.3f}", ARROWS[row["direction"]]
+        text = f"{rank}; weight {weight}, {arrow}; alone {share(row['accuracy'])}"
+        fact = Fact(f"rank in the probe {probe}", text, _id("weight", probe, row["direction"]))
+        yield fact, f"has rank {rank} in the probe {probe}, by its weight of {weight} ({arrow})"
+
+
+def _findings(probes: Mapping[str, HeadWeights]) -> Iterator[Finding]:
+    """Yield the head with the largest weight, and whether heads that know more have larger weights."""
+    for probe, weights in probes.items():
+        row: Mapping[str, Any] = rows_of(weights.heads.nlargest(1, "weight"))[0]
+        head, arrow = head_name(row["layer"], row["head"]), ARROWS[row["direction"]]
+        measure = _id("weight", probe, row["direction"])
+        text = f"The probe {probe} gives its largest weight to head {head} ({arrow}, {row['weight']:.3f})."
+        yield Finding(text, address(head=head, measure=measure))
+        correlation = weights.correlations.set_index("of")["spearman"]["weight"]
+        if pd.notna(correlation):
+            text = (
+                f"Over all heads and directions, the weights in the probe {probe} and the accuracies of single heads "
+                f"have a rank correlation of {correlation:.2f}."
+            )
+            yield Finding(text, address(measure=_id("accuracy", probe, row["direction"])))

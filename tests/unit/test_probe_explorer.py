@@ -1,0 +1,56 @@
+"""The explorer of a probing run: weights, contributions and accuracies of heads, and their ranks."""
+
+from __future__ import annotations
+
+import json
+from urllib.parse import unquote
+
+import numpy as np
+
+from attentionology.analyses.contract import Titles
+from attentionology.analyses.probing.explored import explored_probes
+from attentionology.reports.explorer.encoding import script_json
+from tests.probing_results import Case, results
+
+TITLES = Titles("m", "c")
+
+
+def test_measures_and_ranks_are_those_of_the_weights():
+    probed = results(Case())
+    explorer = explored_probes(probed, TITLES)
+    assert explorer is not None
+    assert (explorer.layers, explorer.heads) == (2, 3)
+    measures = {measure.id: measure for measure in explorer.measures}
+    assert len(measures) == len(explorer.measures) == 2 * 3 * 2
+    for name, weights in probed.weights.items():
+        heads = weights.heads.set_index(["direction", "layer", "head"]).sort_index()
+        for column in ("weight", "contribution", "accuracy"):
+            for direction in ("dep->head", "head->dep"):
+                values = measures[f"probing/{column}/{direction}/{name}"].values
+                assert list(values) == heads.loc[direction][column].tolist()
+        largest = np.array([heads.loc[direction]["weight"] for direction in ("dep->head", "head->dep")]).max(0)
+        for index, card in enumerate(explorer.cards):
+            [fact] = [fact for fact in card.facts if fact.label == f"rank in the probe {name}"]
+            assert fact.text.startswith(f"{1 + (largest > largest[index]).sum()} of 6; weight {largest[index]:.3f}, ")
+            assert fact.measure is not None
+            assert measures[fact.measure].values[index] == largest[index]
+            assert card.head == f"{index // 3 + 1}-{index % 3 + 1}"
+
+
+def test_findings_lead_to_the_head_with_the_largest_weight():
+    probed = results(Case(probes=("attention",)))
+    explorer = explored_probes(probed, TITLES)
+    assert explorer is not None
+    ids = {measure.id for measure in explorer.measures}
+    states = [dict(part.split("=", 1) for part in each.address[1:].split("&")) for each in explorer.findings]
+    assert all(unquote(state["measure"]) in ids for state in states)
+    heads = probed.weights["attention"].heads
+    best = heads.loc[heads["weight"].idxmax()]
+    assert states[0]["head"] == f"{best['layer']}-{best['head']}"
+    spearman = probed.weights["attention"].correlations.set_index("of").loc["weight", "spearman"]
+    assert f"{spearman:.2f}" in explorer.findings[1].text
+    assert json.loads(script_json(explorer))["sample"] is None
+
+
+def test_without_weights_there_is_no_explorer():
+    assert explored_probes(results(Case(probes=("words+distances",))), TITLES) is None
