@@ -118,27 +118,36 @@ def _for_all_heads(measure: Measure, layers: int, heads: int) -> Measure:
 
 def _findings(contributed: Sequence[tuple[ExploredPart, Contribution]]) -> tuple[Finding, ...]:
     """Return the most important findings of each analysis, those of the first kind of map first."""
-    first = {part.analysis.name: part.kind for part, _ in reversed(contributed)}
+    first = _first_kinds(contributed)
     chosen = [each.findings for part, each in contributed if first[part.analysis.name] == part.kind]
     in_turn = [finding for findings in zip_longest(*chosen) for finding in findings if finding is not None]
     kept = {id(finding) for finding in in_turn[:MOST_FINDINGS]}
     return tuple(finding for findings in chosen for finding in findings if id(finding) in kept)
 
 
+def _first_kinds(contributed: Sequence[tuple[ExploredPart, Contribution]]) -> dict[str, str | None]:
+    """Return the first kind of map of each analysis, by the name of the analysis."""
+    return {part.analysis.name: part.kind for part, _ in reversed(contributed)}
+
+
 def _cards(contributed: Sequence[tuple[ExploredPart, Contribution]], layers: int, heads: int) -> tuple[Card, ...]:
-    """Return a card for each head, with what all analyses say about it."""
+    """Return a card for each head, with what all analyses say about it.
+
+    The summary is about the first kind of map of each analysis; the facts are about all.
+    """
     contributions = [each for _, each in contributed]
     kinds = {part.kind for part, _ in contributed if part.kind is not None}
-    notes = [f" (map {part.kind})" if part.kind is not None and len(kinds) > 1 else "" for part, _ in contributed]
+    first = _first_kinds(contributed)
+    summarized = [
+        (each, f" (map {part.kind})" if part.kind is not None and len(kinds) > 1 else "")
+        for part, each in contributed
+        if first[part.analysis.name] == part.kind
+    ]
     cards = []
     for layer in range(1, layers + 1):
         for head in range(1, heads + 1):
             name = head_name(layer, head)
-            phrases = [
-                phrase + note
-                for each, note in zip(contributions, notes, strict=True)
-                for phrase in each.phrases.get(name, ())
-            ]
+            phrases = [phrase + note for each, note in summarized for phrase in each.phrases.get(name, ())]
             facts = [fact for each in contributions for fact in each.facts.get(name, ())]
             nearest = next((each.nearest[name] for each in contributions if name in each.nearest), ())
             profile = next((each.profiles[name] for each in contributions if name in each.profiles), None)

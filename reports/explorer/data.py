@@ -32,6 +32,7 @@ class Measure:
         relation: the dependency relation that the measure is about.
         direction: the direction of attention that the measure is about.
         note: the definition in one sentence.
+        low_is_best: whether the head with the smallest value is the best one, as with error rates.
 
     Example:
         >>> Measure("surface/entropy/weight", "Surface", "entropy", kind="weight", unit="nats", values=(0.5, 1.5)).n
@@ -52,6 +53,7 @@ class Measure:
     relation: str | None = None
     direction: str | None = None
     note: str = ""
+    low_is_best: bool = False
 
 
 @dataclass(frozen=True)

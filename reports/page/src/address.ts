@@ -1,6 +1,6 @@
 // The address of a view: what comes after "#" and restores the view.
 
-import type { Explorer } from "./data";
+import type { Explorer, Measure } from "./data";
 import { headIndex, headName } from "./data";
 
 export interface Word {
@@ -64,12 +64,18 @@ export function address(view: View, data: Explorer, base: View): string {
   return "#" + parts.flatMap(([key, value]) => (value === null ? [] : `${key}=${encode(value)}`)).join("&");
 }
 
-/** The head with the largest value of a measure. */
-export function bestHead(data: Explorer, measure: string): number {
-  const values = data.measures.find((item) => item.id === measure)?.values ?? [];
+/** Whether one value of a measure is better than another. */
+export function better(measure: Measure, value: number, other: number): boolean {
+  return measure.low_is_best ? value < other : value > other;
+}
+
+/** The head with the best value of a measure. */
+export function bestHead(data: Explorer, id: string): number {
+  const measure = data.measures.find((item) => item.id === id);
   let best = 0;
-  values.forEach((value, i) => {
-    if (value !== null && value > (values[best] ?? -Infinity)) best = i;
+  measure?.values.forEach((value, i) => {
+    const record = measure.values[best] ?? null;
+    if (value !== null && (record === null || better(measure, value, record))) best = i;
   });
   return best;
 }

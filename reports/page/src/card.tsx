@@ -57,12 +57,13 @@ export function HeadCard({ data, view, go }: Props) {
     const index = headIndex(name, data);
     if (index !== null && !view.heads.includes(index)) go({ ...view, heads: [...view.heads, index] });
   };
+  const name = headName(head, data);
   return (
-    <section class="card" aria-label={`Head ${headName(head, data)}`}>
-      <h3>Head {headName(head, data)}</h3>
-      {card && (
-        <>
-          <p class="summary">{card.summary}</p>
+    <>
+      <section class="card" aria-label={`Head ${name}`}>
+        <h3>Head {name}</h3>
+        {card && <p class="summary">{card.summary}</p>}
+        {card && (
           <dl>
             {card.facts.map((fact) => (
               <div key={`${fact.label} ${kindOf(fact)}`}>
@@ -86,17 +87,21 @@ export function HeadCard({ data, view, go }: Props) {
               </div>
             ))}
           </dl>
+        )}
+      </section>
+      {card && (card.profile !== null || card.nearest.length > 0) && (
+        <section class="card habits" aria-label={`Distances and nearest heads of head ${name}`}>
           {card.profile && <Profile {...card.profile} />}
           {card.nearest.length > 0 && (
             <p class="nearest">
-              Nearest heads:{" "}
-              {card.nearest.map((name) => (
-                <span key={name} class="pair">
-                  <button type="button" class="chip" onClick={() => open(name)} aria-label={`Open head ${name}`}>
-                    {name}
+              <span>Nearest heads:</span>
+              {card.nearest.map((other) => (
+                <span key={other} class="pair">
+                  <button type="button" class="chip" onClick={() => open(other)} aria-label={`Open head ${other}`}>
+                    {other}
                   </button>
                   {data.sample && (
-                    <button type="button" class="chip" onClick={() => compare(name)} aria-label={`Draw head ${name} beside`} title="Draw beside">
+                    <button type="button" class="chip" onClick={() => compare(other)} aria-label={`Draw head ${other} beside`} title="Draw beside">
                       +
                     </button>
                   )}
@@ -104,8 +109,8 @@ export function HeadCard({ data, view, go }: Props) {
               ))}
             </p>
           )}
-        </>
+        </section>
       )}
-    </section>
+    </>
   );
 }

@@ -28,6 +28,8 @@ export interface Measure {
   relation: string | null;
   direction: string | null;
   note: string;
+  /** Whether the head with the smallest value is the best one. */
+  low_is_best?: boolean;
 }
 
 export interface Fact {

@@ -3,7 +3,7 @@
 import { memo } from "preact/compat";
 import { useMemo, useRef, useState } from "preact/hooks";
 import type { View } from "./address";
-import { bestHead } from "./address";
+import { bestHead, better } from "./address";
 import type { Coloring } from "./color";
 import { coloring, inkOn, lightDark } from "./color";
 import type { Explorer, Measure } from "./data";
@@ -23,13 +23,13 @@ interface Props {
   measure: Measure;
 }
 
-/** The position of a head among all heads, from 1, counting from the largest value. Equal heads share a position. */
+/** The position of a head among all heads, from 1, counting from the best value. Equal heads share a position. */
 export function rank(measure: Measure, head: number): { position: number; of: number; equal: number } | null {
   const value = measure.values[head] ?? null;
   if (value === null) return null;
   const defined = measure.values.filter((other) => other !== null);
   const equal = defined.filter((other) => other === value).length;
-  return { position: defined.filter((other) => other > value).length + 1, of: defined.length, equal };
+  return { position: defined.filter((other) => better(measure, other, value)).length + 1, of: defined.length, equal };
 }
 
 /** What the page says about one cell. */
@@ -104,8 +104,8 @@ export function Matrix({ data, view, go, measure }: Props) {
   const [pointed, setPointed] = useState<number | null>(null);
   const [focused, setFocused] = useState<number | null>(null);
   const colors = useMemo(() => coloring(measure), [measure]);
-  const cell = Math.max(13, Math.min(44, ((width || 560) - LABELS) / data.heads));
-  const size = useMemo(() => ({ width: cell, height: Math.max(20, Math.min(32, cell)) }), [cell]);
+  const cell = Math.max(13, Math.min(56, ((width || 560) - LABELS) / data.heads));
+  const size = useMemo(() => ({ width: cell, height: Math.max(20, Math.min(data.layers > 12 ? 30 : 34, cell)) }), [cell]);
   const [first = 0] = view.heads;
   const shown = pointed ?? focused ?? first;
 

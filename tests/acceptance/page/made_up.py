@@ -140,6 +140,8 @@ def measures(
     result.append(
         measure("clusters/cluster", "Clusters", "cluster", clusters, unit="", categories=["A", "B", "C", "D"])
     )
+    name = "surface/entropy as an error"
+    result.append(measure(name, "Surface", "entropy as an error", entropy, unit="nats", low_is_best=True))
     undefined = np.where(np.arange(n_heads) % 3 == 0, np.nan, 0.25).astype(np.float64)
     result.append(measure("surface/punctuation", "Surface", "share to punctuation", undefined))
     return result

@@ -161,6 +161,16 @@ def test_texts_are_legible(open_page, pages, name, scheme):
     assert [(round(ratio, 2), text) for ratio, text in measured if ratio < 4.5] == []
 
 
+def test_the_best_head_of_an_error_has_the_smallest_value(open_page, pages, small):
+    values = measure_of(small, "surface/entropy as an error")["values"]
+    best = values.index(min(values))
+    name = f"{best // 12 + 1}-{best % 12 + 1}"
+    page = open_page(pages["small"], "#measure=surface/entropy as an error")
+    assert page.get_by_role("heading", name=f"Head {name}", exact=True).is_visible()
+    assert cell(page, name).get_attribute("aria-label").endswith(", rank 1 of 72")
+    assert_count(cell(page, name).locator(".best"), 1)
+
+
 def saved(page, group, name):
     with page.expect_download() as download:
         page.locator(group).get_by_role("button", name=name).click()
