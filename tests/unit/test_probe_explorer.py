@@ -23,12 +23,12 @@ def test_measures_and_ranks_are_those_of_the_weights():
     measures = {measure.id: measure for measure in explorer.measures}
     assert len(measures) == len(explorer.measures) == 2 * 3 * 2
     for name, weights in probed.weights.items():
-        heads = weights.heads.set_index(["direction", "layer", "head"]).sort_index()
+        heads = {str(direction): rows for direction, rows in weights.heads.groupby("direction")}
         for column in ("weight", "contribution", "accuracy"):
             for direction in ("dep->head", "head->dep"):
                 values = measures[f"probing/{column}/{direction}/{name}"].values
-                assert list(values) == heads.loc[direction][column].tolist()
-        largest = np.array([heads.loc[direction]["weight"] for direction in ("dep->head", "head->dep")]).max(0)
+                assert list(values) == heads[direction].sort_values(["layer", "head"])[column].tolist()
+        largest = np.stack([rows.sort_values(["layer", "head"])["weight"] for rows in heads.values()]).max(0)
         for index, card in enumerate(explorer.cards):
             [fact] = [fact for fact in card.facts if fact.label == f"rank in the probe {name}"]
             assert fact.text.startswith(f"{1 + (largest > largest[index]).sum()} of 6; weight {largest[index]:.3f}, ")
@@ -44,10 +44,10 @@ def test_findings_lead_to_the_head_with_the_largest_weight():
     ids = {measure.id for measure in explorer.measures}
     states = [dict(part.split("=", 1) for part in each.address[1:].split("&")) for each in explorer.findings]
     assert all(unquote(state["measure"]) in ids for state in states)
-    heads = probed.weights["attention"].heads
-    best = heads.loc[heads["weight"].idxmax()]
+    best = max(probed.weights["attention"].heads.to_dict("records"), key=lambda row: row["weight"])
     assert states[0]["head"] == f"{best['layer']}-{best['head']}"
-    spearman = probed.weights["attention"].correlations.set_index("of").loc["weight", "spearman"]
+    correlations = probed.weights["attention"].correlations.set_index("of")
+    spearman = correlations["spearman"]["weight"]
     assert f"{spearman:.2f}" in explorer.findings[1].text
     assert json.loads(script_json(explorer))["sample"] is None
 
