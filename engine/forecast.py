@@ -11,10 +11,11 @@ from typing import Any
 from torch import Tensor
 
 from attentionology.corpora_loaders import Corpus, Sentence
-from attentionology.engine.memory import estimate_memory
+from attentionology.engine.forecast_sizes import sizes_of_counts
+from attentionology.engine.memory import LIBRARIES, estimate_memory
 from attentionology.engine.part_options import PartOptions
 from attentionology.engine.part_tasks import part_counter
-from attentionology.engine.parts import CorpusPart, content_of, parts_of
+from attentionology.engine.parts import CorpusPart, parts_of
 from attentionology.engine.pass_counts import Limits, PassCounts
 from attentionology.engine.passes import Pass, maps_of
 from attentionology.engine.preparing import Planned, plan_analyses, prepare
@@ -69,6 +70,7 @@ class Forecast:
         weights: the bytes of the weights of the model.
         processes: how many processes count; None if the cluster decides.
         counted: how many of the parts are in the folder of the parts; None if there is no such folder.
+        in_parts: whether the parts are counted into files, which are added up afterwards.
     """
 
     unit: str
@@ -77,6 +79,7 @@ class Forecast:
     weights: int
     processes: int | None = 1
     counted: int | None = None
+    in_parts: bool = False
 
     @property
     def read(self) -> int:
@@ -90,12 +93,14 @@ class Forecast:
 
     @property
     def memory(self) -> int:
-        """The bytes that the process which makes the report needs, besides the libraries (about 400 MB)."""
-        return self._reading + sum(each.states for each in self.passes)
+        """The bytes that the process which makes the report needs, with the libraries."""
+        # While a part is added to others, its counts are there as read, as states, and in the sum.
+        added = 3 * max(each.states for each in self.passes) if self.in_parts else 0
+        return self._reading + added + sum(each.states for each in self.passes)
 
     @property
     def memory_of_worker(self) -> int:
-        """The bytes that each process which counts parts needs, besides the libraries (about 400 MB)."""
+        """The bytes that each process which counts parts needs, with the libraries."""
         return self._reading + max(each.states for each in self.passes)
 
     @property
@@ -111,7 +116,7 @@ class Forecast:
     @property
     def _reading(self) -> int:
         copies = any(each.copy is not None for each in self.passes)
-        return self.weights * (2 if copies else 1) + max(each.maps for each in self.passes)
+        return LIBRARIES + self.weights * (2 if copies else 1) + max(each.maps for each in self.passes)
 
 
 def forecast_run(
@@ -124,8 +129,7 @@ def forecast_run(
     """Check everything that a run checks before it counts, and estimate what it needs.
 
     The corpus is indexed, the model is loaded, and all analyses make their plans. Then each pass reads a few inputs,
-    the longest among them. Memory is estimated as an upper bound. The size of files is extrapolated from the counts of
-    these inputs; it should be right within a factor of 4.
+    the longest among them. The sizes of counts are extrapolated from those of these inputs.
 
     Args:
         options: the options of the run.
@@ -172,6 +176,7 @@ def forecast_run(
         weights=_bytes(encoder.model.parameters()),
         processes=part_options.workers if part_options.engine == "ray" else part_options.workers or 1,
         counted=counted,
+        in_parts=part_options.parts is not None or not part_options.in_this_process,
     )
 
 
@@ -211,14 +216,13 @@ def _with_sizes(forecast: PassForecast, current: Pass, encoder: Encoder, limits:
     if not counts.metrics:
         raise ExtractionError(f"none of the first {len(sample)} inputs could be read")
     few.of_inputs(0, len(sample) // 2).attempt(encoder, limits, half, may_be_empty=True, advance=_ignore)
-    sizes = [(len(sample) // 2, len(content_of(half)))] if half.metrics else []
-    sizes.append((len(sample), len(content_of(counts))))
+    sizes = sizes_of_counts((len(sample) // 2, half), (len(sample), counts))
     return replace(
         forecast,
         maps=_map_bytes(few, encoder, limits),
-        states=_state_bytes(counts, len(current.inputs) / len(sample)),
-        disk=_extrapolated(sizes, len(current.inputs)),
-        disk_of_parts=sum(_extrapolated(sizes, part) for part in forecast.parts),
+        states=sum(size.memory(len(current.inputs)) for size in sizes),
+        disk=sum(size.disk(len(current.inputs)) for size in sizes),
+        disk_of_parts=sum(size.disk(part) for part in forecast.parts for size in sizes),
     )
 
 
@@ -243,33 +247,8 @@ def _map_bytes(few: Pass, encoder: Encoder, limits: Limits) -> int:
     return estimate_memory(encoder, shape, longest=longest, batch_cells=cells, states=0).maps
 
 
-def _state_bytes(counts: PassCounts, times: float) -> int:
-    """Return the bytes of the states of metrics that have counted `times` as many inputs."""
-    total = 0.0
-    for metric in counts.metrics.values():
-        states = metric.metric_state.values()
-        total += sum(state.nbytes for state in states if isinstance(state, Tensor))
-        # Lists hold numbers for each token. An attribute of the metric may bound them.
-        growing = sum(_bytes(state) for state in states if not isinstance(state, Tensor))
-        total += min(growing * times, getattr(metric, "most_bytes", math.inf))
-    return round(total)
-
-
 def _bytes(tensors: Iterable[Tensor]) -> int:
     return sum(tensor.nbytes for tensor in tensors)
-
-
-def _extrapolated(sizes: Sequence[tuple[int, int]], inputs: int) -> int:
-    """Return the bytes of a file with the counts of a number of inputs.
-
-    Args:
-        sizes: the bytes of files with the counts of a few inputs, and before them of half as many.
-        inputs: the number of inputs.
-    """
-    (some, size), (more, larger) = sizes[0], sizes[-1]
-    if inputs <= more or some == more:
-        return larger
-    return round(larger + (larger - size) * math.log2(inputs / more))
 
 
 def _ignore(_: int) -> None:

@@ -5,12 +5,17 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from attentionology.engine.memory import LIBRARIES, available_memory
 from attentionology.storage.durable import size
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from attentionology.engine.forecast import Forecast, PassForecast
+
+
+OF_LIBRARIES = f"of which {size(LIBRARIES)} are for the libraries"
+"""What messages say of the memory that does not depend on the run."""
 
 
 def forecast_table(forecast: Forecast) -> RenderableType:
@@ -28,15 +33,13 @@ def forecast_table(forecast: Forecast) -> RenderableType:
 
 def forecast_lines(forecast: Forecast) -> list[str]:
     """Return what a run would read and need in all, as lines of text."""
-    from attentionology.engine.memory import available_memory
-
     available = available_memory()
     known = "" if available is None else f"; {size(available)} are available here"
     there = "" if forecast.counted is None else f", of which {forecast.counted:,} are in the folder"
     return [
         f"Corpus: {forecast.inputs:,} {forecast.unit}. All passes together read {forecast.read:,}.",
         f"Parts: {forecast.parts:,}{there}",
-        f"Memory: about {size(forecast.memory)}, besides 400 MB for the libraries{known}",
+        f"Memory: about {size(forecast.memory)}, {OF_LIBRARIES}{known}",
         *([_of_workers(forecast)] if forecast.processes != 1 else []),
         f"Disk: about {size(forecast.disk)} in the results folder, and {size(forecast.disk_of_parts)} with --parts",
         *(f"Warning: {_name(each)} will fail: {each.failure}" for each in forecast.passes if each.failure),
@@ -52,7 +55,7 @@ def described(forecast: Forecast) -> dict[str, Any]:
 
 def _of_workers(forecast: Forecast) -> str:
     number = "each worker" if forecast.processes is None else f"each of {forecast.processes:,} workers"
-    return f"Memory of {number}: about {size(forecast.memory_of_worker)}, besides 400 MB for the libraries"
+    return f"Memory of {number}: about {size(forecast.memory_of_worker)}, {OF_LIBRARIES}"
 
 
 def _name(each: PassForecast) -> str:

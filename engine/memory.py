@@ -11,7 +11,7 @@ run. It adds up the three things whose size depends on the options:
 
 An estimate that is too high refuses a run that would have fit, but one that is too low lets the operating system kill
 the process after hours. So the terms are upper bounds where a size is not known exactly. The libraries are left out,
-because their memory is already in use and not part of what is available.
+because their memory is already in use and not part of what is available. Only `LIBRARIES` knows of them, for forecasts.
 """
 
 from __future__ import annotations
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     import torch
 
     from attentionology.extractors import Encoder
+
+LIBRARIES = 600_000_000
+"""The bytes that Python and all libraries take in a process that makes a report, measured with the demo on Linux."""
 
 _LOWER = ("batch_cells", "max_length", "max_words", "replicates", "sentences")
 """The options that bound the memory of a run, in the order in which messages name them. No command has all of them."""
@@ -48,7 +51,7 @@ class MemoryShortageError(AttentionologyError):
 class MemoryEstimate:
     """The largest objects that a run holds in memory at the same time, in bytes.
 
-    The Python libraries (about 400 MB) and the corpus itself are not included.
+    The Python libraries and the corpus itself are not included.
 
     Attributes:
         weights: the weights of the model.

@@ -11,6 +11,7 @@ like counts.
 
 from __future__ import annotations
 
+import json
 import math
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -63,6 +64,16 @@ class CorpusPart:
         return self.stop - self.start
 
 
+def size_of_parts(inputs: int) -> int:
+    """Return the number of inputs of each part of a pass that reads a number of inputs and must not fail."""
+    return WINDOW * max(1, math.ceil(math.ceil(inputs / WINDOW) / MOST_PARTS))
+
+
+def number_of_parts(inputs: int) -> int:
+    """Return the number of parts of such a pass."""
+    return math.ceil(inputs / size_of_parts(inputs))
+
+
 def parts_of(passes: Sequence[Pass]) -> list[CorpusPart]:
     """Cut all passes into parts. A pass that may fail is one part.
 
@@ -71,10 +82,10 @@ def parts_of(passes: Sequence[Pass]) -> list[CorpusPart]:
     """
     parts = []
     for number, current in enumerate(passes):
-        windows = math.ceil(len(current.inputs) / WINDOW)
-        size = WINDOW * max(1, windows if current.optional else math.ceil(windows / MOST_PARTS))
-        for start in range(0, len(current.inputs), size):
-            stop = min(start + size, len(current.inputs))
+        inputs = len(current.inputs)
+        size = max(1, inputs) if current.optional else size_of_parts(inputs)
+        for start in range(0, inputs, size):
+            stop = min(start + size, inputs)
             parts.append(CorpusPart(current.of_inputs(start, stop), number, start, stop))
     return parts
 
@@ -214,6 +225,12 @@ def content_of(counts: PassCounts, files: Sequence[str] = ()) -> bytes:
     failures = {name: plain_failure(error) for name, error in counts.failures.items()}
     described = {"requests": facts, "failures": failures, "log": _plain_log(log), "files": list(files)}
     return tensor_content(tensors, described)
+
+
+def packed_bytes(states: MetricStates) -> int:
+    """Return the bytes that the states of a metric take in the file of a part or in a results folder."""
+    packed, facts = pack(states.tensors)
+    return sum(tensor.nbytes for tensor in packed.values()) + len(json.dumps([states.arguments, facts]))
 
 
 def added_parts(folder: PartFolder, parts: Sequence[CorpusPart]) -> Iterator[PassCounts]:

@@ -18,7 +18,7 @@ from attentionology.engine.preparing import plan_analyses, prepare
 from attentionology.engine.run_options import RunOptions
 from attentionology.scripts.cli import main
 
-FACTOR = 4
+FACTOR = 2.5
 """The factor within which sizes are right; they are usually too large."""
 
 ANALYSES = ("dependency", "surface")
