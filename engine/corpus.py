@@ -30,7 +30,7 @@ class CorpusOptions:
     Example:
         >>> from attentionology import CorpusOptions
         >>> options = CorpusOptions(limit=2)  # of the sample treebank
-        >>> options.check([])
+        >>> options.check()
         >>> options.read([])
         LazyTreebank(2 sentences, 43 words, 'en_sample.conllu')
     """
@@ -91,16 +91,8 @@ class CorpusOptions:
             if not file.exists():
                 raise CorpusError("there is no such file", file=file)
 
-    def check(self, chosen: Sequence[Analysis[Any, Any]]) -> None:
-        """Validate the options before anything slow happens.
-
-        Args:
-            chosen: the analyses of the run.
-
-        Raises:
-            OptionError: two options contradict each other, or one of them contradicts an analysis.
-            CorpusError: a file does not exist.
-        """
+    def check(self) -> None:
+        """Raise `OptionError` where a value cannot be used, or where two options contradict each other."""
         if self.text and self.tokens != "syntactic":
             raise OptionError("--tokens is for treebanks and cannot be given together with --text")
         if self.segments is not None and not self.text:
@@ -108,6 +100,17 @@ class CorpusOptions:
         if self.segment_ids != "zeros" and self.segments is None:
             raise OptionError("--segment-ids is for --segments, which is not given")
         at_least_one(self, "segments", "limit")
+
+    def check_analyses(self, chosen: Sequence[Analysis[Any, Any]]) -> None:
+        """Validate the options for some analyses before anything slow happens. The files must exist.
+
+        Args:
+            chosen: the analyses of the run.
+
+        Raises:
+            OptionError: an option contradicts an analysis, or the format of the files.
+            CorpusError: a file cannot be read.
+        """
         mentions = [analysis.name for analysis in chosen if analysis.of_mentions]
         if mentions and self.text:
             raise OptionError(f"--analyses {mentions[0]} needs a --corpus with mentions, not --text")

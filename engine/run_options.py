@@ -109,7 +109,8 @@ class RunOptions:
             self.files.check_names()
         chosen = self.chosen(corpus)
         if corpus is None:
-            self.files.check(chosen)
+            self.files.check()
+            self.files.check_analyses(chosen)
         self._check_that_all_are_read(chosen)
         self.limits.check()
         self.examples.check()

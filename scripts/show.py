@@ -83,7 +83,8 @@ class Show:
         sentences: list[str | Sentence] = list(self.text)
         if self.corpus is not None:
             files = CorpusOptions(corpus=(self.corpus,), tokens=self.tokens)
-            files.check([])
+            files.check()
+            files.check_analyses([])
             sentences = list(find_sentences(files.read([]), self.sentence))
         encoder = load_encoder(self.model.model, revision=self.model.revision, device=self.model.device)
         shown = show(

@@ -69,5 +69,6 @@ def read_treebank(options: SurveyOptions, treebank: SurveyedTreebank) -> Corpus:
     files = options.run_options(SurveyedModel("", ""), treebank, options.grid.maps).files
     chosen = choose_analyses([ANALYSIS])
     files.check_names()
-    files.check(chosen)
+    files.check()
+    files.check_analyses(chosen)
     return files.read(chosen)
