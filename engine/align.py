@@ -30,7 +30,7 @@ from attentionology.analyses.shared.record import (
 from attentionology.corpora_loaders.alignment import Bitext, Link, write_links
 from attentionology.engine.align_options import AlignOptions
 from attentionology.engine.corpus import title_of_files
-from attentionology.engine.distributed import count_prepared_share, counter_of
+from attentionology.engine.distributed import ShareCounts, count_prepared_share, counter_of
 from attentionology.engine.explorer import explorer_of
 from attentionology.engine.part_options import PartOptions
 from attentionology.engine.parts import check_folder, part_folder
@@ -171,11 +171,8 @@ def execute(
     return replace(run, folder=out)
 
 
-def count_share(options: AlignOptions, part_options: PartOptions) -> tuple[int, int]:
+def count_share(options: AlignOptions, part_options: PartOptions) -> ShareCounts:
     """Count one share of the parts of a run, and make no report.
-
-    Returns:
-        the number of parts in the folder afterwards, and the number of all parts of the run.
 
     Raises:
         OptionError, CorpusError, ModelError, ExtractionError, StorageError: the share cannot be counted.

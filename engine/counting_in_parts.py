@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 
 from attentionology.engine.parts import CorpusPart, PartFolder, added_parts, content_of
 from attentionology.engine.pass_counts import Limits, PassCounts
@@ -93,14 +93,20 @@ class PartCounter:
             yield number
 
 
-def share_of(parts: Sequence[CorpusPart], share: tuple[int, int] | None) -> list[int]:
+def share_of(parts: Sized, share: tuple[int, int] | None, offset: int = 0) -> list[int]:
     """Return the numbers of the parts of a share.
 
     Args:
         parts: all parts of a run.
         share: k and n for the k-th of n shares; None for all parts.
+        offset: by how many parts the shares are shifted. Runs of few parts that are shared together have different
+            offsets, so that the first share does not count the first part of each.
+
+    Example:
+        >>> share_of(range(5), (1, 3)), share_of(range(5), (1, 3), offset=1)
+        ([0, 3], [2])
     """
-    first, step = (0, 1) if share is None else (share[0] - 1, share[1])
+    first, step = (0, 1) if share is None else ((share[0] - 1 - offset) % share[1], share[1])
     return list(range(first, len(parts), step))
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attentionology.analyses.contract import OptionError
 from attentionology.engine.counting_in_parts import CountMissing, PartCounter, count_in_parts, count_missing, share_of
@@ -19,6 +20,10 @@ from attentionology.engine.preparing import Prepared, plan_analyses, prepare
 from attentionology.engine.run_options import RunOptions
 from attentionology.engine.workers import count_with_workers
 from attentionology.reports.progress import Stages
+
+if TYPE_CHECKING:
+    from attentionology.corpora_loaders import Corpus
+    from attentionology.extractors import Encoder
 
 Counter = Callable[[Sequence[Pass]], PassCounts]
 """A function that runs all passes and returns their counts."""
@@ -57,25 +62,49 @@ def counter_of(
     return count
 
 
-def count_share(options: RunOptions, part_options: PartOptions, stages: Stages) -> tuple[int, int]:
+@dataclass(frozen=True)
+class ShareCounts:
+    """How many parts of a run there are after a share was counted.
+
+    Attributes:
+        share: the number of parts of the share.
+        counted: how many of the parts of the run are in the folder.
+        total: the number of all parts of the run.
+    """
+
+    share: int
+    counted: int
+    total: int
+
+
+def count_share(
+    options: RunOptions,
+    part_options: PartOptions,
+    stages: Stages,
+    *,
+    encoder: Encoder | None = None,
+    corpus: Corpus | None = None,
+    offset: int = 0,
+) -> ShareCounts:
     """Count one share of the parts of a run, and make no report.
 
     Args:
         options: the options of the run.
         part_options: the folder of the parts, and the share.
         stages: receives the times of the stages.
-
-    Returns:
-        the number of parts in the folder afterwards, and the number of all parts of the run.
+        encoder: the model, if it has been loaded.
+        corpus: the corpus, if it has been loaded.
+        offset: by how many parts the shares are shifted; see `share_of`.
 
     Raises:
         OptionError, CorpusError, ModelError, ExtractionError, StorageError: the share cannot be counted.
     """
     if part_options.parts is None:
         raise OptionError("--part needs --parts, the folder in which all shares are collected")
-    chosen = options.check()
+    chosen = options.check(corpus)
     check_folder(part_options.parts)
-    return count_prepared_share(prepare(options, chosen, stages=stages), options, part_options, stages)
+    prepared = prepare(options, chosen, encoder=encoder, corpus=corpus, stages=stages)
+    return count_prepared_share(prepared, options, part_options, stages, offset=offset)
 
 
 def count_prepared_share(
@@ -84,7 +113,9 @@ def count_prepared_share(
     part_options: PartOptions,
     stages: Stages,
     prepare_again: Callable[[Any, Any], Prepared] = prepare_analyses,
-) -> tuple[int, int]:
+    *,
+    offset: int = 0,
+) -> ShareCounts:
     """Count one share of the parts of a run that has been prepared, see `count_share`.
 
     Raises:
@@ -96,8 +127,9 @@ def count_prepared_share(
     counter = part_counter(prepared, part_options.parts)
     parts = parts_of(plan_analyses(prepared).passes)
     count = _count_missing_of(_task(prepared, options, counter, prepare_again), part_options, counter, parts)
-    count_missing(parts, share_of(parts, part_options.share), counter.folder, count, stages)
-    return sum(counter.folder.has(part) for part in parts), len(parts)
+    numbers = share_of(parts, part_options.share, offset)
+    count_missing(parts, numbers, counter.folder, count, stages)
+    return ShareCounts(len(numbers), sum(counter.folder.has(part) for part in parts), len(parts))
 
 
 def _task(

@@ -229,8 +229,8 @@ def content_of(counts: PassCounts, files: Sequence[str] = ()) -> bytes:
 
 def packed_bytes(states: MetricStates) -> int:
     """Return the bytes that the states of a metric take in the file of a part or in a results folder."""
-    packed, facts = pack(states.tensors)
-    return sum(tensor.nbytes for tensor in packed.values()) + len(json.dumps([states.arguments, facts]))
+    packed, facts = packed_states(states, "")
+    return sum(tensor.nbytes for tensor in packed.values()) + len(json.dumps(facts))
 
 
 def added_parts(folder: PartFolder, parts: Sequence[CorpusPart]) -> Iterator[PassCounts]:

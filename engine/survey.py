@@ -83,7 +83,7 @@ def survey(
     if replace(model_options, device="cpu") != ModelOptions():
         raise OptionError("of ModelOptions, a survey has only the device; revisions are given as NAME@REVISION")
     if part_options.part is not None:
-        raise OptionError("a survey has no shares")
+        raise OptionError("a share is counted by the command: attentionology survey … --parts FOLDER --part K/N")
     if maps is None:
         maps = map_options.map
     limits = groups.pop(LimitOptions, LimitOptions())

@@ -76,7 +76,7 @@ def _count_share(options: AlignOptions, part_options: PartOptions) -> int:
     from attentionology.engine.align import count_share
     from attentionology.scripts.streams import say
 
-    counted, total = count_share(options, part_options)
-    rest = "The same command without --part makes the report." if counted == total else ""
-    say(f"{counted} of {total} parts are in {part_options.parts}. {rest}".rstrip())
+    counts = count_share(options, part_options)
+    rest = "The same command without --part makes the report." if counts.counted == counts.total else ""
+    say(f"{counts.counted} of {counts.total} parts are in {part_options.parts}. {rest}".rstrip())
     return 0

@@ -112,9 +112,9 @@ class Analyze:
         from attentionology.reports.progress import Stages
         from attentionology.scripts.streams import say
 
-        counted, total = count_share(self.run_options(), self.long_run, Stages())
-        rest = "The same command without --part makes the report." if counted == total else ""
-        say(f"{counted} of {total} parts are in {self.long_run.parts}. {rest}".rstrip())
+        counts = count_share(self.run_options(), self.long_run, Stages())
+        rest = "The same command without --part makes the report." if counts.counted == counts.total else ""
+        say(f"{counts.counted} of {counts.total} parts are in {self.long_run.parts}. {rest}".rstrip())
         return 0
 
     def run_options(self) -> RunOptions:

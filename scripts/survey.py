@@ -46,7 +46,8 @@ class SurveyCommand:
     long_survey: LongSurveyOptions = field(default_factory=LongSurveyOptions)
 
     dry_run: bool = False
-    """Count nothing. Print the numbers of cells, sentences and passes."""
+    """Count nothing. Print the numbers of cells, sentences and passes, and about how much memory and disk space the
+    survey needs. Each model is loaded and reads a few sentences."""
 
     output: OutputOptions = field(default_factory=OutputOptions)
 
@@ -64,6 +65,8 @@ class SurveyCommand:
         )
         if self.dry_run:
             return self._print_estimate(options)
+        if self.long_survey.part is not None:
+            return self._count_share(options)
         out = self.output.out or Path("runs/survey")
         shown = {name: str(value) if isinstance(value, Path) else value for name, value in flat_options(self).items()}
         results = execute_survey(
@@ -86,12 +89,30 @@ class SurveyCommand:
         options.check()
         options.check_maps()
         self.long_survey.check()
-        estimate = estimate_survey(options)
+        estimate = estimate_survey(options, self.long_survey.part_options())
         if self.output.json:
             say_json(to_json(estimate_facts(estimate)))
         else:
             print_tables([], estimate_lines(estimate))
         return 0
+
+    def _count_share(self, options: SurveyOptions) -> int:
+        """Count one share of all cells, say what was counted, and return the exit status."""
+        from attentionology.engine.surveying.shares import count_grid_share
+        from attentionology.scripts.streams import say
+
+        options.check()
+        options.check_maps()
+        shares = count_grid_share(options, self.long_survey.part_options())
+        for share in shares:
+            if share.reason:
+                say(f"{share.cell.model} on {share.cell.treebank}: {share.reason}")
+        parts, cells = sum(share.parts for share in shares), sum(share.parts > 0 for share in shares)
+        say(
+            f"The share {self.long_survey.part} has {parts:,} parts of {cells:,} cells, which are in "
+            f"{self.long_survey.parts}. When all shares are counted, the same command without --part makes the report."
+        )
+        return SOME_FAILED if any(share.reason for share in shares) else 0
 
     def _print(self, results: Survey, out: Path) -> None:
         from attentionology.analyses.survey.terminal import survey_matrix

@@ -146,9 +146,13 @@ class LongSurveyOptions:
     """Count each cell in N processes, each with one thread on a CPU, or with one of the GPUs if --device is cuda. The
     results do not depend on it."""
 
+    part: Annotated[str | None, arg(metavar="K/N")] = None
+    """Only count the K-th of N shares of the parts that are missing in the folder of --parts, and make no report. Each
+    task of a job array counts one share of all cells; then the command without --part makes the report."""
+
     def part_options(self) -> PartOptions:
         """The options of parts that every cell has."""
-        return PartOptions(parts=self.parts, workers=self.workers)
+        return PartOptions(parts=self.parts, workers=self.workers, part=self.part)
 
     def check(self) -> None:
         """Raise `OptionError` where a value cannot be used."""

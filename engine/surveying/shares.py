@@ -1,0 +1,139 @@
+"""Counting one share of all cells of a survey, without a report: what one task of a job array does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from attentionology.analyses.shared.options import ControlOptions
+from attentionology.analyses.survey.cells import Cell
+from attentionology.corpora_loaders import Corpus
+from attentionology.engine.counting_in_parts import share_of
+from attentionology.engine.distributed import count_share
+from attentionology.engine.part_options import PartOptions
+from attentionology.engine.parts import check_folder, number_of_parts
+from attentionology.engine.surveying.counting import reason_of
+from attentionology.engine.surveying.models import LoadedModels, read_treebank
+from attentionology.engine.surveying.options import SurveyedModel, SurveyedTreebank, SurveyOptions
+from attentionology.extractors import ExtractionError, ModelError
+from attentionology.reports.progress import Stages, progress_bar
+from attentionology.storage.durable import StorageError
+
+
+@dataclass(frozen=True)
+class CellShare:
+    """What one process has counted of a cell.
+
+    Attributes:
+        cell: the cell.
+        parts: the number of its parts in the share.
+        reason: why it, or one of the kinds of maps in it, could not be counted; empty if all could.
+    """
+
+    cell: Cell
+    parts: int = 0
+    reason: str = ""
+
+
+def count_grid_share(options: SurveyOptions, part_options: PartOptions) -> list[CellShare]:
+    """Count one share of the parts of all cells.
+
+    The parts of all cells are dealt out one after the other, so that shares are equally large even if each cell is one
+    part.
+
+    Args:
+        options: the options of the survey, which have been checked.
+        part_options: the folder of the parts, the share, and how many processes count.
+
+    Returns:
+        what was counted of each cell. A cell that fails does not stop the others.
+
+    Raises:
+        OptionError: an option of the parts cannot be used.
+        StorageError: the folder of the parts cannot be written.
+    """
+    part_options.check()
+    if part_options.parts is not None:
+        check_folder(part_options.parts)
+    with progress_bar("cells", len(options.grid.models) * len(options.grid.treebanks), unit="") as advance:
+        shares = []
+        for share in _cell_shares(options, part_options):
+            shares.append(share)
+            advance(1)
+    return shares
+
+
+def _cell_shares(options: SurveyOptions, part_options: PartOptions) -> Iterator[CellShare]:
+    models, treebanks = options.grid.all_models(), options.grid.all_treebanks()
+    loaded = LoadedModels(options.cells.device)
+    before = 0  # the number of parts of all cells before
+    for treebank in treebanks:
+        try:
+            corpus = read_treebank(options, treebank)
+        except Exception as error:
+            yield from (CellShare(Cell(model.name, treebank.name), reason=reason_of(error)) for model in models)
+            continue
+        parts = _parts_of_cell(options, corpus)
+        for model in models:
+            cell = Cell(model.name, treebank.name)
+            if share_of(range(parts), part_options.share, before):
+                count = partial(_count, options, part_options, loaded, model, treebank, corpus, before)
+                yield _counted(cell, options.grid.maps, count)
+            else:
+                yield CellShare(cell)
+            before += parts
+
+
+def _count(
+    options: SurveyOptions,
+    part_options: PartOptions,
+    loaded: LoadedModels,
+    model: SurveyedModel,
+    treebank: SurveyedTreebank,
+    corpus: Corpus,
+    before: int,
+    kinds: Sequence[str],
+) -> int:
+    """Count the share of a cell for some kinds of maps, and return the number of its parts."""
+    return count_share(
+        options.run_options(model, treebank, kinds),
+        part_options,
+        Stages(),
+        encoder=loaded.load(model) if part_options.in_this_process else None,
+        corpus=corpus,
+        offset=before,
+    ).share
+
+
+def _parts_of_cell(options: SurveyOptions, corpus: Corpus) -> int:
+    """Return the number of parts of a cell, which is known before its model is loaded."""
+    return (1 + options.groups[ControlOptions].copies()) * number_of_parts(len(corpus))
+
+
+def _counted(cell: Cell, kinds: Sequence[str], count: Callable[[Sequence[str]], int]) -> CellShare:
+    """Count the share of a cell. Whatever goes wrong is its reason.
+
+    If the model cannot give one of the kinds of maps, each kind is tried alone, as the survey does it.
+
+    Args:
+        cell: the cell.
+        kinds: the kinds of maps.
+        count: counts the share for some kinds, and returns the number of its parts.
+
+    Raises:
+        StorageError: the folder of the parts cannot be written.
+    """
+    reason, parts = "", 0
+    attempts: list[Sequence[str]] = [kinds]
+    while attempts:
+        tried = attempts.pop()
+        try:
+            parts += count(tried)
+        except StorageError:
+            raise
+        except Exception as error:
+            reason = reason_of(error)
+            if len(tried) > 1 and isinstance(error, ModelError | ExtractionError):
+                attempts += [(kind,) for kind in tried]
+    return CellShare(cell, parts, reason)

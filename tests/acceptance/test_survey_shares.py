@@ -1,0 +1,119 @@
+"""Shares of a survey, which tasks of a job array count, and what a dry run says of the survey."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from attentionology.analyses.survey.cells import Cell
+from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
+from attentionology.engine import parts as engine_parts
+from attentionology.engine.counting_in_parts import PartCounter
+from attentionology.engine.surveying.shares import _counted
+from attentionology.extractors import ModelError
+from attentionology.extractors.maps import batching
+from attentionology.scripts.cli import main
+from tests import tiny
+
+WINDOW = 16
+MODELS, TREEBANKS = ("model-a", "model-b"), ("first", "broken", "second")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def short_windows():
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (batching, engine_parts):
+            patch.setattr(module, "WINDOW", WINDOW)
+        yield
+
+
+@pytest.fixture(scope="module")
+def grid(tmp_path_factory):
+    """Two models, a treebank of two parts, one of a single part, and one that cannot be read."""
+    folder = tmp_path_factory.mktemp("shares")
+    for seed, name in enumerate(MODELS):
+        tiny.model("bert", seed=seed, max_position_embeddings=200).save_pretrained(folder / name)
+        tiny.fresh_tokenizer("wordpiece").save_pretrained(folder / name)
+    sentences = SAMPLE_TREEBANK.read_text(encoding="utf-8").split("\n\n")
+    (folder / "first.conllu").write_text("\n\n".join(sentences[:24]) + "\n\n", encoding="utf-8")
+    (folder / "second.conllu").write_text("\n\n".join(sentences[24:36]) + "\n\n", encoding="utf-8")
+    (folder / "broken.conllu").write_text("1\tbroken\n\n", encoding="utf-8")
+    return folder
+
+
+def command(grid: Path, *options: object) -> list[str]:
+    given = [
+        "--models",
+        *(grid / name for name in MODELS),
+        "--treebanks",
+        *(grid / f"{name}.conllu" for name in TREEBANKS),
+    ]
+    return ["survey", *map(str, [*given, "--replicates", 30, *options])]
+
+
+def tables(out: Path) -> dict[str, bytes]:
+    """All tables but that of the cells, which has times."""
+    return {path.name: path.read_bytes() for path in sorted((out / "tables").iterdir()) if "cells" not in path.name}
+
+
+def test_shares_of_all_cells_are_the_survey(grid, tmp_path, monkeypatch, capsys):
+    shared = tmp_path / "parts"
+    written = []
+    for share in ("3/3", "1/3", "2/3"):
+        assert main(command(grid, "--parts", shared, "--part", share, "--out", tmp_path / "out")) == 3
+        printed = " ".join(capsys.readouterr().out.split())
+        assert f"{MODELS[1]} on broken: " in printed
+        assert f"The share {share} has 2 parts of 2 cells" in printed
+        written.append(len(list(shared.iterdir())))
+    assert written == [2, 4, 6]
+    assert not (tmp_path / "out").exists()
+    assert main(command(grid, "--out", tmp_path / "plain")) == 3
+    with monkeypatch.context() as patch:
+        patch.setattr(PartCounter, "content", lambda *_: pytest.fail("a part is counted again"))
+        assert main(command(grid, "--parts", shared, "--out", tmp_path / "out")) == 3
+    assert tables(tmp_path / "out") == tables(tmp_path / "plain")
+    capsys.readouterr()
+    assert main(command(grid, "--dry-run", "--json")) == 0
+    facts = json.loads(capsys.readouterr().out)
+    size = sum(path.stat().st_size for path in shared.iterdir())
+    assert size / 2 < facts["disk"] < 2 * size
+    assert facts["disk"] == sum(model["disk"] for model in facts["models"])
+
+
+def test_a_dry_run_names_models_that_cannot_be_used(grid, tmp_path, capsys):
+    (tmp_path / "empty").mkdir()
+    given = ["--treebanks", grid / "second.conllu", "--dry-run", "--workers", 2]
+    assert main(["survey", "--models", *map(str, [grid / "model-a", tmp_path / "empty", *given])]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    usable = next(line for line in lines if line.startswith(f"{grid / 'model-a'}"))
+    assert "of weights" in usable
+    assert "of counts on disk" in usable
+    failing = next(line for line in lines if line.startswith(f"{tmp_path / 'empty'}"))
+    assert "of weights" not in failing
+    assert "Cells that would fail: 1" in lines
+    assert any(line.startswith("Memory of each of 2 workers: about ") for line in lines)
+    assert any(line.startswith("Passes: 1, ") for line in lines)
+
+
+def test_kinds_that_fail_together_are_tried_alone():
+    tried = []
+
+    def count(kinds):
+        tried.append(tuple(kinds))
+        if "norm" in kinds:
+            raise ModelError("there are no norms")
+        return 4
+
+    share = _counted(Cell("model", "treebank"), ("weight", "norm"), count)
+    assert set(tried) == {("weight", "norm"), ("weight",), ("norm",)}
+    assert (share.parts, share.reason) == (4, "there are no norms")
+
+
+@pytest.mark.parametrize("options", [["--part", "1/2"], ["--parts", "PARTS", "--part", "3/2"]])
+def test_impossible_shares_are_refused(grid, options, tmp_path, capsys):
+    given = [str(tmp_path / "parts") if option == "PARTS" else option for option in options]
+    assert main(command(grid, *given)) == 2
+    assert "--part" in capsys.readouterr().err
+    assert not (tmp_path / "parts").exists()
