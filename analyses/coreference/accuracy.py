@@ -39,7 +39,7 @@ class CoreferenceAccuracy(OutcomeCounts):
     are the three types of mentions, times the groups of documents that an evaluation compares.
 
     Args:
-        corpus: the documents, or the groups to which they belong, see `groups_of_documents`.
+        corpus: the documents, or the groups to which they belong, see ``groups_of_documents``.
         n_layers, n_heads: the shape of the maps.
         singletons: whether mentions of entities that are mentioned only once are candidates.
         replicates: the number of bootstrap replicates; 0 for no bootstrap.

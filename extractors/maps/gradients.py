@@ -84,9 +84,9 @@ def extract_gradients(
 
     There are two losses, each the mean over the masked pieces of a sentence:
 
-    * ``"mlm"`` is the cross-entropy of the piece that was masked, the loss that BERT was trained with. * ``"hidden"``
-    is the squared distance of the final hidden states to those of the same sentence without masks, the mean over
-    components. It asks what a model without a masked-LM head makes of a gap.
+    * ``"mlm"`` is the cross-entropy of the piece that was masked, the loss that BERT was trained with.
+    * ``"hidden"`` is the squared distance of the final hidden states to those of the same sentence without masks, the
+      mean over components. It asks what a model without a masked-LM head makes of a gap.
 
     Args:
         encoder, sentences, batch_cells, too_long, max_length, log: see `attentionology.extractors.extract`.

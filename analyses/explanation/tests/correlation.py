@@ -130,7 +130,7 @@ def correlation(batch: TextBatch) -> Rows:
 
     Each text is read alone here. The last digits of its scores depend on the other texts of a batch, and a τ can depend
     on last digits, so a text would otherwise have different τ in different batches. Scores that differ only by noise
-    are ties, see `attentionology.analyses.explanation.ties`.
+    are ties, see ``attentionology.analyses.explanation.ties``.
 
     Args:
         batch: the texts.
