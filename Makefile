@@ -3,13 +3,14 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/installed
 
-.PHONY: help demo test quick check bench page clean
+.PHONY: help demo docs test quick check bench page clean
 
 help:
 	@echo "make demo    set up, analyze the sample treebank with the demo model, print the table"
 	@echo "make test    set up, then ruff, mypy and all tests"
 	@echo "make quick   the tests that are not marked as slow"
 	@echo "make check   ruff, mypy, and the check of prose"
+	@echo "make docs    build the documentation, with all tutorials executed; needs no network once it is set up"
 	@echo "make page    build the script and the styles of the report (needs Node.js and npm)"
 	@echo "make bench   time and memory against the plain forward pass"
 	@echo "make clean   remove .venv and caches"
@@ -29,6 +30,15 @@ check: $(INSTALLED)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python -m tests.prose
+
+.venv/installed-docs: $(INSTALLED)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[docs]'
+	touch $@
+
+# Names in docstrings must exist (-n), and a warning is an error (-W). Every build is a full one (-E).
+docs: .venv/installed-docs
+	HF_HUB_OFFLINE=1 OMP_NUM_THREADS=1 $(BIN)/sphinx-build -W -n -E --keep-going --quiet -b html docs build/site
+	@echo build/site/index.html
 
 # Several processes of one thread each; several threads in each of them would wait for each other.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
