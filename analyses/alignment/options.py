@@ -10,8 +10,9 @@ from tyro.conf import arg
 
 from attentionology.analyses.contract import OptionError
 from attentionology.analyses.shared.builtin import SAMPLE, check_revision
-from attentionology.analyses.shared.input_options import at_least_one, check_seed
+from attentionology.analyses.shared.input_options import ModelOptions, at_least_one, check_seed
 from attentionology.analyses.shared.numbers import OptionalNumber
+from attentionology.analyses.shared.option_types import BatchCells, PieceMerging, Replicates, TooLongInputs
 
 
 @dataclass(frozen=True)
@@ -55,26 +56,19 @@ class BitextOptions:
 
 
 @dataclass(frozen=True)
-class TranslatorOptions:
+class TranslatorOptions(ModelOptions):
     """Options of the translation model."""
 
     model: Annotated[str, arg(metavar="MODEL")] = SAMPLE
     """The translation model: a folder, an id on the Hugging Face Hub such as Helsinki-NLP/opus-mt-de-en, or 'sample', a
     small model of the two made-up languages."""
 
-    revision: Annotated[str | None, arg(metavar="REVISION")] = None
-    """The branch, tag or commit of a model on the Hub. By default, the main branch is read."""
-
-    device: Annotated[str, arg(metavar="DEVICE")] = "cpu"
-    """The device on which the model runs: cpu, cuda, cuda:1, mps, …."""
-
     def check(self) -> None:
         """Raise `OptionError` where a value cannot be used."""
-        if self.model == SAMPLE:
-            if self.revision is not None:
-                raise OptionError(f"--revision is for models on the Hub, and {self.model!r} is not one")
-        else:
+        if self.model != SAMPLE:
             check_revision(self.model, self.revision)
+        elif self.revision is not None:
+            raise OptionError(f"--revision is for models on the Hub, and {self.model!r} is not one")
 
 
 @dataclass(frozen=True)
@@ -91,7 +85,7 @@ class LanguageOptions:
     """Text before every source sentence, such as 'translate English to German:' for T5."""
 
     def check(self) -> None:
-        """Check nothing: whether the model knows a language is found out when it is loaded."""
+        """Every value can be used, as far as can be known before the model is loaded."""
 
 
 @dataclass(frozen=True)
@@ -111,9 +105,7 @@ class AlignmentOptions:
     reads each side alone; or the self-attention of an encoder, which reads both sides in one input, from target words
     to source words. Encoders should know both languages."""
 
-    merge: Literal["norm", "vector"] = "norm"
-    """What is merged where a word has several pieces: norms, as in the paper, or the vectors before their norm is
-    taken."""
+    merge: PieceMerging = "norm"
 
     direction: Literal["forward", "both"] = "forward"
     """With 'forward', each target word is linked to one source word or to none. With 'both', each source word is also
@@ -127,19 +119,13 @@ class AlignmentOptions:
     controls: Annotated[int, arg(metavar="K")] = 0
     """Compare with K copies of the model that have random weights and the trained embeddings."""
 
-    replicates: Annotated[int, arg(metavar="N")] = 1000
-    """The number of bootstrap replicates of the intervals; 0 for no intervals."""
+    replicates: Replicates = 1000
 
     seed: Annotated[int, arg(metavar="N")] = 0
     """The seed of the bootstrap, of the halves, and of random weights."""
 
-    too_long: Literal["skip", "error"] = "skip"
-    """What happens to sentence pairs that are too long for the model: they are skipped and reported, or the first of
-    them is an error."""
-
-    batch_cells: OptionalNumber = None
-    """The largest number of sentence pairs × pieces² in a batch. A lower number needs less memory. The results do not
-    depend on it."""
+    too_long: TooLongInputs = "skip"
+    batch_cells: BatchCells = None
 
     def check(self) -> None:
         """Raise `OptionError` where a value cannot be used."""

@@ -13,12 +13,10 @@ from attentionology.reports.help.options import option_sections
 from attentionology.scripts.commands import COMMANDS
 
 MEANINGS = {
-    "batch_cells": "Translation models read sentence pairs.",
     "cache": "The command probe keeps word maps, and explain keeps trained models.",
     "controls": "Probes have several kinds of controls; alignments have copies with random weights only.",
     "corpus": "The commands analyze, show and doctor read files of different formats.",
     "dev": "Treebanks and labeled texts are held out in different ways.",
-    "device": "A translation model is one model.",
     "dry_run": "Runs and surveys print different estimates.",
     "epochs": "Probes and classifiers have recipes of their own.",
     "json": "The commands doctor and treebanks have no results folder, and hence no other option of the results.",
@@ -26,7 +24,6 @@ MEANINGS = {
     "limit": "It limits sentences, paragraphs, documents, tested texts or sentence pairs.",
     "map": "A probe reads one kind of maps, and the other commands read several.",
     "max_length": "The analyses of documents also cut them into windows of this length.",
-    "merge": "The default of alignments is that of the paper.",
     "min_count": "It grays relations, keeps them out of tests, or makes rare words unknown.",
     "model": "The model is an encoder, a classifier that replaces one that is trained, or a translation model.",
     "out": "The command report writes to the run itself by default, and show writes a file.",
@@ -36,7 +33,6 @@ MEANINGS = {
     "seed": "What is random differs from command to command.",
     "seeds": "Probes are trained several times; a tested classifier is compared with others.",
     "test": "Treebanks and labeled texts have different defaults.",
-    "too_long": "Translation models read sentence pairs.",
     "vectors": "Words without vectors are treated differently by probes and by classifiers.",
     "workers": "A survey has one worker unless more are asked for, because it has no Ray.",
 }
