@@ -57,6 +57,7 @@ bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks.norms
 	$(BIN)/python -m benchmarks.surface
 	$(BIN)/python -m benchmarks.coreference
+	$(BIN)/python -m benchmarks.alignment
 	$(BIN)/python -m benchmarks.probes
 	$(BIN)/python -m benchmarks.explanation
 

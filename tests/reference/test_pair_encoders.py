@@ -108,7 +108,7 @@ def test_similarities_are_those_of_a_naive_loop(batch_cells):
     encoder = encoder_of("bert", "similarity")
     for batch in read_pairs(encoder, PAIRS, batch_cells=batch_cells):
         [maps] = batch.maps([SimilarityMaker()])
-        for index, (pair, array) in enumerate(maps.unpadded()):
+        for index, (pair, (_, array)) in enumerate(zip(batch.sentences, maps.unpadded(), strict=True)):
             naive = naive_similarity(encoder.model, encoder.tokenizer, pair, "")
             np.testing.assert_allclose(array[:, 0], naive, atol=1e-5)
             np.testing.assert_allclose(maps.exact([index])[0][:, 0], naive, atol=1e-12)
@@ -120,7 +120,7 @@ def test_self_attention_is_that_of_a_naive_loop(family):
     [batch] = read_pairs(encoder, PAIRS)
     weights, norms = batch.maps([MapMaker(get_kind("weight")), MapMaker(get_kind("norm"))])
     assert norms.maps.shape == weights.maps.shape
-    for index, (pair, array) in enumerate(weights.unpadded()):
+    for index, (pair, (_, array)) in enumerate(zip(batch.sentences, weights.unpadded(), strict=True)):
         naive = naive_self_attention(encoder.model, encoder.tokenizer, pair, "")
         np.testing.assert_allclose(array, naive, atol=1e-5)
         np.testing.assert_allclose(weights.exact([index])[0], naive, atol=1e-12)

@@ -1,0 +1,123 @@
+"""What word alignment costs, in time and memory, against the forward pass of forced decoding.
+
+    python -m benchmarks.alignment [--pairs 128] [--rounds 3] [--sample]
+
+The model is a randomly initialized Marian model of the size of opus-mt (6 + 6 layers with 8 heads, width 512), or with
+--sample the small model of the sample. The pairs are made up, with about 25 words on each side. Alignment is
+everything that ``attentionology align`` counts: weights and norms of all heads, single and together, in both settings,
+with the bootstrap and the baselines. The forward pass reads the same batches and keeps attention, which no alignment
+can do without. Times are medians over rounds in which both take turns, and the ratio is the median of the ratios within
+a round. It should not be above 1.3.
+
+Memory is the peak of a fresh process, for a number of pairs and for four times that number; the difference should be
+small.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import multiprocessing
+import random
+import statistics
+from concurrent.futures import ProcessPoolExecutor
+
+import torch
+import transformers
+
+from attentionology import AlignmentOptions
+from attentionology.corpora_loaders.alignment import Bitext, LinkFile, PairLinks, SentencePair, add_links
+from attentionology.corpora_loaders.sample.made_up_pair import SEED, make_pair
+from attentionology.engine.align import prepare
+from attentionology.engine.align_options import AlignOptions
+from attentionology.engine.passes import run_passes
+from attentionology.engine.preparing import plan_analyses
+from attentionology.extractors.translation import Translator, load_sample_translator, read_pairs
+from attentionology.extractors.translation.sample_model import make_tokenizer
+from benchmarks.measuring import peak_memory, ratio, take_turns
+
+WORDS = 25
+
+
+def load_model(*, sample: bool) -> Translator:
+    """Return the model of the sample, or one of the size of opus-mt with random weights."""
+    if sample:
+        return load_sample_translator()
+    tokenizer = make_tokenizer(make_pair(SEED))
+    size = {f"{side}_{name}": value for side in ("encoder", "decoder")
+            for name, value in (("layers", 6), ("attention_heads", 8), ("ffn_dim", 2048))}  # fmt: skip
+    ids = {"pad_token_id": 0, "eos_token_id": 1, "decoder_start_token_id": 0, "forced_eos_token_id": 1}
+    config = transformers.MarianConfig(vocab_size=len(tokenizer), d_model=512, **size, **ids)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        model = transformers.MarianMTModel._from_config(config, attn_implementation="eager")
+        with torch.no_grad():  # otherwise attention would be uniform, and every decision close
+            for name, parameter in model.named_parameters():
+                if "_attn." in name:
+                    parameter += torch.randn_like(parameter) * 1.5 / math.sqrt(config.d_model)
+    return Translator(model, tokenizer, "opus-mt shape")
+
+
+def make_bitext(number: int) -> Bitext:
+    """Make up sentence pairs of about `WORDS` words on each side, with their links."""
+    languages, generator = make_pair(SEED), random.Random(0)  # noqa: S311
+    pairs, gold = [], []
+    for index in range(number):
+        source: list[str] = []
+        target: list[str] = []
+        links: list[tuple[int, int]] = []
+        while len(source) < WORDS:
+            sentence = languages.sentence(generator)
+            links += [(i + len(source), j + len(target)) for i, j in sentence.links]
+            source, target = [*source, *sentence.source], [*target, *sentence.target]
+        pairs.append(SentencePair(id=str(index), source=tuple(source), words=tuple(target)))
+        gold.append(PairLinks.of(links, []))
+    file = LinkFile("made up", "", "talp", one_based=False, links=tuple(gold))
+    return add_links(Bitext(tuple(pairs), total=number), file)
+
+
+def align_all(model: Translator, bitext: Bitext) -> None:
+    """Count everything that the analysis counts."""
+    prepared = prepare(AlignOptions(alignment=AlignmentOptions()), reader=model, bitext=bitext)
+    run_passes(plan_analyses(prepared).passes, prepared.encoder, limits=prepared.limits)
+
+
+def forward_all(model: Translator, bitext: Bitext) -> None:
+    """Only run the model on the same batches."""
+    for batch in read_pairs(model, bitext.pairs):
+        model.decode(batch.pieces)
+
+
+def memory_of(number: int, *, sample: bool) -> float:
+    """Return the peak memory of this process after alignment, in MB."""
+    torch.set_num_threads(1)
+    align_all(load_model(sample=sample), make_bitext(number))
+    return peak_memory()
+
+
+def main() -> None:
+    """Measure, and print the results."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--pairs", type=int, default=128)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--sample", action="store_true", help="measure the model of the sample")
+    parser.add_argument("--no-memory", action="store_true", help="do not measure memory")
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    model, bitext = load_model(sample=options.sample), make_bitext(options.pairs)
+    contestants = {"forward": lambda: forward_all(model, bitext), "align": lambda: align_all(model, bitext)}
+    seconds = take_turns(contestants, options.rounds)
+    times = {name: statistics.median(of_name) for name, of_name in seconds.items()}
+    print(f"{model!r}, {options.pairs} pairs")
+    print(f"forward pass {times['forward']:.2f} s, alignment {times['align']:.2f} s")
+    print(f"ratio {ratio(seconds['align'], seconds['forward']):.2f} (should be at most 1.3)")
+    if options.no_memory:
+        return
+    for number in (options.pairs, 4 * options.pairs):
+        with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+            peak = pool.submit(memory_of, number, sample=options.sample).result()
+        print(f"peak memory for {number} pairs: {peak:.0f} MB")
+
+
+if __name__ == "__main__":
+    main()
