@@ -9,7 +9,7 @@ computed again in float64, so that no link depends on the batch, the padding or 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -50,33 +50,81 @@ def best_columns(batch: MapBatch) -> Int[Tensor, "batch layers heads n"]:
         >>> best_columns(batch).tolist()
         [[[[1, 0]]]]
     """
-    m = batch.maps.shape[-1]
-    columns = columns_of(batch)
-    rows = torch.arange(batch.maps.shape[-2]) < batch.lengths[:, None]
-    outside = (torch.arange(m) >= columns.lengths[:, None]).to(batch.maps.device)
-    values = batch.maps.masked_fill(outside[:, None, None, None], -1)
-    best = values.argmax(-1).cpu()
-    for index in _close(values, rows, batch.noise):
-        exact = batch.exact([index])[0]
-        best[index, ..., : exact.shape[-2]] = exact.argmax(-1).cpu()
-    return best.masked_fill(~rows[:, None, None], -1)
+    decisions = Decisions.of_rows(batch)
+    decisions.settle()
+    return decisions.best
 
 
-def _close(values: Float[Tensor, "batch layers heads n m"], rows: Bool[Tensor, "batch n"], noise: float) -> list[int]:
-    """Return the inputs of a batch with two largest values of a row that float32 cannot tell apart."""
+@dataclass(frozen=True, eq=False)
+class Decisions:
+    """The decisions of a batch as float32 makes them, and the inputs for which it cannot.
+
+    Attributes:
+        batch: the maps.
+        best: the column with the largest value of each row, or the row with the largest value of each column; −1 beyond
+            the end of an input. `decide` changes it.
+        close: the inputs that are to be decided in float64.
+        of_columns: whether each column has a decision, and not each row.
+    """
+
+    batch: MapBatch
+    best: Int[Tensor, "batch layers heads positions"]
+    close: frozenset[int]
+    of_columns: bool = False
+
+    @classmethod
+    def of_rows(cls, batch: MapBatch) -> Decisions:
+        """Choose a column for each row."""
+        rows = torch.arange(batch.maps.shape[-2]) < batch.lengths[:, None]
+        columns = torch.arange(batch.maps.shape[-1]) < columns_of(batch).lengths[:, None]
+        return cls(batch, *_largest(batch.maps, rows, columns, batch.noise))
+
+    @classmethod
+    def of_words(cls, batch: MapBatch) -> Decisions:
+        """Choose a row for each column that is a word."""
+        rows = torch.arange(batch.maps.shape[-2]) < batch.lengths[:, None]
+        return cls(batch, *_largest(batch.maps.transpose(-1, -2), columns_of(batch).words, rows, batch.noise), True)
+
+    def decide(self, index: int) -> None:
+        """Make the decisions of one input again, in float64."""
+        exact = self.batch.exact([index])[0]
+        exact = exact.transpose(-1, -2) if self.of_columns else exact
+        best = self.best[index, ..., : exact.shape[-2]]
+        best.copy_(exact.argmax(-1).cpu().masked_fill(best < 0, -1))
+
+    def settle(self) -> None:
+        """Make all decisions in float64 that float32 cannot make."""
+        for index in sorted(self.close):
+            self.decide(index)
+
+
+def _largest(
+    values: Float[Tensor, "batch layers heads n m"],
+    asked: Bool[Tensor, "batch n"],
+    candidates: Bool[Tensor, "batch m"],
+    noise: float,
+) -> tuple[Int[Tensor, "batch layers heads n"], frozenset[int]]:
+    """Return the largest candidate for each of the positions, and the inputs in which two are too close."""
+    values = values.masked_fill(~candidates.to(values.device)[:, None, None, None], -torch.inf)
+    best = values.argmax(-1).cpu().masked_fill(~asked[:, None, None], -1)
     if values.shape[-1] < 2:
-        return []
+        return best, frozenset()
     first, second = values.topk(2).values.unbind(-1)
-    close = (first - second <= noise * first.abs()).cpu() & rows[:, None, None]
-    indices: list[int] = close.flatten(1).any(1).nonzero().flatten().tolist()
-    return indices
+    close = (first - second <= noise * first.abs()).cpu() & asked[:, None, None]
+    return best, frozenset(close.flatten(1).any(1).nonzero().flatten().tolist())
 
 
-def aligned_rows(batch: MapBatch) -> Int[Tensor, "batch layers heads m"]:
+def aligned_rows(
+    batch: MapBatch, best: Int[Tensor, "batch layers heads m"] | None = None
+) -> Int[Tensor, "batch layers heads m"]:
     """Return the row with the largest value of each word's column, for the words in order.
 
     In maps of sentence pairs, this is the target word that each source word is linked to, 0-based; −1 beyond the end of
     a sentence. Decisions are made as in `best_columns`.
+
+    Args:
+        batch: the maps.
+        best: the decisions of `Decisions.of_words` for the batch, if they are known.
 
     Example:
         >>> import torch
@@ -87,13 +135,11 @@ def aligned_rows(batch: MapBatch) -> Int[Tensor, "batch layers heads m"]:
         >>> aligned_rows(batch).tolist()
         [[[[1, 0]]]]
     """
+    if best is None:
+        decisions = Decisions.of_words(batch)
+        decisions.settle()
+        best = decisions.best
     is_word = columns_of(batch).words
-    outside = (torch.arange(batch.maps.shape[-2]) >= batch.lengths[:, None]).to(batch.maps.device)
-    values = batch.maps.transpose(-1, -2).masked_fill(outside[:, None, None, None], -1)
-    best = values.argmax(-1).cpu()
-    for index in _close(values, is_word, batch.noise):
-        exact = batch.exact([index])[0]
-        best[index, ..., : exact.shape[-1]] = exact.argmax(-2).cpu()
     words = torch.full((*best.shape[:3], int(is_word.sum(1).max())), -1)
     for index, flags in enumerate(is_word):
         chosen = best[index][..., flags]

@@ -12,6 +12,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from attentionology.analyses.alignment.decisions import (
+    Decisions,
     aligned_rows,
     aligned_words,
     averaged_heads,
@@ -154,10 +155,18 @@ def linked_pairs(maps: Mapping[Series, MapBatch], both: set[Series] | None = Non
     pairs = tuple(pair for pair in sentences if isinstance(pair, SentencePair))
     if len(pairs) < len(sentences):
         raise ValueError("alignment needs maps of sentence pairs")
+    forward = {series: Decisions.of_rows(batch) for series, batch in maps.items()}
+    reverse = {series: Decisions.of_words(maps[series]) for series in both or ()}
+    undecided = [*forward.values(), *reverse.values()]
+    # Input by input, because maps in float64 are made for all series of an input at once, and then dropped.
+    for index in sorted(frozenset().union(*(decisions.close for decisions in undecided))):
+        for decisions in undecided:
+            if index in decisions.close:
+                decisions.decide(index)
     return LinkedPairs(
         pairs,
-        {series: aligned_words(batch) for series, batch in maps.items()},
-        {series: aligned_rows(maps[series]) for series in both or ()},
+        {series: aligned_words(maps[series], decisions.best) for series, decisions in forward.items()},
+        {series: aligned_rows(maps[series], decisions.best) for series, decisions in reverse.items()},
         {series: _sizes(batch) for series, batch in maps.items()},
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import get_args
@@ -152,27 +153,31 @@ def cross_map_batches(
     Raises:
         ModelError: cross-attention is not a distribution, or is not what its weights say.
     """
-    forward = translator.decode(pieces, values=any(maker.map_kind.reads_weights for maker in makers))
+    values = any(maker.map_kind.reads_weights for maker in makers)
+
+    @functools.lru_cache(maxsize=1)
+    def exact(index: int) -> list[Float[Tensor, "layers heads rows columns"]]:
+        """Make all maps of one pair in float64. Without padding, they cannot depend on the other pairs."""
+        forward = translator.double.decode([pieces[index]], values=values)
+        return [maps[0].cpu() for maps in cross_maps(makers, forward, [pieces[index]], translator.name)]
+
+    maps = cross_maps(makers, translator.decode(pieces, values=values), pieces, translator.name)
     return [
-        _map_batch(maker, maps, translator, pairs, pieces)
-        for maker, maps in zip(makers, cross_maps(makers, forward, pieces, translator.name), strict=True)
+        _map_batch(number, maker, maps[number], translator, pairs, pieces, exact) for number, maker in enumerate(makers)
     ]
 
 
 def _map_batch(
+    number: int,
     maker: CrossMapMaker,
     maps: Float[Tensor, "batch layers heads rows columns"],
     translator: Translator,
     pairs: tuple[SentencePair, ...],
     pieces: Sequence[PairPieces],
+    exact: Callable[[int], list[Float[Tensor, "layers heads rows columns"]]],
 ) -> MapBatch:
     def recompute(indices: Sequence[int]) -> list[Float[Tensor, "layers heads rows columns"]]:
-        double = translator.double
-        exact = []
-        for index in indices:  # one by one, because without padding a result cannot depend on the other pairs
-            forward = double.decode([pieces[index]], values=maker.map_kind.reads_weights)
-            exact.append(cross_maps([maker], forward, [pieces[index]], translator.name)[0][0].cpu())
-        return exact
+        return [exact(index)[number] for index in indices]
 
     rows, columns = _sizes(maker.level, pieces)
     special = torch.zeros(len(pieces), maps.shape[-1], dtype=torch.bool)
