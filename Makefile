@@ -60,6 +60,7 @@ bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks.alignment
 	$(BIN)/python -m benchmarks.probes
 	$(BIN)/python -m benchmarks.explanation
+	$(BIN)/python -m benchmarks.page
 
 page:
 	cd reports/page && npm ci --no-audit --no-fund && npm run check && npm run build

@@ -1,6 +1,7 @@
 // The explorer: what was found, the matrix of heads with the card of one of them, and sentences. Data without measures
 // are heads drawn on sentences.
 
+import { useEffect } from "preact/hooks";
 import { parameters, restore, firstView, withMeasure, bestHead } from "./address";
 import { HeadCard } from "./card";
 import { DrawnSentences } from "./drawn";
@@ -18,6 +19,7 @@ export function ExplorerApp({ data, hash, opening }: { data: Explorer; hash: boo
     const values = parameters(target);
     if (values) go(restore(values, firstView(data), data).view);
   };
+  useEffect(() => void performance.mark("attentionology: heads"), []);
   const Shown = measure ? Sentences : DrawnSentences;
   return (
     <div class="explorer">

@@ -6,10 +6,14 @@ import "./explorer.css";
 import { mount } from "./mount";
 import { enhanceTables } from "./tables";
 
-function start(): void {
+/** Show the explorer of a report. It comes first in the page, so it is shown before the rest has been read. */
+function explore(): void {
   const element = document.getElementById("explorer");
   const data = document.getElementById("explorer-data")?.textContent;
   if (element && data) mount(element, JSON.parse(data) as Explorer, { hash: true });
+}
+
+function enhance(): void {
   enhanceTables(document);
   followContents(document);
 }
@@ -18,6 +22,7 @@ const page = globalThis as { attentionology?: { mount: typeof mount } };
 const loaded = page.attentionology !== undefined; // in a notebook, every cell brings this file along
 page.attentionology ??= { mount };
 if (!loaded && document.documentElement.dataset["attentionology"] === "report") {
-  if (document.readyState === "loading") addEventListener("DOMContentLoaded", start);
-  else start();
+  explore();
+  if (document.readyState === "loading") addEventListener("DOMContentLoaded", enhance);
+  else enhance();
 }

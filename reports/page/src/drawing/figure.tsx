@@ -117,6 +117,10 @@ export function Figure(props: Props) {
     const beside = Math.max(1, Math.floor((room + APART) / (layout.width + APART)));
     return { layout, beside };
   }, [drawing, sentence, rows, columns, room, view.heads.length, view.kinds.length]);
+  const drawn = panels !== null && width > 0;
+  useEffect(() => {
+    if (drawn) performance.mark("attentionology: sentence");
+  }, [drawn]);
   if (!panels || !width) return <div ref={frame} class="frame" aria-busy="true" style={{ minHeight: 200 }} />;
 
   const { layout, beside } = laid;
