@@ -2,18 +2,21 @@
 
 A run that knows only its scores can be compared with another one only by two intervals, although both have parsed the
 same sentences. With the number of right heads in each sentence, a bootstrap replicate draws the same sentences for both
-runs, whatever was probed: another kind of map, another model, or other features.
+runs, whatever was probed: another kind of map, another model, or other features. For probes, the right heads are stored
+word by word, so that they can be compared relation by relation.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Int
+from jaxtyping import Float, Int
 from numpy import ndarray
 
 from attentionology.analyses.probing.attachment import Attempt
@@ -22,11 +25,12 @@ from attentionology.analyses.shared.comparable import Comparable, Measured
 from attentionology.analyses.shared.metric_states import StateError
 from attentionology.analyses.shared.resampling import poisson_weights
 from attentionology.corpora_loaders import Sentence, is_punct
+from attentionology.storage.packed import pack, unpack
 from attentionology.storage.sealed import DamagedError, cache_name
 from attentionology.storage.tensors import read_tensors, write_tensors
 
 _FILE = Path("states") / "probe.safetensors"
-_FORMAT = 1
+_FORMAT = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,12 +42,46 @@ class MethodOutcomes:
         decoding: ``"argmax"`` or ``"tree"``.
         runs: the number of its runs, one for each seed.
         right: the number of right heads in each sentence, added up over the runs.
+        right_words: for each scored word, in how many runs its head is right; None if that is not compared.
     """
 
     method: str
     decoding: str
     runs: int
     right: Int[ndarray, " sentences"]
+    right_words: Int[ndarray, " words"] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredWords:
+    """The words that are scored: those with a head, without punctuation.
+
+    Attributes:
+        sentence: the index of the sentence of each word.
+        relation: the index of the relation of each word.
+        relations: the names of the relations, most frequent first.
+    """
+
+    sentence: Int[ndarray, " words"]
+    relation: Int[ndarray, " words"]
+    relations: tuple[str, ...]
+
+    @classmethod
+    def of(cls, sentences: Sequence[Sentence]) -> ScoredWords:
+        """Look up the relations of the scored words of some sentences."""
+        words = [
+            (index, relation)
+            for index, sentence in enumerate(sentences)
+            for head, relation in zip(sentence.heads, sentence.relations, strict=True)
+            if head is not None and not is_punct(relation)
+        ]
+        times = Counter(relation for _, relation in words)
+        names = sorted(times, key=lambda name: (-times[name], name))
+        return cls(
+            np.array([index for index, _ in words], dtype=np.int64),
+            np.array([names.index(relation) for _, relation in words], dtype=np.int64),
+            tuple(names),
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,27 +90,34 @@ class AttachmentOutcomes:
 
     Attributes:
         ids: the ids of the tested sentences.
-        words: the number of words in each sentence that are scored: those with a head, without punctuation.
+        words: the words that are scored.
         methods: the outcomes of each method and decoding.
         replicates: the number of bootstrap replicates.
         seed: the seed of the bootstrap.
     """
 
     ids: tuple[str, ...]
-    words: Int[ndarray, " sentences"]
+    words: ScoredWords
     methods: tuple[MethodOutcomes, ...]
     replicates: int
     seed: int
 
     @classmethod
     def of(
-        cls, sentences: Sequence[Sentence], attempts: Sequence[Attempt], *, replicates: int, seed: int
+        cls,
+        sentences: Sequence[Sentence],
+        attempts: Sequence[Attempt],
+        *,
+        probes: Collection[str] = (),
+        replicates: int,
+        seed: int,
     ) -> AttachmentOutcomes:
         """Count by sentence what methods got right. Attempts at the control task are left out.
 
         Args:
             sentences: the tested sentences.
             attempts: what the methods got right.
+            probes: the methods that are compared by relation, too. Only their heads of single words are.
             replicates: the number of bootstrap replicates.
             seed: the seed of the bootstrap.
         """
@@ -84,43 +129,68 @@ class AttachmentOutcomes:
             ],
             dtype=bool,
         )
-        sentence_of_word = np.repeat(np.arange(len(sentences)), [len(sentence) for sentence in sentences])
-
-        def by_sentence(words: ndarray) -> Int[ndarray, " sentences"]:
-            return np.bincount(sentence_of_word[words], minlength=len(sentences)).astype(np.int64)
-
+        words = ScoredWords.of(sentences)
         groups: dict[tuple[str, str], list[Attempt]] = {}
         for attempt in attempts:
             if attempt.task == "dependencies":
                 groups.setdefault((attempt.method, attempt.decoding), []).append(attempt)
-        methods = [
-            MethodOutcomes(
-                method,
-                decoding,
-                len(tried),
-                np.stack([by_sentence(np.asarray(attempt.right) & scored) for attempt in tried]).sum(0),
-            )
-            for (method, decoding), tried in groups.items()
-        ]
-        ids = tuple(sentence.id for sentence in sentences)
-        return cls(ids, by_sentence(scored), tuple(methods), replicates, seed)
+        methods = []
+        for (method, decoding), tried in groups.items():
+            right = np.stack([np.asarray(attempt.right)[scored] for attempt in tried]).sum(0, dtype=np.int64)
+            by_sentence = np.bincount(words.sentence, weights=right, minlength=len(sentences)).astype(np.int64)
+            by_word = right if decoding == "argmax" and method in probes else None
+            methods.append(MethodOutcomes(method, decoding, len(tried), by_sentence, by_word))
+        return cls(tuple(sentence.id for sentence in sentences), words, tuple(methods), replicates, seed)
 
     def comparable(self) -> tuple[Comparable, ...]:
-        """Return the attachment scores of all methods, one family for each decoding."""
-        drawn = poisson_weights(self.ids, self.replicates, self.seed).astype(np.int64)
-        total, words = drawn @ self.words, int(self.words.sum())
+        """Return the attachment scores: one family for each decoding, and one by relation for each probe."""
+        drawn = poisson_weights(self.ids, self.replicates, self.seed).astype(np.float64)  # sums of integers are exact
+        everything = np.bincount(self.words.sentence, minlength=len(self.ids))
         families: dict[str, list[Measured]] = {}
         for outcomes in self.methods:
-            value = rate(int(outcomes.right.sum()), words * outcomes.runs)
-            right = (drawn @ outcomes.right) / outcomes.runs
-            deviations = np.where(total > 0, right / np.maximum(total, 1), np.nan) - value
-            families.setdefault(outcomes.decoding, []).append(Measured(outcomes.method, value, words, deviations))
+            measured = _measured(outcomes.method, outcomes.right, everything, outcomes.runs, drawn)
+            families.setdefault(f"attachment score ({outcomes.decoding})", []).append(measured)
+        for outcomes in self.methods:
+            if outcomes.right_words is not None:
+                by_relation = self._by_relation(outcomes.right_words, outcomes.runs, drawn)
+                families[f"attachment score by relation: {outcomes.method}"] = by_relation
         return tuple(
-            Comparable(
-                f"attachment score ({decoding})", tuple(measured), "words whose head is found", "words", self.seed
-            )
-            for decoding, measured in families.items()
+            Comparable(family, tuple(measured), "words whose head is found", "words", self.seed)
+            for family, measured in families.items()
         )
+
+    def _by_relation(
+        self, right: Int[ndarray, " words"], runs: int, drawn: Float[ndarray, "replicates sentences"]
+    ) -> list[Measured]:
+        measured = []
+        for index, name in enumerate(self.words.relations):
+            is_of_relation = self.words.relation == index
+            sentences = self.words.sentence[is_of_relation]
+            words = np.bincount(sentences, minlength=len(self.ids))
+            correct = np.bincount(sentences, weights=right[is_of_relation], minlength=len(self.ids)).astype(np.int64)
+            measured.append(_measured(name, correct, words, runs, drawn))
+        return measured
+
+
+def _measured(
+    name: str,
+    right: Int[ndarray, " sentences"],
+    words: Int[ndarray, " sentences"],
+    runs: int,
+    drawn: Float[ndarray, "replicates sentences"],
+) -> Measured:
+    """Return the mean score over runs, and how far it deviates in each replicate.
+
+    Args:
+        name: the name of the method or the relation.
+        right: the number of right heads in each sentence, added up over the runs.
+        words: the number of words in each sentence.
+        runs: the number of runs.
+        drawn: how often each replicate draws each sentence.
+    """
+    value, total = rate(int(right.sum()), int(words.sum()) * runs), drawn @ words
+    deviations = np.where(total > 0, (drawn @ right) / runs / np.maximum(total, 1), np.nan) - value
+    return Measured(name, value, int(words.sum()), deviations)
 
 
 def write_outcomes(folder: Path, outcomes: AttachmentOutcomes) -> None:
@@ -129,15 +199,23 @@ def write_outcomes(folder: Path, outcomes: AttachmentOutcomes) -> None:
     Raises:
         StorageError: the file cannot be written.
     """
-    facts = {
+    words, methods = outcomes.words, outcomes.methods
+    facts: dict[str, Any] = {
         "format": _FORMAT,
         "ids": list(outcomes.ids),
-        "methods": [[one.method, one.decoding, one.runs] for one in outcomes.methods],
+        "relations": list(words.relations),
+        "methods": [[each.method, each.decoding, each.runs, each.right_words is not None] for each in methods],
         "replicates": outcomes.replicates,
         "seed": outcomes.seed,
     }
-    right = np.stack([one.right for one in outcomes.methods]) if outcomes.methods else np.zeros((0, len(outcomes.ids)))
-    tensors = {"right": torch.from_numpy(right).int(), "words": torch.from_numpy(outcomes.words).int()}
+    by_word = [each.right_words for each in methods if each.right_words is not None]
+    arrays = {
+        "right": np.stack([each.right for each in methods]) if methods else np.zeros((0, len(outcomes.ids)), np.int64),
+        "right_words": np.stack(by_word) if by_word else np.zeros((0, len(words.relation)), np.int64),
+        "sentence": words.sentence,
+        "relation": words.relation,
+    }
+    tensors, facts["packing"] = pack({name: torch.from_numpy(array) for name, array in arrays.items()})
     write_tensors(folder / _FILE, tensors, facts, cache_name(folder / _FILE))
 
 
@@ -157,10 +235,11 @@ def read_outcomes(folder: Path) -> AttachmentOutcomes | None:
         raise StateError(f"{path} is damaged: {error}") from None
     if facts["format"] != _FORMAT:
         raise StateError(f"{path} has format {facts['format']}, and this version reads format {_FORMAT}; probe again")
-    right = tensors["right"].long().numpy()
+    arrays = {name: tensor.numpy() for name, tensor in unpack(tensors, facts["packing"]).items()}
+    by_word = iter(arrays["right_words"])
     methods = [
-        MethodOutcomes(method, decoding, runs, row)
-        for (method, decoding, runs), row in zip(facts["methods"], right, strict=True)
+        MethodOutcomes(method, decoding, runs, row, next(by_word) if has_words else None)
+        for (method, decoding, runs, has_words), row in zip(facts["methods"], arrays["right"], strict=True)
     ]
-    words = tensors["words"].long().numpy()
+    words = ScoredWords(arrays["sentence"], arrays["relation"], tuple(facts["relations"]))
     return AttachmentOutcomes(tuple(facts["ids"]), words, tuple(methods), facts["replicates"], facts["seed"])

@@ -239,7 +239,11 @@ def _run(
             section = probe_section(results, titles)
     record = describe(options, inputs, trained, workspace, command=command, shown_options=shown_options)
     outcomes = AttachmentOutcomes.of(
-        inputs.sentences, trained.attempts, replicates=options.counts.replicates, seed=options.seed
+        inputs.sentences,
+        trained.attempts,
+        probes=options.probes.chosen(has_vectors=inputs.vectors is not None),
+        replicates=options.counts.replicates,
+        seed=options.seed,
     )
     if workspace.folder is not None and section is not None:
         write_outcomes(workspace.folder, outcomes)

@@ -42,6 +42,15 @@ def test_two_probe_runs_are_compared_in_pairs(runs, tmp_path, capsys):
         np.testing.assert_allclose(rows[f"value_{suffix}"], scores.loc[rows.index, "uas"], rtol=1e-12)
     attention = table[(table["group"] == "attention") & (table["family"] == "attachment score (argmax)")].iloc[0]
     assert attention["low"] < attention["difference"] < attention["high"]
+    by_relation = table[table["family"] == "attachment score by relation: attention"].set_index("group")
+    for suffix, kind in (("a", "norm"), ("b", "weight")):
+        scores = pd.read_csv(runs / kind / "tables" / "probe_by_relation.csv")
+        scores = scores.query("method == 'attention' and decoding == 'argmax'").set_index("relation")
+        np.testing.assert_allclose(by_relation[f"value_{suffix}"], scores.loc[by_relation.index, "uas"], rtol=1e-12)
+    tested = by_relation["p_holm"].notna()
+    assert tested.any()
+    assert (by_relation.loc[tested, "n_a"] >= 5).all()
+    assert by_relation.loc[~tested, "reason"].notna().all()
     record = json.loads((tmp_path / "out" / "run.json").read_text(encoding="utf-8"))
     assert [run["name"] for run in record["runs"]] == ["norm", "weight"]
 

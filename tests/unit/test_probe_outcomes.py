@@ -45,7 +45,7 @@ def attempts_of(rng: np.random.Generator, sentences: list[Sentence], share: floa
 
 
 def outcomes_of(sentences: list[Sentence], attempts: list[Attempt]) -> AttachmentOutcomes:
-    return AttachmentOutcomes.of(sentences, attempts, replicates=REPLICATES, seed=4)
+    return AttachmentOutcomes.of(sentences, attempts, probes=["attention"], replicates=REPLICATES, seed=4)
 
 
 @pytest.fixture
@@ -58,15 +58,30 @@ def tested():
 def test_values_are_those_of_the_report(tested):
     sentences, attempts, _ = tested
     methods = attachment(sentences, attempts, replicates=0).methods
-    families = outcomes_of(sentences, attempts).comparable()
+    *families, by_relation = outcomes_of(sentences, attempts).comparable()
     assert [family.family for family in families] == ["attachment score (argmax)", "attachment score (tree)"]
+    assert by_relation.family == "attachment score by relation: attention"
     measured = [one for family in families for one in family.measured]
     assert [one.group for one in measured] == methods["method"].tolist()
     assert [one.n for one in measured] == methods["total"].tolist()
     np.testing.assert_allclose([one.value for one in measured], methods["uas"], rtol=1e-12)
 
 
-def naive_score(sentences: list[Sentence], attempts: list[Attempt], replicate: int) -> float:
+def test_values_by_relation_are_those_of_the_report(tested):
+    sentences, attempts, _ = tested
+    table = attachment(sentences, attempts, replicates=0).relations
+    table = table[(table["method"] == "attention") & (table["decoding"] == "argmax")]
+    expected = table[table["relation"] != "punct"].set_index("relation")
+    measured = {one.group: one for one in outcomes_of(sentences, attempts).comparable()[-1].measured}
+    assert measured.keys() == set(RELATIONS) - {"punct"}
+    for relation, one in measured.items():
+        assert one.n == expected.loc[relation, "total"]
+        assert one.value == pytest.approx(expected.loc[relation, "uas"], rel=1e-12)
+
+
+def naive_score(
+    sentences: list[Sentence], attempts: list[Attempt], replicate: int, relations: tuple[str, ...] = RELATIONS
+) -> float:
     """The mean score of runs in a replicate, one word at a time."""
     right = total = 0.0
     for attempt in attempts:
@@ -74,17 +89,19 @@ def naive_score(sentences: list[Sentence], attempts: list[Attempt], replicate: i
         for sentence in sentences:
             weight = float(poisson_weights([sentence.id], REPLICATES, 4)[replicate, 0])
             for head, relation in zip(sentence.heads, sentence.relations, strict=True):
-                if head is not None and relation != "punct":
+                if head is not None and relation != "punct" and relation in relations:
                     right += weight * float(attempt.right[position])
                     total += weight
                 position += 1
     return right / total
 
 
-def test_a_difference_is_that_of_a_plain_paired_bootstrap(tested):
+@pytest.mark.parametrize(("family", "group"), [(0, "attention"), (-1, "det")])
+def test_a_difference_is_that_of_a_plain_paired_bootstrap(tested, family, group):
     sentences, first, second = tested
-    sides = [outcomes_of(sentences, attempts).comparable()[0] for attempts in (first, second)]
-    row = {row.group: row for row in differences(*sides, min_count=1)}["attention"]
+    sides = [outcomes_of(sentences, attempts).comparable()[family] for attempts in (first, second)]
+    row = {row.group: row for row in differences(*sides, min_count=1)}[group]
+    relations = RELATIONS if group == "attention" else (group,)
     probes = [
         [attempt for attempt in attempts if (attempt.method, attempt.decoding, attempt.task)
          == ("attention", "argmax", "dependencies")]
@@ -92,7 +109,8 @@ def test_a_difference_is_that_of_a_plain_paired_bootstrap(tested):
     ]  # fmt: skip
     assert [len(runs) for runs in probes] == [2, 2]
     replicated = [
-        naive_score(sentences, probes[0], replicate) - naive_score(sentences, probes[1], replicate)
+        naive_score(sentences, probes[0], replicate, relations)
+        - naive_score(sentences, probes[1], replicate, relations)
         for replicate in range(REPLICATES)
     ]
     error = np.std(replicated, ddof=1)
@@ -114,10 +132,13 @@ def test_outcomes_are_read_as_they_were_written(tested, tmp_path):
     again = read_outcomes(tmp_path)
     assert again is not None
     assert (again.ids, again.replicates, again.seed) == (outcomes.ids, REPLICATES, 4)
-    np.testing.assert_array_equal(again.words, outcomes.words)
+    assert again.words.relations == outcomes.words.relations
+    np.testing.assert_array_equal(again.words.sentence, outcomes.words.sentence)
+    np.testing.assert_array_equal(again.words.relation, outcomes.words.relation)
     for one, other in zip(again.methods, outcomes.methods, strict=True):
         assert (one.method, one.decoding, one.runs) == (other.method, other.decoding, other.runs)
         np.testing.assert_array_equal(one.right, other.right)
+        np.testing.assert_array_equal(one.right_words, other.right_words)
     for one_family, other_family in zip(again.comparable(), outcomes.comparable(), strict=True):
         for left, right in zip(one_family.measured, other_family.measured, strict=True):
             np.testing.assert_array_equal(left.deviations, right.deviations)
