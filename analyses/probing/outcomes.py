@@ -53,7 +53,7 @@ class MethodOutcomes:
 
 
 @dataclass(frozen=True, eq=False)
-class ScoredWords:
+class ScoredRelations:
     """The words that are scored: those with a head, without punctuation.
 
     Attributes:
@@ -67,7 +67,7 @@ class ScoredWords:
     relations: tuple[str, ...]
 
     @classmethod
-    def of(cls, sentences: Sequence[Sentence]) -> ScoredWords:
+    def of(cls, sentences: Sequence[Sentence]) -> ScoredRelations:
         """Look up the relations of the scored words of some sentences."""
         words = [
             (index, relation)
@@ -97,7 +97,7 @@ class AttachmentOutcomes:
     """
 
     ids: tuple[str, ...]
-    words: ScoredWords
+    words: ScoredRelations
     methods: tuple[MethodOutcomes, ...]
     replicates: int
     seed: int
@@ -129,7 +129,7 @@ class AttachmentOutcomes:
             ],
             dtype=bool,
         )
-        words = ScoredWords.of(sentences)
+        words = ScoredRelations.of(sentences)
         groups: dict[tuple[str, str], list[Attempt]] = {}
         for attempt in attempts:
             if attempt.task == "dependencies":
@@ -241,5 +241,5 @@ def read_outcomes(folder: Path) -> AttachmentOutcomes | None:
         MethodOutcomes(method, decoding, runs, row, next(by_word) if has_words else None)
         for (method, decoding, runs, has_words), row in zip(facts["methods"], arrays["right"], strict=True)
     ]
-    words = ScoredWords(arrays["sentence"], arrays["relation"], tuple(facts["relations"]))
+    words = ScoredRelations(arrays["sentence"], arrays["relation"], tuple(facts["relations"]))
     return AttachmentOutcomes(tuple(facts["ids"]), words, tuple(methods), facts["replicates"], facts["seed"])
