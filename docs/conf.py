@@ -23,7 +23,7 @@ language = "en"
 extensions = [
     "myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton", "sphinx_design"
 ]  # fmt: skip
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "tutorials/data"]
 root_doc = "index"
 suppress_warnings = ["misc.highlighting_failure", "toc.empty_glob", "toc.glob"]
 nitpicky = True
@@ -80,7 +80,7 @@ def setup(app: Any) -> None:
     """Add what is generated from the source code to the pages."""
     for field in PyObject.doc_field_types:
         if field.name == "variable":  # the attributes in a docstring are no references to others of the same names
-            field.rolename = ""
+            field.rolename, field.label = "", "Attributes"
     app.connect("source-read", generate.complete)
     app.connect("autodoc-process-docstring", references.split_attributes, priority=400)  # before napoleon
     app.connect("missing-reference", references.resolve)

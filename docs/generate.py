@@ -128,13 +128,16 @@ def pages(folder: str, *first: str) -> str:
 def public_names() -> str:
     """A table of the public names, with what each is."""
     rows = [f"| {{py:obj}}`{name} <attentionology.{name}>` | {summary} |" for name, summary in _summaries()]
-    return "\n".join(["| name | |", "|---|---|", *rows])
+    return "\n".join(["| name | what it is |", "|---|---|", *rows])
 
 
 def _summaries() -> Iterator[tuple[str, str]]:
+    """The first sentence of the docstring of each public name."""
     for name in names.of("attentionology"):
-        first = re.split(r"(?<=\.)\s", names.docstring("attentionology", name).split("\n\n")[0])[0]
-        yield name, re.sub(r"``?([^`]+)``?", r"`\1`", " ".join(first.split())).replace("|", "\\|")
+        paragraph = " ".join(names.docstring("attentionology", name).split("\n\n")[0].split())
+        first = re.split(r"(?<!et al)(?<=\.) (?=[A-Z`])", paragraph)[0]
+        parts = re.split(r"``?([^`]+)``?", first)  # every second part is code
+        yield name, "".join(f"`{part}`" if i % 2 else _escaped(part) for i, part in enumerate(parts))
 
 
 def explain_columns() -> str:

@@ -41,7 +41,7 @@ class GradientBatch:
     """Gradients of a padded batch at token level.
 
     Attributes:
-        gradients: |∂L/∂α|, shape (batch, layers, heads, n, n), 0 outside the sentence.
+        gradients: the absolute values of ∂L/∂α, shape (batch, layers, heads, n, n), 0 outside the sentence.
         alpha: the attention weights of the same pass.
         classes: index into `extractors.TOKEN_CLASSES`, −1 on padding; shape (batch, n). Masked pieces are [MASK].
         losses: L of each sentence.
