@@ -1,0 +1,162 @@
+"""What the documentation says about commands, options and names is true."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+import tomllib
+
+import pytest
+import tyro
+
+from attentionology.analyses.shared.numbers import NUMBERS
+from attentionology.reports.help.options import option_sections
+from attentionology.scripts.commands import COMMANDS
+from docs import generate, names, references
+from tests import documentation
+from tests.documentation import PAGES, REPOSITORY, USER_PAGES
+
+IDS = [str(page.relative_to(REPOSITORY)) for page in PAGES]
+WITH_COMMANDS = [page for page in IDS if any(documentation.commands(page))]
+OTHERS = {"--array", "--config", "--cpus-per-task", "--global", "--head", "--mem", "--only", "--time", "--version"}
+"""Options of other programs that the pages name."""
+OF_EXAMPLES = {"--farthest", "--containing"}
+"""Options of the analysis and of the command that the pages teach how to write; the tests of these pages run them."""
+GIVEN = {"$SLURM_ARRAY_TASK_ID": "3"}
+
+FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]*[a-z]\b")
+ALL_FLAGS = {
+    flag
+    for command in COMMANDS.values()
+    for section in option_sections(command.load(), command.most_used)
+    for option in section.options
+    for flag in (option.flag, option.flag.replace("--no-", "--"))
+} | {"--help"}
+
+
+@pytest.mark.parametrize("page", WITH_COMMANDS)
+def test_command_lines_parse(page):
+    for words in documentation.commands(page):
+        if OF_EXAMPLES & set(words) or words == ["--version"]:
+            continue
+        words = [GIVEN.get(word, word) for word in words]
+        for variable, value in GIVEN.items():
+            words = [word.replace(variable, value) for word in words]
+        said = io.StringIO()
+        try:
+            with contextlib.redirect_stderr(said), contextlib.redirect_stdout(said):
+                tyro.cli(
+                    COMMANDS[words[0]].load(), args=words[1:], config=(tyro.conf.OmitArgPrefixes,), registry=NUMBERS
+                )
+        except SystemExit:
+            pytest.fail(f"attentionology {' '.join(words)}\n{said.getvalue()}")
+
+
+def test_pages_have_command_lines():
+    assert len(WITH_COMMANDS) > 15
+    lines = list(documentation.commands("docs/how-to/probe.md"))
+    assert lines[0][:2] == ["probe", "--train"]
+    assert lines[0][-1] == "--tree"
+    assert [line[0] for line in documentation.commands("README.md")] == []
+
+
+@pytest.mark.parametrize("page", IDS)
+def test_options_in_prose_exist(page):
+    text = (REPOSITORY / page).read_text(encoding="utf-8")
+    if page == "CHANGELOG.md":  # options that were removed or renamed are named in the entries of their versions
+        text = text.partition("\n## 0.1.0")[0]
+    code = re.findall(r"`([^`\n]+)`", re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL))
+    flags = {flag for span in code for flag in FLAG.findall(span)}
+    assert flags <= ALL_FLAGS | OTHERS | OF_EXAMPLES
+
+
+@pytest.mark.parametrize("page", ["README.md"])
+def test_commands_in_tables_parse(page):
+    """The commands in the cells of the table in the README."""
+    spans = re.findall(r"`attentionology ([^`]+)`", (REPOSITORY / page).read_text(encoding="utf-8"))
+    lines = [span for span in spans if " " in span]
+    assert len(lines) >= 7
+    for line in lines:
+        words = documentation.shlex.split(line)
+        tyro.cli(COMMANDS[words[0]].load(), args=words[1:], config=(tyro.conf.OmitArgPrefixes,), registry=NUMBERS)
+
+
+def test_readme_is_short_and_its_links_lead_somewhere():
+    text = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+    assert text.count("\n") <= 150
+    targets = dict(re.findall(r"^\[([^\]]+)\]: (\S+)$", text, re.MULTILINE))
+    used = set(re.findall(r"\]\[([^\]]+)\]", text))
+    assert set(targets) == used
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    address = project.get("urls", {}).get("Repository", "")
+    for target in targets.values():
+        # A package index shows the README without the files beside it.
+        assert target.startswith(address), f"{target} must begin with {address}, the address in pyproject.toml"
+        path = re.sub(r"^/?(?:(?:blob|raw|tree|src)/[^/]+/)?", "", target.removeprefix(address))
+        assert (REPOSITORY / path).is_file(), target
+
+
+@pytest.mark.parametrize("page", IDS)
+def test_tables_that_are_named_exist(page):
+    text = (REPOSITORY / page).read_text(encoding="utf-8")
+    described = set(re.findall(r"`(\w+)\.csv`", (REPOSITORY / "docs/reference/tables.md").read_text(encoding="utf-8")))
+    named = set(re.findall(r"tables/(\w+)\.csv", text))
+    named |= {name for name in re.findall(r"`(\w+)\.csv`", text) if name.partition("_")[0] in PREFIXES}
+    assert named <= described | {"distance"}  # the table of the analysis that docs/how-to/write-an-analysis.md makes
+
+
+PREFIXES = {"dependency", "surface", "norms", "coreference", "probe", "explain", "alignment", "survey", "head"}
+"""How the names of tables begin."""
+
+
+@pytest.mark.parametrize("page", USER_PAGES, ids=lambda page: str(page.relative_to(REPOSITORY)))
+def test_terms_are_in_the_glossary(page):
+    glossary = (REPOSITORY / "docs/reference/glossary.md").read_text(encoding="utf-8")
+    terms = set(re.findall(r"^([a-zA-Z].*)\n {4}", glossary, re.MULTILINE))
+    used = re.findall(r"\{term\}`(?:[^`<]*<)?([^`>]+)>?`", page.read_text(encoding="utf-8"))
+    assert set(used) <= terms
+
+
+def test_generated_parts():
+    """Each mark on a page asks for something that exists, and what is made of it names what it should."""
+    marks = {page: generate.MARK.findall(page.read_text(encoding="utf-8")) for page in USER_PAGES}
+    assert {part for found in marks.values() for part, _ in found} == set(generate.PARTS)
+    commands = generate.commands()
+    for name in COMMANDS:
+        assert f"\n## {name}\n" in commands
+    for flag in ALL_FLAGS - {"--help"}:
+        assert flag in commands or flag.replace("--", "--no-") in commands, flag
+    assert "````{option} --min-count N\nRelations with fewer than N words" in commands
+    assert "] [" not in re.sub(r"```.*?```", "", generate.markdown("Read [CLS] [SEP] --map *x*"))
+    assert generate.markdown("The kinds:\n  - a, b-c: x_y\n  - d") == "The kinds:\n\n- **a, b-c**: x\\_y\n- d"
+
+
+def test_public_names_are_in_the_reference():
+    pages = [REPOSITORY / "docs/reference/python" / f"{room}.md" for room in ROOMS]
+    text = "\n".join(generate.completed(page.read_text(encoding="utf-8")) for page in pages)
+    documented = re.findall(r"^\.\. (?:auto\w+|py:data):: ([\w.]+)", text, re.MULTILINE)
+    assert len(documented) == len(set(documented))
+    assert {f"attentionology.{name}" for name in names.of("attentionology")} <= set(documented)
+    assert "attentionology.extractors.Level" in documented
+    assert "attentionology.probes.classifiers.Vocabulary" in documented
+
+
+ROOMS = ("corpora_loaders", "extractors", "probes", "analyses", "engine", "reports")
+
+
+def test_references_find_what_is_documented():
+    documented = {"attentionology.Encoder": 1, "attentionology.MapBatch": 1, "attentionology.MapBatch.words": 1}
+    find = references.documented
+    assert find("attentionology.extractors.model.encoder.Encoder", documented, None, None) == "attentionology.Encoder"
+    assert find("words", documented, "MapBatch", "attentionology") == "attentionology.MapBatch.words"
+    assert find("MapBatch", documented, None, None) == "attentionology.MapBatch"
+    assert find("attentionology.extractors.NoSuchName", documented, None, None) is None
+    assert {"Encoder", "merge_state", "attention_block", "docnames"} - references.defined_names() == {"docnames"}
+
+
+def test_attributes_of_one_line_are_split():
+    lines = ["Title.", "", "Attributes:", "    low, high: the ends", "        of it.", "    n: a count."]
+    references.split_attributes(None, "class", "C", None, None, lines)
+    ends = ["    low: the ends", "        of it.", "    high: the ends", "        of it."]
+    assert lines == ["Title.", "", "Attributes:", *ends, "    n: a count."]
