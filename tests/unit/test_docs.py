@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import re
+import shlex
 import tomllib
 
 import pytest
@@ -78,7 +79,7 @@ def test_commands_in_tables_parse(page):
     lines = [span for span in spans if " " in span]
     assert len(lines) >= 7
     for line in lines:
-        words = documentation.shlex.split(line)
+        words = shlex.split(line)
         tyro.cli(COMMANDS[words[0]].load(), args=words[1:], config=(tyro.conf.OmitArgPrefixes,), registry=NUMBERS)
 
 
