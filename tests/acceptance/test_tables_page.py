@@ -1,0 +1,103 @@
+"""The pages of tables and records: what they name is written, and what is written is named."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from attentionology.analyses.surface.statistics import STATISTICS
+from docs import generate
+from tests import documentation
+from tests.every_table import Written, everything_written
+
+PAGE = "docs/reference/tables.md"
+RECORD = "docs/reference/run-json.md"
+STANDS_FOR = {
+    "STATISTIC": STATISTICS,
+    "LAYER-HEAD": [f"{layer}-{head}" for layer in (1, 2, 3) for head in (1, 2, 3, 4)],
+}
+"""The placeholders in names of columns. A tiny model has three layers of four heads."""
+
+NOT_WRITTEN = {("explain_texts", "null_space")}
+"""Columns that only transformers have."""
+
+
+def described() -> dict[str, set[str]]:
+    """The columns that the page describes, by the name of the table."""
+    page = generate.completed((documentation.REPOSITORY / PAGE).read_text(encoding="utf-8"))
+    tables: dict[str, set[str]] = {}
+    for section in re.split(r"^### ", page, flags=re.MULTILINE)[1:]:
+        heading, _, body = section.partition("\n")
+        columns = [name for row in re.findall(r"^\| (`.*?) \|", body, re.MULTILINE) for name in names(row)]
+        assert len(columns) == len(set(columns)), heading
+        tables |= {name: set(columns) for name in re.findall(r"`(\w+)\.csv`", heading)}
+    return tables
+
+
+def names(cell: str) -> list[str]:
+    """The columns of a row, with what its placeholders stand for."""
+    return [
+        column.replace(placeholder, value)
+        for column in re.findall(r"`([^`]+)`", cell)
+        for placeholder, values in ({key: STANDS_FOR[key] for key in STANDS_FOR if key in column} or {"": [""]}).items()
+        for value in values
+    ]
+
+
+def test_placeholders():
+    assert names("`layer`, `head`") == ["layer", "head"]
+    assert names("`STATISTIC_min`")[0] == "self_min"
+    assert len(names("`STATISTIC_min`, `STATISTIC_max`")) == 32
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory, figures_are_outlines) -> Written:
+    return everything_written(tmp_path_factory.mktemp("written"))
+
+
+def test_the_page_describes_all_tables_and_columns(written):
+    page = described()
+    assert set(page) == set(written.columns)
+    for table, columns in written.columns.items():
+        expected = page[table] - {name for name in page[table] if (table, name) in NOT_WRITTEN}
+        assert expected == {*columns} - ({"map"} - page[table]), table
+
+
+def keys(value: Any, name: str = "") -> Iterator[str]:
+    """The keys of a record, with dots; those of lists end in brackets."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from keys(inner, f"{name}.{key}" if name else key)
+    elif isinstance(value, list):
+        for inner in value or [""]:
+            yield from keys(inner, f"{name}[]")
+    else:
+        yield name
+
+
+def pattern(name: str) -> re.Pattern[str]:
+    """What the name of a key on the page stands for: a list of objects is named without their keys."""
+    return re.compile(re.escape(name).replace(r"\*", ".+") + (".*" if name.endswith("[]") else r"(\[\].*)?"))
+
+
+def test_the_page_describes_the_records(written):
+    page = (documentation.REPOSITORY / RECORD).read_text(encoding="utf-8").partition("## `summary.json`")[0]
+    named = [name for row in re.findall(r"^\| (`.*?) \|", page, re.MULTILINE) for name in re.findall(r"`([^`]+)`", row)]
+    assert len(named) == len(set(named))
+    found = {key for record in written.records for key in keys(record)}
+    patterns = {name: pattern(name) for name in [*named, *OF_CLASSIFIERS]}
+    assert [key for key in sorted(found) if not any(each.fullmatch(key) for each in patterns.values())] == []
+    assert [name for name, each in patterns.items() if not any(map(each.fullmatch, found))] == NEVER_HERE
+    for summary, record in zip(written.summaries, written.records, strict=True):
+        assert summary["run"].items() <= record.items()
+        assert record.keys() - summary["run"].keys() <= {"files"}
+
+
+OF_CLASSIFIERS = ("model.config.*", "model.vocabulary", "model.classes[]")
+"""Keys that the page names in a sentence."""
+
+NEVER_HERE = ["corpus.files[].origin.*", "corpus.files[].source.*", "left_out.*"]
+"""What these runs have no reason to record."""

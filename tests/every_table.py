@@ -1,0 +1,114 @@
+"""A small run of every command, for the names of all tables, of their columns, and of what is in records."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
+from attentionology.scripts.cli import main
+from tests import tiny
+from tests.acceptance.explain.explaining import texts
+
+GAP = "ID\tText\tPronoun\tPronoun-offset\tA\tA-offset\tA-coref\tB\tB-offset\tB-coref\tURL\n"
+SHORT = ("--replicates", 20)
+EXPLAIN = (
+    *("--encoder", "average", "--dimensions", 8, "--epochs", 2, "--learning-rate", 0.01, "--draws", 5, "--steps", 3),
+    *("--tests", "all", "--seeds", 2, "--adversary-epochs", 2, "--lambdas", 0.01),
+)
+
+
+@dataclass(frozen=True)
+class Written:
+    """What the runs have written.
+
+    Attributes:
+        columns: the columns of each table by its name.
+        records: the content of every ``run.json``.
+        summaries: the content of every ``summary.json``.
+    """
+
+    columns: dict[str, list[str]] = field(default_factory=dict)
+    records: list[dict[str, Any]] = field(default_factory=list)
+    summaries: list[dict[str, Any]] = field(default_factory=list)
+
+    def add(self, folder: Path) -> None:
+        """Add what a results folder holds."""
+        for path in sorted(folder.rglob("*.csv")):
+            with path.open(encoding="utf-8", newline="") as file:
+                header = next(csv.reader(file))
+            known = self.columns.setdefault(path.stem, [])
+            known += [name for name in header if name not in known]
+        self.records.append(json.loads((folder / "run.json").read_text(encoding="utf-8")))
+        self.summaries.append(json.loads((folder / "summary.json").read_text(encoding="utf-8")))
+
+
+def everything_written(folder: Path) -> Written:
+    """Run every command that writes a results folder.
+
+    Args:
+        folder: an empty folder for models, corpora and results.
+
+    Raises:
+        AssertionError: a command fails.
+    """
+    model, other = (str(_model(folder / name, seed)) for seed, name in enumerate(("model", "other")))
+    sentences = SAMPLE_TREEBANK.read_text(encoding="utf-8").strip().split("\n\n")
+    for name, few in (("first.conllu", sentences[:12]), ("second.conllu", sentences[12:24])):
+        (folder / name).write_text("\n\n".join(few) + "\n\n", encoding="utf-8")
+    for name, count in (("train.txt", 60), ("test.txt", 20)):
+        (folder / name).write_text("\n".join(texts(count, seed=count)) + "\n", encoding="utf-8")
+    (folder / "text.txt").write_text("The cat saw a dog in the garden. It ran.\n" * 60, encoding="utf-8")
+    (folder / "gap.tsv").write_text(GAP + "".join(map(_question, range(8))), encoding="utf-8")
+    first, second = folder / "first.conllu", folder / "second.conllu"
+    written = Written()
+
+    def run(command: str, *options: object) -> Path:
+        out = folder / f"run{len(list(folder.glob('run*')))}"
+        said = io.StringIO()
+        with contextlib.redirect_stderr(said), contextlib.redirect_stdout(io.StringIO()):
+            status = main([command, *map(str, options), "--out", str(out)])
+        assert status == 0, said.getvalue()
+        written.add(out)
+        return out
+
+    analyses = ("--analyses", "dependency", "surface", "clusters", "norms", "--gradients", "hidden")
+    runs = [
+        run("analyze", "--model", name, "--corpus", first, *analyses, "--control", "random-init", *SHORT)
+        for name in (model, other)
+    ]
+    run("analyze", "--model", model, "--corpus", first, "--map", "weight", "norm", *SHORT)
+    run("analyze", "--model", model, "--text", folder / "text.txt", "--segments", 3)
+    run("analyze", "--model", model, "--corpus", folder / "gap.tsv", "--control", "random-init", *SHORT)
+    other_text = run("analyze", "--model", model, "--corpus", second, *analyses, "--control", "random-init", *SHORT)
+    run("merge", runs[0], other_text)
+    run("compare", *runs)
+    grid = ("--models", model, other, "--treebanks", first, second, "--maps", "weight", "norm")
+    run("survey", *grid, "--control", "random-init", *SHORT)
+    run("probe", "--model", model, "--train", first, "--test", second, "--epochs", 1, "--seeds", 1, "--tree", *SHORT)
+    run("explain", "--data", folder / "train.txt", "--test", folder / "test.txt", *EXPLAIN, *SHORT)
+    run("align", "--limit", 5, "--controls", 1, *SHORT)
+    return written
+
+
+def _model(folder: Path, seed: int) -> Path:
+    tiny.model("bert", seed=seed, max_position_embeddings=512).save_pretrained(folder)
+    tokenizer = tiny.fresh_tokenizer("wordpiece")
+    tokenizer.mask_token = "[MASK]"  # gradients are those of masked pieces
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def _question(number: int) -> str:
+    """A row of GAP: the pronoun is *she* in every second one, and refers to the first name in two of four."""
+    pronoun, names = (("she", ("Ann", "Eve")), ("he", ("Bob", "Max")))[number % 2]
+    text = f"{names[0]} met {names[1]} in the garden, and {pronoun} ran."
+    right = ("TRUE", "FALSE") if number % 4 < 2 else ("FALSE", "TRUE")
+    answers = [field for name, answer in zip(names, right, strict=True) for field in (name, text.index(name), answer)]
+    row = (f"gap-{number}", text, pronoun, text.index(f" {pronoun} ") + 1, *answers, "http://localhost")
+    return "\t".join(map(str, row)) + "\n"
