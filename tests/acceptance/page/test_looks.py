@@ -30,7 +30,7 @@ SIMILAR = 0.75
 APART = 14
 """The largest mean difference of the gray values, of 255."""
 SOMEWHERE = 32
-"""The largest difference of the gray values after a blur, but for the 2 % that differ most."""
+"""The largest difference of the gray values after a blur, leaving out the 2 % that differ most."""
 
 
 def thumbnail(page, selector):
