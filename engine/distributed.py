@@ -76,6 +76,11 @@ class ShareCounts:
     counted: int
     total: int
 
+    def described(self, folder: Path | None) -> str:
+        """Return a sentence that says what is in the folder of the parts, and another one if that is everything."""
+        rest = " The same command without --part makes the report." if self.counted == self.total else ""
+        return f"{self.counted:,} of {self.total:,} parts are in {folder}.{rest}"
+
 
 def count_share(
     options: RunOptions,

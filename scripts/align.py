@@ -74,9 +74,7 @@ class Align:
 def _count_share(options: AlignOptions, part_options: PartOptions) -> int:
     """Count one share of the parts, say how many there are now, and return the exit status."""
     from attentionology.engine.align import count_share
-    from attentionology.scripts.streams import say
+    from attentionology.reports.streams import say
 
-    counts = count_share(options, part_options)
-    rest = "The same command without --part makes the report." if counts.counted == counts.total else ""
-    say(f"{counts.counted} of {counts.total} parts are in {part_options.parts}. {rest}".rstrip())
+    say(count_share(options, part_options).described(part_options.parts))
     return 0

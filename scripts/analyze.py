@@ -93,8 +93,8 @@ class Analyze:
         from attentionology.engine.forecast_text import described, forecast_lines, forecast_table
         from attentionology.reports.json_text import to_json
         from attentionology.reports.run_folder import RunFolder
+        from attentionology.reports.streams import say_json
         from attentionology.scripts.closing import print_tables
-        from attentionology.scripts.streams import say_json
 
         options = self.run_options()
         if self.long_run.share is None:
@@ -110,11 +110,9 @@ class Analyze:
         """Count one share of the parts, say how many there are now, and return the exit status."""
         from attentionology.engine.distributed import count_share
         from attentionology.reports.progress import Stages
-        from attentionology.scripts.streams import say
+        from attentionology.reports.streams import say
 
-        counts = count_share(self.run_options(), self.long_run, Stages())
-        rest = "The same command without --part makes the report." if counts.counted == counts.total else ""
-        say(f"{counts.counted} of {counts.total} parts are in {self.long_run.parts}. {rest}".rstrip())
+        say(count_share(self.run_options(), self.long_run, Stages()).described(self.long_run.parts))
         return 0
 
     def run_options(self) -> RunOptions:

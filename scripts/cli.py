@@ -17,9 +17,9 @@ from attentionology.analyses.shared.numbers import NUMBERS
 from attentionology.corpora_loaders import AttentionologyError
 from attentionology.corpora_loaders.errors import out_of_memory
 from attentionology.reports.help.pages import command_page, front_page
+from attentionology.reports.streams import complain, delivered, guarded, say
 from attentionology.reports.terminal import visible
 from attentionology.scripts.commands import COMMANDS, Runnable, parser_type
-from attentionology.scripts.streams import complain, delivered, guarded, say
 
 _DESCRIPTION = """What do the attention heads of a transformer encoder know about language?"""
 

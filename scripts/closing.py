@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attentionology.analyses.shared.record import closing_lines
-from attentionology.scripts.streams import delivered, say_json
+from attentionology.reports.streams import delivered, say_json
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -12,7 +12,7 @@ from tyro.conf import Positional, arg
 from attentionology.analyses.contract import OptionError
 from attentionology.analyses.shared.input_options import OutputOptions
 from attentionology.analyses.shared.options import CountOptions
-from attentionology.scripts.streams import say_json
+from attentionology.reports.streams import say_json
 
 
 @dataclass(frozen=True)

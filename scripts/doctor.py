@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Annotated
+from functools import partial
+from typing import Annotated
 
 from tyro.conf import arg
 
@@ -12,10 +13,7 @@ from attentionology.analyses.contract import OptionError
 from attentionology.analyses.shared.builtin import SAMPLE, corpus_path, load_encoder
 from attentionology.analyses.shared.input_options import ModelOptions
 from attentionology.analyses.shared.record import describe_files, model_label
-from attentionology.scripts.streams import complain, say, say_json
-
-if TYPE_CHECKING:
-    from attentionology.extractors import Encoder
+from attentionology.reports.streams import complain, say, say_json
 
 TRUSTED = "no check failed; the attention maps of this model can be trusted."
 NOT_TRUSTED = "do not trust the attention maps of this model; the checks marked FAIL say why."
@@ -52,11 +50,12 @@ class Doctor:
         if self.sentences < 1:
             raise OptionError(f"--sentences must be at least 1, not {self.sentences}")
         self.model.check()
+        load = partial(load_encoder, self.model.model, revision=self.model.revision, device=self.model.device)
         if self.known_answers:
-            from attentionology.scripts.known_answers import check_setting, known_checks
+            from attentionology.engine.known_answers import check_setting, known_checks
 
             check_setting(self.model.model, self.corpus)
-            encoder = self._encoder()
+            encoder = load()
             examined = known_checks(encoder, self.model.model, self.corpus)
             good, bad = AS_KNOWN, NOT_AS_KNOWN
         else:
@@ -64,7 +63,7 @@ class Doctor:
             from attentionology.extractors.model.doctor import examine
 
             treebank = load_treebank(corpus_path(self.corpus), limit=self.sentences)
-            encoder = self._encoder()
+            encoder = load()
             examined = examine(encoder, treebank)
             good, bad = TRUSTED, NOT_TRUSTED
         name = model_label(encoder.name, encoder.files.revision, offline=encoder.files.offline)
@@ -86,7 +85,3 @@ class Doctor:
         else:
             complain(f"{name}: {bad}", 1)
         return 0 if healthy else 1
-
-    def _encoder(self) -> Encoder:
-        """The model."""
-        return load_encoder(self.model.model, revision=self.model.revision, device=self.model.device)

@@ -15,7 +15,7 @@ from attentionology.analyses.shared.builtin import load_encoder
 from attentionology.analyses.shared.input_options import ModelOptions
 from attentionology.analyses.shared.option_types import TreebankWords
 from attentionology.analyses.shared.options import MapOptions
-from attentionology.scripts.streams import say
+from attentionology.reports.streams import say
 
 if TYPE_CHECKING:
     from attentionology.corpora_loaders import Sentence

@@ -14,7 +14,7 @@ from attentionology.analyses.dependency.options import DependencyOptions
 from attentionology.analyses.shared.input_options import LimitOptions, OutputOptions
 from attentionology.analyses.shared.options import ControlOptions, CountOptions, FeedForwardOptions
 from attentionology.engine.surveying.options import CellOptions, GridOptions, LongSurveyOptions, SurveyOptions
-from attentionology.scripts.streams import say_json
+from attentionology.reports.streams import say_json
 
 if TYPE_CHECKING:
     from attentionology.analyses.survey.results import Survey
@@ -98,20 +98,14 @@ class SurveyCommand:
 
     def _count_share(self, options: SurveyOptions) -> int:
         """Count one share of all cells, say what was counted, and return the exit status."""
-        from attentionology.engine.surveying.shares import count_grid_share
-        from attentionology.scripts.streams import say
+        from attentionology.engine.surveying.shares import count_grid_share, share_lines
+        from attentionology.reports.streams import say
 
         options.check()
         options.check_maps()
-        shares = count_grid_share(options, self.long_survey.part_options())
-        for share in shares:
-            if share.reason:
-                say(f"{share.cell.model} on {share.cell.treebank}: {share.reason}")
-        parts, cells = sum(share.parts for share in shares), sum(share.parts > 0 for share in shares)
-        say(
-            f"The share {self.long_survey.part} has {parts:,} parts of {cells:,} cells, which are in "
-            f"{self.long_survey.parts}. When all shares are counted, the same command without --part makes the report."
-        )
+        part_options = self.long_survey.part_options()
+        shares = count_grid_share(options, part_options)
+        say("\n".join(share_lines(shares, part_options)))
         return SOME_FAILED if any(share.reason for share in shares) else 0
 
     def _print(self, results: Survey, out: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Annotated
 from tyro.conf import Positional, arg
 
 from attentionology.corpora_loaders.errors import CorpusError
-from attentionology.scripts.streams import say, say_json
+from attentionology.reports.streams import say, say_json
 
 
 @dataclass(frozen=True)

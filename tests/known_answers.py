@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from attentionology import load_encoder
 from attentionology.analyses.known_answers.sample import FILE, answers_of, write_answers
-from attentionology.scripts.known_answers import sample_results
+from attentionology.engine.known_answers import sample_results
 
 
 def main() -> None:

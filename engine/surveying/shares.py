@@ -64,6 +64,16 @@ def count_grid_share(options: SurveyOptions, part_options: PartOptions) -> list[
     return shares
 
 
+def share_lines(shares: Sequence[CellShare], part_options: PartOptions) -> list[str]:
+    """Return what a terminal shows of a share: the cells that failed, and how many parts were counted."""
+    parts, cells = sum(share.parts for share in shares), sum(share.parts > 0 for share in shares)
+    return [
+        *(f"{share.cell.model} on {share.cell.treebank}: {share.reason}" for share in shares if share.reason),
+        f"The share {part_options.part} has {parts:,} parts of {cells:,} cells, which are in {part_options.parts}. "
+        "When all shares are counted, the same command without --part makes the report.",
+    ]
+
+
 def _cell_shares(options: SurveyOptions, part_options: PartOptions) -> Iterator[CellShare]:
     models, treebanks = options.grid.all_models(), options.grid.all_treebanks()
     loaded = LoadedModels(options.cells.device)

@@ -13,9 +13,9 @@ from safetensors.torch import load_file, save_file
 from attentionology.analyses.known_answers import sample
 from attentionology.corpora_loaders import Sentence, load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
+from attentionology.engine import known_answers
 from attentionology.extractors import Encoder
 from attentionology.extractors.model.doctor import examine
-from attentionology.scripts import known_answers
 from attentionology.scripts.cli import main
 from tests import tiny
 

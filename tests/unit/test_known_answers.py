@@ -13,7 +13,7 @@ import pytest
 from attentionology.analyses.contract import OptionError
 from attentionology.analyses.known_answers import independent, sample
 from attentionology.analyses.known_answers.sample import SampleAnswers, compared, digest_of_counts, known_answers
-from attentionology.scripts.known_answers import check_setting
+from attentionology.engine.known_answers import check_setting
 
 TABLE = pd.DataFrame({"relation": ["obj", "det"], "correct": [96, 247], "total": [137, 269]})
 KNOWN = SampleAnswers(

@@ -14,9 +14,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from attentionology.reports.console import Terminal
+from attentionology.reports.streams import say_json
 from attentionology.reports.terminal import visible
 from attentionology.scripts.cli import main
-from attentionology.scripts.streams import say_json
 
 SIGNS = {
     "\x1b": "\\u001b",
