@@ -117,7 +117,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Guesses:
-    """What an analysis takes the heads to guess, for the inputs that are kept to be looked at.
+    """The guesses of the heads, as an analysis defines them, for the inputs that the report shows.
 
     Attributes:
         names: the names of the guesses, for example directions of attention.

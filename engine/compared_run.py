@@ -1,4 +1,4 @@
-"""What is compared of a run, whether it was made by ``analyze`` or by ``probe``."""
+"""The statistics of a run that are compared, whether it was made by ``analyze`` or by ``probe``."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PROBE = "probe"
 
 @dataclass(frozen=True, eq=False)
 class ComparedRun:
-    """What is compared of a run.
+    """The statistics of a run that are compared.
 
     Attributes:
         titles: the names of the model and the corpus.

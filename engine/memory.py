@@ -95,7 +95,7 @@ def estimate_memory(
 
 
 def check_memory(estimate: MemoryEstimate, device: torch.device) -> None:
-    """Refuse a run that does not fit into memory, before its long part starts.
+    """Check that a run fits into memory, before its long part starts.
 
     The weights are not counted, because they are loaded already. On a GPU the maps are not counted either, because they
     are in its own memory.

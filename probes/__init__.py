@@ -1,4 +1,4 @@
-"""What is trained on maps or text, and the baselines and controls beside it (Clark et al. 2019, §5)."""
+"""Probes and classifiers that are trained on maps or text; their baselines and controls (Clark et al. 2019, §5)."""
 
 from attentionology.probes.baselines import FixedOffset, RelationOffset, SingleHead, count_heads
 from attentionology.probes.checkpoint import Checkpoint, TrainingState

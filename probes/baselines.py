@@ -62,9 +62,9 @@ class FixedOffset(HeadPredictor):
 class RelationOffset(HeadPredictor):
     """The best fixed offset of every relation on the training sentences. It reads the gold relation of each word.
 
-    It is therefore no parser but an upper bound for what position can give: a probe that beats it knows more than how
-    far apart the two words of a relation usually are. Relations that do not occur in training get the best offset of
-    all words.
+    It is therefore not a parser but an upper bound for what positions can tell: a probe that beats it knows more than
+    how far apart the two words of a relation usually are. Relations that do not occur in training get the best offset
+    of all words.
 
     Attributes:
         offsets_: the offset of each relation; that of all others is under the empty string.

@@ -21,7 +21,7 @@ class Terminal(Console):
         super().__init__(width=width, highlight=False, emoji=False, soft_wrap=False)
 
     def render_str(self, text: str, **options: Any) -> Text:
-        """As rich does, of the visible text."""
+        """Render the visible form of a text as rich does."""
         return super().render_str(visible(text), **options)
 
     def on_broken_pipe(self) -> None:

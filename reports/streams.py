@@ -34,7 +34,7 @@ class OutputError(Exception):
 
 @contextmanager
 def delivered() -> Iterator[None]:
-    """What is written to the standard output in this block has arrived at its end.
+    """Make sure that what a block writes to the standard output has arrived when the block ends.
 
     Raises:
         OutputError: it has not.

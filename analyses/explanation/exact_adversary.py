@@ -79,7 +79,7 @@ def exactly_normalized(alpha: Float[Tensor, "*batch n"]) -> Float[Tensor, "*batc
 def _pairs(
     f: Float[Tensor, "batch n"], bound: Float[Tensor, " batch"], mask: Bool[Tensor, "batch n"], part: Int[Tensor, " m"]
 ) -> tuple[Float[Tensor, "batch m n"], Bool[Tensor, "batch m n"]]:
-    """Weight on the first word of each pair on either side of a bound, so that it is met, and where there is one."""
+    """Return the weights on the first words of pairs that meet a bound between both, and the mask of such pairs."""
     above, below = f[:, part, None], f[:, None, :]
     c = torch.where(bound.isfinite(), bound, 0.0)[:, None, None]
     crossing = (above > c) & (c > below) & bound.isfinite()[:, None, None]

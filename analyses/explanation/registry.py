@@ -48,7 +48,7 @@ def registered_tests() -> dict[str, ExplanationTest]:
 
 
 def check_tests(tests: Iterable[ExplanationTest]) -> None:
-    """Refuse tests that cannot be part of one toolkit.
+    """Check that all tests can be part of one toolkit.
 
     Raises:
         RegistryError: a column has no label or no unit, two tests have the same name or give the same column, table or

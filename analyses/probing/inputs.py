@@ -29,7 +29,7 @@ from attentionology.storage.cache_log import CacheLog
 
 @dataclass(frozen=True)
 class Workspace:
-    """Where a probing run keeps its files, and what it records about them.
+    """The folders of a probing run, and the records of its stages and of its cache.
 
     Attributes:
         cache: the folder of word maps and checkpoints.
@@ -157,7 +157,7 @@ def store_treebanks(
 
 
 def split_stores(options: ProbingOptions, stores: Mapping[Role, StoredMaps], *, hold_out: bool) -> tuple[Split, ...]:
-    """What is trained and tested on what.
+    """Cut the sentences into splits: those to train on, those to stop by and those to test on.
 
     Args:
         options: the options of the run.

@@ -31,7 +31,7 @@ _MEANINGS = {
     "right-branching": "always the next word",
     "best offset": "always the same number of words to one side; the number is chosen on the training sentences",
     "best offset of the gold relation": "the same, chosen for each relation; it reads the relation of every "
-    "word, so it is an upper bound for what distance can give and no parser",
+    "word, so it is not a parser but an upper bound for what distances can tell",
     "best single head": "the word that one attention head points to most; head and direction chosen on the training "
     "sentences",
 }

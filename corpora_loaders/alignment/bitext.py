@@ -97,7 +97,7 @@ class BitextFormat:
 
     Attributes:
         name: the name of the format in messages.
-        separator: what stands between the two sides of a pair.
+        separator: the text between the two sides of a pair.
     """
 
     name: str

@@ -29,7 +29,7 @@ TOLERANCE = 1e-3
 class LayerRecorder:
     """Records what goes into and comes out of the layer modules, in the order of the calls.
 
-    Modules may be shared by several layers (ALBERT), so records are told apart by the number of the call.
+    Modules may be shared by several layers (ALBERT), so records are distinguished by the number of the call.
     """
 
     def __init__(self, model: Any) -> None:

@@ -52,7 +52,7 @@ _DISTRIBUTED = re.compile(r"shard-\d{5}-model-\d{5}-of-\d{5}\.safetensors")
 
 
 def check_checkpoint(folder: str | Path) -> list[str]:
-    """Refuse a model folder whose files cannot be what they are called.
+    """Check that the files of a model folder can be what their names say.
 
     Args:
         folder: with ``config.json``, a tokenizer, and weights as safetensors. Symbolic links are followed, as those of

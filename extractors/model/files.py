@@ -14,7 +14,7 @@ from attentionology.extractors.model.loaded_weights import UnusedWeights
 
 @dataclass(frozen=True)
 class LoadedFiles:
-    """Where a model comes from.
+    """The origin of a model.
 
     Attributes:
         revision: the commit on the Hub, None for a local folder.

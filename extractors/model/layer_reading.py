@@ -53,7 +53,7 @@ def parameters_key(model: Any) -> tuple[Any, ...]:
 
 
 def _padded(long: Int[Tensor, "1 n"], short: Int[Tensor, "1 m"]) -> tuple[Int[Tensor, "2 n"], Bool[Tensor, "2 n"]]:
-    """Return a batch of both inputs and its mask. What stands on the padding does not matter."""
+    """Return a batch of both inputs and its mask. The ids on the padding have no effect."""
     ids, mask = long.expand(2, -1).clone(), torch.ones(2, long.shape[1], dtype=torch.bool, device=long.device)
     ids[1, : short.shape[1]] = short
     mask[1, short.shape[1] :] = False

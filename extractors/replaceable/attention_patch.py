@@ -38,7 +38,7 @@ class AttentionPatch:
     """A context manager that sees the attention of one layer in a forward pass, and may put other weights in its place.
 
     Not all architectures hand arguments through to the attention function, and some share modules among layers. The
-    function therefore finds the active patch by itself, and layers are told apart by counting calls.
+    function therefore finds the active patch by itself, and layers are distinguished by counting calls.
 
     Args:
         call: the call of the attention function to look at, counted from 0.

@@ -16,7 +16,7 @@ from attentionology.extractors.errors import ModelError
 
 @dataclass(frozen=True, eq=False)
 class CrossOutput:
-    """What a model gives.
+    """The outputs of one forward pass of an encoder–decoder.
 
     Attributes:
         attentions: the cross-attention of each layer of the decoder that gave one.

@@ -2,7 +2,7 @@
 
 Each word is tokenized by itself, on either side in the tokenizer's own mode for that side (``text`` and
 ``text_target``), and the pieces are put one after the other. So it is always known which piece belongs to which word,
-and slow tokenizers, which do not record it, can be used. What stands before and after the words (language codes, the
+and slow tokenizers, which do not record it, can be used. What comes before and after the words (language codes, the
 end of the sentence) is what the tokenizer puts around a text.
 """
 

@@ -86,7 +86,7 @@ class Profile:
 
 @dataclass(frozen=True)
 class Card:
-    """What is known about one head.
+    """The facts about one head.
 
     Attributes:
         head: the name of the head, such as ``3-9``.

@@ -17,7 +17,7 @@ from tyro.conf import Positional
 _POSITIONAL = get_args(Positional[str])[1]  # the note that marks a type
 
 _NAMES_OF_VALUES: dict[Any, str] = {int: "N", float: "X"}
-"""What stands for the value of an option of some type that names no metavar."""
+"""The placeholders for the values of options that name none, by type."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class OptionHelp:
 
     Attributes:
         flag: the option as it is typed, ``--min-count``; empty for an argument without a name.
-        value: what stands for its value, ``N`` or ``{none,row}``; empty for a switch.
+        value: the placeholder for its value, ``N`` or ``{none,row}``; empty for a switch.
         text: its description, with the line breaks of the source.
         default: the value that it has unless it is given; empty where that is no value, or where a switch is off.
     """
@@ -112,7 +112,7 @@ def _bare(kind: Any) -> Any:
 
 
 def _value(kind: Any) -> str:
-    """What stands for the value of an option: its metavar, or else its choices, or else something for its type."""
+    """The placeholder for the value of an option: its metavar, or else its choices, or else the name of its type."""
     if metavar := _note(kind, "metavar"):
         return metavar
     bare = _bare(kind)
