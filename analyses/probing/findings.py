@@ -31,7 +31,7 @@ def find(options: ProbingOptions, inputs: ProbingInputs, trained: TrainedProbes)
             seed=options.seed,
         ),
         weights={name: head_weights(runs, np.asarray(correct), total) for name, runs in weights.items()},
-        history=pd.DataFrame([row for outcome in trained.outcomes for row in outcome.history]),
+        history=pd.DataFrame([epoch for outcome in trained.outcomes for epoch in outcome.history]),
         published=published_probes(inputs.encoder.name),
         min_count=options.counts.min_count,
         facts=tuple(facts(options, inputs)),

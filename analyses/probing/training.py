@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from attentionology.analyses.probing.attachment import Attempt, Task
 from attentionology.analyses.probing.inputs import ProbingInputs, Workspace, split_stores, store_treebanks
@@ -60,13 +59,38 @@ class ProbeTraining:
 
 
 @dataclass(frozen=True)
+class TrainedEpoch:
+    """One epoch of one training on one split: a row of the table of all trainings.
+
+    Attributes:
+        method: the name of the method in tables.
+        task: the heads that the probe learned.
+        run: the number of the run, 1-based.
+        fold: the number of the split, 1-based.
+        epoch: the number of the epoch, 1-based.
+        loss: the loss per word, in nats.
+        train_uas: the score on the training sentences; None if no word of them counts.
+        dev_uas: the score on the dev sentences; None if there are none.
+    """
+
+    method: str
+    task: Task
+    run: int
+    fold: int
+    epoch: int
+    loss: float
+    train_uas: float | None
+    dev_uas: float | None
+
+
+@dataclass(frozen=True)
 class TrainingOutcome:
     """What one training gave.
 
     Attributes:
         training: the training.
         attempts: what the probe got right, one for each decoding.
-        history: one row per split and epoch.
+        history: the epochs of all splits.
         arcs: the weights of the heads; None for a probe that has none, or if they are not kept.
         checkpoints: the files that the training would have continued from.
         resumed: how many of them an interrupted run had written.
@@ -74,7 +98,7 @@ class TrainingOutcome:
 
     training: ProbeTraining
     attempts: tuple[Attempt, ...]
-    history: tuple[dict[str, Any], ...]
+    history: tuple[TrainedEpoch, ...]
     arcs: Arcs | None
     checkpoints: tuple[Path, ...]
     resumed: int
@@ -182,7 +206,7 @@ def _train(
     correct: dict[Decoding, CorrectWords] = {decoding: CorrectWords(inputs.sentences) for decoding in decodings}
     method, task, seed, splits = training.method, training.task, training.seed, training.splits
     label = f"{method}{' on the control task' if task == 'control' else ''}, seed {seed}"
-    history: list[dict[str, Any]] = []
+    history: list[TrainedEpoch] = []
     arcs: list[Arcs] = []
     checkpoints: list[Checkpoint] = []
     for fold, split in enumerate(splits, start=1):
@@ -191,9 +215,7 @@ def _train(
         checkpoints.append(checkpoint)
         with workspace.stages(f"train {method}{' (control task)' if task == 'control' else ''}"):
             _fit(probe, split, checkpoint, label + (f", fold {fold}/{len(splits)}" if len(splits) > 1 else ""))
-        history += [
-            {"method": method, "task": task, "run": training.run, "fold": fold, **row} for row in probe.history_
-        ]
+        history += [TrainedEpoch(method, task, training.run, fold, **row) for row in probe.history_]
         with workspace.stages("score"):
             scores = list(probe.scores(split.test))
             for decoding, words in correct.items():
