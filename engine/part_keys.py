@@ -128,6 +128,8 @@ class _Described:
             return value
         if isinstance(value, tuple | list):
             return tuple(self.plain(each) for each in value)
+        if isinstance(value, frozenset):  # its order may be another one in another process
+            return tuple(sorted(self.plain(each) for each in value))
         if isinstance(value, Mapping):
             return tuple((key, self.plain(each)) for key, each in value.items())
         if is_dataclass(value):

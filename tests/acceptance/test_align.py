@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,13 @@ import pandas as pd
 import pytest
 
 import attentionology
+from attentionology.analyses.alignment.inputs import read_bitext
 from attentionology.analyses.alignment.options import AlignmentOptions, BitextOptions, LinkOptions
 from attentionology.corpora_loaders.alignment import load_bitext, load_links, write_links
 from attentionology.corpora_loaders.sample.translation import SAMPLE_GOLD, SAMPLE_PAIRS
 from attentionology.engine.align import align
 from attentionology.engine.merging import merge_runs
+from attentionology.engine.part_keys import content_of_inputs
 from attentionology.engine.stored_run import load_run, report_run
 from attentionology.scripts.cli import main
 
@@ -102,6 +105,11 @@ def test_parts_give_the_same_results_and_are_used_again(whole, tmp_path, capsys)
     assert main([*options, "--out", str(tmp_path / "run")]) == 0
     assert part.stat().st_mtime_ns == written
     assert files_of(tmp_path / "run") == files_of(whole)
+
+
+def test_another_process_finds_the_same_parts():
+    pairs = read_bitext(BitextOptions()).pairs
+    assert content_of_inputs(pickle.loads(pickle.dumps(pairs))) == content_of_inputs(pairs)  # noqa: S301
 
 
 def test_without_gold_links_only_the_hypothesis_is_written(tmp_path, capsys):
