@@ -11,6 +11,7 @@ import json
 import re
 import tempfile
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -74,10 +75,9 @@ def linked(text: str) -> str:
 
 def executed(cells: list[Cell], folder: Path) -> list[dict[str, Any]]:
     """Execute the code in a folder, and return the cells in the form of notebook files, hidden ones included."""
-    import nbclient
-    import nbformat
-    from nbformat import v4
-
+    # Imported by name because they belong to the extra 'docs', which type checkers need not have.
+    nbclient, nbformat = import_module("nbclient"), import_module("nbformat")
+    v4 = import_module("nbformat.v4")
     notebook = v4.new_notebook()
     for number, cell in enumerate(cells):
         made = v4.new_code_cell(cell.source) if cell.code else v4.new_markdown_cell(linked(cell.source))
