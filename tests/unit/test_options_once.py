@@ -28,6 +28,7 @@ MEANINGS = {
     "model": "The model is an encoder, a classifier that replaces one that is trained, or a translation model.",
     "out": "The command report writes to the run itself by default, and show writes a file.",
     "overwrite": "The command show writes a file.",
+    "part": "The shares of a survey are those of its cells.",
     "parts": "The parts of a survey are those of its cells.",
     "replicates": "Without intervals, explanation tests decide nothing.",
     "seed": "What is random differs from command to command.",
