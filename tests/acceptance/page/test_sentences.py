@@ -234,3 +234,21 @@ def test_a_long_sentence_of_a_large_model_stays_light(open_page, pages):
     }"""
     assert page.evaluate(script) < 250  # milliseconds for a frame, on a busy machine
     assert_count(page.locator(".base.shown"), 1)
+
+
+def test_three_clicks_lead_from_a_question_to_sentences_where_the_best_head_fails(open_page, pages, small):
+    page = open_page(pages["small"])
+    page.evaluate("window.clicks = 0; addEventListener('click', event => window.clicks += event.isTrusted, true)")
+    page.get_by_role("combobox", name="Color by").click()
+    page.keyboard.type("obj")
+    page.get_by_role("option", name="Dependency accuracy: obj, head → dep").click()
+    page.get_by_role("radio", name="wrong").click(force=True)
+    [measure] = [each for each in small["measures"] if each["id"] == "dependency/obj/head->dep/accuracy/weight"]
+    best = measure["values"].index(max(measure["values"]))
+    head = best // 12 + 1, best % 12 + 1
+    page.get_by_text("sentences with a wrong guess").wait_for()
+    judged = {each["id"]: verdicts(small, each, head, "obj", "head->dep") for each in small["sample"]["sentences"]}
+    assert set(listed(page)) == {name for name, right in judged.items() if not all(right)}
+    assert len(listed(page)) >= 3
+    assert page.locator(".drawing .guess.wrong").count() >= 1
+    assert page.evaluate("window.clicks") == 3
