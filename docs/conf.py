@@ -11,6 +11,7 @@ DOCS = Path(__file__).resolve().parent
 sys.path[:0] = [str(DOCS.parent), str(DOCS.parent / "src")]
 os.environ |= {"HF_HUB_OFFLINE": "1", "CHECK_SHAPES": "0", "PYTHONPATH": str(DOCS.parent / "src")}
 
+from myst_nb.core import render
 from sphinx.domains.python import PyObject
 
 from docs import generate, references
@@ -74,6 +75,24 @@ html_show_sourcelink = False
 html_last_updated_fmt = None
 copybutton_prompt_text = r"\$ |>>> |\.\.\. "
 copybutton_prompt_is_regexp = True
+
+
+def joined_streams(outputs: list[Any]) -> list[Any]:
+    """Join what a cell prints, as it was printed.
+
+    A program in a cell prints in pieces of some bytes. MyST-NB puts each of them on a line of its own.
+    """
+    joined: list[Any] = []
+    for output in outputs:
+        before = joined[-1] if joined else {}
+        if output["output_type"] == "stream" == before.get("output_type") and output["name"] == before["name"]:
+            before["text"] += output["text"]
+        else:
+            joined.append(output)
+    return joined
+
+
+render.coalesce_streams = joined_streams
 
 
 def setup(app: Any) -> None:
