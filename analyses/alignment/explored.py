@@ -57,6 +57,7 @@ def _measures(rows: pd.DataFrame, setting: str, measure: str) -> Iterator[Measur
             low=defined(ordered["low"], DIGITS) if known else None,
             high=defined(ordered["high"], DIGITS) if known else None,
             note=_ERROR_NOTE,
+            low_is_best=True,
         )
     yield Measure(
         id=_id("special", row),

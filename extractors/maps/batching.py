@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Literal, Protocol, TypeVar
+from typing import Literal, Protocol, TypeVar, runtime_checkable
 
 import torch
 
@@ -88,6 +88,7 @@ class ExtractionLog:
         return first + ("; …" if len(self.skipped) > 3 else "")
 
 
+@runtime_checkable
 class Aligned(Protocol):
     """What a model reads of one input. Its length is the number of pieces that a limit holds for."""
 

@@ -7,7 +7,9 @@ import shutil
 import stat
 import subprocess
 import sys
+import sysconfig
 import tarfile
+import tomllib
 import zipfile
 from pathlib import Path
 
@@ -106,3 +108,29 @@ def test_wheel_works_beside_folders_with_the_names_of_its_packages(wheel, tmp_pa
     )
     assert process.returncode == 0, process.stderr
     assert str(tmp_path / "site") in process.stdout or "--analyses" in process.stdout
+
+
+def test_an_installation_needs_no_checkout(wheel, tmp_path):
+    """The wheel is installed by pip into an environment that has the dependencies and nothing of the repository."""
+    environment = tmp_path / "environment"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(environment)], check=True)
+    programs = environment / "bin"
+    install = ["install", "--quiet", "--no-index", "--no-deps", "--no-compile", str(wheel)]
+    subprocess.run([sys.executable, "-m", "pip", "--python", str(programs / "python"), *install], check=True)
+    (packages,) = environment.glob("lib/python*/site-packages")
+    (packages / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    variables = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"} | {"HF_HUB_OFFLINE": "1"}
+
+    def run(*arguments: str) -> str:
+        command = [str(programs / "attentionology"), *arguments]
+        done = subprocess.run(command, cwd=tmp_path, env=variables, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    version = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+    assert run("--version").split()[-1] == version
+    options = ("--limit", "5", "--analyses", "dependency", "--replicates", "0")
+    printed = run("analyze", *options, "--out", "run")
+    assert "Sentences read: 5" in printed
+    assert (tmp_path / "run" / "report.html").is_file()
+    assert "1 sentence pair" in run("align", "--limit", "1", "--replicates", "0", "--out", "aligned")
