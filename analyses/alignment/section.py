@@ -38,7 +38,7 @@ def alignment_section(results: AlignmentResults, titles: Titles) -> Section:
     return Section(
         title=f"Word alignment by {results.method}",
         template=Path(__file__).with_name("section.html.j2"),
-        context={**_context(results), "interval": _interval},
+        context={**_context(results), "interval": lambda row: interval(row["low"], row["high"])},
         summary={name: records(table) for name, table in written.items()},
         tables=written,
         figures=figures,
@@ -53,7 +53,7 @@ def _context(results: AlignmentResults) -> dict[str, Any]:
         "has_gold": results.has_gold,
         "both": bool((cells["direction"] != FORWARD).any()),
         "layers": cells[(cells["heads"] == TOGETHER) & (cells["direction"] == FORWARD)].to_dict("records"),
-        "best": [_known(row) for row in tables.best.to_dict("records")],
+        "best": tables.best.to_dict("records"),
         "baselines": tables.baselines.to_dict("records"),
         "contrasts": tables.contrasts.to_dict("records"),
         "correlations": tables.correlations.to_dict("records"),
@@ -68,13 +68,3 @@ def _context(results: AlignmentResults) -> dict[str, Any]:
         "rho": lambda value: "" if math.isnan(value) else f"{value:.2f}",
         "rho_interval": lambda row: "" if math.isnan(row["low"]) else f"[{row['low']:.2f}, {row['high']:.2f}]",
     }
-
-
-def _interval(row: dict[Any, Any]) -> str:
-    """Return the interval of a row; nothing if there is none, because there are no replicates."""
-    return "" if math.isnan(row.get("low", math.nan)) else interval(row["low"], row["high"])
-
-
-def _known(row: dict[Any, Any]) -> dict[Any, Any]:
-    """Return the columns that have a value in a row."""
-    return {name: value for name, value in row.items() if not pd.isna(value)}

@@ -118,6 +118,7 @@ Batch = list[tuple[Input, Read]]
 """Inputs that are read together, each with its pieces."""
 
 
+@runtime_checkable
 class InputReader(Protocol[Input_contra, Read_co]):
     """A model that inputs are cut into batches for: an encoder for sentences, or a translator for sentence pairs."""
 

@@ -12,7 +12,7 @@ from attentionology.extractors.layers import FFBias
 from attentionology.extractors.maps.batching import DEFAULT_BATCH_CELLS, ExtractionLog, TooLong
 from attentionology.extractors.maps.map_batch import Level, MapBatch
 from attentionology.extractors.maps.map_maker import MapMaker, Merge, Normalize, map_batches
-from attentionology.extractors.maps.shared_pass import BatchMaker, SharedBatch, shared_batches
+from attentionology.extractors.maps.shared_pass import BatchMaker, shared_batches
 from attentionology.extractors.model.encoder import Encoder
 
 
@@ -113,10 +113,14 @@ def extract_many(
         yield make_batches(makers, batch)
 
 
-def make_batches(makers: Sequence[BatchMaker[Any]], batch: SharedBatch) -> tuple[Any, ...]:
+def make_batches(makers: Sequence[BatchMaker[Any]], batch: Any) -> tuple[Any, ...]:
     """Return what each maker makes of a batch.
 
     The makers of maps work last, because they release the attention of the forward pass layer by layer.
+
+    Args:
+        makers: the makers.
+        batch: what the makers read: a `SharedBatch` of sentences, or a batch of sentence pairs for makers of links.
 
     Example:
         >>> from attentionology import MapMaker, Sentence, get_kind, load_encoder

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, TypeVar
 
 import torch
 from jaxtyping import Bool, Int
@@ -17,6 +17,8 @@ from attentionology.extractors.model.files import LoadedFiles, find_model
 from attentionology.extractors.model.float64_copy import float64_twin, in_float64
 from attentionology.extractors.model.loading import load_tokenizer, on_device
 from attentionology.extractors.model.weights_digest import weights_sha256
+
+Model = TypeVar("Model", bound="LoadedModel")
 
 
 class LoadedModel:
@@ -77,7 +79,7 @@ class LoadedModel:
         return [*self.files.warnings, *conditions_of(self.model, self.batching)]
 
     @property
-    def double(self) -> Self:
+    def double(self: Model) -> Model:
         """The same model in float64, which is made when it is first read and again after parameters have been replaced.
 
         It shares the parameters of this one and converts each when it is used, see
@@ -88,7 +90,7 @@ class LoadedModel:
         key = tuple(id(parameter) for parameter in self.model.parameters())  # kept alive, and so unique, by the twin
         if self._double is None or self._double[0] != key:
             self._double = key, self._with_model(float64_twin(self.model))
-        double: Self = self._double[1]
+        double: Model = self._double[1]
         return double
 
     def weights_sha256(self) -> str:

@@ -86,7 +86,7 @@ class PairEncoder(LoadedModel):
         1
     """
 
-    def __init__(self, encoder: Encoder, method: PairMethod) -> None:
+    def __init__(self, encoder: Encoder, method: str) -> None:
         if method not in get_args(PairMethod):
             raise ValueError(f"method must be one of {', '.join(get_args(PairMethod))}, not {method!r}")
         super().__init__(encoder.model, encoder.tokenizer, encoder.name, encoder.files)

@@ -156,4 +156,4 @@ def test_a_model_of_another_method_is_refused():
     with pytest.raises(ModelError, match="not made by the method 'similarity'"):
         batch.maps([MapMaker(get_kind("weight"))])
     with pytest.raises(ValueError, match="method must be one of similarity, self-attention"):
-        PairEncoder(encoder.encoder, "telepathy")  # type: ignore[arg-type]
+        PairEncoder(encoder.encoder, "telepathy")
