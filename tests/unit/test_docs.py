@@ -66,7 +66,7 @@ def test_pages_have_command_lines():
 def test_options_in_prose_exist(page):
     text = (REPOSITORY / page).read_text(encoding="utf-8")
     if page == "CHANGELOG.md":  # options that were removed or renamed are named in the entries of their versions
-        text = text.partition("\n## 0.1.0")[0]
+        text = text.partition("\n## [0.1.0]")[0]
     code = re.findall(r"`([^`\n]+)`", re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL))
     flags = {flag for span in code for flag in FLAG.findall(span)}
     assert flags <= ALL_FLAGS | OTHERS | OF_EXAMPLES
