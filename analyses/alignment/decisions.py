@@ -115,8 +115,8 @@ def _largest(
 
 
 def aligned_rows(
-    batch: MapBatch, best: Int[Tensor, "batch layers heads m"] | None = None
-) -> Int[Tensor, "batch layers heads m"]:
+    batch: MapBatch, best: Int[Tensor, "batch layers heads columns"] | None = None
+) -> Int[Tensor, "batch layers heads words"]:
     """Return the row with the largest value of each word's column, for the words in order.
 
     In maps of sentence pairs, this is the target word that each source word is linked to, 0-based; −1 beyond the end of

@@ -38,6 +38,9 @@ class LinkedPairs:
         reverse: for each series of the forward direction, the target word that each source word is linked to.
         sizes: for each series of the forward direction, the mean of all values of each pair's map.
 
+    All of these have the shape (batch, layers, heads, words), or (batch, layers, heads) for the sizes. Series may
+    have different numbers of layers and heads.
+
     Example:
         >>> import torch
         >>> from attentionology.analyses.alignment.hypotheses import LinkedPairs
@@ -50,9 +53,9 @@ class LinkedPairs:
     """
 
     pairs: tuple[SentencePair, ...]
-    forward: Mapping[Series, Int[Tensor, "batch layers heads n"]]
-    reverse: Mapping[Series, Int[Tensor, "batch layers heads m"]] = field(default_factory=dict)
-    sizes: Mapping[Series, Float[Tensor, "batch layers heads"]] = field(default_factory=dict)
+    forward: Mapping[Series, Int[Tensor, "_ _ _ _"]]
+    reverse: Mapping[Series, Int[Tensor, "_ _ _ _"]] = field(default_factory=dict)
+    sizes: Mapping[Series, Float[Tensor, "_ _ _"]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.pairs)

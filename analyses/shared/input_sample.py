@@ -113,10 +113,11 @@ class InputSample(ExactMetric):
         # An input whose hash equals that of a kept one is a candidate, too: the content decides between them.
         order = [(each.document, each.key, b"-") for each in kept]
         order += [(document, key, b"") for document, key in identities]
-        candidates = [index - len(kept) for index in drawn(order, self.size) if index >= len(kept)]
+        # So are all inputs of the batch with the same hash.
+        candidates = {order[index][:2] for index in drawn(order, self.size) if index >= len(kept)}
         if candidates:
-            rows = [short[index] for index in sorted(candidates)]
-            chosen = [identities[index] for index in sorted(candidates)]
+            rows = [row for row, identity in zip(short, identities, strict=True) if identity in candidates]
+            chosen = [identity for identity in identities if identity in candidates]
             self._hold(kept + self._read(selected(batch, rows), chosen))
 
     def compute(self) -> int:

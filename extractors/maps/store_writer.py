@@ -131,6 +131,8 @@ def store_maps(
 class _StoredPart:
     """What the record of a part says. Sentences are given by their indices in the corpus.
 
+    JSON has no tuples, so those of a record that was read are lists.
+
     Attributes:
         maps: the sentence, the shard, and the special positions of each map.
         shape: the numbers of layers and heads; empty if there is no map.
@@ -139,12 +141,12 @@ class _StoredPart:
         shards: the digest of each shard.
     """
 
-    maps: Sequence[tuple[int, int, Sequence[int]]]
+    maps: Sequence[Sequence[Any]]
     shape: Sequence[int]
     words: int
     unknown_words: int
     substituted_words: int
-    skipped: Sequence[tuple[int, str]]
+    skipped: Sequence[Sequence[Any]]
     shards: Sequence[str]
 
     def log(self, sentences: Sequence[Sentence]) -> ExtractionLog:

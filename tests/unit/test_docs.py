@@ -20,7 +20,18 @@ from tests.documentation import PAGES, REPOSITORY, USER_PAGES
 
 IDS = [str(page.relative_to(REPOSITORY)) for page in PAGES]
 WITH_COMMANDS = [page for page in IDS if any(documentation.commands(page))]
-OTHERS = {"--array", "--config", "--cpus-per-task", "--global", "--head", "--mem", "--only", "--time", "--version"}
+OTHERS = {
+    "--array",
+    "--config",
+    "--cpus-per-task",
+    "--editable",
+    "--global",
+    "--head",
+    "--mem",
+    "--only",
+    "--time",
+    "--version",
+}
 """Options of other programs that the pages name."""
 OF_EXAMPLES = {"--farthest", "--containing"}
 """Options of the analysis and of the command that the pages teach how to write; the tests of these pages run them."""
