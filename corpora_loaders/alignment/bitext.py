@@ -156,10 +156,10 @@ def load_bitext(source: str | Path, target: str | Path | None = None, *, limit: 
         raise ValueError(f"limit must be at least 1, not {limit}")
     paths = [str(source)] if target is None else [str(source), str(target)]
     lines = _one_file(source) if target is None else _two_files(source, target)
+    pairs = [_pair(paths, number, sides) for number, *sides in lines]
     digests = [file_sha256(path) for path in paths]
     if len(set(digests)) < len(digests):
         raise CorpusError(f"this is the same file as {source}; source and target must be two", file=target)
-    pairs = [_pair(paths, number, sides) for number, *sides in lines]
     if not pairs:
         raise CorpusError("the file holds no sentence pairs", file=source)
     kept = tuple(pair for pair, _ in pairs[:limit])

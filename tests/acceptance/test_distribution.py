@@ -133,4 +133,4 @@ def test_an_installation_needs_no_checkout(wheel, tmp_path):
     printed = run("analyze", *options, "--out", "run")
     assert "Sentences read: 5" in printed
     assert (tmp_path / "run" / "report.html").is_file()
-    assert "1 sentence pair" in run("align", "--limit", "1", "--replicates", "0", "--out", "aligned")
+    assert "Sentence pairs read: 1" in run("align", "--limit", "1", "--replicates", "0", "--out", "aligned")

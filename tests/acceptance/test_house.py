@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -15,6 +16,7 @@ import pytest
 from attentionology.analyses.registry import registered_analyses
 from attentionology.corpora_loaders import load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
+from attentionology.corpora_loaders.sample.translation import SAMPLE_GOLD, SAMPLE_PAIRS, SAMPLE_TRANSLATOR
 from attentionology.extractors import Encoder, extract
 from attentionology.scripts.analyze import analyze_command
 from attentionology.scripts.cli import main
@@ -312,6 +314,12 @@ def furnished(tmp_path):
     for name, model in models.items():
         model.save_pretrained(tmp_path / name)
         tiny.fresh_tokenizer("wordpiece").save_pretrained(tmp_path / name)
+    pairs = [line.split(" ||| ") for line in SAMPLE_PAIRS.read_text(encoding="utf-8").splitlines()[:10]]
+    links = SAMPLE_GOLD.read_text(encoding="utf-8").splitlines()[:10]
+    sides = {"test.de": [pair[0] for pair in pairs], "test.en": [pair[1] for pair in pairs], "test.talp": links}
+    for name, lines in sides.items():
+        (tmp_path / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    shutil.copytree(SAMPLE_TRANSLATOR, tmp_path / "Helsinki-NLP" / "opus-mt-de-en")
     return tmp_path
 
 

@@ -203,3 +203,9 @@ def test_wrong_files_are_refused(german_english, tmp_path):
     assert "if source and target are exchanged" in error(load_links, DATA / "deen.giza.gd.talp", swapped)
     lines = (DATA / "deen.giza.gd.talp").read_text().splitlines()
     assert "507 lines of links for 508" in error(load_links, write(tmp_path, "cut", lines[:-1]), pairs)
+
+
+def test_a_file_that_is_absent_is_named(tmp_path):
+    for arguments in ((tmp_path / "absent.de",), (tmp_path / "absent.de", tmp_path / "absent.en")):
+        with pytest.raises(CorpusError, match=r"absent\.de: cannot read the file"):
+            load_bitext(*arguments)
