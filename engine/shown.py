@@ -8,12 +8,11 @@ from html import escape
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from uuid import uuid4
 
 from attentionology.analyses.contract import OptionError
 from attentionology.reports.drawing import STYLE
 from attentionology.reports.explorer.data import Explorer
-from attentionology.reports.explorer.view import mounted
+from attentionology.reports.explorer.view import cell_name, mounted
 from attentionology.reports.heads import HeadView, Layout, as_text, draw
 from attentionology.reports.heads.explored import as_explorer, opening
 from attentionology.storage.durable import write_durably
@@ -77,7 +76,7 @@ class Shown:
         return self.text()
 
     def _repr_html_(self) -> str:
-        return self._mounted(f"shown-{uuid4().hex}")  # two cells may show the same heads
+        return self._mounted(cell_name(self.explorer()))
 
     def text(self, width: int = 80) -> str:
         """Write the heads as text; see `attentionology.reports.heads.as_text`.

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
+import itertools
 import json
 from dataclasses import dataclass
-from uuid import uuid4
 
 from attentionology.reports.explorer.data import Explorer
 from attentionology.reports.explorer.encoding import script_json
 from attentionology.reports.page.bundle import script, styles
+
+_CELLS = itertools.count(1)
 
 
 @dataclass(frozen=True, repr=False)
@@ -35,7 +38,17 @@ class ExplorerView:
         return f"ExplorerView({explorer.model} on {explorer.corpus}, {measures}, {sentences} sentences)"
 
     def _repr_html_(self) -> str:
-        return mounted(self.explorer, name=f"explorer-{uuid4().hex}")  # two cells may show the same run
+        return mounted(self.explorer, name=cell_name(self.explorer))
+
+
+def cell_name(explorer: Explorer) -> str:
+    """Return an id for the element of a cell.
+
+    No two cells of a notebook have the same, even if they show the same. A notebook that is executed again from its
+    beginning has the same ids again.
+    """
+    digest = hashlib.sha256(script_json(explorer).encode()).hexdigest()[:12]
+    return f"explorer-{digest}-{next(_CELLS)}"
 
 
 def mounted(explorer: Explorer, *, name: str, address: str = "", follow: bool = False, instead: str = "") -> str:
