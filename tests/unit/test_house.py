@@ -201,7 +201,7 @@ def test_no_two_classes_share_a_name():
 
 
 def test_the_command_line_is_thin():
-    """Twelve commands, most of whose lines are options and their help."""
+    """Eleven commands, most of whose lines are options and their help."""
     assert sum(len(path.read_text("utf-8").splitlines()) for path in modules("scripts")) < 1200
 
 
