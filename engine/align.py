@@ -35,8 +35,8 @@ from attentionology.engine.explorer import explorer_of
 from attentionology.engine.part_options import PartOptions
 from attentionology.engine.parts import check_folder, part_folder
 from attentionology.engine.pass_counts import Limits
-from attentionology.engine.passes import reader_of
 from attentionology.engine.preparing import Prepared
+from attentionology.engine.readers import reader_of
 from attentionology.engine.run import Run, count_analyses, sections_of, with_results
 from attentionology.engine.stored_run import states_of
 from attentionology.engine.writing import complete_record, write_run

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 
 from attentionology.engine.parts import CorpusPart, PartFolder, added_parts, content_of
 from attentionology.engine.pass_counts import Limits, PassCounts
-from attentionology.engine.passes import Readers
+from attentionology.engine.readers import Readers
 from attentionology.extractors import Encoder
 from attentionology.reports.progress import Stages, watching_bar
 from attentionology.storage.sealed import DamagedError

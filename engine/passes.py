@@ -25,11 +25,12 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
-from attentionology.analyses.contract import Masking, Reader, Request
+from attentionology.analyses.contract import Masking, Request
 from attentionology.corpora_loaders import Sentence
 from attentionology.corpora_loaders.errors import out_of_memory
 from attentionology.engine.memory import check_memory, estimate_memory
 from attentionology.engine.pass_counts import Limits, PassCounts, PassLog
+from attentionology.engine.readers import Readers, batches_of
 from attentionology.extractors import (
     BatchMaker,
     Encoder,
@@ -38,10 +39,8 @@ from attentionology.extractors import (
     ModelError,
     SharedBatch,
     make_batches,
-    shared_batches,
     shared_cells,
 )
-from attentionology.extractors.translation import PairReader, read_pairs
 from attentionology.reports.progress import Stages, progress_bar
 
 
@@ -191,46 +190,10 @@ class Pass:
         return batches_of(encoder, self.inputs, hidden_states=weights, log=log, **masking, **options)
 
 
-def batches_of(encoder: Encoder, inputs: Sequence[Sentence], *, hidden_states: bool, **options: Any) -> Iterator[Any]:
-    """Yield what the makers need of each batch: of sentences, or of sentence pairs if the model reads these.
-
-    Args:
-        encoder: the model.
-        inputs: the sentences or sentence pairs.
-        hidden_states: whether a maker needs hidden states.
-        options: see `attentionology.extractors.shared_batches` and `attentionology.extractors.translation.read_pairs`.
-    """
-    if isinstance(encoder, PairReader):
-        return read_pairs(encoder, inputs, **options)
-    return shared_batches(encoder, inputs, hidden_states=hidden_states, **options)
-
-
 def maps_of(batches: Iterable[Any]) -> tuple[int, int] | None:
     """Return the numbers of layers and heads of the maps that are held together; None if there are no maps."""
     maps = [batch.maps for batch in batches if isinstance(batch, MapBatch)]
     return (sum(each.shape[1] for each in maps), max(each.shape[2] for each in maps)) if maps else None
-
-
-class Readers:
-    """The model and its copies with random weights, of which at most one is in memory besides the model.
-
-    Args:
-        encoder: the model.
-        seed: the seed of the run. The random weights of the k-th copy have the seed ``seed + k``.
-    """
-
-    def __init__(self, encoder: Encoder, seed: int) -> None:
-        self.encoder, self.seed = encoder, seed
-        self._copy: tuple[int, Encoder] | None = None
-
-    def of(self, copy: int | None) -> Encoder:
-        """The model, or its copy of this number."""
-        if copy is None:
-            return self.encoder
-        if self._copy is None or self._copy[0] != copy:
-            self._copy = None
-            self._copy = copy, self.encoder.random_init(self.seed + copy)
-        return self._copy[1]
 
 
 def plan_passes(requests: Sequence[Request]) -> list[Pass]:
@@ -290,13 +253,3 @@ def run_passes(
         with stages(current.label if current.copy is None else "control"):
             current.attempt(readers.of(current.copy), limits, counts)
     return counts
-
-
-def reader_of(encoder: Encoder, limits: Limits) -> Reader:
-    """A function with which follow-ups read a few more inputs."""
-
-    def read(inputs: Sequence[Sentence], maker: BatchMaker[Any]) -> Iterator[Any]:
-        for batch in batches_of(encoder, inputs, hidden_states=maker.reads_weights, **limits.arguments()):
-            yield maker.of(batch)
-
-    return read

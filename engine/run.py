@@ -15,8 +15,9 @@ from attentionology.analyses.shared.input_sample import InputSample
 from attentionology.analyses.shared.options import CountOptions
 from attentionology.engine.explorer import explorer_of
 from attentionology.engine.pass_counts import PassCounts
-from attentionology.engine.passes import Pass, reader_of
+from attentionology.engine.passes import Pass
 from attentionology.engine.preparing import Prepared, plan_analyses
+from attentionology.engine.readers import reader_of
 from attentionology.engine.several_maps import with_kinds
 from attentionology.reports.explorer.view import ExplorerView
 from attentionology.reports.progress import Stages
