@@ -11,6 +11,8 @@ import pytest
 
 from attentionology.analyses.shared.builtin import load_encoder
 from attentionology.corpora_loaders import load_treebank
+from attentionology.engine import parts
+from attentionology.extractors.maps import batching
 from tests.acceptance.programs import Programs
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -22,6 +24,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.is_relative_to(Path(__file__).parent):
             item.add_marker("slow")
+
+
+@pytest.fixture(scope="module")
+def short_windows(request) -> Iterator[None]:
+    """Windows of as many sentences as the module names, so that few sentences make several parts."""
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (batching, parts):
+            patch.setattr(module, "WINDOW", request.module.WINDOW)
+        yield
 
 
 @pytest.fixture(scope="session")

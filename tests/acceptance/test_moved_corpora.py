@@ -8,24 +8,16 @@ from pathlib import Path
 import pytest
 
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
-from attentionology.engine import parts as engine_parts
 from attentionology.engine.counting_in_parts import PartCounter
 from attentionology.engine.part_keys import content_of_inputs
-from attentionology.extractors.maps import batching
 from attentionology.scripts.cli import main
 from tests import tiny
+
+pytestmark = pytest.mark.usefixtures("short_windows")
 
 WINDOW = 16
 SURFACE = ("surface", "--gradients", "none")
 DEPENDENCY = ("dependency",)
-
-
-@pytest.fixture(autouse=True, scope="module")
-def short_windows():
-    with pytest.MonkeyPatch.context() as patch:
-        for module in (batching, engine_parts):
-            patch.setattr(module, "WINDOW", WINDOW)
-        yield
 
 
 @pytest.fixture(scope="module")

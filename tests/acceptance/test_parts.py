@@ -25,6 +25,8 @@ from tests import tiny
 
 TREE = "# sent_id = {id}\n1\t{first}\t_\t{tag}\t_\t_\t2\t{relation}\t_\t_\n2\t{second}\t_\tVERB\t_\t_\t0\troot\t_\t_\n"
 MORE = "3\t.\t_\tPUNCT\t_\t_\t2\tpunct\t_\t_\n"
+pytestmark = pytest.mark.usefixtures("short_windows")
+
 WHOLE_WINDOW, WINDOW = batching.WINDOW, 128
 """The number of sentences of a window, and a smaller one in its place, with which three windows are counted soon."""
 
@@ -33,14 +35,6 @@ TABLES = ("heads", "offsets", "layers", "counts")
 
 
 Tables = dict[str, pd.DataFrame]
-
-
-@pytest.fixture(autouse=True, scope="module")
-def short_windows():
-    with pytest.MonkeyPatch.context() as patch:
-        for module in (batching, engine_parts):
-            patch.setattr(module, "WINDOW", WINDOW)
-        yield
 
 
 PROGRAM = f"""

@@ -9,24 +9,16 @@ import pytest
 
 from attentionology.analyses.survey.cells import Cell
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
-from attentionology.engine import parts as engine_parts
 from attentionology.engine.counting_in_parts import PartCounter
 from attentionology.engine.surveying.shares import _counted
 from attentionology.extractors import ModelError
-from attentionology.extractors.maps import batching
 from attentionology.scripts.cli import main
 from tests import tiny
 
+pytestmark = pytest.mark.usefixtures("short_windows")
+
 WINDOW = 16
 MODELS, TREEBANKS = ("model-a", "model-b"), ("first", "broken", "second")
-
-
-@pytest.fixture(autouse=True, scope="module")
-def short_windows():
-    with pytest.MonkeyPatch.context() as patch:
-        for module in (batching, engine_parts):
-            patch.setattr(module, "WINDOW", WINDOW)
-        yield
 
 
 @pytest.fixture(scope="module")
