@@ -30,8 +30,8 @@ _CONTRASTS = (
 _MEANINGS = {
     "right-branching": "always the next word",
     "best offset": "always the same number of words to one side; the number is chosen on the training sentences",
-    "best offset of the gold relation": "the same, chosen for each relation; it reads the relation of every "
-    "word, so it is not a parser but an upper bound for what distances can tell",
+    "best offset of the gold relation": "the same, chosen for each relation. It needs the gold relation of "
+    "every word, so it is no parser; it shows how much distances could tell at most",
     "best single head": "the word that one attention head points to most; head and direction chosen on the training "
     "sentences",
 }
