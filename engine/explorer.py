@@ -39,6 +39,7 @@ class ExploredPart(Protocol):
     @property
     def analysis(self) -> Analysis[Any, Any]:
         """The analysis."""
+        ...
 
     @property
     def kind(self) -> str | None:
@@ -47,6 +48,7 @@ class ExploredPart(Protocol):
     @property
     def counted(self) -> Counted[Any]:
         """What was counted."""
+        ...
 
     @property
     def results(self) -> Any:
@@ -59,22 +61,27 @@ class ExploredRun(Protocol):
     @property
     def parts(self) -> Sequence[ExploredPart]:
         """The results of each analysis for each kind of map."""
+        ...
 
     @property
     def titles(self) -> Titles:
         """The names of the model and of the corpus."""
+        ...
 
     @property
     def record(self) -> Mapping[str, Any]:
         """The run record."""
+        ...
 
     @property
     def options(self) -> OptionSet:
         """The options of the analyses."""
+        ...
 
     @property
     def samples(self) -> Mapping[str, InputSample]:
         """Inputs with their maps, by the names of their requests."""
+        ...
 
 
 def explorer_of(run: ExploredRun) -> Explorer:

@@ -195,7 +195,7 @@ def _merged_record(records: Sequence[Mapping[str, Any]], names: Sequence[str]) -
     """
     corpora = [record["corpus"] for record in records]
     reading = [record["sentences"] for record in records]
-    sentences = {name: sum(each[name] for each in reading) for name in reading[0] if name != "skipped"}
+    sentences: dict[str, Any] = {name: sum(each[name] for each in reading) for name in reading[0] if name != "skipped"}
     sentences["skipped"] = [skip for each in reading for skip in each["skipped"]]
     of_reading = [warning for each in reading for warning in warnings_of(each)]
     kept = dict.fromkeys(warning for record in records for warning in record["warnings"] if warning not in of_reading)

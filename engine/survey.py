@@ -84,12 +84,10 @@ def survey(
         raise OptionError("of ModelOptions, a survey has only the device; revisions are given as NAME@REVISION")
     if part_options.part is not None:
         raise OptionError("a share is counted by the command: attentionology survey … --parts FOLDER --part K/N")
-    if maps is None:
-        maps = map_options.map
-    limits = groups.pop(LimitOptions, LimitOptions())
+    kinds, limits = map_options.map if maps is None else maps, groups.pop(LimitOptions, LimitOptions())
     return execute_survey(
         SurveyOptions(
-            grid=GridOptions(_names(models), _names(treebanks), _names(maps), relation),
+            grid=GridOptions(_names(models), _names(treebanks), _names(kinds), relation),
             cells=CellOptions(
                 map_options.merge, map_options.normalize, files.tokens, files.limit, model_options.device
             ),

@@ -17,6 +17,7 @@ class Runnable(Protocol):
 
     def run(self, arguments: Sequence[str] = ()) -> int:
         """Run the command and return its exit status."""
+        ...
 
 
 @dataclass(frozen=True)

@@ -68,12 +68,12 @@ def heads_figure(cells: pd.DataFrame, *, title: str = "") -> Figure:
         figure = Figure(figsize=(1.9 * max(2, len(groups)), 2.6), layout="constrained")
         panels = figure.subplots(1, max(1, len(groups)), sharey=True, squeeze=False)[0]
         for axes, ((setting, measure), rows) in zip(panels, groups, strict=False):
-            image = heads_map(axes, rows.pivot_table("error_rate", "layer", "head"))
+            heads_map(axes, rows.pivot_table("error_rate", "layer", "head"))
             axes.set_title(f"{setting}, {measure}")
             axes.set_xlabel("head")
         panels[0].set_ylabel("layer")
-        if groups:
-            figure.colorbar(image, ax=list(panels), label="alignment error rate (%)", shrink=0.9)
+        if groups:  # all panels have the same colors
+            figure.colorbar(panels[0].images[0], ax=list(panels), label="alignment error rate (%)", shrink=0.9)
         figure.suptitle(title, fontsize=8, x=0.01, ha="left")
     return figure
 

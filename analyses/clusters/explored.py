@@ -47,7 +47,7 @@ def explored_clusters(results: ClusterResults, kind: str) -> Contribution:
     for name, cluster in zip(names_of(embedding), embedding["cluster"], strict=True):
         text = names[int(cluster)]
         if nearest[name]:
-            distance = float(distances.loc[name, nearest[name][0]])
+            distance = float(square[heads.index(name), heads.index(nearest[name][0])])
             text += f"; nearest head {nearest[name][0]}, divergence {distance:.3f} nats"
         facts[name] = (Fact("cluster", text, measure.id),)
     return Contribution((measure,), _findings(results, measure), facts=facts, nearest=nearest)

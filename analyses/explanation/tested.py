@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol, cast, runtime_checkable
+from typing import Any, ClassVar, Protocol, cast, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -28,18 +28,14 @@ from attentionology.reports.progress import Stages, progress_bar
 
 @runtime_checkable
 class Examiner(Protocol):
-    """The part of an `ExplanationTest` that this module uses."""
+    """The part of an `ExplanationTest` that this module uses: its name, its columns by their names, and `examine`."""
 
-    @property
-    def name(self) -> str:
-        """The name of the test."""
+    name: ClassVar[str]
+    columns: ClassVar[Mapping[str, Any]]
 
-    @property
-    def columns(self) -> Mapping[str, Any]:
-        """The columns that it declares, by their names."""
-
-    def examine(self, batch: TextBatch, options: ExplanationTestOptions) -> Rows:
+    def examine(self, batch: TextBatch, options: ExplanationTestOptions, /) -> Rows:
         """Compute the columns of a batch of texts."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)

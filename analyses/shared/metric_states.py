@@ -102,7 +102,7 @@ class StoredMetrics(Mapping[str, MetricStates]):
     """
 
     def __init__(self, *runs: Mapping[str, MetricStates]) -> None:
-        self._runs = runs
+        self._runs = list(runs)
         self._restored: dict[str, tuple[Metric, Mapping[str, Any]]] = {}
 
     def __getitem__(self, name: str) -> MetricStates:

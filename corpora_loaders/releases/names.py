@@ -99,7 +99,7 @@ def known_treebanks() -> dict[str, KnownTreebank]:
         >>> len(treebanks), sum(treebank.language == "English" for treebank in treebanks.values())
         (338, 13)
     """
-    text = files(__package__).joinpath("treebanks.tsv").read_text("utf-8")
+    text = files(__package__ or __name__).joinpath("treebanks.tsv").read_text("utf-8")
     known = (
         KnownTreebank(
             f"{row['language']}_{treebank.lower()}",

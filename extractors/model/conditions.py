@@ -38,10 +38,12 @@ class TriedEncoder(Protocol):
     @property
     def name(self) -> str:
         """The name of the model."""
+        ...
 
     @property
     def family(self) -> str:
         """The architecture."""
+        ...
 
     @property
     def max_length(self) -> int | None:
@@ -49,8 +51,9 @@ class TriedEncoder(Protocol):
 
     def align(self, sentences: Sequence[Sentence]) -> Sequence[Any]:
         """Cut sentences into pieces."""
+        ...
 
-    def forward(self, pieces: Sequence[Pieces]) -> Any:
+    def forward(self, pieces: Sequence[Pieces], /) -> Any:
         """Run the model."""
 
 

@@ -92,7 +92,7 @@ class AttentionClassifier(nn.Module):
         for name, (choice, allowed) in {**choices, "regularizer": (regularizer or "concat", Regularizer)}.items():
             if choice not in get_args(allowed):
                 raise ValueError(f"unknown {name} {choice!r}; choose from: {', '.join(get_args(allowed))}")
-        self.regularizer = regularizer
+        self.regularizer: Regularizer | None = regularizer
         self.config: dict[str, Any] = {
             "encoder": encoder,
             "attention": attention,

@@ -139,11 +139,11 @@ def regularizers_figure(table: pd.DataFrame, *, title: str) -> Figure:
                 axes.axis("off")
                 continue
             unit = column_of(measures[index]).unit
-            of_measure = table[table["measure"] == measures[index]].set_index("regularizer")
+            by_regularizer = dict(table[table["measure"] == measures[index]].set_index("regularizer").iterrows())
             for row, name in enumerate(names):
-                if name in of_measure.index:
+                if name in by_regularizer:
                     factor, color = 100.0 if unit == "%" else 1.0, BLACK if name == "none" else BLUE
-                    _dot(axes, of_measure.loc[name], row, factor, color)
+                    _dot(axes, by_regularizer[name], row, factor, color)
             first = index % columns == 0
             name_rows(axes, [clipped(name) if first else "" for name in names], [""] * len(names))
             axes.grid(axis="x", color="#eeeeee", zorder=0)
