@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from attentionology.analyses.shared.metric_states import StoredMetrics
     from attentionology.corpora_loaders import Corpus, Sentence
     from attentionology.extractors import BatchMaker, Encoder, ExtractionLog, MapBatch
+    from attentionology.extractors.model.loaded_model import LoadedModel
 
 Counts = TypeVar("Counts", bound="Metric")
 Facts = TypeVar("Facts")
@@ -33,7 +34,7 @@ class Setting:
     """Everything that an analysis may look at when it plans.
 
     Attributes:
-        encoder: the model.
+        model: the model; see `encoder`.
         corpus: the corpus that will be read.
         maps: the kind of map that this plan is for. An analysis whose `Analysis.of_maps` is False plans once,
             however many kinds the run has.
@@ -51,13 +52,26 @@ class Setting:
         (6, 'weight', 157)
     """
 
-    encoder: Encoder
+    model: LoadedModel
     corpus: Corpus
     maps: MapChoice = MapChoice()
     chosen: tuple[str, ...] = ()
     seed: int = 0
     max_length: int | None = None
     load_masked_lm: Callable[[], Any | None] = lambda: None
+
+    @property
+    def encoder(self) -> Encoder:
+        """The model as an encoder, which all analyses of sentences need.
+
+        Raises:
+            TypeError: it is a model of another kind, for example one that reads sentence pairs.
+        """
+        from attentionology.extractors import Encoder
+
+        if not isinstance(self.model, Encoder):
+            raise TypeError(f"the analysis needs an encoder, not {self.model!r}")
+        return self.model
 
 
 @dataclass(frozen=True)

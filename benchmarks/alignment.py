@@ -79,7 +79,7 @@ def make_bitext(number: int) -> Bitext:
 def align_all(model: Translator, bitext: Bitext) -> None:
     """Count everything that the analysis counts."""
     prepared = prepare(AlignOptions(alignment=AlignmentOptions()), reader=model, bitext=bitext)
-    run_passes(plan_analyses(prepared).passes, prepared.encoder, limits=prepared.limits)
+    run_passes(plan_analyses(prepared).passes, prepared.model, limits=prepared.limits)
 
 
 def forward_all(model: Translator, bitext: Bitext) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from attentionology.analyses.alignment.analysis import Alignment
 from attentionology.analyses.alignment.inputs import load_reader, read_bitext
@@ -41,14 +41,13 @@ from attentionology.engine.run import Run, count_analyses, sections_of, with_res
 from attentionology.engine.stored_run import states_of
 from attentionology.engine.writing import complete_record, write_run
 from attentionology.extractors import DEFAULT_BATCH_CELLS
-from attentionology.extractors.translation import PairEncoder, Translator
+from attentionology.extractors.translation import PairEncoder
 from attentionology.reports.explorer.encoding import script_json
 from attentionology.reports.progress import Stages
 from attentionology.reports.run_folder import RunFolder
 
 if TYPE_CHECKING:
     from attentionology.analyses.alignment.results import LayerChoice
-    from attentionology.extractors import Encoder
     from attentionology.extractors.translation import PairReader
 
 
@@ -216,8 +215,7 @@ def prepare(
         raise OptionError(f"the model was made for the method {reader.method!r}, not for {chosen.method!r}")
     with stages("model"):
         model = load_reader(options.model, options.languages, chosen.method) if reader is None else reader
-    # The engine asks the model only for what encoders and models of sentence pairs have in common.
-    setting = Setting(cast("Encoder", model), corpus, chosen=(Alignment.name,), seed=chosen.seed)
+    setting = Setting(model, corpus, chosen=(Alignment.name,), seed=chosen.seed)
     limits = Limits(chosen.batch_cells or DEFAULT_BATCH_CELLS, chosen.too_long)
     groups = OptionSet([chosen, options.languages])
     return Prepared((Alignment(),), setting, (MapChoice(),), limits, 0, groups)
@@ -234,13 +232,13 @@ def _run(
 ) -> Run:
     stages = Stages()
     prepared = prepare(options, reader=reader, bitext=bitext, stages=stages)
-    corpus = cast("Bitext", prepared.setting.corpus)
+    corpus = prepared.setting.corpus
     with part_folder(part_options.parts) as parts_in:
         count = counter_of(prepared, options, part_options, parts_in, stages, prepare_again)
         counted = count_analyses(prepared, count, stages=stages)
     with stages("results"):
         parts = with_results(counted.analyses, prepared.options)
-        titles = Titles(prepared.encoder.name, title_of_files([file.path for file in corpus.files]))
+        titles = Titles(prepared.model.name, title_of_files([file.path for file in corpus.files]))
     sections = []
     if folder is not None:
         with stages("tables and figures"):
@@ -252,10 +250,10 @@ def _run(
     described = describe_corpus(corpus)
     record = {
         **describe_command(command, shown, options.alignment.seed, stages),
-        "model": describe_model(prepared.encoder) | {"shape": _shape(prepared.encoder)},
+        "model": describe_model(prepared.model),
         "corpus": {**described, "counts": {**described["counts"], "sentences": len(corpus)}},
         "sentences": reading,
-        "warnings": [*prepared.encoder.warnings, *warnings_of(reading)],
+        "warnings": [*prepared.model.warnings, *warnings_of(reading)],
     }
     whole = complete_record(record, parts, prepared.options)
     run = Run(parts, titles, whole, folder, tuple(sections), prepared.options)
@@ -282,12 +280,7 @@ def hypothesis(prepared: Prepared, choice: LayerChoice) -> list[tuple[Link, ...]
     pairs: Sequence[Any] = prepared.setting.corpus
     position = {pair.id: index for index, pair in enumerate(pairs)}
     links: list[tuple[Link, ...]] = [()] * len(position)
-    for batch in reader_of(prepared.encoder, prepared.limits)(pairs, maker):
+    for batch in reader_of(prepared.model, prepared.limits)(pairs, maker):
         for pair, of_pair in zip(batch.pairs, links_of(batch, choice.series, choice.layer), strict=True):
             links[position[pair.id]] = tuple(of_pair)
     return links
-
-
-def _shape(reader: Any) -> str:
-    suffix = " of cross-attention" if isinstance(reader, Translator) else ""
-    return f"{reader.n_layers} layers × {reader.n_heads} heads{suffix}"

@@ -183,7 +183,7 @@ def _run(
     if encoder is not None:
         resolved["model"] = encoder.name
     prepared = prepare(options, chosen, encoder=encoder, corpus=corpus, stages=stages)
-    encoder, corpus, map_options = prepared.encoder, prepared.setting.corpus, options.groups[MapOptions]
+    encoder, corpus, map_options = prepared.setting.encoder, prepared.setting.corpus, options.groups[MapOptions]
     with part_folder(part_options.parts) as folder_of_parts:
         count = counter_of(prepared, options, part_options, folder_of_parts, stages)
         counted = count_analyses(prepared, count, stages=stages)

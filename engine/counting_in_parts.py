@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from attentionology.engine.parts import CorpusPart, PartFolder, added_parts, content_of
 from attentionology.engine.pass_counts import Limits, PassCounts
 from attentionology.engine.readers import Readers
-from attentionology.extractors import Encoder
+from attentionology.extractors.model.loaded_model import LoadedModel
 from attentionology.reports.progress import Stages, watching_bar
 from attentionology.storage.sealed import DamagedError
 
@@ -49,15 +49,15 @@ class PartCounter:
     """Counts parts in this process.
 
     Args:
-        encoder: the model.
+        model: the model.
         seed: the seed of the run, from which copies with random weights take theirs.
         limits: which inputs are read, and how many at once.
         folder: the folder of the parts.
     """
 
-    def __init__(self, encoder: Encoder, seed: int, limits: Limits, folder: PartFolder) -> None:
-        self.encoder, self.seed, self.limits, self.folder = encoder, seed, limits, folder
-        self._readers = Readers(encoder, seed)
+    def __init__(self, model: LoadedModel, seed: int, limits: Limits, folder: PartFolder) -> None:
+        self.model, self.seed, self.limits, self.folder = model, seed, limits, folder
+        self._readers = Readers(model, seed)
 
     def content(self, part: CorpusPart, advance: Callable[[int], None] = lambda _: None) -> bytes:
         """Count a part, and return the content of its file.

@@ -49,7 +49,7 @@ def counter_of(
     """
     if part_options.parts is None and part_options.in_this_process:
         return lambda passes: run_passes(
-            passes, prepared.encoder, seed=prepared.setting.seed, limits=prepared.limits, stages=stages
+            passes, prepared.model, seed=prepared.setting.seed, limits=prepared.limits, stages=stages
         )
     counter = part_counter(prepared, parts)
 

@@ -151,7 +151,7 @@ def forecast_run(
     part_options = part_options or PartOptions()
     part_options.check()
     prepared = prepare(options, options.check(corpus), encoder=encoder, corpus=corpus)
-    encoder = prepared.encoder
+    encoder = prepared.setting.encoder
     planned = plan_analyses(prepared)
     parts = parts_of(planned.passes)
     passes: list[PassForecast] = []

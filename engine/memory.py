@@ -28,7 +28,7 @@ from attentionology.corpora_loaders import AttentionologyError
 if TYPE_CHECKING:
     import torch
 
-    from attentionology.extractors import Encoder
+    from attentionology.extractors.model.loaded_model import LoadedModel
 
 LIBRARIES = 600_000_000
 """The bytes that Python and all libraries take in a process that makes a report, measured with the demo on Linux."""
@@ -70,12 +70,12 @@ class MemoryEstimate:
 
 
 def estimate_memory(
-    encoder: Encoder, shape: tuple[int, int], *, longest: int, batch_cells: int, states: int
+    model: LoadedModel, shape: tuple[int, int], *, longest: int, batch_cells: int, states: int
 ) -> MemoryEstimate:
     """Estimate the memory that counting the maps of a corpus needs.
 
     Args:
-        encoder: the model.
+        model: the model.
         shape: the numbers of layers and heads of the maps.
         longest: the number of pieces of the longest sentence.
         batch_cells: the bound on the size of a batch, see `attentionology.extractors.extract`.
@@ -90,7 +90,7 @@ def estimate_memory(
     # While a layer is computed, four arrays of its shape exist: the scores, the masked scores, the weights, and what is
     # made of the weights. In float64 they are twice as large, but only for one sentence.
     layer = 4 * heads * max(4 * cells, 2 * 4 * longest_cells)
-    weights = sum(p.numel() * p.element_size() for p in encoder.model.parameters())
+    weights = sum(p.numel() * p.element_size() for p in model.model.parameters())
     return MemoryEstimate(weights=weights, maps=maps + layer, states=states)
 
 

@@ -27,32 +27,32 @@ from attentionology.engine.plain_data import to_plain
 if TYPE_CHECKING:
     from attentionology.analyses.contract import Analysis, Request
     from attentionology.engine.passes import Pass
-    from attentionology.extractors import Encoder
+    from attentionology.extractors.model.loaded_model import LoadedModel
 
 _FORMAT = 2
 _ROOMS = ("storage", "corpora_loaders", "extractors", "analyses", "engine")
 
 
-def fingerprint(encoder: Encoder, options: Mapping[str, Any], analyses: Iterable[Analysis[Any, Any]]) -> str:
+def fingerprint(model: LoadedModel, options: Mapping[str, Any], analyses: Iterable[Analysis[Any, Any]]) -> str:
     """Return a digest of everything on which counts depend, apart from the text.
 
     Args:
-        encoder: the model.
+        model: the model.
         options: the options that determine what is counted, as plain data.
         analyses: the analyses of the run, whose source code counts.
     """
-    configuration = json.loads(encoder.model.config.to_json_string(use_diff=False))
+    configuration = json.loads(model.model.config.to_json_string(use_diff=False))
     configuration.pop("_name_or_path", None)  # the model may be in another folder on another machine
     described = {
         "format": _FORMAT,
         "sources": source_digest(),
         "analyses": [_digest_of_file(Path(inspect.getfile(type(analysis)))) for analysis in analyses],
-        "weights": encoder.weights_sha256(),
+        "weights": model.weights_sha256(),
         "configuration": configuration,
-        "tokenizer": _tokenizer_digest(encoder),
-        "dtype": str(encoder.dtype),
-        "device": encoder.device.type,
-        "batching": repr(encoder.batching),
+        "tokenizer": _tokenizer_digest(model),
+        "dtype": str(model.dtype),
+        "device": model.device.type,
+        "batching": repr(model.batching),
         "options": options,
     }
     return hashlib.sha256(json.dumps(described, sort_keys=True, default=str).encode()).hexdigest()
@@ -164,9 +164,9 @@ def _digest_of_file(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def _tokenizer_digest(encoder: Encoder) -> str:
+def _tokenizer_digest(model: LoadedModel) -> str:
     """Return a digest of a tokenizer: its vocabulary, rules and special tokens."""
-    tokenizer = encoder.tokenizer
+    tokenizer = model.tokenizer
     backend = getattr(tokenizer, "backend_tokenizer", None)
     rules = backend.to_str() if backend is not None else json.dumps(sorted(tokenizer.get_vocab().items()))
     special = json.dumps(tokenizer.special_tokens_map, sort_keys=True, default=str)

@@ -50,8 +50,8 @@ class PartTask:
 
 def part_counter(prepared: Prepared, parts: Path) -> PartCounter:
     """Return what counts the parts of a run in this process."""
-    digest = fingerprint(prepared.encoder, prepared.described(), prepared.chosen)
-    return PartCounter(prepared.encoder, prepared.setting.seed, prepared.limits, PartFolder(parts, digest))
+    digest = fingerprint(prepared.model, prepared.described(), prepared.chosen)
+    return PartCounter(prepared.model, prepared.setting.seed, prepared.limits, PartFolder(parts, digest))
 
 
 def prepared_parts(task: PartTask, number: int) -> tuple[list[CorpusPart], PartCounter]:

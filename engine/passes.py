@@ -33,7 +33,6 @@ from attentionology.engine.pass_counts import Limits, PassCounts, PassLog
 from attentionology.engine.readers import Readers, batches_of
 from attentionology.extractors import (
     BatchMaker,
-    Encoder,
     ExtractionError,
     MapBatch,
     ModelError,
@@ -41,6 +40,7 @@ from attentionology.extractors import (
     make_batches,
     shared_cells,
 )
+from attentionology.extractors.model.loaded_model import LoadedModel
 from attentionology.reports.progress import Stages, progress_bar
 
 
@@ -77,7 +77,7 @@ class Pass:
 
     def run(
         self,
-        encoder: Encoder,
+        model: LoadedModel,
         limits: Limits,
         counts: PassCounts,
         *,
@@ -87,7 +87,7 @@ class Pass:
         """Read the inputs and update the metrics of all requests.
 
         Args:
-            encoder: the model, or its copy.
+            model: the model, or its copy.
             limits: which inputs are read, and how many at once.
             counts: receives the metrics and the record of what was read.
             may_be_empty: whether it is no error if none of the inputs can be read, because there are others.
@@ -103,8 +103,8 @@ class Pass:
         bar: AbstractContextManager[Callable[[int], None]]
         bar = nullcontext(advance) if advance else progress_bar(self.label, len(self.inputs), unit=unit)
         with bar as advanced:
-            for batch in self.batches(encoder, limits, log):
-                advanced(self._count(batch, makers, encoder, limits, counted))
+            for batch in self.batches(model, limits, log):
+                advanced(self._count(batch, makers, model, limits, counted))
         if not log.read and not may_be_empty:
             raise ExtractionError(f"none of the {len(self.inputs)} {unit} could be read: {log.reasons()}")
         counts.metrics |= counted.metrics
@@ -113,7 +113,7 @@ class Pass:
 
     def attempt(
         self,
-        encoder: Encoder,
+        model: LoadedModel,
         limits: Limits,
         counts: PassCounts,
         *,
@@ -123,7 +123,7 @@ class Pass:
         """Do the same as `run`, but record an error of the model or the inputs as a failure of an optional pass."""
         try:
             empty = may_be_empty and not self.optional
-            self.run(encoder, limits, counts, may_be_empty=empty, advance=advance)
+            self.run(model, limits, counts, may_be_empty=empty, advance=advance)
         except (ModelError, ExtractionError) as error:
             if not self.optional or out_of_memory(error):
                 raise
@@ -133,7 +133,7 @@ class Pass:
         self,
         batch: SharedBatch,
         makers: Sequence[BatchMaker[Any]],
-        encoder: Encoder,
+        model: LoadedModel,
         limits: Limits,
         counted: PassCounts,
     ) -> int:
@@ -143,7 +143,7 @@ class Pass:
         """
         batch_of = dict(zip(makers, make_batches(makers, batch), strict=True))
         if not counted.metrics:
-            self._check_memory(batch_of, encoder, limits)
+            self._check_memory(batch_of, model, limits)
             for request in self.requests:
                 first = batch_of[request.maker]
                 arguments_of = getattr(request.metric, "arguments_of", None)
@@ -153,7 +153,7 @@ class Pass:
             counted.metrics[request.name].update(batch_of[request.maker])
         return len(batch)
 
-    def _check_memory(self, batch_of: dict[BatchMaker[Any], Any], encoder: Encoder, limits: Limits) -> None:
+    def _check_memory(self, batch_of: dict[BatchMaker[Any], Any], model: LoadedModel, limits: Limits) -> None:
         """Check that the states of the metrics and the maps of a batch fit into memory, given a first batch.
 
         Raises:
@@ -167,18 +167,18 @@ class Pass:
             states += 0 if state_bytes is None else state_bytes(batch_of[request.maker])
         longest = max(batch.maps.shape[-1] for batch in batch_of.values() if isinstance(batch, MapBatch))
         cells = shared_cells(list(batch_of), limits.batch_cells)
-        estimate = estimate_memory(encoder, shape, longest=longest, batch_cells=cells, states=states)
-        check_memory(estimate, encoder.device)
+        estimate = estimate_memory(model, shape, longest=longest, batch_cells=cells, states=states)
+        check_memory(estimate, model.device)
 
     def makers(self) -> list[BatchMaker[Any]]:
         """The makers of batches of all requests."""
         return list(dict.fromkeys(request.maker for request in self.requests))
 
-    def batches(self, encoder: Encoder, limits: Limits, log: PassLog | None = None) -> Iterator[SharedBatch]:
+    def batches(self, model: LoadedModel, limits: Limits, log: PassLog | None = None) -> Iterator[SharedBatch]:
         """Read the inputs, and yield what the makers need of each batch.
 
         Args:
-            encoder: the model, or its copy.
+            model: the model, or its copy.
             limits: which inputs are read, and how many at once.
             log: receives what was read.
         """
@@ -187,7 +187,7 @@ class Pass:
         masking: dict[str, Any] = {} if mask is None else {"mask_rate": mask.rate, "seed": mask.seed}
         weights = any(maker.reads_weights for maker in makers)
         options = {**limits.arguments(), "batch_cells": shared_cells(makers, limits.batch_cells)}
-        return batches_of(encoder, self.inputs, hidden_states=weights, log=log, **masking, **options)
+        return batches_of(model, self.inputs, hidden_states=weights, log=log, **masking, **options)
 
 
 def maps_of(batches: Iterable[Any]) -> tuple[int, int] | None:
@@ -229,7 +229,7 @@ def _share_a_pass(first: Request, second: Request) -> bool:
 
 def run_passes(
     passes: Sequence[Pass],
-    encoder: Encoder,
+    model: LoadedModel,
     *,
     seed: int = 0,
     limits: Limits | None = None,
@@ -239,7 +239,7 @@ def run_passes(
 
     Args:
         passes: the passes in order, see `plan_passes`.
-        encoder: the model.
+        model: the model.
         seed: the seed of the copies. The random weights of the k-th copy have the seed ``seed + k``.
         limits: which inputs are read, and how many at once.
         stages: receives the times of the passes.
@@ -248,7 +248,7 @@ def run_passes(
         ExtractionError, ModelError: see `Pass.run`.
     """
     limits, stages, counts = limits or Limits(), stages or Stages(), PassCounts()
-    readers = Readers(encoder, seed)
+    readers = Readers(model, seed)
     for current in passes:
         with stages(current.label if current.copy is None else "control"):
             current.attempt(readers.of(current.copy), limits, counts)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from attentionology.extractors import Encoder
+    from attentionology.extractors.model.loaded_model import LoadedModel
 
 
 @dataclass(frozen=True)
@@ -50,9 +51,9 @@ class Prepared:
     tables: Mapping[str, pd.DataFrame] = field(default_factory=dict)
 
     @property
-    def encoder(self) -> Encoder:
+    def model(self) -> LoadedModel:
         """The model."""
-        return self.setting.encoder
+        return self.setting.model
 
     def described(self) -> dict[str, Any]:
         """Everything besides the model and the text on which counts depend, as plain data."""
@@ -121,7 +122,7 @@ def prepare(
             limit, seed = options.limits.max_length, options.seed
             corpus, tables["segments"] = cut_text(files, corpus, encoder, max_length=limit, seed=seed)
     setting = Setting(
-        encoder=encoder,
+        model=encoder,
         corpus=corpus,
         chosen=tuple(analysis.name for analysis in chosen),
         seed=options.seed,

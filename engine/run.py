@@ -204,7 +204,7 @@ def count_analyses(
     with stages("plan"):
         planned = plan_analyses(prepared)
     counts = count(planned.passes)
-    read = reader_of(prepared.encoder, prepared.limits)
+    read = reader_of(prepared.model, prepared.limits)
     analyses = []
     with stages("examples"):
         for analysis, kind, plan in planned.plans:

@@ -13,9 +13,9 @@ from attentionology.analyses.shared.builtin import DEMO
 
 if TYPE_CHECKING:
     from attentionology.corpora_loaders import Corpus
-    from attentionology.extractors import Encoder, ExtractionLog
+    from attentionology.extractors import ExtractionLog
     from attentionology.extractors.model.files import LoadedFiles
-    from attentionology.extractors.translation import Translator
+    from attentionology.extractors.model.loaded_model import LoadedModel
     from attentionology.reports.progress import Stages
 
 _MANY_UNKNOWN = 0.05
@@ -51,21 +51,21 @@ def flat_options(command: Any) -> dict[str, Any]:
     return flat
 
 
-def describe_model(encoder: Encoder | Translator) -> dict[str, Any]:
+def describe_model(model: LoadedModel) -> dict[str, Any]:
     """Describe the model: its name, its shape, and the checksums that identify it."""
     return {
-        "name": encoder.name,
-        "family": encoder.family,
-        **describe_files(encoder.files),
-        "batching": encoder.batching,
-        "weights_sha256": encoder.weights_sha256(),
-        "shape": f"{encoder.n_layers} layers × {encoder.n_heads} heads",
-        "layers": encoder.n_layers,
-        "heads": encoder.n_heads,
-        "max_length": encoder.max_length,
-        "dtype": str(encoder.dtype).removeprefix("torch."),
-        "device": str(encoder.device),
-        "tokenizer": {"class": type(encoder.tokenizer).__name__, "vocabulary": len(encoder.tokenizer)},
+        "name": model.name,
+        "family": model.family,
+        **describe_files(model.files),
+        "batching": model.batching,
+        "weights_sha256": model.weights_sha256(),
+        "shape": model.shape,
+        "layers": model.n_layers,
+        "heads": model.n_heads,
+        "max_length": model.max_length,
+        "dtype": str(model.dtype).removeprefix("torch."),
+        "device": str(model.device),
+        "tokenizer": {"class": type(model.tokenizer).__name__, "vocabulary": len(model.tokenizer)},
     }
 
 

@@ -93,6 +93,15 @@ class LoadedModel:
         double: Model = self._double[1]
         return double
 
+    @property
+    def shape(self) -> str:
+        """The shape of its attention, in words."""
+        return f"{self.n_layers} layers × {self.n_heads} heads"
+
+    def random_init(self, seed: int) -> LoadedModel:
+        """Make a copy with random weights that keeps the embedding tables, see `Encoder.random_init`."""
+        raise NotImplementedError
+
     def weights_sha256(self) -> str:
         """Compute a SHA-256 of names, shapes, types and bytes of all weights, independent of how they were stored.
 

@@ -124,6 +124,11 @@ class Translator(LoadedModel):
         )
 
     @property
+    def shape(self) -> str:
+        """The shape of its cross-attention, in words."""
+        return f"{super().shape} of cross-attention"
+
+    @property
     def noise(self) -> float:
         """The relative difference below which two float32 values must not be compared, see `MapBatch.exact`."""
         row = ARCHITECTURES.get(self.family)

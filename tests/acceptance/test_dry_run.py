@@ -74,7 +74,7 @@ def test_the_counts_take_no_more_memory_than_was_said(forecast, counted):
         taken += sum(tensor.nbytes for states in stored.states.values() for tensor in states.tensors.values())
     assert taken <= sum(each.states for each in forecast.passes) * 1.001
     assert sum(each.states for each in forecast.passes) < FACTOR * taken
-    weights = sum(parameter.nbytes for parameter in counter.encoder.model.parameters())
+    weights = sum(parameter.nbytes for parameter in counter.model.model.parameters())
     assert forecast.memory > 2 * weights + taken
 
 
