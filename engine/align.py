@@ -27,7 +27,7 @@ from attentionology.analyses.shared.record import (
     describe_reading,
     warnings_of,
 )
-from attentionology.corpora_loaders.alignment import Bitext, Link, write_links
+from attentionology.corpora_loaders.alignment import Bitext, write_links
 from attentionology.engine.align_options import AlignOptions
 from attentionology.engine.corpus import title_of_files
 from attentionology.engine.distributed import ShareCounts, count_prepared_share, counter_of
@@ -47,7 +47,6 @@ from attentionology.reports.progress import Stages
 from attentionology.reports.run_folder import RunFolder
 
 if TYPE_CHECKING:
-    from attentionology.analyses.alignment.results import LayerChoice
     from attentionology.extractors.translation import PairReader
 
 
@@ -230,6 +229,8 @@ def _run(
     command: str,
     shown_options: Mapping[str, Any],
 ) -> Run:
+    from attentionology.analyses.alignment.written_links import chosen_links
+
     stages = Stages()
     prepared = prepare(options, reader=reader, bitext=bitext, stages=stages)
     corpus = prepared.setting.corpus
@@ -259,28 +260,11 @@ def _run(
     run = Run(parts, titles, whole, folder, tuple(sections), prepared.options)
     if options.links.write is not None:
         with stages("write links"):
-            write_links(options.links.write, hypothesis(prepared, run["alignment"].chosen))
+            read = reader_of(prepared.model, prepared.limits)
+            links = chosen_links(corpus, run["alignment"].chosen, options.alignment.merge, read)
+            write_links(options.links.write, links)
     if folder is not None:
         states = states_of(counted, prepared.options, titles, record, {}, corpus)
         explorer = script_json(explorer_of(run))
         write_run(folder, sections=sections, record=whole, tables={}, states=states, explorer=explorer)
     return run
-
-
-def hypothesis(prepared: Prepared, choice: LayerChoice) -> list[tuple[Link, ...]]:
-    """Read all sentence pairs once more, and return their links; pairs that cannot be read have none.
-
-    Args:
-        prepared: the run.
-        choice: which links.
-    """
-    from attentionology.analyses.alignment.hypotheses import LinkMaker, links_of
-
-    maker = LinkMaker((choice.series,), prepared.options[AlignmentOptions].merge)
-    pairs: Sequence[Any] = prepared.setting.corpus
-    position = {pair.id: index for index, pair in enumerate(pairs)}
-    links: list[tuple[Link, ...]] = [()] * len(position)
-    for batch in reader_of(prepared.model, prepared.limits)(pairs, maker):
-        for pair, of_pair in zip(batch.pairs, links_of(batch, choice.series, choice.layer), strict=True):
-            links[position[pair.id]] = tuple(of_pair)
-    return links
