@@ -24,9 +24,10 @@ from torch import Tensor
 from torchmetrics import Metric
 
 from attentionology.analyses.plans import Guesses
+from attentionology.analyses.shared.annotation import Annotation, document_of
 from attentionology.analyses.shared.exact_sums import ExactMetric
 from attentionology.analyses.shared.resampling import sentence_keys
-from attentionology.analyses.shared.sampled_input import Annotation, SampledInput, content_sizes, document_of
+from attentionology.analyses.shared.sampled_input import SampledInput, content_sizes
 from attentionology.corpora_loaders import Sentence
 from attentionology.extractors import MapBatch
 
