@@ -1,4 +1,4 @@
-"""What the corpus says about one input of the stored sample: its words and special tokens, heads and mentions."""
+"""What the corpus says about one input of the stored sample: its words, their heads and mentions, or their links."""
 
 from __future__ import annotations
 
@@ -8,13 +8,17 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from attentionology.corpora_loaders import Sentence
-from attentionology.extractors import MapBatch, Window
-from attentionology.reports.explorer.data import ShownMention
+from attentionology.corpora_loaders.alignment import PairLinks, SentencePair
+from attentionology.extractors import Columns, MapBatch, Window
+from attentionology.reports.explorer.data import Link, ShownMention
+
+_OF_PAIRS = ("columns", "special_columns", "links")
+"""The fields that only sentence pairs have. They are not written for other inputs."""
 
 
 @dataclass(frozen=True)
 class Annotation:
-    """What the corpus says about an input. Rows are those of its maps.
+    """What the corpus says about an input. Rows and columns are those of its maps.
 
     Attributes:
         id: the id of the input.
@@ -25,6 +29,10 @@ class Annotation:
         heads: the row of each word's syntactic head, −1 for the root, None where there is none.
         relations: the relation of each word to its head.
         mentions: the mentions of entities.
+        columns: the source words and special tokens of a sentence pair, whose rows are the target words; None if the
+            columns are the rows.
+        special_columns: which columns are special tokens; None if ``columns`` is None.
+        links: the gold links of a sentence pair. A pair without gold links has none.
     """
 
     id: str
@@ -36,6 +44,9 @@ class Annotation:
     heads: tuple[int | None, ...] = ()
     relations: tuple[str | None, ...] = ()
     mentions: tuple[ShownMention, ...] = ()
+    columns: tuple[str, ...] | None = None
+    special_columns: tuple[bool, ...] | None = None
+    links: tuple[Link, ...] = ()
 
     @classmethod
     def of(cls, batch: MapBatch, index: int) -> Annotation:
@@ -58,6 +69,8 @@ class Annotation:
             rows=tuple(rows),
             special=tuple(special),
         )
+        if batch.columns is not None:
+            return _with_columns(annotation, sentence, batch.columns, index)
         if len(row_of) != len(sentence):  # the rows are pieces of words
             return annotation
         heads: list[int | None] = [None] * length
@@ -71,22 +84,42 @@ class Annotation:
 
     def encoded(self) -> bytes:
         """Return the annotation as JSON."""
-        return json.dumps(asdict(self), separators=(",", ":")).encode("ascii")
+        fields = {name: value for name, value in asdict(self).items() if value or name not in _OF_PAIRS}
+        return json.dumps(fields, separators=(",", ":")).encode("ascii")
 
     @classmethod
     def decoded(cls, content: bytes) -> Annotation:
         """Return the annotation that `encoded` has written."""
         plain: dict[str, Any] = json.loads(content)
         mentions = tuple(ShownMention(**mention) for mention in plain.pop("mentions"))
+        links = tuple(Link(**link) for link in plain.pop("links", ()))
         fields: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value for name, value in plain.items()
         }
-        return cls(**fields, mentions=mentions)
+        return cls(**fields, mentions=mentions, links=links)
 
 
 def document_of(sentence: Sentence) -> str | None:
     """Return the id of the document of an input; None if it is not known."""
     return sentence.source.id if isinstance(sentence, Window) else sentence.document
+
+
+def _with_columns(annotation: Annotation, sentence: Sentence, columns: Columns, index: int) -> Annotation:
+    """Return the annotation with the columns of its maps, and with the gold links of a sentence pair."""
+    special = columns.special[index, : int(columns.lengths[index])].tolist()
+    column_of = [column for column, is_special in enumerate(special) if not is_special]
+    gold = PairLinks()
+    if isinstance(sentence, SentencePair) and sentence.gold is not None and len(column_of) == len(sentence.source):
+        gold = sentence.gold
+    return replace(
+        annotation,
+        columns=columns.labels[index],
+        special_columns=tuple(special),
+        links=tuple(
+            Link(row, column_of[source], (source, row) in gold.sure)
+            for source, row in sorted(gold.possible, key=lambda link: link[::-1])
+        ),
+    )
 
 
 def _mentions(sentence: Sentence, row_of: Sequence[int]) -> list[ShownMention]:

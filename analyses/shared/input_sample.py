@@ -13,8 +13,7 @@ are in the samples of their parts for the same reason, so the merged sample rank
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -25,16 +24,18 @@ from torchmetrics import Metric
 
 from attentionology.analyses.plans import Guesses
 from attentionology.analyses.shared.annotation import Annotation, document_of
+from attentionology.analyses.shared.drawable import Drawable, drawable
 from attentionology.analyses.shared.exact_sums import ExactMetric
 from attentionology.analyses.shared.resampling import sentence_keys
-from attentionology.analyses.shared.sampled_input import SampledInput, content_sizes
+from attentionology.analyses.shared.sampled_input import SampledInput, Shape, content_sizes
 from attentionology.corpora_loaders import Sentence
 from attentionology.extractors import MapBatch
 
 MOST_ROWS = 128
-"""The largest number of words, special tokens included, of an input that is kept."""
+"""The largest number of words, special tokens included, of an input that is kept; of a sentence pair, on each side."""
 
-_COLUMNS = 7  # key, document, layers, heads, rows, guesses, bytes of the annotation
+_NUMBERS = 7  # key, document, layers, heads, rows, guesses, bytes of the annotation
+_NUMBERS_OF_PAIRS = 8  # the same with the number of columns after that of rows
 
 
 class InputSample(ExactMetric):
@@ -44,8 +45,10 @@ class InputSample(ExactMetric):
         n_layers, n_heads: the shape of the maps.
         size: the number of inputs to keep.
         seed: the seed of the hashes.
-        unit: whether rows are distributions, so that all maps have the scale 1. Otherwise the scale of a map is its
-            largest value.
+        unit: whether values are shares of attention, so that all maps have the scale 1. Otherwise the scale of a map is
+            its largest value.
+        kind: the kind of map that is kept of batches with several kinds, whose columns are not their rows, such as
+            those of sentence pairs; None for batches of one kind, whose columns are their rows.
         guesses: the names of the guesses that are kept with the maps.
         guessers: what makes these guesses. It is needed only to count, not to merge or to read.
 
@@ -74,12 +77,14 @@ class InputSample(ExactMetric):
         size: int,
         seed: int = 0,
         unit: bool = True,
+        kind: str | None = None,
         guesses: Sequence[str] = (),
         guessers: Sequence[Guesses] = (),
     ) -> None:
         super().__init__()
         self.n_layers, self.n_heads, self.size, self.seed, self.unit = n_layers, n_heads, size, seed, unit
-        self.guesses, self.guessers = tuple(guesses), tuple(guessers)
+        self.kind, self.guesses, self.guessers = kind, tuple(guesses), tuple(guessers)
+        self._numbers = _NUMBERS if kind is None else _NUMBERS_OF_PAIRS
         # One row of numbers and one run of bytes for each input.
         self.add_state("keys", [], "cat", persistent=True)
         self.add_state("content", [], "cat", persistent=True)
@@ -89,27 +94,28 @@ class InputSample(ExactMetric):
     @staticmethod
     def state_bytes(n_layers: int, n_heads: int, size: int) -> int:
         """Return the bytes that the sample takes at most, apart from the words."""
-        return size * sum(content_sizes((n_layers, n_heads, MOST_ROWS, 2)))
+        return size * sum(content_sizes((n_layers, n_heads, MOST_ROWS, MOST_ROWS, 2)))
 
     @property
     def most_bytes(self) -> float:
         """The bytes that the states of a full sample take, if its inputs are as long as those that are kept now."""
         kept = self._kept()
-        taken = sum(each.content.nbytes + 8 * _COLUMNS for each in kept)
+        taken = sum(each.content.nbytes + 8 * self._numbers for each in kept)
         return taken * max(self.size / len(kept), 1) if kept else float("inf")
 
-    def update(self, batch: MapBatch) -> None:
+    def update(self, batch: MapBatch | Drawable) -> None:
         """Draw from a batch.
 
         Raises:
             ValueError: the maps have another shape.
         """
-        if tuple(batch.maps.shape[1:3]) != (self.n_layers, self.n_heads):
+        source = drawable(batch)
+        if source.shape(self.kind) != (self.n_layers, self.n_heads):
             raise ValueError(f"maps of another shape than {self.n_layers} layers × {self.n_heads} heads")
-        short = [row for row, length in enumerate(batch.lengths.tolist()) if length <= MOST_ROWS]
-        self.inputs += len(batch)
-        self.too_long += len(batch) - len(short)
-        identities = _identities([batch.sentences[row] for row in short], self.seed)
+        short = [index for index, size in enumerate(source.sizes()) if size <= MOST_ROWS]
+        self.inputs += len(source.sentences)
+        self.too_long += len(source.sentences) - len(short)
+        identities = _identities([source.sentences[index] for index in short], self.seed)
         kept = self._kept()
         # An input whose hash equals that of a kept one is a candidate, too: the content decides between them.
         order = [(each.document, each.key, b"-") for each in kept]
@@ -117,9 +123,14 @@ class InputSample(ExactMetric):
         # So are all inputs of the batch with the same hash.
         candidates = {order[index][:2] for index in drawn(order, self.size) if index >= len(kept)}
         if candidates:
-            rows = [row for row, identity in zip(short, identities, strict=True) if identity in candidates]
+            indices = [index for index, identity in zip(short, identities, strict=True) if identity in candidates]
             chosen = [identity for identity in identities if identity in candidates]
-            self._hold(kept + self._read(selected(batch, rows), chosen))
+            read = [each for maps in source.drawn(indices, self.kind) for each in self._read(maps)]
+            inputs = [
+                SampledInput.of(key, document, *each, unit=self.unit)
+                for each, (document, key) in zip(read, chosen, strict=True)
+            ]
+            self._hold(kept + inputs)
 
     def compute(self) -> int:
         """Return the number of inputs that are kept."""
@@ -149,22 +160,14 @@ class InputSample(ExactMetric):
         self._compact()
         return super().state_dict(*arguments, **options)
 
-    def _read(self, batch: MapBatch, identities: Sequence[tuple[int, int]]) -> list[SampledInput]:
-        """Return the inputs of a batch, each with the hashes of its document and of its id."""
+    def _read(self, batch: MapBatch) -> Iterator[tuple[Annotation, Tensor, Tensor]]:
+        """Yield the annotation, the maps and the guesses of each input of a batch."""
         shape = (len(batch), 0, *batch.maps.shape[1:4])
         guesses = torch.cat([torch.zeros(shape, dtype=torch.int64), *(each.of(batch) for each in self.guessers)], dim=1)
-        lengths = batch.lengths.tolist()
-        return [
-            SampledInput.of(
-                key,
-                document,
-                Annotation.of(batch, row),
-                batch.maps[row, ..., : lengths[row], : lengths[row]],
-                guesses[row, ..., : lengths[row]],
-                unit=self.unit,
-            )
-            for row, (document, key) in enumerate(identities)
-        ]
+        widths = batch.lengths if batch.columns is None else batch.columns.lengths
+        for index, (rows, columns) in enumerate(zip(batch.lengths.tolist(), widths.tolist(), strict=True)):
+            maps = batch.maps[index, ..., :rows, :columns]
+            yield Annotation.of(batch, index), maps, guesses[index, ..., :rows]
 
     def _kept(self) -> list[SampledInput]:
         """Return the inputs that are held. After a reduction, torchmetrics holds a tensor in place of each list."""
@@ -172,7 +175,7 @@ class InputSample(ExactMetric):
         content = [self.content] if isinstance(self.content, Tensor) else self.content
         if any(len(rows) != 1 for rows in keys) or len(keys) != len(content):
             numbers = torch.cat(keys).tolist() if keys else []
-            sizes = [sum(content_sizes((*row[2:5], row[5]))) + row[6] for row in numbers]
+            sizes = [sum(content_sizes(_shape(row))) + row[-1] for row in numbers]
             content = list(torch.split(torch.cat(content), sizes)) if numbers else []
             return [_input(row, part) for row, part in zip(numbers, content, strict=True)]
         return [_input(rows[0].tolist(), part) for rows, part in zip(keys, content, strict=True)]
@@ -180,23 +183,31 @@ class InputSample(ExactMetric):
     def _hold(self, inputs: Sequence[SampledInput]) -> None:
         """Keep the inputs that are drawn, in their order."""
         chosen = [inputs[index] for index in drawn(_order(inputs), self.size)]
-        self.keys = [
-            torch.tensor([[each.key, each.document, *each.shape, each.annotation_bytes]], device=self.inputs.device)
-            for each in chosen
-        ]
+        self.keys = [torch.tensor([self._numbers_of(each)], device=self.inputs.device) for each in chosen]
         self.content = [each.content.to(self.inputs.device) for each in chosen]
+
+    def _numbers_of(self, each: SampledInput) -> list[int]:
+        """Return the numbers that are stored of an input. The columns of a square map are not among them."""
+        layers, heads, rows, columns, guesses = each.shape
+        sides = [rows] if self.kind is None else [rows, columns]
+        return [each.key, each.document, layers, heads, *sides, guesses, each.annotation_bytes]
 
     def _compact(self) -> None:
         """Replace the lists of a state by lists of one tensor, in the order of the draw."""
         self._hold(self._kept())
-        keys = [torch.zeros(0, _COLUMNS, dtype=torch.int64), *self.keys]
+        keys = [torch.zeros(0, self._numbers, dtype=torch.int64), *self.keys]
         content = [torch.zeros(0, dtype=torch.uint8), *self.content]
         self.keys, self.content = [torch.cat(keys)], [torch.cat(content)]
 
 
 def _input(numbers: Sequence[int], content: Tensor) -> SampledInput:
-    key, document, layers, heads, rows, guesses, annotation_bytes = numbers
-    return SampledInput(key, document, (layers, heads, rows, guesses), content, annotation_bytes)
+    return SampledInput(numbers[0], numbers[1], _shape(numbers), content, numbers[-1])
+
+
+def _shape(numbers: Sequence[int]) -> Shape:
+    """Return the shape of an input, given the numbers that are stored of it."""
+    layers, heads, rows, *columns, guesses = numbers[2:-1]
+    return layers, heads, rows, columns[0] if columns else rows, guesses
 
 
 def _order(inputs: Sequence[SampledInput]) -> list[tuple[int, int, bytes]]:
@@ -240,22 +251,3 @@ def _identities(sentences: Sequence[Sentence], seed: int) -> list[tuple[int, int
 
 def _hashes(names: Sequence[str], seed: int) -> list[int]:
     return cast(list[int], (sentence_keys(names, seed) >> np.uint64(1)).tolist())
-
-
-def selected(batch: MapBatch, rows: Sequence[int]) -> MapBatch:
-    """Return a batch of some inputs of a batch.
-
-    Args:
-        batch: the batch.
-        rows: the 0-based indices of the inputs.
-    """
-    return replace(
-        batch,
-        maps=batch.maps[list(rows)],
-        lengths=batch.lengths[list(rows)],
-        special=batch.special[list(rows)],
-        sentences=tuple(batch.sentences[row] for row in rows),
-        labels=tuple(batch.labels[row] for row in rows) if batch.labels else (),
-        forms=tuple(batch.forms[row] for row in rows) if batch.forms else (),
-        recompute=lambda indices: batch.exact([rows[index] for index in indices]),
-    )

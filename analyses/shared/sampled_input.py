@@ -24,6 +24,9 @@ LEVELS = 255
 NO_GUESS = 65535
 """Stands for the guess of a row for which there is none."""
 
+Shape = tuple[int, int, int, int, int]
+"""The numbers of layers, heads, rows, columns and guesses of an input."""
+
 
 @dataclass(frozen=True, eq=False)
 class SampledInput:
@@ -32,14 +35,14 @@ class SampledInput:
     Attributes:
         key: the hash of its id, by which it is drawn.
         document: the hash of the id of its document, or of its own id if it has none.
-        shape: the numbers of layers, heads, rows and guesses.
+        shape: the numbers of layers, heads, rows, columns and guesses.
         content: the quantized maps, guesses, scales and annotation, one after another.
         annotation_bytes: the number of bytes of the annotation.
     """
 
     key: int
     document: int
-    shape: tuple[int, int, int, int]
+    shape: Shape
     content: UInt8[Tensor, " bytes"]
     annotation_bytes: int
 
@@ -49,7 +52,7 @@ class SampledInput:
         key: int,
         document: int,
         annotation: Annotation,
-        maps: Float[Tensor, "layers heads rows rows"],
+        maps: Float[Tensor, "layers heads rows columns"],
         guesses: Int[Tensor, "guesses layers heads rows"],
         *,
         unit: bool,
@@ -59,11 +62,12 @@ class SampledInput:
         Args:
             key, document: see the class.
             annotation: its annotation.
-            maps: its maps without padding. They must not be negative.
+            maps: its maps without padding. Values below 0 are stored as 0.
             guesses: the guesses, −1 where there is none.
-            unit: whether rows are distributions, so that the scale is 1. Otherwise it is the largest value of each map.
+            unit: whether values are shares of attention, so that the scale is 1. Otherwise it is the largest value of
+                each map.
         """
-        largest = maps.amax((-1, -2)).float().cpu()
+        largest = maps.amax((-1, -2)).clamp(min=0).float().cpu()
         scales = torch.ones_like(largest) if unit else largest
         factors = torch.where(scales > 0, LEVELS / scales, 0).to(maps.device)
         quantized = (maps * factors[..., None, None]).round().clamp(0, LEVELS).to(torch.uint8).cpu()
@@ -77,7 +81,7 @@ class SampledInput:
                 encoded,
             ]
         )
-        shape = (*quantized.shape[:3], len(guesses))
+        shape = (*quantized.shape[:4], len(guesses))
         return cls(key, document, shape, torch.frombuffer(bytearray(content), dtype=torch.uint8), len(encoded))
 
     def with_renamed_file(self, moved: Mapping[str, str]) -> SampledInput:
@@ -110,7 +114,7 @@ class SampledInput:
 
     @property
     def maps(self) -> bytes:
-        """The quantized maps as unsigned bytes of shape (layers, heads, rows, rows)."""
+        """The quantized maps as unsigned bytes of shape (layers, heads, rows, columns)."""
         return self._parts[0]
 
     @property
@@ -120,11 +124,11 @@ class SampledInput:
 
     def guesses(self, index: int) -> bytes:
         """The guesses of one kind as unsigned 16-bit numbers of shape (layers, heads, rows), little-endian."""
-        size = len(self._parts[1]) // self.shape[3]
+        size = len(self._parts[1]) // self.shape[4]
         return self._parts[1][index * size : (index + 1) * size]
 
 
-def content_sizes(shape: tuple[int, int, int, int]) -> tuple[int, int, int]:
+def content_sizes(shape: Shape) -> tuple[int, int, int]:
     """Return the numbers of bytes of the maps, the guesses and the scales of an input."""
-    layers, heads, rows, guesses = shape
-    return layers * heads * rows * rows, 2 * guesses * layers * heads * rows, 4 * layers * heads
+    layers, heads, rows, columns, guesses = shape
+    return layers * heads * rows * columns, 2 * guesses * layers * heads * rows, 4 * layers * heads
