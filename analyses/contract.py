@@ -13,7 +13,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from attentionology.analyses.option_groups import OptionError, OptionGroup, OptionSet
-from attentionology.analyses.plans import Counted, Guesses, MapChoice, Masking, Plan, Reader, Request, Setting
+from attentionology.analyses.plans import (
+    Counted,
+    Guesses,
+    MapChoice,
+    Masking,
+    Plan,
+    Reader,
+    Request,
+    SampledMaps,
+    Setting,
+)
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -38,6 +48,7 @@ __all__ = [
     "Plan",
     "Reader",
     "Request",
+    "SampledMaps",
     "Setting",
     "Titles",
 ]

@@ -150,6 +150,32 @@ class Guesses:
 
 
 @dataclass(frozen=True)
+class SampledMaps:
+    """A kind of map that an analysis wants to be kept of the inputs that the report shows.
+
+    An analysis that is not about the maps which ``--map`` chooses names here what is drawn of its inputs.
+
+    Attributes:
+        kind: the name of the kind in the report, without slashes and commas.
+        maker: makes batches from which inputs can be drawn, see `attentionology.analyses.shared.drawable.Drawable`.
+        shares: whether values are shares of attention, of which 1 is the largest.
+        guesses: the guesses of the heads.
+
+    Example:
+        >>> from attentionology.analyses.alignment.drawn import PairsToDraw
+        >>> from attentionology.analyses.alignment.series import Series
+        >>> series = Series("AWI", "weight", "single")
+        >>> SampledMaps(series.kind, PairsToDraw((series,)), shares=True).kind
+        'AWI-weight'
+    """
+
+    kind: str
+    maker: BatchMaker[Any]
+    shares: bool = False
+    guesses: tuple[Guesses, ...] = ()
+
+
+@dataclass(frozen=True)
 class Plan(Generic[Facts]):
     """Everything that an analysis asks for.
 
@@ -160,6 +186,8 @@ class Plan(Generic[Facts]):
             the counts, so they consist of numbers, strings, and tuples, mappings and frozen dataclasses of these; see
             `Analysis.facts_type`.
         corpus: the corpus as it is read, if the analysis cuts it in a way of its own (for example into windows).
+        sampled: the maps of the inputs of the first request that the report shows; empty for the kinds that ``--map``
+            chooses.
 
     Example:
         >>> from attentionology import HeadDistances, MapMaker, Sentence, get_kind
@@ -173,6 +201,7 @@ class Plan(Generic[Facts]):
     requests: tuple[Request, ...]
     facts: Facts
     corpus: Corpus | None = None
+    sampled: tuple[SampledMaps, ...] = ()
 
 
 @dataclass(frozen=True)

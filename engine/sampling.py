@@ -2,16 +2,18 @@
 
 The sample is drawn in the same passes in which the analyses count. A run has one sample for each kind of map and for
 each set of inputs that its analyses read: an analysis of documents reads windows where another one reads sentences. The
-engine does not know what an analysis counts; an analysis adds the guesses of the heads by `Analysis.guesses`.
+engine does not know what an analysis counts; an analysis adds the guesses of the heads by `Analysis.guesses`. An
+analysis that is not about the kinds of maps of the run names the maps to keep itself, by `Plan.sampled`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from attentionology.analyses.contract import Analysis, Guesses, MapChoice, OptionSet, Plan, Request
+from attentionology.analyses.contract import Analysis, Guesses, MapChoice, OptionSet, Plan, Request, SampledMaps
+from attentionology.analyses.shared.drawable import drawable
 from attentionology.analyses.shared.input_sample import InputSample
 from attentionology.analyses.shared.map_facts import map_maker
 from attentionology.corpora_loaders import Sentence
@@ -44,14 +46,31 @@ class CountSample:
 
     def arguments_of(self, first: Any) -> dict[str, Any]:
         """Return the arguments that are stored with the sample."""
-        n_layers, n_heads = first.maps.shape[1:3]
+        n_layers, n_heads = self._shape(first)
         names = [name for each in self.guessers for name in each.names]
         return {"n_layers": n_layers, "n_heads": n_heads, **dict(self.arguments), "guesses": names}
 
     def state_bytes(self, first: Any) -> int:
         """Return the bytes that the sample takes at most."""
-        n_layers, n_heads = first.maps.shape[1:3]
-        return self.metric.state_bytes(n_layers, n_heads, dict(self.arguments)["size"])
+        return self.metric.state_bytes(*self._shape(first), dict(self.arguments)["size"])
+
+    def _shape(self, first: Any) -> tuple[int, int]:
+        return drawable(first).shape(dict(self.arguments).get("kind"))
+
+
+@dataclass(frozen=True)
+class _Group:
+    """Analyses that read the same inputs.
+
+    Attributes:
+        first: the first request.
+        members: the analyses by name.
+        sampled: the maps to keep; empty for the kinds of the run.
+    """
+
+    first: Request
+    members: dict[str, Analysis[Any, Any]]
+    sampled: tuple[SampledMaps, ...]
 
 
 def sample_requests(
@@ -66,33 +85,41 @@ def sample_requests(
         examples: the number of inputs to keep, which is divided among the sets of inputs.
         seed: the seed of the draw.
     """
-    groups: list[tuple[Request, dict[str, Analysis[Any, Any]]]] = []
+    groups: list[_Group] = []
     for analysis, _, plan in plans:
         first = plan.requests[0]
         if first.copy is not None or first.masking is not None or first.optional:
             continue
-        for other, members in groups:
-            if _same(other.inputs, first.inputs):
-                members[analysis.name] = analysis
+        for group in groups:
+            if not plan.sampled and not group.sampled and _same(group.first.inputs, first.inputs):
+                group.members[analysis.name] = analysis
                 break
         else:
-            groups.append((first, {analysis.name: analysis}))
+            groups.append(_Group(first, {analysis.name: analysis}, plan.sampled))
     requests = []
-    for number, (first, members) in enumerate(groups):
+    for number, group in enumerate(groups):
         size = examples // len(groups) + (number < examples % len(groups))
         if not size:
             continue
-        guesses = (analysis.guesses(options) for analysis in members.values())
-        guessers = tuple(each for each in guesses if each is not None)
-        suffix = f"-{number + 1}" if number else ""
-        for choice in maps:
-            # The words of segments are pieces, which the other analyses read at this level, too.
-            maker = map_maker(choice, "token" if isinstance(first.inputs, Segments) else "word")
-            arguments = (("size", size), ("seed", seed), ("unit", _sums_to_one(maker)))
-            counting = CountSample(arguments, guessers)
-            name = f"{PREFIX}{suffix}/{choice.kind}"
-            requests.append(Request(name, first.label, first.inputs, maker, counting))
+        prefix = f"{PREFIX}-{number + 1}" if number else PREFIX
+        for sampled in group.sampled or _of_choices(group, maps, options):
+            arguments: tuple[tuple[str, Any], ...] = (("size", size), ("seed", seed), ("unit", sampled.shares))
+            if group.sampled:
+                arguments += (("kind", sampled.kind),)
+            counting = CountSample(arguments, sampled.guesses)
+            name = f"{prefix}/{sampled.kind}"
+            requests.append(Request(name, group.first.label, group.first.inputs, sampled.maker, counting))
     return tuple(requests)
+
+
+def _of_choices(group: _Group, maps: Sequence[MapChoice], options: OptionSet) -> Iterator[SampledMaps]:
+    """Yield the maps of the kinds of the run, with what the analyses of a group guess."""
+    guesses = (analysis.guesses(options) for analysis in group.members.values())
+    guessers = tuple(each for each in guesses if each is not None)
+    for choice in maps:
+        # The words of segments are pieces, which the other analyses read at this level, too.
+        maker = map_maker(choice, "token" if isinstance(group.first.inputs, Segments) else "word")
+        yield SampledMaps(choice.kind, maker, _sums_to_one(maker), guessers)
 
 
 def _same(inputs: Sequence[Sentence], others: Sequence[Sentence]) -> bool:

@@ -56,6 +56,12 @@ class Series:
         return self.setting in SETTINGS
 
     @property
+    def kind(self) -> str:
+        """The name of the kind of map in the explorer, such as ``AWI-norm``, or ``AWI-norm-all`` for all heads."""
+        setting = f"{self.setting}-" if self.is_cross else ""
+        return f"{setting}{self.measure}{'-all' if self.heads == TOGETHER and self.measure != 'cosine' else ''}"
+
+    @property
     def label(self) -> str:
         """The name of the series in names of requests, such as ``AWI/norm/all/forward``."""
         return f"{self.setting}/{self.measure}/{self.heads}/{self.direction}"

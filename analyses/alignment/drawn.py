@@ -1,0 +1,136 @@
+"""The maps of the sentence pairs that the report shows, which are made when a pair is drawn for the sample.
+
+A batch of an alignment run consists of links, whose maps are dropped as soon as the links are made. Of all pairs only a
+few are drawn, so these are read once more, each by itself and in float64. Their maps therefore depend neither on the
+batch nor on how the corpus was cut, and their largest values are the decisions that are counted: those that float32
+cannot make are made in float64, too.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from jaxtyping import Int
+from torch import Tensor
+
+from attentionology.analyses.alignment.decisions import best_columns
+from attentionology.analyses.alignment.hypotheses import map_maker, maps_of
+from attentionology.analyses.alignment.series import FORWARD, SINGLE, Series
+from attentionology.analyses.plans import Guesses, SampledMaps
+from attentionology.analyses.shared.drawable import Drawable
+from attentionology.corpora_loaders import Sentence
+from attentionology.extractors import MapBatch, Merge
+from attentionology.extractors.translation import PairBatch, PairPieces
+
+TO_SOURCE = "target->source"
+"""The name of the guesses: for each target word, the column with the largest value."""
+
+
+@dataclass(frozen=True)
+class PairsToDraw:
+    """Makes batches of sentence pairs that may be drawn.
+
+    Attributes:
+        series: the series whose maps are made of a pair that is drawn.
+        merge: how norms of pieces become norms of words.
+    """
+
+    series: tuple[Series, ...]
+    merge: Merge = "norm"
+
+    @property
+    def reads_weights(self) -> bool:
+        """Whether a batch needs more than attention. No map is made of the batch itself."""
+        return False
+
+    def of(self, batch: object) -> DrawablePairs:
+        """Return a batch of sentence pairs without maps.
+
+        Raises:
+            TypeError: it is not a `attentionology.extractors.translation.PairBatch`.
+        """
+        if not isinstance(batch, PairBatch):
+            raise TypeError("these maps are made of batches of sentence pairs")
+        return DrawablePairs(batch, self.series, self.merge)
+
+
+@dataclass(frozen=True, eq=False)
+class DrawablePairs(Drawable):
+    """A batch of sentence pairs whose maps are made when a pair is drawn.
+
+    Attributes:
+        batch: the sentence pairs.
+        series: the series whose maps are made.
+        merge: how norms of pieces become norms of words.
+
+    Example:
+        >>> from attentionology.corpora_loaders.alignment import SentencePair
+        >>> from attentionology.extractors.translation import load_sample_translator, read_pairs
+        >>> pair, series = SentencePair(id="1", source=("bad", "dag"), words=("mä",)), Series("AWI", "norm", "single")
+        >>> [batch] = read_pairs(load_sample_translator(), [pair])
+        >>> [maps] = PairsToDraw((series,)).of(batch).drawn([0], "AWI-norm")
+        >>> maps.maps.shape, maps.maps.dtype
+        (torch.Size([1, 2, 4, 1, 3]), torch.float64)
+    """
+
+    batch: PairBatch
+    series: tuple[Series, ...]
+    merge: Merge
+
+    @property
+    def sentences(self) -> tuple[Sentence, ...]:
+        """The sentence pairs."""
+        return self.batch.sentences
+
+    def sizes(self) -> list[int]:
+        """Return the number of words of the longer side of each pair, on the source side with special tokens."""
+        return [
+            max(len(pair), len(pieces.source.special if isinstance(pieces, PairPieces) else pair.source))
+            for pair, pieces in zip(self.batch.sentences, self.batch.pieces, strict=True)
+        ]
+
+    def shape(self, kind: str | None) -> tuple[int, int]:
+        """Return the numbers of layers and heads of a series."""
+        reader = self.batch.reader
+        return reader.n_layers, reader.n_heads if self.series[self._number(kind)].heads == SINGLE else 1
+
+    def drawn(self, indices: Sequence[int], kind: str | None) -> Iterator[MapBatch]:
+        """Yield the maps of each of some pairs."""
+        for index in indices:
+            yield self._maps_of_pair(index)[self._number(kind)]
+
+    def _number(self, kind: str | None) -> int:
+        return [each.kind for each in self.series].index(kind or "")
+
+    @functools.cached_property
+    def _maps_of_pair(self) -> Callable[[int], list[MapBatch]]:
+        """A function that makes the maps of a pair once for all series."""
+
+        @functools.cache
+        def maps_of_pair(index: int) -> list[MapBatch]:
+            pair = PairBatch(self.batch.reader.double, (self.batch.sentences[index],), [self.batch.pieces[index]])
+            made = pair.maps([map_maker(each, self.merge) for each in self.series])
+            maps = [maps_of(each, batch) for each, batch in zip(self.series, made, strict=True)]
+            return [replace(each, noise=0.0, recompute=None) for each in maps]  # nothing is more exact
+
+        return maps_of_pair
+
+
+def source_guesses(batch: MapBatch) -> Int[Tensor, "batch 1 layers heads n"]:
+    """Return the column with the largest value of each target word, which may be that of a special token."""
+    return best_columns(batch)[:, None]
+
+
+def sampled_maps(series: Sequence[Series], merge: Merge) -> tuple[SampledMaps, ...]:
+    """Return what is kept of the sentence pairs that the report shows: the maps and decisions of every series.
+
+    Args:
+        series: the series of the run. Links of both directions are read off the same maps.
+        merge: how norms of pieces become norms of words.
+    """
+    one_way = [each for each in series if each.direction == FORWARD]
+    shown = tuple(sorted(one_way, key=lambda each: each.heads != SINGLE))
+    maker, guesses = PairsToDraw(shown, merge), (Guesses((TO_SOURCE,), source_guesses),)
+    return tuple(SampledMaps(each.kind, maker, each.measure == "weight", guesses) for each in shown)
