@@ -164,8 +164,11 @@ def _cards(contributed: Sequence[tuple[ExploredPart, Contribution]], layers: int
 
 
 def _sample(samples: Mapping[str, InputSample], layers: int, heads: int) -> Sample | None:
-    """Return the sampled inputs, as many as the page has room for; None if none were kept."""
-    fitting = {name: each for name, each in samples.items() if (each.n_layers, each.n_heads) == (layers, heads)}
+    """Return the sampled inputs, as many as the page has room for; None if none were kept.
+
+    Maps that all heads of a layer share are stored as those of its first head.
+    """
+    fitting = {name: each for name, each in samples.items() if each.n_layers == layers and each.n_heads in (1, heads)}
     sets: dict[str, dict[str, InputSample]] = {}
     for name, metric in fitting.items():
         prefix, _, kind = name.partition("/")
@@ -177,13 +180,12 @@ def _sample(samples: Mapping[str, InputSample], layers: int, heads: int) -> Samp
     most, used = _MOST_BYTES[layers * heads <= _USUAL_HEADS], 0
     sentences: list[SampledSentence] = []
     for by_kind in inputs:
-        sentence = _sentence(by_kind)
+        sentence = _sentence(by_kind, heads)
         size = sum(len(encoded.data) for encoded in sentence.maps.values())
         if sentences and used + size > most:
             continue  # a shorter input may still fit
         used += size
         sentences.append(sentence)
-    kinds = tuple(dict.fromkeys(kind for by_kind in sets.values() for kind in by_kind))
     first = [next(iter(by_kind.values())) for by_kind in sets.values()]
     notes = [
         f"{len(sentences):,} of {sum(int(metric.inputs) for metric in first):,} inputs, sampled by a hash of their ids "
@@ -193,9 +195,14 @@ def _sample(samples: Mapping[str, InputSample], layers: int, heads: int) -> Samp
         notes.append(f"Inputs of more than {MOST_ROWS} words are not kept: {too_long:,}.")
     if left_out := len(inputs) - len(sentences):
         notes.append(f"The page has no room for {left_out:,} further inputs that were kept.")
-    if others := sorted({name.partition("/")[2] for name in samples} - set(kinds)):
-        notes.append(f"Maps that all heads of a layer share are not shown: {', '.join(others)}.")
-    return Sample(kinds, " ".join(notes), tuple(sentences))
+    kinds = {kind: metric for by_kind in sets.values() for kind, metric in by_kind.items()}
+    return Sample(
+        kinds=tuple(kinds),
+        note=" ".join(notes),
+        sentences=tuple(sentences),
+        layer_kinds=tuple(kind for kind, metric in kinds.items() if metric.n_heads < heads),
+        share_kinds=tuple(kind for kind, metric in kinds.items() if metric.unit),
+    )
 
 
 _ByKind = dict[str, tuple[InputSample, SampledInput]]
@@ -210,7 +217,8 @@ def _joined(by_kind: Mapping[str, InputSample]) -> Iterator[_ByKind]:
     yield from (each for each in inputs.values() if len(each) == len(by_kind))
 
 
-def _sentence(by_kind: _ByKind) -> SampledSentence:
+def _sentence(by_kind: _ByKind, heads: int) -> SampledSentence:
+    """Return an input for the page, given its maps of each kind and the number of heads of the model."""
     annotation = next(iter(by_kind.values()))[1].annotation
     return SampledSentence(
         id=annotation.id,
@@ -222,10 +230,19 @@ def _sentence(by_kind: _ByKind) -> SampledSentence:
         heads=annotation.heads,
         relations=annotation.relations,
         mentions=annotation.mentions,
-        maps={kind: EncodedMap(deflated(each.maps), each.scales) for kind, (_, each) in by_kind.items()},
+        links=annotation.links,
+        columns=annotation.columns,
+        special_columns=annotation.special_columns,
+        maps={kind: _encoded(metric, each, heads) for kind, (metric, each) in by_kind.items()},
         guesses={
             f"{kind}/{name}": deflated(each.guesses(index))
             for kind, (metric, each) in by_kind.items()
             for index, name in enumerate(metric.guesses)
         },
     )
+
+
+def _encoded(metric: InputSample, sampled: SampledInput, heads: int) -> EncodedMap:
+    shared = metric.n_heads < heads
+    stored = tuple(range(0, metric.n_layers * heads, heads)) if shared else None
+    return EncodedMap(deflated(sampled.maps), sampled.scales, stored)

@@ -178,12 +178,12 @@ class SampledSentence:
         heads: the index of the row of each word's syntactic head, −1 for the root; None where there is none.
         relations: the relation of each word.
         mentions: the mentions.
-        links: the links of a word alignment.
+        links: the gold links of a word alignment.
         maps: the maps by kind.
         guesses: the guesses of analyses by key, for example ``weight/dep->head``: base64 codes of raw deflate streams
             of unsigned 16-bit numbers of shape (layers, heads, rows), little-endian. A guess is the index of a row, or
-            65535 where there is none. The heads are those of the map of the same kind. Guesses are exact: they do not
-            depend on the quantization of the maps.
+            of a column if the columns are not the rows, or 65535 where there is none. The heads are those of the map of
+            the same kind. Guesses are exact: they do not depend on the quantization of the maps.
     """
 
     id: str
@@ -211,12 +211,14 @@ class Sample:
         note: how the inputs were sampled, and what was left out.
         sentences: the inputs, in the order in which they were drawn.
         layer_kinds: the kinds of maps that all heads of a layer share, which are stored as those of its first head.
+        share_kinds: the kinds of maps whose values are shares of attention, which are shown in percent.
     """
 
     kinds: tuple[str, ...]
     note: str
     sentences: tuple[SampledSentence, ...]
     layer_kinds: tuple[str, ...] = ()
+    share_kinds: tuple[str, ...] = ("weight",)
 
 
 @dataclass(frozen=True)

@@ -56,6 +56,7 @@ def as_explorer(views: Sequence[Sequence[HeadView]], *, model: str) -> Explorer:
             "Values are rounded to 255 levels; guesses are exact.",
             tuple(sentences),
             layer_kinds=tuple(kind for kind in kinds if any(v.head is None for v in all_views if v.kind == kind)),
+            share_kinds=tuple(kind for kind in kinds if all(v.scale is None for v in all_views if v.kind == kind)),
         ),
     )
 
