@@ -19,7 +19,7 @@ from attentionology.analyses.alignment.options import (
 from attentionology.analyses.contract import MapChoice, OptionError, OptionGroup, OptionSet, Setting, Titles
 from attentionology.analyses.option_groups import groups_by_class
 from attentionology.analyses.shared.builtin import SAMPLE
-from attentionology.analyses.shared.input_options import paths_read
+from attentionology.analyses.shared.input_options import ExampleOptions, paths_read
 from attentionology.analyses.shared.record import (
     describe_command,
     describe_corpus,
@@ -95,7 +95,7 @@ def align(
         >>> bool(best.loc[("AWI", "norm", "all"), "error_rate"] < 0.15)
         True
     """
-    known = (AlignmentOptions, BitextOptions, LanguageOptions, LinkOptions, TranslatorOptions)
+    known = (AlignmentOptions, BitextOptions, ExampleOptions, LanguageOptions, LinkOptions, TranslatorOptions)
     groups = groups_by_class(options, known, "align has no options of the class {}")
     files = groups.get(BitextOptions, BitextOptions())
     model_options = groups.get(TranslatorOptions, TranslatorOptions())
@@ -119,6 +119,7 @@ def align(
             groups.get(LanguageOptions, LanguageOptions()),
             groups.get(AlignmentOptions, AlignmentOptions()),
             groups.get(LinkOptions, LinkOptions()),
+            groups.get(ExampleOptions, ExampleOptions()),
         ),
         reader=loaded,
         bitext=bitext if isinstance(bitext, Bitext) else None,
@@ -217,7 +218,7 @@ def prepare(
     setting = Setting(model, corpus, chosen=(Alignment.name,), seed=chosen.seed)
     limits = Limits(chosen.batch_cells or DEFAULT_BATCH_CELLS, chosen.too_long)
     groups = OptionSet([chosen, options.languages])
-    return Prepared((Alignment(),), setting, (MapChoice(),), limits, 0, groups)
+    return Prepared((Alignment(),), setting, (MapChoice(),), limits, options.examples.examples, groups)
 
 
 def _run(
@@ -257,7 +258,8 @@ def _run(
         "warnings": [*prepared.model.warnings, *warnings_of(reading)],
     }
     whole = complete_record(record, parts, prepared.options)
-    run = Run(parts, titles, whole, folder, tuple(sections), prepared.options)
+    samples = counted.counted_samples()
+    run = Run(parts, titles, whole, folder, tuple(sections), prepared.options, samples=samples)
     if options.links.write is not None:
         with stages("write links"):
             read = reader_of(prepared.model, prepared.limits)

@@ -13,8 +13,9 @@ from attentionology.analyses.alignment.options import (
     LinkOptions,
     TranslatorOptions,
 )
-from attentionology.analyses.contract import OptionError
+from attentionology.analyses.contract import OptionError, OptionGroup
 from attentionology.analyses.shared.builtin import SAMPLE
+from attentionology.analyses.shared.input_options import ExampleOptions
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,7 @@ class AlignOptions:
         languages: the options of models of several languages.
         alignment: the options of the analysis.
         links: the options of the links that are written.
+        examples: how many sentence pairs are kept with their maps.
     """
 
     bitext: BitextOptions = field(default_factory=BitextOptions)
@@ -34,6 +36,12 @@ class AlignOptions:
     languages: LanguageOptions = field(default_factory=LanguageOptions)
     alignment: AlignmentOptions = field(default_factory=AlignmentOptions)
     links: LinkOptions = field(default_factory=LinkOptions)
+    examples: ExampleOptions = field(default_factory=ExampleOptions)
+
+    @property
+    def groups(self) -> tuple[OptionGroup, ...]:
+        """All option groups."""
+        return self.bitext, self.model, self.languages, self.alignment, self.links, self.examples
 
     def check(self) -> None:
         """Validate the options before anything slow happens.
@@ -41,14 +49,13 @@ class AlignOptions:
         Raises:
             OptionError: an option cannot be used, or contradicts another one.
         """
-        for group in (self.bitext, self.model, self.languages, self.alignment, self.links):
+        for group in self.groups:
             group.check()
         if self.bitext.gold is None and self.bitext.source != SAMPLE and self.alignment.controls:
             raise OptionError("--controls has no effect without gold links: --gold FILE")
 
     def flat(self) -> dict[str, Any]:
         """Return all options by the names that they have on the command line, for the run record."""
-        groups = (self.bitext, self.model, self.languages, self.alignment, self.links)
-        flat = {name: value for group in groups for name, value in asdict(group).items()}
+        flat = {name: value for group in self.groups for name, value in asdict(group).items()}
         plain = {name: list(value) if isinstance(value, tuple) else value for name, value in flat.items()}
         return {name: str(value) if isinstance(value, Path) else value for name, value in plain.items()}

@@ -13,7 +13,7 @@ from attentionology.analyses.alignment.options import (
     LinkOptions,
     TranslatorOptions,
 )
-from attentionology.analyses.shared.input_options import OutputOptions, default_folder
+from attentionology.analyses.shared.input_options import ExampleOptions, OutputOptions, default_folder
 from attentionology.engine.part_options import PartOptions
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ class Align:
     languages: LanguageOptions = field(default_factory=LanguageOptions)
     alignment: AlignmentOptions = field(default_factory=AlignmentOptions)
     links: LinkOptions = field(default_factory=LinkOptions)
+    kept: ExampleOptions = field(default_factory=ExampleOptions)
     output: OutputOptions = field(default_factory=OutputOptions)
     long_run: PartOptions = field(default_factory=PartOptions)
 
@@ -50,7 +51,7 @@ class Align:
         from attentionology.engine.align_options import AlignOptions
         from attentionology.scripts.closing import print_run
 
-        options = AlignOptions(self.bitext, self.translator, self.languages, self.alignment, self.links)
+        options = AlignOptions(self.bitext, self.translator, self.languages, self.alignment, self.links, self.kept)
         if self.long_run.part is not None:
             return _count_share(options, self.long_run)
         named = default_folder(self.translator.model, (self.bitext.source,))

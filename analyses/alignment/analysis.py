@@ -41,6 +41,7 @@ class Alignment(Analysis[AlignmentFacts, AlignmentResults]):
         """Plan one pass of the model that counts all series and baselines, and one of each copy."""
         from attentionology.analyses.alignment.accuracy import BaselineAccuracy, CountSeries
         from attentionology.analyses.alignment.baselines import BASELINES
+        from attentionology.analyses.alignment.drawn import sampled_maps
         from attentionology.analyses.alignment.hypotheses import LinkMaker
         from attentionology.analyses.alignment.series import all_series
         from attentionology.analyses.shared.counting import CountWith
@@ -76,7 +77,7 @@ class Alignment(Analysis[AlignmentFacts, AlignmentResults]):
         facts = AlignmentFacts(
             chosen.method, series, controls, baselines, chosen.written_direction, gold, corpus.hypotheses
         )
-        return Plan(tuple(requests), facts)
+        return Plan(tuple(requests), facts, sampled=sampled_maps(series, chosen.merge))
 
     def follow_up(
         self, options: OptionSet, plan: Plan[AlignmentFacts], counted: Counted[AlignmentFacts], read: Reader

@@ -3,82 +3,136 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 
+from attentionology.analyses.alignment.drawn import TO_SOURCE
 from attentionology.analyses.alignment.results import AlignmentResults
-from attentionology.analyses.alignment.series import SINGLE
+from attentionology.analyses.alignment.series import FORWARD, SINGLE, TOGETHER, Series
 from attentionology.analyses.shared.explored import DIGITS, address, defined, share, values_of
 from attentionology.reports.explorer.contribution import Contribution
 from attentionology.reports.explorer.data import Fact, Finding, Measure
 from attentionology.reports.format import head_name, rows_of
 
-_SPECIAL_NOTE = "The share of target words whose largest value is on a special token, so that they have no link."
-_ERROR_NOTE = "The alignment error rate of the links of this head (Och & Ney 2003); 0 is a perfect alignment."
+_RELATION = "alignment"
+"""What the explorer calls the decisions of sentence pairs."""
+
+
+@dataclass(frozen=True)
+class _Statistic:
+    """A column of the table of cells that the explorer shows.
+
+    Attributes:
+        name: its name in the ids of measures.
+        column: the column.
+        group: the heading of the measures.
+        fact: its name on the cards of heads.
+        note: the definition.
+        bounded: whether the columns ``low`` and ``high`` are its bounds.
+        low_is_best: whether the head with the smallest value is the best one.
+    """
+
+    name: str
+    column: str
+    group: str
+    fact: str
+    note: str
+    bounded: bool = False
+    low_is_best: bool = False
+
+
+_ERROR = _Statistic(
+    name="error",
+    column="error_rate",
+    group="Alignment error rate",
+    fact="alignment error rate",
+    note="The alignment error rate of the links (Och & Ney 2003); 0 is a perfect alignment.",
+    bounded=True,
+    low_is_best=True,
+)
+_SPECIAL = _Statistic(
+    name="special",
+    column="on_special",
+    group="Target words on special tokens",
+    fact="rests on special tokens",
+    note="The share of target words whose largest value is on a special token, so that they have no link.",
+)
 
 
 def explored_alignment(results: AlignmentResults) -> Contribution:
-    """Return the measures of all heads, a line for the card of each, and the best head."""
+    """Return the measures of all heads, of each by itself and of those of a layer together, and what was found."""
     cells = results.tables.cells
-    single = cells[cells["heads"] == SINGLE]
-    measures = [measure for (setting, name), rows in single.groupby(["setting", "measure"])
-                for measure in _measures(rows, str(setting), str(name))]  # fmt: skip
+    forward = cells[cells["direction"] == FORWARD]
+    by_heads = {name: forward[forward["heads"] == name] for name in (SINGLE, TOGETHER)}
+    statistics = (_ERROR, _SPECIAL) if results.has_gold else (_SPECIAL,)
+    measures = [
+        _measure(statistic, rows, Series(str(setting), str(measure), heads))
+        for statistic in statistics
+        for heads, table in by_heads.items()
+        for (setting, measure), rows in table.groupby(["setting", "measure"])
+    ]
+    facts: dict[str, tuple[Fact, ...]] = {}
+    for statistic in statistics:
+        for row in rows_of(by_heads[SINGLE]):
+            name = head_name(row["layer"], row["head"])
+            facts[name] = (*facts.get(name, ()), Fact(statistic.fact, _text(statistic, row), _id(statistic, row)))
     if not results.has_gold:
-        return Contribution(tuple(measures))
-    facts = {}
-    for head, rows in _by_head(single).items():
-        row = min(rows, key=lambda each: each["error_rate"])
-        name = f"{row['setting']}, {row['measure']}"
-        text = f"{share(row['error_rate'], row['low'], row['high'])} by {name}"
-        facts[head] = (Fact("alignment error rate", text, _id("error", row)),)
-    return Contribution(tuple(measures), tuple(_findings(single)), facts=facts)
+        return Contribution(tuple(measures), facts=facts)
+    return Contribution(tuple(measures), tuple(_findings(by_heads)), _phrases(by_heads[SINGLE]), facts)
 
 
-def _by_head(single: pd.DataFrame) -> dict[str, list[dict[str, Any]]]:
-    by_head: dict[str, list[dict[str, Any]]] = {}
-    for row in rows_of(single):
-        by_head.setdefault(head_name(row["layer"], row["head"]), []).append(row)
-    return by_head
-
-
-def _measures(rows: pd.DataFrame, setting: str, measure: str) -> Iterator[Measure]:
-    row = {"setting": setting, "measure": measure}
-    if "error_rate" in rows:
-        known = rows["low"].notna().all()
-        ordered = rows.sort_values(["layer", "head"])
-        yield Measure(
-            id=_id("error", row),
-            group="Alignment error rate",
-            label=f"{setting}, by {measure}",
-            kind=None,
-            unit="%",
-            values=values_of(rows, "error_rate"),
-            low=defined(ordered["low"], DIGITS) if known else None,
-            high=defined(ordered["high"], DIGITS) if known else None,
-            note=_ERROR_NOTE,
-            low_is_best=True,
-        )
-    yield Measure(
-        id=_id("special", row),
-        group="Target words on special tokens",
-        label=f"{setting}, by {measure}",
-        kind=None,
+def _measure(statistic: _Statistic, rows: pd.DataFrame, series: Series) -> Measure:
+    together = ", all heads together" if series.heads == TOGETHER and series.measure != "cosine" else ""
+    ordered = rows.sort_values(["layer", "head"])
+    bounded = statistic.bounded and bool(rows["low"].notna().all())
+    return Measure(
+        id=_id(statistic, vars(series)),
+        group=statistic.group,
+        label=f"{series.setting}, by {series.measure}{together}",
+        kind=series.kind,
         unit="%",
-        values=values_of(rows, "on_special"),
-        note=_SPECIAL_NOTE,
+        values=values_of(rows, statistic.column),
+        low=defined(ordered["low"], DIGITS) if bounded else None,
+        high=defined(ordered["high"], DIGITS) if bounded else None,
+        relation=_RELATION,
+        direction=TO_SOURCE,
+        note=statistic.note,
+        low_is_best=statistic.low_is_best,
     )
 
 
-def _findings(single: pd.DataFrame) -> Iterator[Finding]:
-    if single["error_rate"].notna().any():
-        row = rows_of(single.nsmallest(1, "error_rate"))[0]
-        head = head_name(row["layer"], row["head"])
-        rate = share(row["error_rate"], row["low"], row["high"])
-        found = f"by {row['measure']} ({row['setting']})"
-        text = f"Head {head} aligns words best: its alignment error rate is {rate} {found}."
-        yield Finding(text, address(head=head, measure=_id("error", row)))
+def _phrases(single: pd.DataFrame) -> dict[str, tuple[str, ...]]:
+    """Return what the summary of each head says: its lowest error rate."""
+    phrases: dict[str, tuple[str, ...]] = {}
+    known = single.dropna(subset=["error_rate"])
+    for row in rows_of(known.sort_values("error_rate", ascending=False)):  # the last row of a head has the lowest
+        lowest = f"has an alignment error rate of {_text(_ERROR, row)} at best, by {row['measure']} ({row['setting']})"
+        phrases[head_name(row["layer"], row["head"])] = (lowest,)
+    return phrases
 
 
-def _id(name: str, row: dict[str, Any]) -> str:
-    return f"alignment/{name}/{row['setting']}/{row['measure']}"
+def _findings(by_heads: dict[str, pd.DataFrame]) -> Iterator[Finding]:
+    for heads, table in by_heads.items():
+        if not table["error_rate"].notna().any():
+            continue
+        row = rows_of(table.nsmallest(1, "error_rate"))[0]
+        head = head_name(row["layer"], row["head"] or 1)
+        rate = f"{_text(_ERROR, row)} by {row['measure']} ({row['setting']})"
+        if heads == SINGLE:
+            text = f"Head {head} aligns words best: its alignment error rate is {rate}."
+        else:
+            compared = "all word vectors" if row["measure"] == "cosine" else "all heads of a layer together"
+            text = f"Of {compared}, those of layer {row['layer']} align words best: {rate}."
+        yield Finding(text, address(head=head, measure=_id(_ERROR, row)))
+
+
+def _text(statistic: _Statistic, row: dict[str, Any]) -> str:
+    bounds = (row["low"], row["high"]) if statistic.bounded else ()
+    return share(row[statistic.column], *bounds)
+
+
+def _id(statistic: _Statistic, row: dict[str, Any]) -> str:
+    together = f"/{TOGETHER}" if row["heads"] == TOGETHER else ""
+    return f"alignment/{statistic.name}/{row['setting']}/{row['measure']}{together}"

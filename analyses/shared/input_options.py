@@ -142,7 +142,7 @@ class LimitOptions:
 
 @dataclass(frozen=True)
 class ExampleOptions:
-    """Options of the sentences to look at in the report.
+    """Options of the sentences and sentence pairs to look at in the report.
 
     Example:
         >>> from attentionology import ExampleOptions
@@ -153,8 +153,8 @@ class ExampleOptions:
     """
 
     examples: Annotated[int, arg(metavar="N")] = 60
-    """The number of sentences whose maps are kept, so that the report can show them. They are sampled by a hash of
-    their ids, from as many documents as possible. With 0, none is kept."""
+    """The number of sentences, or of sentence pairs, whose maps are kept, so that the report can show them. They are
+    sampled by a hash of their ids, from as many documents as possible. With 0, none is kept."""
 
     def check(self) -> None:
         """Raise `OptionError` where a value cannot be used."""
