@@ -1,14 +1,12 @@
 // The map of a head as a matrix: a row for each word that attends, and a column for each word attended to.
 
-import { memo } from "preact/compat";
-import { useMemo, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import type { Word } from "../address";
 import { columnsOf } from "../data";
 import { valueAt } from "../inflate";
 import type { DrawingProps } from "./panel";
-import { cell, shownValue, valuesOf } from "./panel";
-import type { Strokes } from "./strokes";
-import { strokes } from "./strokes";
+import { cell, shownValue } from "./panel";
+import { useShapes, Values } from "./shapes";
 import { fontSize, shortened, textWidth } from "./text";
 import { DrawnWord } from "./word";
 
@@ -41,30 +39,20 @@ export function gridLayout({ sentence, rows, columns, width }: Pick<DrawingProps
   return { width: left + step * columns.length + 8, height: top + step * rows.length + 4, size, step, left, top };
 }
 
-const Cells = memo(function Cells({ cells, faded }: { cells: Strokes; faded: boolean }) {
-  return (
-    <g class={faded ? "cells faded" : "cells"}>
-      {cells.paths.map(({ byte, path }) => (
-        <path key={byte} d={path} fill-opacity={(byte / 255).toFixed(4)} />
-      ))}
-    </g>
-  );
-});
-
 export function Grid(props: DrawingProps & { layout: GridLayout }) {
   const { panel, sentence, rows, columns, focus, stop, handlers, layout } = props;
   const { left, top, step, size } = layout;
   const [pointed, setPointed] = useState<[number, number] | null>(null);
-  const rowY = useMemo(() => new Map(rows.map((row, i) => [row, top + step * i])), [rows, layout]);
-  const columnX = useMemo(() => new Map(columns.map((column, i) => [column, left + step * i])), [columns, layout]);
-  const box = (row: number, column: number): string => `M${columnX.get(column) ?? 0} ${rowY.get(row) ?? 0}h${step}v${step}h${-step}z`;
-  const all = useMemo(() => strokes(panel.map, rows, columns, box, { most: Infinity }), [panel.map, rows, columns, layout]);
-  const wanted = (row: number, column: number): boolean => (focus?.side === "row" ? row : column) === focus?.index;
-  const shown = useMemo(
-    () => focus && strokes(panel.map, rows, columns, box, { wanted }),
-    [panel.map, rows, columns, layout, focus?.side, focus?.index],
+  const { rowAt, columnAt, path, all, shown, values } = useShapes(
+    props,
+    layout,
+    {
+      row: (position) => top + step * position,
+      column: (position) => left + step * position,
+      path: (y, x) => `M${x} ${y}h${step}v${step}h${-step}z`,
+    },
+    Infinity,
   );
-  const values = focus && new Map(valuesOf(panel, focus, focus.side === "row" ? columns : rows).map((item) => [item.index, item]));
   const words = columnsOf(sentence).words;
   const cellAt = (event: PointerEvent): [number, number] | null => {
     const frame = (event.currentTarget as SVGElement).getBoundingClientRect();
@@ -77,7 +65,7 @@ export function Grid(props: DrawingProps & { layout: GridLayout }) {
     const value = focus && focus.side !== side ? values?.get(index) : undefined;
     const across = pointed?.[side === "row" ? 0 : 1] === index;
     const x = side === "row" ? left - SPACE : 0;
-    const y = side === "row" ? (rowY.get(index) ?? 0) + step / 2 : 0;
+    const y = side === "row" ? (rowAt.get(index) ?? 0) + step / 2 : 0;
     return (
       <DrawnWord
         key={index}
@@ -97,8 +85,10 @@ export function Grid(props: DrawingProps & { layout: GridLayout }) {
       />
     );
   };
-  const outlined = (row: number, column: number, name: string) =>
-    rowY.has(row) && columnX.has(column) ? <path key={`${row} ${column} ${name}`} class={name} d={box(row, column)} /> : null;
+  const outlined = (row: number, column: number, name: string) => {
+    const box = path(row, column);
+    return box && <path key={`${row} ${column} ${name}`} class={name} d={box} />;
+  };
   return (
     <g>
       <text class="title" x={left} y={11}>
@@ -109,8 +99,8 @@ export function Grid(props: DrawingProps & { layout: GridLayout }) {
           </tspan>
         )}
       </text>
-      <Cells cells={all} faded={focus !== null} />
-      {shown && <Cells cells={shown} faded={false} />}
+      <Values shapes={all} name={focus ? "cells faded" : "cells"} filled />
+      {shown && <Values shapes={shown} name="cells" filled />}
       <rect
         class="grid"
         x={left}
@@ -136,7 +126,7 @@ export function Grid(props: DrawingProps & { layout: GridLayout }) {
       </g>
       <g role="group" aria-label={`${panel.title}: words attended to`}>
         {columns.map((column) => (
-          <g key={column} transform={`translate(${(columnX.get(column) ?? 0) + step / 2} ${top - SPACE}) rotate(-90)`}>
+          <g key={column} transform={`translate(${(columnAt.get(column) ?? 0) + step / 2} ${top - SPACE}) rotate(-90)`}>
             {word("column", column)}
           </g>
         ))}

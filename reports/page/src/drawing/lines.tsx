@@ -1,13 +1,10 @@
 // The words in two columns, with a line for each value: from the words that attend to those attended to.
 
-import { memo } from "preact/compat";
-import { useMemo } from "preact/hooks";
 import type { Word } from "../address";
 import { columnsOf } from "../data";
 import type { DrawingProps } from "./panel";
-import { cell, many, shownValue, strength, valuesOf } from "./panel";
-import type { Strokes } from "./strokes";
-import { strokes } from "./strokes";
+import { cell, many, shownValue, strength } from "./panel";
+import { useShapes, Values } from "./shapes";
 import { fontSize, shortened, textWidth } from "./text";
 import { DrawnWord } from "./word";
 
@@ -42,34 +39,20 @@ export function linesLayout({ sentence, rows, columns, width }: Pick<DrawingProp
   return { width: Math.ceil(right + sides[1] + 6 + VALUE), height: TOP + step * n + 4, size, step, left, right, most };
 }
 
-const Base = memo(function Base({ lines, faded }: { lines: Strokes; faded: boolean }) {
-  return (
-    <g class={faded ? "base faded" : "base"}>
-      {lines.paths.map(({ byte, path }) => (
-        <path key={byte} d={path} stroke-opacity={(byte / 255).toFixed(4)} />
-      ))}
-    </g>
-  );
-});
-
 export function Lines(props: DrawingProps & { layout: LinesLayout }) {
   const { panel, sentence, rows, columns, focus, stop, handlers, layout } = props;
   const { left, right, step, size } = layout;
-  const rowY = useMemo(() => new Map(rows.map((row, i) => [row, TOP + step * (i + 0.5)])), [rows, step]);
-  const columnY = useMemo(() => new Map(columns.map((column, i) => [column, TOP + step * (i + 0.5)])), [columns, step]);
-  const line = (row: number, column: number): string =>
-    `M${left + 5} ${rowY.get(row) ?? 0}L${right - 5} ${columnY.get(column) ?? 0}`;
-  const base = useMemo(() => strokes(panel.map, rows, columns, line), [panel.map, rows, columns, layout]);
-  const shown = useMemo(
-    () => focus && strokes(panel.map, rows, columns, line, { wanted: (row, column) => (focus.side === "row" ? row : column) === focus.index }),
-    [panel.map, rows, columns, layout, focus?.side, focus?.index],
-  );
-  const values = focus && new Map(valuesOf(panel, focus, focus.side === "row" ? columns : rows).map((item) => [item.index, item]));
+  const middle = (position: number): number => TOP + step * (position + 0.5);
+  const { rowAt, columnAt, path, all, shown, values } = useShapes(props, layout, {
+    row: middle,
+    column: middle,
+    path: (from, to) => `M${left + 5} ${from}L${right - 5} ${to}`,
+  });
   const faint = many(panel); // lines of full strength would hide each other
   const asked = new Map(panel.decisions.flatMap((item) => item.rows.map((row) => [row, item.verdict] as const)));
 
   const word = (side: Word["side"], index: number) => {
-    const y = (side === "row" ? rowY : columnY).get(index) ?? 0;
+    const y = (side === "row" ? rowAt : columnAt).get(index) ?? 0;
     const value = focus && focus.side !== side ? values?.get(index) : undefined;
     const focused = focus?.side === side && focus.index === index;
     const judged = sentence.columns === null || side === "row" ? asked.get(index) : undefined;
@@ -113,18 +96,12 @@ export function Lines(props: DrawingProps & { layout: LinesLayout }) {
       <text class="axis" x={right} y={28}>
         to
       </text>
-      <Base lines={base} faded={focus !== null} />
-      {shown && (
-        <g class="base shown">
-          {shown.paths.map(({ byte, path }) => (
-            <path key={byte} d={path} stroke-opacity={(byte / 255).toFixed(4)} />
-          ))}
-        </g>
-      )}
+      <Values shapes={all} name={focus ? "base faded" : "base"} />
+      {shown && <Values shapes={shown} name="base shown" />}
       {panel.decisions.map((decision) => {
         if (focus && !decision.rows.includes(focus.index) && !decision.targets.includes(focus.index)) return null;
         if (panel.every && !focus && decision.verdict === "wrong") return null; // its line is drawn as the weight is
-        const drawn = ([row, column]: [number, number]): string | null => (rowY.has(row) && columnY.has(column) ? line(row, column) : null);
+        const drawn = ([row, column]: [number, number]): string | null => path(row, column);
         const guess = decision.guess === null || decision.verdict === null ? null : drawn(cell(panel, decision, decision.guess));
         const missed = decision.verdict === "right" || (faint && !focus) ? [] : decision.gold.map((answer) => drawn(cell(panel, decision, answer)));
         return (

@@ -61,8 +61,15 @@ export function strength(panel: Panel, decision: Decision): number {
   return (panel.map.bytes[row * panel.map.columns + column] ?? 0) / 255;
 }
 
-/** The values of one row or column of a map, by the index of the words of the other side. */
-export function valuesOf(panel: Panel, word: Word, others: number[]): { index: number; value: number; byte: number }[] {
+/** A value of the row or column at hand, with the index of the word of the other side. */
+export interface WordValue {
+  index: number;
+  value: number;
+  byte: number;
+}
+
+/** The values of one row or column of a map. */
+export function valuesOf(panel: Panel, word: Word, others: number[]): WordValue[] {
   return others.map((index) => {
     const [row, column] = word.side === "row" ? [word.index, index] : [index, word.index];
     return { index, value: valueAt(panel.map, row, column), byte: panel.map.bytes[row * panel.map.columns + column] ?? 0 };
