@@ -55,6 +55,8 @@ export interface Sample {
   kinds: string[];
   /** The kinds of maps that all heads of a layer share, which are stored as those of the first head of the layer. */
   layer_kinds?: string[];
+  /** The kinds of maps whose values are shares of attention, which are shown in percent. */
+  share_kinds?: string[];
   note: string;
   sentences: SampledSentence[];
 }
@@ -80,6 +82,7 @@ export interface SampledSentence {
   heads: (number | null)[];
   relations: (string | null)[];
   mentions: Mention[];
+  /** The gold links of an alignment, from target words (rows) to source words (columns). */
   links: { row: number; column: number; sure: boolean }[];
   /** The maps by kind. `heads` are the heads that are stored; null for all. */
   maps: Record<string, { data: string; scales: number[]; heads?: number[] | null }>;
@@ -99,6 +102,16 @@ export function headIndex(name: string, data: Explorer): number | null {
 /** The name of a head as people write it: layer and head, counted from 1. */
 export function headName(index: number, data: Explorer): string {
   return `${Math.floor(index / data.heads) + 1}-${(index % data.heads) + 1}`;
+}
+
+/** The head under which a map is stored: itself, or the first head of its layer if all heads of the layer share the map. */
+export function storedHead(head: number, kind: string, data: Explorer): number {
+  return data.sample?.layer_kinds?.includes(kind) ? head - (head % data.heads) : head;
+}
+
+/** What the inputs of a sample are: sentences, or pairs of a sentence and its translation. */
+export function inputName(sample: Sample): string {
+  return sample.sentences.every((sentence) => sentence.columns !== null) ? "sentence pair" : "sentence";
 }
 
 /** The columns of a sentence's maps: its own words, or those of its translation. */

@@ -2,6 +2,7 @@
 
 import type { Shown } from "./address";
 import type { Explorer, SampledSentence } from "./data";
+import { storedHead } from "./data";
 import type { Maps } from "./inflate";
 import type { Decision } from "./tasks";
 import { ALIGNMENT, COREFERENCE, decide, ordered, tasks } from "./tasks";
@@ -44,7 +45,8 @@ export async function examples(
 ): Promise<Example[]> {
   const result: Example[] = [];
   for (const sentence of data.sample?.sentences ?? []) {
-    const guesses = await maps.guess(sentence, `${question.kind}/${question.direction ?? ""}`, question.head);
+    const head = storedHead(question.head, question.kind, data);
+    const guesses = await maps.guess(sentence, `${question.kind}/${question.direction ?? ""}`, head);
     const decisions = decide(tasks(sentence, question.relation), guesses);
     const right = decisions.filter((decision) => decision.verdict === "right").length;
     const judged = decisions.filter((decision) => decision.verdict !== null).length;

@@ -3,6 +3,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import type { Shown } from "./address";
 import type { SampledSentence } from "./data";
+import { columnsOf } from "./data";
 import { moved } from "./hooks";
 import type { Example } from "./judging";
 
@@ -37,6 +38,18 @@ function Words({ example, show }: { example: Example; show: Shown }) {
   );
 }
 
+/** The source words of a pair. */
+function Source({ sentence }: { sentence: SampledSentence }) {
+  const { words, special } = columnsOf(sentence);
+  const source = words.filter((_, i) => !special[i]);
+  return (
+    <span class="words original" dir="auto">
+      {source.slice(0, WORDS).join(" ")}
+      {source.length > WORDS && " …"}
+    </span>
+  );
+}
+
 export function ExampleList({ examples, show, chosen, onChoose }: Props) {
   const list = useRef<HTMLUListElement>(null);
   const position = examples.findIndex((example) => example.sentence === chosen);
@@ -67,6 +80,7 @@ export function ExampleList({ examples, show, chosen, onChoose }: Props) {
               onClick={() => onChoose(example.sentence)}
             >
               <Words example={example} show={show} />
+              {example.sentence.columns !== null && <Source sentence={example.sentence} />}
               <small>
                 {example.judged > 0 && (
                   <span class={example.right === example.judged ? "right" : "wrong"}>

@@ -4,7 +4,7 @@ import { useMemo } from "preact/hooks";
 import type { View } from "./address";
 import { Drawings, Heads, OneOf, SomeOf } from "./controls";
 import type { Explorer, Sample, SampledSentence } from "./data";
-import { headName } from "./data";
+import { columnsOf, headName, inputName } from "./data";
 import { Figure } from "./drawing/figure";
 import { arrow, count, percent } from "./format";
 import type { Go } from "./hooks";
@@ -28,6 +28,18 @@ function asked(view: View, relation: string | null, direction: string | null, da
   const measure = same.find((item) => item.group === current?.group && item.kind === current.kind) ?? same[0];
   const follows = current?.relation !== null && measure;
   return { ...view, relation, direction, measure: follows ? measure.id : view.measure, sentence: null, word: null };
+}
+
+/** The file and the line of a sentence. */
+function place(sentence: SampledSentence): string {
+  return sentence.file + (sentence.line === null ? "" : `:${sentence.line}`);
+}
+
+/** The numbers of words of a sentence, or of a sentence and its translation. */
+function size(sentence: SampledSentence): string {
+  const words = (special: boolean[]): number => special.filter((value) => !value).length;
+  if (sentence.columns === null) return count(words(sentence.special), "word");
+  return `${words(sentence.special)} target and ${words(columnsOf(sentence).special)} source words`;
 }
 
 export function Sentences({ data, sample, view, go }: Props) {
@@ -56,17 +68,19 @@ export function Sentences({ data, sample, view, go }: Props) {
     if (sentence) go({ ...view, sentence: sentence.id, word: null }, replace);
   };
   const known = relation === null || relations.some(([name]) => name === relation) || /^all\b/.test(relation);
+  const noun = inputName(sample);
+  const pairs = noun !== "sentence";
   const totals = [...new Set(data.measures.map((measure) => measure.relation))].filter((name) => name?.startsWith("all"));
   if (!canInflate) {
     return <p>This browser cannot inflate the stored maps. Any browser since 2023 can.</p>;
   }
   return (
-    <section class="sentences" aria-label="Sentences">
+    <section class="sentences" aria-label={pairs ? "Sentence pairs" : "Sentences"}>
       <h3>
-        Sentences <small>{judged > 0 && `head ${headName(head, data)}: ${right} of ${judged} right in this sample (${percent(right / judged)})`}</small>
+        {pairs ? "Sentence pairs" : "Sentences"} <small>{judged > 0 && `head ${headName(head, data)}: ${right} of ${judged} right in this sample (${percent(right / judged)})`}</small>
       </h3>
       <div class="controls">
-        <div class="field">
+        {!pairs && <div class="field">
           <label for={`${id}-relation`}>Relation</label>
           <select id={`${id}-relation`} value={relation ?? ""} onChange={(event) => go(asked(view, event.currentTarget.value || null, direction, data))}>
             <option value="">any</option>
@@ -78,8 +92,8 @@ export function Sentences({ data, sample, view, go }: Props) {
             ))}
             {!known && <option value={relation ?? ""}>{relation} (not in the sample)</option>}
           </select>
-        </div>
-        {directions.length > 0 && (
+        </div>}
+        {directions.length > 1 && (
           <OneOf
             label="Direction"
             options={directions.map((value) => ({ value, text: arrow(value) }))}
@@ -104,7 +118,7 @@ export function Sentences({ data, sample, view, go }: Props) {
       <div class="split">
         <div>
           <p class="count" role="status">
-            {list ? `${count(shown.length, "sentence")}${view.show === "all" ? "" : ` with a ${view.show} guess`}` : "Reading the sample …"}
+            {list ? `${count(shown.length, noun)}${view.show === "all" ? "" : pairs ? ` with a word that is aligned ${view.show === "right" ? "as" : "otherwise than"} the gold links say` : ` with a ${view.show} guess`}` : "Reading the sample …"}
           </p>
           {shown.length > 0 && <ExampleList examples={shown} show={view.show} chosen={chosen} onChoose={choose} />}
         </div>
@@ -112,20 +126,26 @@ export function Sentences({ data, sample, view, go }: Props) {
           {chosen && (
             <>
               <div class="pager">
-                <button type="button" disabled={position <= 0} onClick={() => choose(shown[position - 1]?.sentence)} aria-label="Previous sentence">
+                <button type="button" disabled={position <= 0} onClick={() => choose(shown[position - 1]?.sentence)} aria-label={`Previous ${noun}`}>
                   ←
                 </button>
                 <button
                   type="button"
                   disabled={position < 0 || position + 1 >= shown.length}
                   onClick={() => choose(shown[position + 1]?.sentence)}
-                  aria-label="Next sentence"
+                  aria-label={`Next ${noun}`}
                 >
                   →
                 </button>
                 <small>
-                  <bdi>{chosen.id}</bdi> · <bdi>{chosen.file}</bdi>
-                  {chosen.line !== null && `:${chosen.line}`} · {count(chosen.special.filter((special) => !special).length, "word")}
+                  <bdi>{chosen.id}</bdi>
+                  {place(chosen) !== chosen.id && (
+                    <>
+                      {" "}
+                      · <bdi>{place(chosen)}</bdi>
+                    </>
+                  )}{" "}
+                  · {size(chosen)}
                 </small>
               </div>
               <Figure data={data} view={current} go={go} maps={maps} sentence={chosen} asked={judgedHere} guesses={direction ?? ""} title={title} />

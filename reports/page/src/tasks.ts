@@ -1,6 +1,7 @@
 // What a sentence asks of a head: the decisions that its annotation can judge.
 
 import type { Mention, SampledSentence } from "./data";
+import { columnsOf } from "./data";
 import { NO_GUESS } from "./inflate";
 
 export const COREFERENCE = "coreference";
@@ -19,6 +20,10 @@ export interface Task {
   judged?: boolean;
   /** Whether a task that no head was asked, because it has no guess, is left out. */
   optional?: boolean;
+  /** Of a word of a translation: the answers that are sure. Others are possible, and without sure ones none is needed. */
+  sure?: number[];
+  /** Of a word of a translation: the columns of special tokens. A guess at one of them is no link. */
+  nowhere?: number[];
 }
 
 export type Verdict = "right" | "wrong" | null;
@@ -69,11 +74,16 @@ function coreference(sentence: SampledSentence): Task[] {
   return result;
 }
 
+/** The words of a translation. Whether a word is linked to the right words cannot be judged without gold links. */
 function alignment(sentence: SampledSentence): Task[] {
-  const rows = [...new Set(sentence.links.map((link) => link.row))];
-  return rows.map((row) => {
-    const targets = sentence.links.filter((link) => link.row === row).map((link) => link.column);
-    return { rows: [row], targets, gold: targets, relation: ALIGNMENT };
+  if (sentence.columns === null) return [];
+  const nowhere = columnsOf(sentence).special.flatMap((special, column) => (special ? [column] : []));
+  return sentence.rows.flatMap((_, row) => {
+    if (sentence.special[row]) return [];
+    const links = sentence.links.filter((link) => link.row === row);
+    const targets = links.map((link) => link.column);
+    const sure = links.filter((link) => link.sure).map((link) => link.column);
+    return [{ rows: [row], targets, gold: targets, relation: ALIGNMENT, judged: sentence.links.length > 0, sure, nowhere }];
   });
 }
 
@@ -117,7 +127,8 @@ export function decide(list: Task[], guesses: Uint16Array | null): Decision[] {
     const guess = stored === NO_GUESS || (task.judged === false && task.relation === COREFERENCE) ? null : stored;
     if (guess === null && task.optional) return [];
     const scored = guesses !== null && task.judged !== false && (guess !== null || task.relation !== COREFERENCE);
-    const right = guess !== null && task.targets.includes(guess);
+    const linked = guess !== null && !task.nowhere?.includes(guess);
+    const right = linked ? task.targets.includes(guess) : task.sure?.length === 0;
     return [{ ...task, guess, verdict: scored ? (right ? "right" : "wrong") : null }];
   });
 }

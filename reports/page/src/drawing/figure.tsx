@@ -4,7 +4,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { View, Word } from "../address";
 import { Buttons } from "../buttons";
 import type { Explorer, SampledSentence } from "../data";
-import { columnsOf, headName } from "../data";
+import { columnsOf, headName, storedHead } from "../data";
 import type { Cell } from "../export";
 import type { Go } from "../hooks";
 import { moved, usePromise, useWidth } from "../hooks";
@@ -43,12 +43,13 @@ async function panelsOf({ data, view, maps, sentence, asked, every = false, gues
   for (const chosen of view.heads) {
     for (const kind of view.kinds) {
       const shared = data.sample?.layer_kinds?.includes(kind) ?? false;
-      const head = shared ? chosen - (chosen % data.heads) : chosen;
+      const head = storedHead(chosen, kind, data);
       const map = await maps.head(sentence, kind, head);
       if (!map) continue;
       const decisions = decide(asked, await maps.guess(sentence, `${kind}/${guesses}`, head));
       const name = shared ? `layer ${head / data.heads + 1}` : headName(head, data);
-      const panel = { title: `${name} · ${kind}`, head, kind, map, decisions, every, reversed: reversed(view.direction) };
+      const shares = data.sample?.share_kinds?.includes(kind) ?? kind === "weight";
+      const panel = { title: `${name} · ${kind}`, head, kind, map, decisions, every, reversed: reversed(view.direction), shares };
       result.set(`${head}-${kind}`, { key: `${head}-${kind}`, ...panel });
     }
   }
@@ -71,7 +72,8 @@ export function Figure(props: Props) {
   const columns = useMemo(() => words.map((_, i) => i).filter((i) => view.special || !special[i]), [sentence, view.special]);
   const pinned = view.word && (view.word.side === "row" ? rows : columns).includes(view.word.index) ? view.word : null;
   const focus = pointed ?? focused ?? pinned;
-  const drawing = view.drawing === "arcs" && sentence.columns !== null ? "lines" : view.drawing;
+  const pair = sentence.columns !== null;
+  const drawing = view.drawing === "arcs" && pair ? "lines" : view.drawing;
   const [first = 0] = rows;
   const stop = focused ?? pinned ?? { side: "row", index: first };
 
@@ -130,14 +132,16 @@ export function Figure(props: Props) {
     height: Math.ceil(panels.length / beside) * (layout.height + APART) - APART,
   };
   const readout = focus ? panels.map((panel) => sentenceAbout(panel, sentence, focus, focus.side === "row" ? columns : rows)) : [];
+  const gold = new Map(sentence.links.map((link) => [`${link.row} ${link.column}`, link.sure ? "sure" : "possible"]));
   const cells = (): Cell[][] => [
-    ["row", "word", "column", "attended", ...panels.map((panel) => panel.title)],
+    ["row", "word", "column", "attended", ...(pair ? ["gold"] : []), ...panels.map((panel) => panel.title)],
     ...rows.flatMap((row) =>
       columns.map((column): Cell[] => [
         row + 1,
         sentence.rows[row] ?? "",
         column + 1,
         words[column] ?? "",
+        ...(pair ? [gold.get(`${row} ${column}`) ?? ""] : []),
         ...panels.map((panel) => Number(valueAt(panel.map, row, column).toPrecision(6))),
       ]),
     ),
@@ -150,7 +154,7 @@ export function Figure(props: Props) {
           ref={svg}
           class="drawing"
           role="group"
-          aria-label={`Attention in the sentence: ${sentence.rows.filter((_, i) => !sentence.special[i]).join(" ")}`}
+          aria-label={`Attention ${pair ? "from the translation" : "in the sentence"}: ${sentence.rows.filter((_, i) => !sentence.special[i]).join(" ")}`}
           width={total.width}
           height={total.height}
           viewBox={`0 0 ${total.width} ${total.height}`}
@@ -175,9 +179,11 @@ export function Figure(props: Props) {
           : "Point at a word, or move to it with Tab and the arrow keys, to see its row or column. Click or Enter keeps it."}
       </p>
       <p class="key">
-        {verdicts.has("right") && <span class="right">guess, right</span>}
-        {verdicts.has("wrong") && (drawing !== "lines" || focus || !every) && <span class="wrong">guess, wrong</span>}
-        {asked.some((task) => task.gold.length) && (drawing !== "lines" || focus || !panels.every(many)) && (
+        {verdicts.has("right") && <span class="right">{pair ? "link" : "guess"}, right</span>}
+        {verdicts.has("wrong") && (drawing !== "lines" || focus || !every) && <span class="wrong">{pair ? "link" : "guess"}, wrong</span>}
+        {pair && gold.size > 0 && <span class="gold sure">gold link</span>}
+        {[...gold.values()].includes("possible") && <span class="gold possible">possible link</span>}
+        {!pair && asked.some((task) => task.gold.length) && (drawing !== "lines" || focus || !panels.every(many)) && (
           <span class={drawing === "arcs" ? "gold solid" : "gold"}>annotation</span>
         )}
         <span class="weight">the stronger, the more attention</span>

@@ -4,6 +4,7 @@ import { useState } from "preact/hooks";
 import type { Word } from "../address";
 import { columnsOf } from "../data";
 import { valueAt } from "../inflate";
+import { GoldLinks } from "./gold";
 import type { DrawingProps } from "./panel";
 import { cell, shownValue } from "./panel";
 import { useShapes, Values } from "./shapes";
@@ -11,6 +12,7 @@ import { fontSize, shortened, textWidth } from "./text";
 import { DrawnWord } from "./word";
 
 const TITLE = 26;
+const LEAST = 170; // the width that a title takes
 const SPACE = 8; // between the words and the cells
 const LONGEST = 110;
 const SMALLEST = 9; // the size of a cell whose words are still legible
@@ -36,7 +38,7 @@ export function gridLayout({ sentence, rows, columns, width }: Pick<DrawingProps
   const size = Math.min(largest, step / 1.15);
   const left = Math.ceil((beside * size) / largest) + SPACE + 6;
   const top = TITLE + Math.ceil((above * size) / largest) + SPACE;
-  return { width: left + step * columns.length + 8, height: top + step * rows.length + 4, size, step, left, top };
+  return { width: left + Math.max(LEAST, step * columns.length + 8), height: top + step * rows.length + 4, size, step, left, top };
 }
 
 export function Grid(props: DrawingProps & { layout: GridLayout }) {
@@ -54,6 +56,7 @@ export function Grid(props: DrawingProps & { layout: GridLayout }) {
     Infinity,
   );
   const words = columnsOf(sentence).words;
+  const pair = sentence.columns !== null;
   const cellAt = (event: PointerEvent): [number, number] | null => {
     const frame = (event.currentTarget as SVGElement).getBoundingClientRect();
     const column = columns[Math.floor(((event.clientX - frame.x) / frame.width) * columns.length)];
@@ -114,9 +117,10 @@ export function Grid(props: DrawingProps & { layout: GridLayout }) {
         onPointerLeave={() => setPointed(null)}
       />
       <g class="outlines">
+        {pair && <GoldLinks links={sentence.links} focus={null} path={path} />}
         {panel.decisions.map((decision) => (
           <g key={decision.rows[0]}>
-            {decision.verdict !== "right" && decision.gold.map((answer) => outlined(...cell(panel, decision, answer), "gold"))}
+            {!pair && decision.verdict !== "right" && decision.gold.map((answer) => outlined(...cell(panel, decision, answer), "gold"))}
             {decision.verdict && decision.guess !== null && outlined(...cell(panel, decision, decision.guess), `guess ${decision.verdict}`)}
           </g>
         ))}

@@ -2,8 +2,9 @@
 
 import type { Word } from "../address";
 import { columnsOf } from "../data";
+import { GoldLinks } from "./gold";
 import type { DrawingProps } from "./panel";
-import { cell, many, shownValue, strength } from "./panel";
+import { cell, involves, many, shownValue, strength } from "./panel";
 import { useShapes, Values } from "./shapes";
 import { fontSize, shortened, textWidth } from "./text";
 import { DrawnWord } from "./word";
@@ -48,6 +49,7 @@ export function Lines(props: DrawingProps & { layout: LinesLayout }) {
     column: middle,
     path: (from, to) => `M${left + 5} ${from}L${right - 5} ${to}`,
   });
+  const pair = sentence.columns !== null;
   const faint = many(panel); // lines of full strength would hide each other
   const asked = new Map(panel.decisions.flatMap((item) => item.rows.map((row) => [row, item.verdict] as const)));
 
@@ -55,7 +57,7 @@ export function Lines(props: DrawingProps & { layout: LinesLayout }) {
     const y = (side === "row" ? rowAt : columnAt).get(index) ?? 0;
     const value = focus && focus.side !== side ? values?.get(index) : undefined;
     const focused = focus?.side === side && focus.index === index;
-    const judged = sentence.columns === null || side === "row" ? asked.get(index) : undefined;
+    const judged = !pair || side === "row" ? asked.get(index) : undefined;
     const looks = !faint && (side === "column") === panel.reversed && judged !== undefined;
     const x = side === "row" ? left : right;
     const [from, to] = side === "row" ? [VALUE - 4, left + 3] : [right - 3, layout.width - VALUE + 4];
@@ -91,19 +93,20 @@ export function Lines(props: DrawingProps & { layout: LinesLayout }) {
         {panel.title}
       </text>
       <text class="axis" x={left} y={28} text-anchor="end">
-        from
+        {pair ? "target" : "from"}
       </text>
       <text class="axis" x={right} y={28}>
-        to
+        {pair ? "source" : "to"}
       </text>
+      {pair && <GoldLinks links={sentence.links} focus={focus} path={path} />}
       <Values shapes={all} name={focus ? "base faded" : "base"} />
       {shown && <Values shapes={shown} name="base shown" />}
       {panel.decisions.map((decision) => {
-        if (focus && !decision.rows.includes(focus.index) && !decision.targets.includes(focus.index)) return null;
+        if (!involves(decision, sentence, focus)) return null;
         if (panel.every && !focus && decision.verdict === "wrong") return null; // its line is drawn as the weight is
         const drawn = ([row, column]: [number, number]): string | null => path(row, column);
         const guess = decision.guess === null || decision.verdict === null ? null : drawn(cell(panel, decision, decision.guess));
-        const missed = decision.verdict === "right" || (faint && !focus) ? [] : decision.gold.map((answer) => drawn(cell(panel, decision, answer)));
+        const missed = pair || decision.verdict === "right" || (faint && !focus) ? [] : decision.gold.map((answer) => drawn(cell(panel, decision, answer)));
         return (
           <g key={decision.rows[0]}>
             {missed.map((path) => path && <path key={path} class="gold" d={path} />)}

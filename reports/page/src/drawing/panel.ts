@@ -22,6 +22,8 @@ export interface Panel {
   every: boolean;
   /** Whether the word that is looked for attends to the word that looks for it. */
   reversed: boolean;
+  /** Whether values are shares of attention. */
+  shares: boolean;
 }
 
 export interface DrawingProps {
@@ -76,9 +78,9 @@ export function valuesOf(panel: Panel, word: Word, others: number[]): WordValue[
   });
 }
 
-/** A value of a map as text: weights as percentages, other kinds as numbers. */
+/** A value of a map as text: shares of attention as percentages, others as numbers. */
 export function shownValue(panel: Panel, value: number): string {
-  if (panel.kind === "weight") return `${(100 * value).toFixed(value < 0.0995 ? 1 : 0)} %`;
+  if (panel.shares) return `${(100 * value).toFixed(value < 0.0995 ? 1 : 0)} %`;
   return value.toPrecision(2).includes("e") ? value.toExponential(1) : value.toPrecision(2);
 }
 
@@ -89,8 +91,30 @@ export function sentenceAbout(panel: Panel, sentence: SampledSentence, word: Wor
   const values = valuesOf(panel, word, others).sort((a, b) => b.value - a.value);
   const list = values.slice(0, 4).map(({ index, value }) => `“${far[index]}” ${shownValue(panel, value)}`);
   const verb = word.side === "row" ? "attends to" : "is attended to by";
-  const decision = panel.decisions.find((item) => item.rows.includes(word.index));
-  const gold = decision?.gold.map((index) => `“${(panel.reversed ? sentence.rows : columns)[index]}”`).join(", ");
-  const right = gold ? ` By the annotation${decision?.relation ? ` (${decision.relation})` : ""}: ${gold}.` : "";
+  const right = sentence.columns === null ? annotated(panel, sentence, word) : goldLinks(sentence, word, far);
   return `${panel.title}: “${near[word.index]}” ${verb} ${list.join(", ")}.${right}`;
+}
+
+/** What the annotation says about a word: its head, or its antecedent. */
+function annotated(panel: Panel, sentence: SampledSentence, word: Word): string {
+  const decision = panel.decisions.find((item) => item.rows.includes(word.index));
+  const gold = decision?.gold.map((index) => `“${sentence.rows[index]}”`).join(", ");
+  return gold ? ` By the annotation${decision?.relation ? ` (${decision.relation})` : ""}: ${gold}.` : "";
+}
+
+/** The gold links of a word of a pair, whose other side has the words `far`. */
+function goldLinks(sentence: SampledSentence, word: Word, far: string[]): string {
+  const links = sentence.links.filter((link) => link[word.side] === word.index);
+  const names = links.map((link) => `“${far[word.side === "row" ? link.column : link.row]}”${link.sure ? "" : " (possible)"}`);
+  if (names.length) return ` Gold links: ${names.join(", ")}.`;
+  return sentence.links.length ? " It has no gold link." : "";
+}
+
+/** Whether a decision is about the word at hand, or names it; every decision is if there is none. */
+export function involves(decision: Decision, sentence: SampledSentence, focus: Word | null): boolean {
+  if (!focus) return true;
+  const asked = decision.rows.includes(focus.index);
+  const named = decision.targets.includes(focus.index) || decision.guess === focus.index;
+  if (sentence.columns !== null) return focus.side === "row" ? asked : named;
+  return asked || decision.targets.includes(focus.index);
 }
