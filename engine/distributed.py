@@ -155,4 +155,4 @@ def _count_missing_of(
     folder, workers = counter.folder, part_options.workers
     if part_options.engine == "ray":
         return lambda numbers, _: count_on_ray(task, parts, folder, numbers, workers, part_options.address)
-    return lambda numbers, _: count_with_workers(task, parts, folder, numbers, workers or 1)
+    return lambda numbers, _: count_with_workers(task, numbers, workers or 1)

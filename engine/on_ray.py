@@ -20,8 +20,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from attentionology.analyses.contract import OptionError
+from attentionology.analyses.shared.processes import WorkerError
 from attentionology.corpora_loaders.errors import AttentionologyError
-from attentionology.engine.part_tasks import PartTask, WorkerError, prepared_parts
+from attentionology.engine.part_tasks import PartTask, prepared_parts
 from attentionology.engine.parts import CorpusPart, PartFolder
 
 _ONE_MACHINE = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"

@@ -7,16 +7,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from attentionology.corpora_loaders.errors import AttentionologyError
+from attentionology.analyses.shared.processes import WorkerError
 from attentionology.engine.counting_in_parts import PartCounter
 from attentionology.engine.part_keys import fingerprint
 from attentionology.engine.parts import CorpusPart, PartFolder, parts_of
 from attentionology.engine.preparing import Prepared, plan_analyses, prepare
 from attentionology.engine.run_options import RunOptions
-
-
-class WorkerError(AttentionologyError, RuntimeError):
-    """A process could not count a part, or died."""
 
 
 def prepare_analyses(options: RunOptions, corpus: Any) -> Prepared:
