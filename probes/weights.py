@@ -11,6 +11,7 @@ from jaxtyping import Float
 from numpy import ndarray
 
 from attentionology.extractors import MapBatch
+from attentionology.extractors.threads import one_thread
 from attentionology.probes.probed_sentence import gold_heads, probed_sentences, scored
 from attentionology.probes.scorers import AttentionScorer, AttentionWordsScorer
 from attentionology.probes.syntax_probes import AttentionProbe, AttentionWordsProbe
@@ -63,6 +64,7 @@ def added_up(parts: Iterable[dict[str, ArcWeights]]) -> dict[str, ArcWeights]:
 
 
 @torch.inference_mode()
+@one_thread()
 def arc_weights(probe: AttentionProbe | AttentionWordsProbe, batches: Iterable[MapBatch]) -> dict[str, ArcWeights]:
     """The weights of the heads by relation, summed over the arcs between words that a score counts.
 
