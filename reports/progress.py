@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -203,3 +203,8 @@ class Stages:
         start = time.perf_counter()
         yield
         self.seconds[name] = round(self.seconds.get(name, 0) + time.perf_counter() - start, 3)
+
+    def add(self, seconds: Mapping[str, float]) -> None:
+        """Add the times of stages that were measured elsewhere, perhaps in another process."""
+        for name, time_of_stage in seconds.items():
+            self.seconds[name] = round(self.seconds.get(name, 0) + time_of_stage, 3)

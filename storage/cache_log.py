@@ -90,6 +90,11 @@ class CacheLog:
             return False
         return True
 
+    def add(self, other: CacheLog) -> None:
+        """Add the records of another log."""
+        self.discarded += other.discarded
+        self.not_kept += [path for path in other.not_kept if path not in self.not_kept]
+
     def warnings(self) -> list[str]:
         """Warnings for the reader, one for each folder and reason."""
         groups: dict[tuple[Path, str], list[str]] = {}

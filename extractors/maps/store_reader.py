@@ -133,6 +133,10 @@ class StoredMaps(Sequence[MapBatch]):
     def __iter__(self) -> Iterator[MapBatch]:
         return (self[i] for i in range(len(self)))
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the model and the open files. A copy in another process opens the files itself."""
+        return {**self.__dict__, "_exact": None, "_open": {}}
+
     def subset(self, indices: Sequence[int]) -> StoredMaps:
         """The maps of some of the sentences, given by their 0-based indices."""
         return replace(
