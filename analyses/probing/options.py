@@ -219,9 +219,12 @@ class ProbeTrainingOptions:
     seeds: Annotated[int, arg(metavar="N")] = 3
     """Train every probe N times with different initial weights. The scores are means over these trainings."""
 
+    workers: Annotated[int, arg(metavar="N")] = 1
+    """Train in N processes, each of which trains one probe at a time. The results do not depend on it."""
+
     def check(self) -> None:
         """Raise `OptionError` where a value cannot be used."""
-        at_least_one(self, "seeds", "epochs")
+        at_least_one(self, "seeds", "epochs", "workers")
         for name, lowest in (("learning_rate", "above 0"), ("weight_decay", "at least 0")):
             value = getattr(self, name)
             if value is not None and not (0 < value < math.inf or (value == 0 and lowest == "at least 0")):

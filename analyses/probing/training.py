@@ -2,85 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
-from attentionology.analyses.probing.attachment import Attempt, Task
+from attentionology.analyses.probing.attachment import Attempt
+from attentionology.analyses.probing.fold_workers import train_in_processes
+from attentionology.analyses.probing.folds import (
+    Arcs,
+    FoldSetting,
+    ProbeTraining,
+    TrainedEpoch,
+    TrainedFold,
+    train_fold,
+)
 from attentionology.analyses.probing.inputs import ProbingInputs, Workspace, split_stores, store_treebanks
 from attentionology.analyses.probing.methods import BASELINES, RANDOM
 from attentionology.analyses.probing.run_options import ProbingOptions
 from attentionology.extractors import StoredMaps
-from attentionology.probes import (
-    ArcWeights,
-    AttentionProbe,
-    AttentionWordsProbe,
-    Checkpoint,
-    Decoding,
-    Probe,
-    SingleHead,
-    TrainingError,
-    TrainingState,
-    added_up,
-    arc_weights,
-    decode,
-    make_probe,
-    registered_probes,
-)
+from attentionology.probes import SingleHead, added_up, registered_probes
 from attentionology.probes.splits import CorrectWords, Split, controlled
-from attentionology.probes.training_cache import cached_checkpoint
 from attentionology.reports.progress import progress_bar
-
-Arcs = dict[str, ArcWeights]
-"""Weights of the heads by relation."""
-
-
-@dataclass(frozen=True)
-class ProbeTraining:
-    """One probe that is trained with one seed, on every split.
-
-    Attributes:
-        method: the name of the method in tables.
-        probe: the name of the probe.
-        splits: what it is trained and tested on.
-        seed: the seed of the training.
-        run: the number of the run, 1-based.
-        task: the heads that it learns: those of the treebank, or those of the control task.
-        kept: whether the trained probe and the weights of the heads are results.
-    """
-
-    method: str
-    probe: str
-    splits: tuple[Split, ...]
-    seed: int
-    run: int
-    task: Task = "dependencies"
-    kept: bool = False
-
-
-@dataclass(frozen=True)
-class TrainedEpoch:
-    """One epoch of one training on one split: a row of the table of all trainings.
-
-    Attributes:
-        method: the name of the method in tables.
-        task: the heads that the probe learned.
-        run: the number of the run, 1-based.
-        fold: the number of the split, 1-based.
-        epoch: the number of the epoch, 1-based.
-        loss: the loss per word, in nats.
-        train_uas: the score on the training sentences; None if no word of them counts.
-        dev_uas: the score on the dev sentences; None if there are none.
-    """
-
-    method: str
-    task: Task
-    run: int
-    fold: int
-    epoch: int
-    loss: float
-    train_uas: float | None
-    dev_uas: float | None
 
 
 @dataclass(frozen=True)
@@ -141,18 +84,18 @@ def train_probes(options: ProbingOptions, inputs: ProbingInputs, workspace: Work
 
     Raises:
         TrainingError: a probe cannot be trained.
+        WorkerError: a process that trained probes died again and again, or could not write a file.
     """
     baselines, single_heads = _fit_baselines(inputs, workspace)
-    outcomes = [_train(training, options, inputs, workspace) for training in _trainings(options, inputs)]
-    maps: list[StoredMaps] = []
+    trainings, maps = list(_trainings(options, inputs)), list[StoredMaps]()
     for copy in range(options.probes.copies(has_vectors=inputs.vectors is not None)):
         twin, label = inputs.encoder.random_init(options.seed + copy), f"maps of random weights {copy + 1}"
         stores = store_treebanks(twin, inputs.treebanks, options, workspace, label=label)
         splits = split_stores(options, stores, hold_out=inputs.choice.holds_out)
-        trainings = _trainings_of_copy(options, inputs, copy, splits)
-        outcomes += [_train(training, options, inputs, workspace) for training in trainings]
+        trainings += _trainings_of_copy(options, inputs, copy, splits)
         maps += stores.values()
-    return TrainedProbes(baselines, single_heads, tuple(outcomes), tuple(maps))
+    outcomes = tuple(_train(trainings, options, inputs, workspace))
+    return TrainedProbes(baselines, single_heads, outcomes, tuple(maps))
 
 
 def _fit_baselines(inputs: ProbingInputs, workspace: Workspace) -> tuple[tuple[Attempt, ...], tuple[SingleHead, ...]]:
@@ -198,60 +141,50 @@ def _trainings_of_copy(
 
 
 def _train(
-    training: ProbeTraining, options: ProbingOptions, inputs: ProbingInputs, workspace: Workspace
+    trainings: Sequence[ProbeTraining], options: ProbingOptions, inputs: ProbingInputs, workspace: Workspace
+) -> Iterator[TrainingOutcome]:
+    """Train and score probes on all their splits, in this process or in several."""
+    setting = FoldSetting(
+        vectors=inputs.vectors,
+        recipe=inputs.choice.recipe,
+        trees=options.probes.tree,
+        cache=workspace.cache,
+        folder=workspace.folder,
+    )
+    folds = [(number, fold) for number, training in enumerate(trainings) for fold in range(len(training.splits))]
+    workers = min(options.training.workers, len(folds))
+    trained = (
+        iter(train_in_processes(setting, trainings, folds, workers))
+        if workers > 1
+        else (train_fold(setting, trainings[number], fold) for number, fold in folds)
+    )
+    for training in trainings:
+        results = list(islice(trained, len(training.splits)))
+        for result in results:
+            workspace.cache_log.add(result.cache_log)
+            workspace.stages.add(result.seconds)
+        yield _outcome(setting, training, results, inputs)
+
+
+def _outcome(
+    setting: FoldSetting, training: ProbeTraining, results: Sequence[TrainedFold], inputs: ProbingInputs
 ) -> TrainingOutcome:
-    """Train one probe per split with one seed, and score it."""
-    trees = options.probes.tree and training.task == "dependencies"
-    decodings: tuple[Decoding, ...] = ("argmax", "tree") if trees else ("argmax",)
-    correct: dict[Decoding, CorrectWords] = {decoding: CorrectWords(inputs.sentences) for decoding in decodings}
-    method, task, seed, splits = training.method, training.task, training.seed, training.splits
-    label = f"{method}{' on the control task' if task == 'control' else ''}, seed {seed}"
-    history: list[TrainedEpoch] = []
-    arcs: list[Arcs] = []
-    checkpoints: list[Checkpoint] = []
-    for fold, split in enumerate(splits, start=1):
-        probe = make_probe(training.probe, inputs.vectors, recipe=inputs.choice.recipe, random_state=seed)
-        checkpoint = cached_checkpoint(workspace.cache, probe, split, workspace.cache_log)
-        checkpoints.append(checkpoint)
-        with workspace.stages(f"train {method}{' (control task)' if task == 'control' else ''}"):
-            _fit(probe, split, checkpoint, label + (f", fold {fold}/{len(splits)}" if len(splits) > 1 else ""))
-        history += [TrainedEpoch(method, task, training.run, fold, **row) for row in probe.history_]
-        with workspace.stages("score"):
-            scores = list(probe.scores(split.test))
-            for decoding, words in correct.items():
-                words.add(split, [decode(of_sentence, decoding) for of_sentence in scores])
-            if training.kept and workspace.folder is not None:
-                name = f"{training.probe}-seed{seed}" + (f"-fold{fold}" if len(splits) > 1 else "")
-                probe.save(workspace.folder / "probes" / name)
-            if training.kept and isinstance(probe, AttentionProbe | AttentionWordsProbe):
-                arcs.append(arc_weights(probe, split.test))
+    """What one training gave on all its splits."""
+    attempts = []
+    for decoding in setting.decodings(training):
+        correct = CorrectWords(inputs.sentences)
+        for split, result in zip(training.splits, results, strict=True):
+            correct.add(split, result.predicted[decoding])
+        attempts.append(Attempt(training.method, training.task, decoding, training.run, correct.words))
+    arcs = [result.arcs for result in results if result.arcs is not None]
     return TrainingOutcome(
         training=training,
-        attempts=tuple(Attempt(method, task, how, training.run, words.words) for how, words in correct.items()),
-        history=tuple(history),
+        attempts=tuple(attempts),
+        history=tuple(epoch for result in results for epoch in result.history),
         arcs=added_up(arcs) if arcs else None,
-        checkpoints=tuple(checkpoint.path for checkpoint in checkpoints),
-        resumed=sum(checkpoint.resumed for checkpoint in checkpoints),
+        checkpoints=tuple(result.checkpoint for result in results),
+        resumed=sum(result.resumed for result in results),
     )
-
-
-def _fit(probe: Probe, split: Split, checkpoint: Checkpoint, label: str) -> None:
-    """Train a probe with a progress bar."""
-    shown = 0
-    with progress_bar(label, len(split.train) * probe.recipe.epochs, remarks=True) as advance:
-
-        def report(state: TrainingState) -> None:
-            nonlocal shown
-            done = state.epoch * len(split.train) + state.sentences
-            loss, uas = state.loss / max(state.words, 1), state.correct / max(state.counted, 1)
-            dev = "" if state.dev_uas is None else f" dev {100 * state.dev_uas:.1f}"
-            advance(done - shown, f"loss {loss:.2f} UAS {100 * uas:.1f}{dev}")
-            shown = done
-
-        try:
-            probe.fit(split.train, split.dev, report=report, checkpoint=checkpoint)
-        except TrainingError as error:
-            raise TrainingError(f"{label}: {error}") from None
 
 
 def weights_by_probe(outcomes: Iterable[TrainingOutcome]) -> dict[str, list[Arcs]]:

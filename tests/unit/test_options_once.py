@@ -35,7 +35,7 @@ MEANINGS = {
     "seeds": "Probes are trained several times; a tested classifier is compared with others.",
     "test": "Treebanks and labeled texts have different defaults.",
     "vectors": "Words without vectors are treated differently by probes and by classifiers.",
-    "workers": "A survey has one worker unless more are asked for, because it has no Ray.",
+    "workers": "Workers count or train. A survey has one unless more are asked for, because it has no Ray.",
 }
 """The names of options with more than one meaning, each with the reason."""
 
