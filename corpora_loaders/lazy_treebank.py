@@ -7,99 +7,14 @@ index (`attentionology.corpora_loaders.treebank_index`), which takes a few bytes
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import overload
 
 from attentionology.corpora_loaders.describing import amount
-from attentionology.corpora_loaders.sentence import Sentence
+from attentionology.corpora_loaders.lazy_sentences import KEPT_WINDOWS, LazySentences, WindowCache
 from attentionology.corpora_loaders.treebank import TokenChoice, Treebank
-from attentionology.corpora_loaders.treebank_index import WINDOW, TreebankIndex, WindowReader, index_and_keep
-
-KEPT_WINDOWS = 4
-"""How many windows a lazily read treebank holds, about 15 MB."""
-
-
-class WindowCache:
-    """The windows that are held in memory: those that were read first, and the one that was read last.
-
-    Passes over a corpus start at its beginning again, so the first windows are worth more than those before the last.
-
-    Args:
-        windows: the sentences of windows that have been read, by the numbers of the windows.
-    """
-
-    def __init__(self, windows: dict[int, tuple[Sentence, ...]] | None = None) -> None:
-        self._windows = dict(windows or {})
-
-    def get(self, number: int, reader: WindowReader) -> tuple[Sentence, ...]:
-        """The sentences of a window, read from the files if they are not held."""
-        window = self._windows.get(number)
-        if window is None:
-            window = reader.read(number)
-            while len(self._windows) >= KEPT_WINDOWS:
-                self._windows.popitem()  # the one that was added last
-            self._windows[number] = window
-        return window
-
-
-class LazySentences(Sequence[Sentence]):
-    """Sentences of an indexed treebank, which are read when they are asked for.
-
-    A slice of at most 1,024 sentences is a tuple; a longer one is lazy, too. Two objects are equal if they stand for
-    the same sentences of the same index, which is decided without reading them.
-
-    Args:
-        index: the index.
-        positions: the positions of the sentences in the treebank. Default: all.
-        cache: the windows that are held. Slices share it.
-    """
-
-    def __init__(self, index: TreebankIndex, positions: range | None = None, cache: WindowCache | None = None) -> None:
-        self.treebank_index = index
-        self._positions = range(len(index)) if positions is None else positions
-        self._cache = WindowCache() if cache is None else cache
-
-    def __len__(self) -> int:
-        return len(self._positions)
-
-    @overload
-    def __getitem__(self, index: int) -> Sentence: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Sentence]: ...
-    def __getitem__(self, index: int | slice) -> Sentence | Sequence[Sentence]:
-        if isinstance(index, slice):
-            sentences = LazySentences(self.treebank_index, self._positions[index], self._cache)
-            return tuple(sentences) if len(sentences) <= WINDOW else sentences
-        number, row = divmod(self._positions[index], WINDOW)
-        return self._cache.get(number, WindowReader(self.treebank_index))[row]
-
-    def __iter__(self) -> Iterator[Sentence]:
-        reader, current = WindowReader(self.treebank_index), -1
-        window: tuple[Sentence, ...] = ()
-        for position in self._positions:
-            number, row = divmod(position, WINDOW)
-            if number != current:
-                current, window = number, self._cache.get(number, reader)
-            yield window[row]
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, LazySentences):
-            return NotImplemented
-        return self._positions == other._positions and (
-            self.treebank_index is other.treebank_index or self.treebank_index == other.treebank_index
-        )
-
-    def __hash__(self) -> int:
-        return hash(self._positions)
-
-    def __reduce__(self) -> tuple[type[LazySentences], tuple[TreebankIndex, range]]:
-        """Leave out the windows that are held, because another process reads its own."""
-        return LazySentences, (self.treebank_index, self._positions)
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({amount(len(self), 'sentences')})"
+from attentionology.corpora_loaders.treebank_index import TreebankIndex, index_and_keep
 
 
 @dataclass(frozen=True, repr=False)
@@ -117,14 +32,14 @@ class LazyTreebank(Treebank):
         (True, LazySentences(157 sentences))
     """
 
-    sentences: LazySentences
+    sentences: LazySentences[TreebankIndex]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "relations", self.sentences.treebank_index.relations)
+        object.__setattr__(self, "relations", self.sentences.corpus_index.relations)
 
     def counts(self) -> dict[str, int]:
         """The numbers that `Treebank.counts` returns, without reading the sentences again."""
-        return dict(self.sentences.treebank_index.counts)
+        return dict(self.sentences.corpus_index.counts)
 
     def _amounts(self) -> list[str]:
         return [amount(len(self), self.unit), amount(self.counts()["words"], "words")]

@@ -19,13 +19,11 @@ from attentionology.corpora_loaders.conllu_file import BEGINNING, Bookmark, book
 from attentionology.corpora_loaders.coreference.formats import format_of
 from attentionology.corpora_loaders.corpus import CorpusFile, FileTally, digested_files, most_frequent_first
 from attentionology.corpora_loaders.errors import CorpusError
-from attentionology.corpora_loaders.lines import archive_of
+from attentionology.corpora_loaders.lazy_sentences import WINDOW
 from attentionology.corpora_loaders.sentence import Sentence
+from attentionology.corpora_loaders.stamps import Stamp, check_stamp, stamp
 from attentionology.corpora_loaders.surface import surface_sentence
 from attentionology.corpora_loaders.treebank import TokenChoice, check_tokens
-
-WINDOW = 1024
-"""The number of sentences in a window; the last window of a treebank may have fewer."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +63,7 @@ class TreebankIndex:
     """
 
     files: tuple[CorpusFile, ...]
-    stamps: tuple[tuple[int, int], ...]
+    stamps: tuple[Stamp, ...]
     windows: tuple[SentenceWindow, ...]
     tokens: TokenChoice
     renamed: int
@@ -74,6 +72,25 @@ class TreebankIndex:
 
     def __len__(self) -> int:
         return sum(file.sentences for file in self.files)
+
+    def first_file(self, window: int) -> int:
+        """The number of the file in which a window begins, from 0."""
+        return self.windows[window].file
+
+    def sentences_from(self, window: int) -> Iterator[Sentence]:
+        """The sentences from the beginning of a window to the end of the treebank, with their ids unchanged."""
+        start = self.windows[window]
+        bookmark = start.bookmark
+        for file in self.files[start.file :]:
+            rest = file.sentences - bookmark.sentences
+            for sentence, _ in islice(bookmarked_sentences(file.path, bookmark), rest):
+                yield surface_sentence(sentence) if self.tokens == "surface" else sentence
+            bookmark = BEGINNING
+
+    def with_ids(self, window: int, sentences: tuple[Sentence, ...]) -> tuple[Sentence, ...]:
+        """The sentences of a window with the ids that they have in the treebank."""
+        suffixes = self.windows[window].suffixes
+        return tuple(map(renamed, sentences, suffixes)) if suffixes else sentences
 
 
 def index_treebank(
@@ -115,7 +132,7 @@ class _Builder:
     """
 
     def __init__(self, tokens: TokenChoice, keep: int) -> None:
-        self.stamps: list[tuple[int, int]] = []
+        self.stamps: list[Stamp] = []
         self.kept: list[Sentence] = []
         self._tokens: TokenChoice = tokens
         self._keep = keep
@@ -182,91 +199,6 @@ class _Builder:
         )
 
 
-def stamp(path: str | Path) -> tuple[int, int]:
-    """The size of a file on disk, and the time of its last modification in nanoseconds.
-
-    Raises:
-        CorpusError: the file cannot be read.
-    """
-    try:
-        status = archive_of(path).stat()
-    except OSError as error:
-        raise CorpusError(f"cannot read the file: {error.strerror or error}", file=path) from error
-    return status.st_size, status.st_mtime_ns
-
-
-def check_stamp(path: str | Path, expected: tuple[int, int]) -> None:
-    """Check that a file is as it was when it was indexed.
-
-    Raises:
-        CorpusError: the file has changed, or cannot be read.
-    """
-    if stamp(path) != expected:
-        raise changed(path)
-
-
-def changed(path: str | Path) -> CorpusError:
-    """The error for a file that has changed."""
-    return CorpusError("the file has changed since it was indexed; start again", file=path)
-
-
 def renamed(sentence: Sentence, suffix: int) -> Sentence:
     """The sentence with a number appended to its id; 0 stands for none."""
     return replace(sentence, id=numbered_name(sentence.id, suffix)) if suffix else sentence
-
-
-class WindowReader:
-    """Reads windows of an indexed treebank.
-
-    A window that follows the one that was read last is read from where that one ended. In a compressed file, this saves
-    decompressing everything before it once more.
-
-    Args:
-        index: the index.
-    """
-
-    def __init__(self, index: TreebankIndex) -> None:
-        self._index = index
-        self._following = -1
-        self._stream: Iterator[Sentence] = iter(())
-
-    def read(self, number: int) -> tuple[Sentence, ...]:
-        """The sentences of a window.
-
-        Raises:
-            CorpusError: a file has changed since it was indexed, or cannot be read.
-        """
-        index, window = self._index, self._index.windows[number]
-        expected = min(WINDOW, len(index) - number * WINDOW)
-        if number != self._following:
-            self._stream = self._sentences_from(window)
-        self._following = -1
-        try:
-            sentences = tuple(islice(self._stream, expected))
-        except CorpusError as error:
-            if isinstance(error.__cause__, OSError):
-                raise
-            raise changed(error.file or index.files[window.file].path) from error
-        self._check_files(number)
-        if len(sentences) != expected:
-            raise changed(index.files[window.file].path)
-        self._following = number + 1
-        if window.suffixes:
-            sentences = tuple(map(renamed, sentences, window.suffixes))
-        return sentences
-
-    def _sentences_from(self, window: SentenceWindow) -> Iterator[Sentence]:
-        """The sentences from the beginning of a window to the end of the treebank, with their ids unchanged."""
-        bookmark = window.bookmark
-        for file in self._index.files[window.file :]:
-            rest = file.sentences - bookmark.sentences
-            for sentence, _ in islice(bookmarked_sentences(file.path, bookmark), rest):
-                yield surface_sentence(sentence) if self._index.tokens == "surface" else sentence
-            bookmark = BEGINNING
-
-    def _check_files(self, number: int) -> None:
-        """Check the files that a window is read from, see `check_stamp`."""
-        windows = self._index.windows
-        last = windows[number + 1].file if number + 1 < len(windows) else len(self._index.files) - 1
-        for file in range(windows[number].file, last + 1):
-            check_stamp(self._index.files[file].path, self._index.stamps[file])

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from attentionology.corpora_loaders import (
     CorpusError,
     conllu_file,
+    lazy_sentences,
     lazy_treebank,
     load_treebank,
     open_treebank,
@@ -25,8 +26,9 @@ from attentionology.corpora_loaders import (
 from attentionology.corpora_loaders.compact import IdCounts, UniqueSuffixes, numbered_name
 from attentionology.corpora_loaders.coreference import formats
 from attentionology.corpora_loaders.corpus import UniqueNames
+from attentionology.corpora_loaders.lazy_sentences import WINDOW
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
-from attentionology.corpora_loaders.treebank_index import WINDOW, index_treebank
+from attentionology.corpora_loaders.treebank_index import index_treebank
 
 DATA = Path(os.environ.get("ATTENTIONOLOGY_DATA", "missing"))
 
@@ -36,8 +38,9 @@ def windows_of(size, kept=2):
     """Windows of a few sentences, so that small treebanks have many."""
     with (
         patch.object(treebank_index, "WINDOW", size),
-        patch.object(lazy_treebank, "WINDOW", size),
+        patch.object(lazy_sentences, "WINDOW", size),
         patch.object(lazy_treebank, "KEPT_WINDOWS", kept),
+        patch.object(lazy_sentences, "KEPT_WINDOWS", kept),
     ):
         yield
 
@@ -139,7 +142,7 @@ def test_a_lazily_read_treebank_is_the_loaded_one_or_has_the_same_error(contents
         assert error_of(open_treebank, paths, tokens=tokens, limit=limit) == expected
         if expected is None:
             lazy = same(paths, tokens=tokens, limit=limit)
-            assert len(lazy.sentences.treebank_index.windows) == -(-len(lazy) // size)
+            assert len(lazy.sentences.corpus_index.windows) == -(-len(lazy) // size)
 
 
 @settings(max_examples=200, deadline=None)
@@ -201,7 +204,7 @@ def test_sentences_are_read_by_their_position(five):
 def test_a_short_slice_is_a_tuple_and_a_long_one_is_lazy(five):
     assert isinstance(five[1:3], tuple)
     assert ids(five[1:3]) == ["s2", "s3"]
-    assert isinstance(five[1:], lazy_treebank.LazySentences)
+    assert isinstance(five[1:], lazy_sentences.LazySentences)
     assert ids(five[1:]) == ["s2", "s3", "s4", "s5"]
     assert ids(five[1:][1:][::-1]) == ["s5", "s4", "s3"]
     assert ids(five[::2]) == ["s1", "s3", "s5"]
@@ -210,7 +213,7 @@ def test_a_short_slice_is_a_tuple_and_a_long_one_is_lazy(five):
 
 def test_equality_is_decided_without_reading(five):
     other = open_treebank(five.files[0].path)
-    with patch.object(treebank_index.WindowReader, "read", side_effect=AssertionError):
+    with patch.object(lazy_sentences.WindowReader, "read", side_effect=AssertionError):
         assert five == other
         assert five[1:] == five[1:] == other[1:]
         assert five[1:] != five[:4]
@@ -228,7 +231,7 @@ def test_only_a_few_windows_are_held(write):
 
 def test_a_small_treebank_is_read_once(write):
     path = write(sentence(name="s"))
-    with patch.object(treebank_index.WindowReader, "read", side_effect=AssertionError):
+    with patch.object(lazy_sentences.WindowReader, "read", side_effect=AssertionError):
         assert ids(open_treebank(path)) == ["s"]
 
 
@@ -239,8 +242,8 @@ def test_windows_in_order_open_the_file_once(five):
 
 
 def index_windows(bank):
-    reader = treebank_index.WindowReader(bank.sentences.treebank_index)
-    return [reader.read(number) for number in range(len(bank.sentences.treebank_index.windows))]
+    reader = lazy_sentences.WindowReader(bank.sentences.corpus_index)
+    return [reader.read(number) for number in range(len(bank.sentences.corpus_index.windows))]
 
 
 def test_a_pickled_treebank_reads_its_own_windows(five):
