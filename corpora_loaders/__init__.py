@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from attentionology.corpora_loaders.errors import AttentionologyError, CorpusError
     from attentionology.corpora_loaders.frequencies import read_frequencies
     from attentionology.corpora_loaders.labelled import LabelledTexts, load_labelled
+    from attentionology.corpora_loaders.lazy_text import LazyText, open_text
     from attentionology.corpora_loaders.lazy_treebank import LazyTreebank, open_treebank
     from attentionology.corpora_loaders.pairs import Pair, pair_paragraphs
     from attentionology.corpora_loaders.sentence import Sentence
@@ -32,6 +33,7 @@ _NAMES = LazyNames(
         "errors": ["AttentionologyError", "CorpusError"],
         "frequencies": ["read_frequencies"],
         "labelled": ["LabelledTexts", "load_labelled"],
+        "lazy_text": ["LazyText", "open_text"],
         "lazy_treebank": ["LazyTreebank", "open_treebank"],
         "pairs": ["Pair", "pair_paragraphs"],
         "sentence": ["Sentence"],
@@ -50,6 +52,7 @@ __all__ = [
     "CorpusError",
     "CorpusFile",
     "LabelledTexts",
+    "LazyText",
     "LazyTreebank",
     "Pair",
     "PlainText",
@@ -62,6 +65,7 @@ __all__ = [
     "load_text",
     "load_treebank",
     "load_vectors",
+    "open_text",
     "open_treebank",
     "pair_paragraphs",
     "read_conllu",

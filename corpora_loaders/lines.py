@@ -100,13 +100,25 @@ def text_lines(path: str | Path, *, returns: bool = False) -> Iterator[tuple[int
     Raises:
         CorpusError: there is a NUL byte, or a carriage return where none is allowed; or `numbered_lines` raises it.
     """
-    for number, line in numbered_lines(path):
+    for number, _, line in located_text_lines(path, returns=returns):
+        yield number, line
+
+
+def located_text_lines(
+    path: str | Path, *, returns: bool = False, offset: int = 0, lines: int = 0
+) -> Iterator[tuple[int, int, str]]:
+    """Yield ``(line number, offset of the next line, line)``; see `text_lines` and `located_lines`.
+
+    Raises:
+        CorpusError: `text_lines` raises it.
+    """
+    for number, following, line in located_lines(path, offset=offset, lines=lines):
         if "\0" in line:
             raise CorpusError("expected text, found a NUL byte; the file must be UTF-8", file=path, line=number)
         if "\r" in line and not returns:
             message = "found a carriage return within a line; line ends must be LF or CR LF, not CR alone"
             raise CorpusError(message, file=path, line=number)
-        yield number, line
+        yield number, following, line
 
 
 @contextmanager

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from attentionology.corpora_loaders.corpus import Corpus, CorpusFile, describe_file, read_files
 from attentionology.corpora_loaders.errors import CorpusError
-from attentionology.corpora_loaders.lines import text_lines
+from attentionology.corpora_loaders.lines import located_text_lines
 from attentionology.corpora_loaders.sentence import Sentence
 
 
@@ -40,6 +40,10 @@ class PlainText(Corpus):
             by_document.setdefault(paragraph.document, []).append(paragraph)
         return [tuple(paragraphs) for paragraphs in by_document.values()]
 
+    def each_document(self) -> Iterator[tuple[Sentence, ...]]:
+        """Yield the paragraphs of each document, in file order."""
+        yield from self.documents()
+
 
 def load_text(paths: str | Path | Iterable[str | Path], *, limit: int | None = None) -> PlainText:
     """Read text files with one paragraph per line and blank lines between documents.
@@ -69,11 +73,10 @@ def load_text(paths: str | Path | Iterable[str | Path], *, limit: int | None = N
         ['notes.txt:1', 'notes.txt:1', 'notes.txt:4']
     """
     paths = [paths] if isinstance(paths, str | Path) else list(paths)
-    names = [Path(path).name for path in paths]
+    name_of = names_of_files(paths)
 
     def read(path: str | Path) -> Iterator[Sentence]:
-        name = Path(path).name
-        return _paragraphs(path, name if names.count(name) == 1 else str(path))
+        return (paragraph for paragraph, _ in bookmarked_paragraphs(path, name_of(path)))
 
     sentences: list[Sentence] = []
     files: list[CorpusFile] = []
@@ -85,12 +88,56 @@ def load_text(paths: str | Path | Iterable[str | Path], *, limit: int | None = N
     return PlainText(tuple(sentences), tuple(files))
 
 
-def _paragraphs(path: str | Path, name: str) -> Iterator[Sentence]:
-    document = None
-    for number, line in text_lines(path):
+def names_of_files(paths: Sequence[str | Path]) -> Callable[[str | Path], str]:
+    """Return a function that names a file in ids: by its path if other files have the same name, else by its name."""
+    names = [Path(path).name for path in paths]
+
+    def name_of(path: str | Path) -> str:
+        name = Path(path).name
+        return name if names.count(name) == 1 else str(path)
+
+    return name_of
+
+
+class TextBookmark(NamedTuple):
+    """A position after a paragraph of a file, from which reading can be resumed.
+
+    Attributes:
+        offset: the number of bytes before the position, see `attentionology.corpora_loaders.lines.located_lines`.
+        line: the number of lines before it.
+        document: the line on which the document begins that may go on at the position; 0 if there is none.
+    """
+
+    offset: int = 0
+    line: int = 0
+    document: int = 0
+
+
+BEGINNING = TextBookmark()
+"""The position before the first paragraph."""
+
+
+def bookmarked_paragraphs(
+    path: str | Path, name: str, start: TextBookmark = BEGINNING
+) -> Iterator[tuple[Sentence, TextBookmark]]:
+    """Yield the paragraphs of a file from a position on, each with the position after it; see `load_text`.
+
+    Args:
+        path: the file.
+        name: what ids call the file.
+        start: the beginning of the file, or a position that was yielded before.
+
+    Raises:
+        CorpusError: the file cannot be read.
+    """
+    document = start.document
+    for number, offset, line in located_text_lines(path, offset=start.offset, lines=start.line):
         words = tuple(line.split())
         if not words:
-            document = None
+            document = 0
             continue
-        document = document or f"{name}:{number}"
-        yield Sentence(f"{name}:{number}", words, document=document, file=str(path), line=number, text=line)
+        document = document or number
+        paragraph = Sentence(
+            f"{name}:{number}", words, document=f"{name}:{document}", file=str(path), line=number, text=line
+        )
+        yield paragraph, TextBookmark(offset, number, document)

@@ -114,9 +114,8 @@ def make_segments(
         raise ValueError(f"segments of {max_length} pieces hold no pair; {frame.size + 2} is the least")
     draw = random.Random(f"{seed} draw")  # noqa: S311
     chosen: list[tuple[int, Segment]] = []
-    made = halved = text_pieces = left_over = 0
-    documents = text.documents()
-    for document in documents:
+    documents = made = halved = text_pieces = left_over = 0
+    for document in text.each_document():
         read = list(read_texts(encoder.tokenizer, [p.text or " ".join(p.words) for p in document]))
         lengths = [len(pieces) for pieces in read]
         flat = [(paragraph, *piece) for paragraph, pieces in zip(document, read, strict=True) for piece in pieces]
@@ -130,13 +129,14 @@ def make_segments(
             elif (index := draw.randrange(made + 1)) < count:  # reservoir sampling: equal chances in one pass
                 chosen[index] = made, frame.segment(pair, flat)
             made += 1
+        documents += 1
         text_pieces += len(flat)
         left_over += len(flat) - stop
     if not chosen:
         raise CorpusError("no document has two pieces that could make a segment", file=text.files[0].path)
     chosen.sort(key=lambda item: item[0])
     return Segments(
-        tuple(segment for _, segment in chosen), text.files, made, halved, len(documents), text_pieces, left_over
+        tuple(segment for _, segment in chosen), text.files, made, halved, documents, text_pieces, left_over
     )
 
 
