@@ -9,7 +9,7 @@ not among them. The commands take turns, and times are medians over rounds. With
 command that prints the version shows how long Python and the command line take to start.
 
 ``--memory`` measures the peak memory of runs over this many sentences as well, which takes long for 200,000 of them;
-see `benchmarks.corpus`.
+see `benchmarks.corpus`, which can measure less. With ``--rounds 0``, nothing else is measured.
 """
 
 from __future__ import annotations
@@ -164,15 +164,16 @@ def main() -> None:
     options = parser.parse_args()
     has_ray = find_spec("ray") is not None
     runs = {name: given for name, given in RUNS.items() if has_ray or "ray" not in given}
-    with tempfile.TemporaryDirectory() as folder:
-        corpus = Path(folder) / "repeated.conllu"
-        write_repeated(options.corpus, options.sentences, corpus)
-        halves = write_halves(corpus, Path(folder))
-        measured = [one_round(runs, halves, corpus) for _ in range(options.rounds)]
-        print_times(measured, f"{options.sentences:,} sentences, {options.rounds} rounds, whole commands")
-        print_forward_pass(corpus, max(3, options.rounds))
-    if has_ray:
-        print_start_of_ray(options.rounds)
+    if options.rounds:
+        with tempfile.TemporaryDirectory() as folder:
+            corpus = Path(folder) / "repeated.conllu"
+            write_repeated(options.corpus, options.sentences, corpus)
+            halves = write_halves(corpus, Path(folder))
+            measured = [one_round(runs, halves, corpus) for _ in range(options.rounds)]
+            print_times(measured, f"{options.sentences:,} sentences, {options.rounds} rounds, whole commands")
+            print_forward_pass(corpus, max(3, options.rounds))
+        if has_ray:
+            print_start_of_ray(options.rounds)
     if options.memory:
         measure_memory(options.corpus, options.memory)
 
