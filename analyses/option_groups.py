@@ -60,7 +60,7 @@ def groups_by_class(
             choices = ", ".join(choice.__name__ for choice in known)
             raise OptionError(f"{refusal.format(kind.__name__)}; choose from: {choices}")
         if kind in by_class:
-            raise OptionError(f"the options have two groups of the class {kind.__name__}")
+            raise OptionError(f"the options contain two groups of the class {kind.__name__}")
         by_class[kind] = group
     return by_class
 

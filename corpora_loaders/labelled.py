@@ -110,7 +110,7 @@ class LabelledTexts(Corpus):
         if self.blank:
             remarks.append(f"Blank lines that were skipped: {self.blank:,}.")
         if number := len(self.wordless):
-            remarks.append(f"{number:,} texts without a word were skipped, the first is {self.wordless[0]}.")
+            remarks.append(f"{number:,} texts without words were skipped; the first is {self.wordless[0]}.")
         if self.headless:
             remarks.append(
                 "Columns were chosen by number, as in a file without a header, so the first line was read as a text: "
@@ -194,7 +194,7 @@ def load_labelled(
     files: list[CorpusFile] = []
     for path, sha256, of_file in read_files(paths, read, limit):
         if not of_file:
-            raise CorpusError("the file holds no text", file=path)
+            raise CorpusError("the file contains no text", file=path)
         files.append(describe_file(path, sha256, [sentence for sentence, _ in of_file]))
         texts += of_file
     sentences, labels = zip(*texts, strict=True)

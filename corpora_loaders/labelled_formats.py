@@ -108,7 +108,7 @@ class LabelledFile:
                 yield start, row
                 start = reader.line_num + 1
         except csv.Error as error:
-            expected = "a CSV record, with quotes around fields that hold a comma, quote or line end"
+            expected = "a CSV record, with quotes around fields that contain a comma, quote or line end"
             raise self.fault(f"expected {expected}: {error}", start) from error
         finally:
             csv.field_size_limit(limit)

@@ -155,7 +155,7 @@ def _member_name(zipped: zipfile.ZipFile, archive: Path, path: Path) -> str:
     if not members:
         raise CorpusError("the zip file is empty", file=path)
     listed = ", ".join(members[:6]) + (", …" if len(members) > 6 else "")
-    message = f"the zip file holds {listed}; name one of them, as in {archive}/{members[0]}"
+    message = f"the zip file contains {listed}; name one of them, as in {archive}/{members[0]}"
     raise CorpusError(message, file=path)
 
 

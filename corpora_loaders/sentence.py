@@ -103,7 +103,7 @@ class Sentence:
         if not isinstance(text, str):
             raise TypeError(f"expected the text as a string, not as {type(text).__name__}")
         if any("\ud800" <= character <= "\udfff" for character in text):
-            raise CorpusError("the text holds half of a surrogate pair, which is not a character", sentence=id)
+            raise CorpusError("the text contains half of a surrogate pair, which is not a character", sentence=id)
         words = split_words(text)
         if not words:
             raise CorpusError("expected a text with a word in it, found only white space", sentence=id)

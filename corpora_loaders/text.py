@@ -82,7 +82,7 @@ def load_text(paths: str | Path | Iterable[str | Path], *, limit: int | None = N
     files: list[CorpusFile] = []
     for path, sha256, paragraphs in read_files(paths, read, limit):
         if not paragraphs:
-            raise CorpusError("the file holds no text", file=path)
+            raise CorpusError("the file contains no text", file=path)
         files.append(describe_file(path, sha256, paragraphs))
         sentences += paragraphs
     return PlainText(tuple(sentences), tuple(files))

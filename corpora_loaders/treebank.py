@@ -57,7 +57,7 @@ class Treebank(Corpus):
         counts = self.counts()
         remarks = [f"Empty nodes, not part of the text: {counts['empty_nodes']:,}."]
         if self.renamed:
-            remarks.append(f"Sentence ids that had occurred before and got a number appended: {self.renamed:,}.")
+            remarks.append(f"Sentence ids that occurred before, to which a number was appended: {self.renamed:,}.")
         return remarks
 
 
@@ -99,7 +99,7 @@ def load_treebank(
     unique_names = UniqueNames()
     for path, sha256, of_file in read_files(paths, read, limit):
         if not of_file:
-            raise CorpusError("the file holds no sentence", file=path)
+            raise CorpusError("the file contains no sentence", file=path)
         files.append(describe_file(path, sha256, of_file))
         for sentence in of_file:
             name = unique_names(sentence.id)

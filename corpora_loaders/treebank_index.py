@@ -113,7 +113,7 @@ def index_and_keep(
     files: list[CorpusFile] = []
     for number, (path, sha256, tally) in enumerate(digested_files(paths, builder.read, limit)):
         if not tally.sentences:
-            raise CorpusError("the file holds no sentence", file=path)
+            raise CorpusError("the file contains no sentence", file=path)
         files.append(tally.describe(path, sha256))
         check_stamp(path, builder.stamps[number])
     index = builder.index(tuple(files))

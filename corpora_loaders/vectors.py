@@ -88,10 +88,12 @@ class WordVectors:
         remarks = []
         if self.repeated:
             remarks.append(
-                f"{self.repeated:,} lines of the vectors repeat a word of the corpora; the first of them counts."
+                f"{self.repeated:,} lines of the vectors repeat a word of the corpora; only the first of them is used."
             )
         if self.announced not in (None, self.in_file):
-            remarks.append(f"The header of the vectors announces {self.announced:,} lines, there are {self.in_file:,}.")
+            remarks.append(
+                f"The header of the vectors announces {self.announced:,} lines, but there are {self.in_file:,}."
+            )
         return remarks
 
 
@@ -149,7 +151,7 @@ def load_vectors(path: str | Path, words: Iterable[str] | None = None) -> WordVe
         elif in_file == 1:
             _numbers(values, path, number)
     if not in_file or not dimensions:
-        raise CorpusError("the file holds no vector; expected a word and its numbers in each line", file=path)
+        raise CorpusError("the file contains no vector; expected a word and its numbers in each line", file=path)
     array = np.stack(kept) if kept else np.zeros((0, dimensions), dtype=np.float32)
     return WordVectors(array, index, str(path), file_sha256(path), in_file, repeated, announced)
 

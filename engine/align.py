@@ -106,7 +106,9 @@ def align(
                 raise OptionError(f"{name} is given twice, also in BitextOptions")
             files = replace(files, **{name: str(value)})
     if isinstance(bitext, Bitext) and files != BitextOptions():
-        raise OptionError("sentence pairs that have been loaded have their links already, and take no BitextOptions")
+        raise OptionError(
+            "sentence pairs that have been loaded already have their links, so BitextOptions cannot be given"
+        )
     loaded = None if isinstance(model, str | Path) else model
     if isinstance(model, str | Path) and model != SAMPLE:
         if model_options.model != SAMPLE:

@@ -95,7 +95,7 @@ def analyze(
     files = groups.pop(CorpusOptions, CorpusOptions())
     loaded_corpus = corpus if isinstance(corpus, Corpus) else None
     if loaded_corpus is not None and files != CorpusOptions():
-        raise OptionError("CorpusOptions are for a corpus that is read from files, not for one that has been loaded")
+        raise OptionError("CorpusOptions apply to a corpus that is read from files, not to one that has been loaded")
     if loaded_corpus is None and corpus != SAMPLE:
         if files.corpus or files.text:
             raise OptionError("the corpus is given twice, as corpus and in CorpusOptions")

@@ -63,7 +63,7 @@ def compare(
         raise OptionError("a comparison needs at least two runs")
     labels = list(names) or names_of(runs)
     if len(labels) != len(runs) or len(set(labels)) < len(labels):
-        raise OptionError(f"each of the {len(runs)} runs needs a name of its own, not: {', '.join(labels)}")
+        raise OptionError(f"each of the {len(runs)} runs needs a different name, not: {', '.join(labels)}")
     if min_count < 1:
         raise OptionError(f"--min-count must be at least 1, not {min_count}")
     families = [run.families for run in runs]

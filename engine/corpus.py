@@ -47,9 +47,9 @@ class CorpusOptions:
     document. Each paragraph is one input, unless --segments is given."""
 
     segments: OptionalNumber = None
-    """Cut the text into segments of two consecutive spans, [CLS] a [SEP] b [SEP], and sample N of them at random, or
-    take all if there are no more than N. A segment has 128 pieces, or as many as --max-length says. The paper has 1,000
-    segments, of which 992 were released."""
+    """Divide the text into segments of two consecutive spans, [CLS] a [SEP] b [SEP], and sample N of them at random, or
+    take all if there are no more than N. A segment has 128 pieces, or the number given by --max-length. The paper has
+    1,000 segments, of which 992 were released."""
 
     segment_ids: Literal["zeros", "pair"] = "zeros"
     """The segment ids of the second span: zeros, as in the maps of the paper, or those that the tokenizer gives to the

@@ -189,12 +189,12 @@ def _sample(samples: Mapping[str, InputSample], layers: int, heads: int) -> Samp
     first = [next(iter(by_kind.values())) for by_kind in sets.values()]
     notes = [
         f"{len(sentences):,} of {sum(int(metric.inputs) for metric in first):,} inputs, sampled by a hash of their ids "
-        "from as many documents as possible. Values are rounded to 255 levels; guesses are exact."
+        "from as many documents as possible. Values are rounded to 255 levels; guesses are stored exactly."
     ]
     if too_long := sum(int(metric.too_long) for metric in first):
-        notes.append(f"Inputs of more than {MOST_ROWS} words are not kept: {too_long:,}.")
+        notes.append(f"Inputs of more than {MOST_ROWS} words are not stored: {too_long:,}.")
     if left_out := len(inputs) - len(sentences):
-        notes.append(f"The page has no room for {left_out:,} further inputs that were kept.")
+        notes.append(f"The page has no space for {left_out:,} further inputs that were stored.")
     kinds = {kind: metric for by_kind in sets.values() for kind, metric in by_kind.items()}
     return Sample(
         kinds=tuple(kinds),

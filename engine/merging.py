@@ -68,7 +68,7 @@ def merge_runs(folders: Sequence[str | Path], out: str | Path, *, overwrite: boo
     if len(paths) < 2:
         raise OptionError("at least two runs are needed to merge them")
     if len({path.resolve() for path in paths}) < len(paths):
-        raise OptionError("a run is named twice")
+        raise OptionError("a run is given twice")
     states = [read_states(path) for path in paths]
     for path, other in zip(paths[1:], states[1:], strict=True):
         _check(paths[0], states[0], path, other)

@@ -65,13 +65,13 @@ def pairing_of(first: Mapping[str, Any], second: Mapping[str, Any]) -> tuple[Pai
     one, other = Inputs.of(first), Inputs.of(second)
     if one.seed != other.seed:
         return "unpaired", (
-            f"The runs have different seeds, {one.seed} and {other.seed}, so their replicates draw different "
+            f"The runs have different seeds, {one.seed} and {other.seed}, so their replicates sample different "
             "sentences: the intervals are unpaired."
         )
     if not one.files or not other.files:
         return "unpaired", (
             "At least one of the corpora was not read from files. It is therefore unknown whether both runs read the "
-            "same sentences, and the intervals must be read as unpaired."
+            "same sentences, and the intervals are treated as unpaired."
         )
     if (one.files, one.reading, one.skipped) == (other.files, other.reading, other.skipped):
         return "paired", "Both runs read the same inputs: the intervals are paired."

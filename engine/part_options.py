@@ -34,7 +34,7 @@ class PartOptions:
 
     workers: OptionalNumber = None
     """Count in N processes, each with one thread on a CPU, or with one of the GPUs if --device is cuda. The results do
-    not depend on it. By default, one process counts, with --engine ray one for each CPU or GPU of the cluster."""
+    not depend on it. By default, there is one process or, with --engine ray, one for each CPU or GPU of the cluster."""
 
     engine: Literal["processes", "ray"] = "processes"
     """Count in processes on this machine, or on a Ray cluster, which needs the extra 'ray'. The results do not depend

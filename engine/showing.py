@@ -88,7 +88,7 @@ def chosen_heads(encoder: Encoder, head: Head | Sequence[Head]) -> list[tuple[in
     """
     heads = [_head(item) for item in ([head] if isinstance(head, str) or _is_pair(head) else head)]
     if not heads:
-        raise OptionError("name at least one head, such as 3-9")
+        raise OptionError("give at least one head, such as 3-9")
     for layer, number in heads:
         if layer > encoder.n_layers or number > encoder.n_heads:
             raise OptionError(
@@ -96,7 +96,7 @@ def chosen_heads(encoder: Encoder, head: Head | Sequence[Head]) -> list[tuple[in
                 f"{encoder.n_heads} heads each"
             )
     if len(set(heads)) < len(heads):
-        raise OptionError("a head is named twice")
+        raise OptionError("a head is given twice")
     return heads
 
 
@@ -108,7 +108,7 @@ def _head(head: Any) -> tuple[int, int]:
     if isinstance(head, str):
         match = _HEAD.fullmatch(head)
         if match is None:
-            raise OptionError(f"a head is written as LAYER-HEAD, counted from 1, for example 3-9, not {head!r}")
+            raise OptionError(f"a head must be LAYER-HEAD, counted from 1, for example 3-9, not {head!r}")
         return int(match[1]), int(match[2])
     if not _is_pair(head) or min(head) < 1:
         raise OptionError(f"a head is a layer and a head, counted from 1, for example (3, 9), not {head!r}")

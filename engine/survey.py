@@ -79,9 +79,9 @@ def survey(
     map_options, files = groups.pop(MapOptions, MapOptions()), groups.pop(CorpusOptions, CorpusOptions())
     model_options, part_options = groups.pop(ModelOptions, ModelOptions()), groups.pop(PartOptions, PartOptions())
     if replace(files, tokens="syntactic", limit=None) != CorpusOptions():
-        raise OptionError("of CorpusOptions, a survey has only tokens and limit")
+        raise OptionError("of CorpusOptions, a survey uses only tokens and limit")
     if replace(model_options, device="cpu") != ModelOptions():
-        raise OptionError("of ModelOptions, a survey has only the device; revisions are given as NAME@REVISION")
+        raise OptionError("of ModelOptions, a survey uses only the device; revisions are given as NAME@REVISION")
     if part_options.part is not None:
         raise OptionError("a share is counted by the command: attentionology survey … --parts FOLDER --part K/N")
     kinds, limits = map_options.map if maps is None else maps, groups.pop(LimitOptions, LimitOptions())
@@ -189,5 +189,5 @@ def _warnings(results: Survey) -> list[str]:
         warnings.append(f"{', '.join(names[:_MOST_NAMED])}{more}: {warning}")
     failed = len({result.cell for result, _ in results.failures})
     if failed:
-        warnings.insert(0, f"{failed} of {len(results.results)} cells failed, wholly or in part; see below.")
+        warnings.insert(0, f"{failed} of {len(results.results)} cells failed, completely or partly; see below.")
     return warnings

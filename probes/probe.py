@@ -135,7 +135,7 @@ class Probe(HeadPredictor):
             raise TrainingError("there is no sentence to learn from")
         if stream is batches:
             if self.recipe.epochs > 1:
-                raise ValueError(f"{self.recipe.epochs} epochs take batches that can be read again, not a stream")
+                raise ValueError(f"{self.recipe.epochs} epochs need batches that can be read again, not a stream")
             batches = chain([first], stream)
         if dev is not None and iter(dev) is dev:
             dev = list(dev)

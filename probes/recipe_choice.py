@@ -76,7 +76,7 @@ def choose_recipe(name: RecipeName, changes: RecipeChanges, cut: Callable[[bool]
         return RecipeChoice(chosen, changes.applied_to({"paper": PAPER, "tuned": TUNED}[chosen]), reason)
 
     if name != "auto":
-        return choice(name, "it was asked for")
+        return choice(name, "it was requested")
     if changes.epochs is not None:
         return choice("paper", "the number of epochs was given")
     steps = steps_per_epoch(cut(False))

@@ -120,7 +120,7 @@ def make_probe(name: str, vectors: WordVectors | None = None, **arguments: Any) 
         made: Probe = probe(**arguments)
         return made
     if vectors is None:
-        raise ValueError(f"the probe {name!r} takes word vectors")
+        raise ValueError(f"the probe {name!r} needs word vectors")
     reader: Probe = probe(vectors, **arguments)
     return reader
 

@@ -55,7 +55,7 @@ def load_probe(folder: str | Path, vectors: WordVectors | None = None) -> Probe:
     except StorageError as error:
         raise ValueError(f"{folder} is damaged: {error}") from error
     except (KeyError, TypeError, ValueError, SafetensorError) as error:
-        raise ValueError(f"{folder} is no saved probe, or broken: {error!r}") from error
+        raise ValueError(f"{folder} is not a saved probe, or it is damaged: {error!r}") from error
     if expected and vectors and expected != {"dimensions": vectors.dimensions, "sha256": vectors.sha256}:
         raise ValueError(f"the probe was trained with other vectors: sha256 {expected['sha256']}")
     probe = make_probe(name, vectors, **options)
@@ -74,5 +74,5 @@ def _read_description(path: Path) -> dict[str, Any]:
         return read_json(path, ANYWHERE)
     described: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     if "seal" in described:
-        raise DamagedError(f"the digest in {path.name} is none")
+        raise DamagedError(f"the digest in {path.name} is malformed")
     return described

@@ -45,7 +45,7 @@ class Analyze:
     files: CorpusOptions = field(default_factory=CorpusOptions)
 
     analyses: Annotated[tuple[str, ...] | None, arg(metavar="NAME [NAME ...]")] = None
-    """The analyses to run, separated by blanks or commas. By default, these are dependency, surface and clusters for
+    """The analyses to run, separated by spaces or commas. By default, these are dependency, surface and clusters for
     CoNLL-U files; surface and clusters for --text; and coreference for CoNLL-2012 and GAP files."""
 
     limits: LimitOptions = field(default_factory=LimitOptions)
@@ -53,11 +53,11 @@ class Analyze:
 
     seed: Annotated[int, arg(metavar="N")] = 0
     """The seed of everything random: the bootstrap, the halves of the corpus, the weights of the control, the masks,
-    the segments, and the map of the heads."""
+    the segments, and the arrangement of the heads in the figure of clusters."""
 
     dry_run: bool = False
-    """Check all options, and print how many sentences each pass over the corpus reads, the number of parts, and about
-    how much memory and disk space the run needs. Nothing is counted or written."""
+    """Check all options, and print how many sentences each pass over the corpus reads, the number of parts, and an
+    estimate of the memory and disk space that the run needs. Nothing is counted or written."""
 
     output: OutputOptions = field(default_factory=OutputOptions)
     long_run: PartOptions = field(default_factory=PartOptions)

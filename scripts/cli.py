@@ -39,7 +39,7 @@ To train probes on the attention of all heads together:
 $ attentionology probe --train TRAIN.conllu --test DEV.conllu --vectors glove.6B.zip/glove.6B.100d.txt
 
 To test whether the attention of a text classifier may be read as an explanation:
-$ attentionology explain --data LABELLED.txt --encoder lstm
+$ attentionology explain --data LABELED.txt --encoder lstm
 
 To compare two runs, for example of two models:
 $ attentionology compare runs/mine runs/other --out runs/comparison

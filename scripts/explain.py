@@ -28,7 +28,7 @@ class Explain(ExplainOptions):
     The tested model is one of the classifiers of the papers (--encoder), a transformer that is fine-tuned first
     (--model MODEL --finetune), or a transformer that is a classifier already (--model MODEL --test FILE).
 
-    In a text file, each line is a label, a blank or tab, and a text. CSV, TSV and JSON Lines are read as well, and all
+    In a text file, each line is a label, a space or tab, and a text. CSV, TSV and JSON Lines are read as well, and all
     files may be compressed (.gz). Trained models are kept in a cache, so the same command resumes a run that was
     interrupted.
     """

@@ -17,8 +17,8 @@ class Merge:
     """Add up the counts of runs over different texts, and report on all texts together.
 
     The runs must have the same model, the same analyses and the same options, and must have read different sentences.
-    The result is the same as that of one run over all files: counts add up exactly. Sentences of different files should
-    have different ids, because sentences with the same id are drawn together by the bootstrap.
+    The result is the same as that of one run over all files, because counts add up exactly. Sentences of different
+    files should have different ids, because the bootstrap always samples sentences with the same id together.
     """
 
     run_folders: Annotated[Positional[tuple[Path, ...]], arg(name="run", metavar="RUN RUN [RUN ...]")]

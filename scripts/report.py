@@ -25,9 +25,9 @@ class ReportOutputOptions(OutputOptions):
 class Report:
     """Make the report of a finished run again, without the model and the corpus.
 
-    All tables, figures and the page are made of the counts that the run has stored in its folder states. Unless an
+    All tables, figures and the page are made from the counts that the run has stored in its folder states. Unless an
     option says otherwise, the files are the same as before, byte for byte. The command is useful after an update of
-    attentionology, and for other values of the options below, none of which needs the text to be read again.
+    attentionology, and for changing the options below, none of which requires reading the text again.
     """
 
     run_folder: Annotated[Positional[Path], arg(name="run", metavar="RUN")]

@@ -37,7 +37,7 @@ class Show:
     """The heads as LAYER-HEAD, counted from 1, for example 3-9."""
 
     corpus: Annotated[str | None, arg(metavar="FILE")] = None
-    """The treebank that has the sentences of --sentence: a file, the name of a treebank such as ud:en_ewt:dev, or
+    """The treebank that contains the sentences of --sentence: a file, the name of a treebank such as ud:en_ewt:dev, or
     'sample'."""
 
     sentence: Annotated[tuple[str, ...], arg(metavar="ID [ID ...]")] = ()

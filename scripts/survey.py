@@ -27,9 +27,9 @@ SOME_FAILED = 3
 class SurveyCommand:
     """Find the best heads of many models on many treebanks, and compare models and kinds of maps.
 
-    Each model reads each treebank once, whatever the number of kinds of maps, and each cell of this grid has the
-    numbers of a run of analyze --analyses dependency. A cell that cannot be counted becomes a row with the reason; all
-    other cells are counted, and the exit status is 3.
+    A cell of the survey is one model on one treebank. It has the same numbers as a run of analyze --analyses
+    dependency, and the model reads the treebank once for all kinds of maps. A cell that cannot be counted becomes a row
+    with the reason; all other cells are counted, and the exit status is 3.
     """
 
     grid: GridOptions = field(default_factory=GridOptions)
@@ -46,8 +46,8 @@ class SurveyCommand:
     long_survey: LongSurveyOptions = field(default_factory=LongSurveyOptions)
 
     dry_run: bool = False
-    """Count nothing. Print the numbers of cells, sentences and passes, and about how much memory and disk space the
-    survey needs. Each model is loaded and reads a few sentences."""
+    """Count nothing. Print the numbers of cells, sentences and passes, and an estimate of the memory and disk space
+    that the survey needs. Each model is loaded and reads a few sentences."""
 
     output: OutputOptions = field(default_factory=OutputOptions)
 

@@ -17,9 +17,10 @@ class Treebanks:
     """List the treebanks of Universal Dependencies that can be given by name.
 
     The command needs no network. A file of a treebank is named by the code of the treebank and its split, for example
-    ud:en_ewt:dev. It is fetched when a command first needs it, from the repository of the treebank on GitHub, and kept
-    in ~/.cache/attentionology. With the environment variable UD_HOME, files are taken from an unpacked release instead.
-    The license of a treebank is in its README, which is fetched together with the file, and is shown in the report.
+    ud:en_ewt:dev. It is downloaded when a command first needs it, from the repository of the treebank on GitHub, and
+    kept in ~/.cache/attentionology. With the environment variable UD_HOME, files are taken from an unpacked release
+    instead. The license of a treebank is in its README, which is downloaded together with the file. The report shows
+    it.
     """
 
     language: Annotated[Positional[str | None], arg(metavar="LANGUAGE")] = None

@@ -24,18 +24,18 @@ class BitextOptions:
     or a tab between them; or 'sample', pairs of two made-up languages, which come with the toolkit."""
 
     target: Annotated[str | None, arg(metavar="FILE")] = None
-    """The translations, if they are in a file of their own."""
+    """The translations, if they are in a separate file."""
 
     gold: Annotated[str | None, arg(metavar="FILE")] = None
     """The gold links: one line per pair with links such as 3-4 (sure) and 3p4 (possible), source word first; or one
     line per link with the numbers of the pair, the source word and the target word, and S or P (shared tasks of 2003
-    and 2005). Without gold links, nothing is scored: the report tells where weights and norms rest."""
+    and 2005). Without gold links, nothing is scored: the report shows where weights and norms go."""
 
     one_based: bool = False
-    """The gold links count words from 1. Links of the second format always do."""
+    """The gold links count words from 1. Links of the second format are always counted from 1."""
 
     baseline: Annotated[tuple[str, ...], arg(metavar="NAME=FILE")] = ()
-    """Links of other systems to score beside the model's, counted from 0."""
+    """Links of other systems, counted from 0, to score beside those of the model."""
 
     limit: OptionalNumber = None
     """Use only the first N sentence pairs."""
@@ -73,13 +73,13 @@ class TranslatorOptions(ModelOptions):
 
 @dataclass(frozen=True)
 class LanguageOptions:
-    """Options of models of several languages or tasks."""
+    """Options of multilingual and multitask models."""
 
     source_language: Annotated[str | None, arg(metavar="CODE")] = None
-    """The source language of a model of several languages, as its tokenizer names it, such as deu_Latn."""
+    """The source language of a multilingual model, as its tokenizer names it, such as deu_Latn."""
 
     target_language: Annotated[str | None, arg(metavar="CODE")] = None
-    """The target language of such a model."""
+    """The target language of a multilingual model."""
 
     lead: Annotated[str | None, arg(metavar="TEXT")] = None
     """Text before every source sentence, such as 'translate English to German:' for T5."""
@@ -109,11 +109,11 @@ class AlignmentOptions:
 
     direction: Literal["forward", "both"] = "forward"
     """With 'forward', each target word is linked to one source word or to none. With 'both', each source word is also
-    linked to one target word, for all heads together, and the links of both directions are put together by all methods
+    linked to one target word, for all heads together, and the links of both directions are combined by all methods
     of --symmetrize."""
 
     symmetrize: Literal["intersection", "union", "grow-diag", "grow-diag-final"] | None = None
-    """How links of both directions are put together in the links that --write writes. By default grow-diag-final, if
+    """How --write combines the links of both directions. By default, it is grow-diag-final if
     --direction is both, and intersection for --method similarity, which always makes both directions."""
 
     controls: Annotated[int, arg(metavar="K")] = 0

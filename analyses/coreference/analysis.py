@@ -226,7 +226,7 @@ class Coreference(Analysis[CoreferenceFacts, "CoreferenceResults"]):
         if account["documents"] < _FEW_DOCUMENTS:
             return [
                 f"Documents with mentions that were scored: {account['documents']}. Intervals and held-out accuracies "
-                "of so few mean little."
+                "are unreliable for so few documents."
             ]
         return []
 

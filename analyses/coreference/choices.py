@@ -18,11 +18,11 @@ POLICIES = ("preceding", "mentions", "words")
 """The choices of candidates: head words of preceding mentions, head words of all other mentions, all other words."""
 
 REASONS = {
-    "outside": "not in any stretch of text that was read",
+    "outside": "not completely in any window that was read",
     "no words": "without words",
-    "no antecedent": "no antecedent with words in the stretch that was read",
+    "no antecedent": "no antecedent with words in the window that was read",
     "same head": "all antecedents have the head word of the mention itself",
-    "no answer": "asked for, but none of the candidates is right",
+    "no answer": "given with candidates of which none is right",
 }
 """The reasons why a mention is not scored. All mentions but those of the last reason have an antecedent in the
 corpus."""

@@ -20,7 +20,7 @@ def coreference_table(results: CoreferenceResults, *, width: int = WIDE) -> Tabl
     has_intervals = wide and bool((best["accuracy_low"] < best["accuracy_high"]).any())
     account = results.account
     lines = [
-        f"n in brackets: fewer than {results.min_count} mentions. "
+        f"n in parentheses: fewer than {results.min_count} mentions. "
         f"Candidates are {candidates_in_words(results)[results.candidates]}."
         + (" In square brackets: 95 % intervals." if has_intervals else ""),
         f"Mentions that have an antecedent in the corpus: {account['anaphors']:,}; scored: {account['scored']:,}."

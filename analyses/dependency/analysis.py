@@ -60,7 +60,7 @@ class Dependency(Analysis[DependencyFacts, "DependencyResults"]):
         corpus, coarse = setting.corpus, options[DependencyOptions].coarse
         if not corpus.relations:
             raise CorpusError(
-                "no word has a head, and the analysis dependency needs trees; --analyses surface,clusters needs none",
+                "no word has a head, which the analysis dependency needs; --analyses surface,clusters needs none",
                 file=corpus.files[0].path if corpus.files else None,
             )
         try:

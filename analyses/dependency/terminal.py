@@ -24,7 +24,7 @@ def best_heads_table(best: pd.DataFrame, *, min_count: int, width: int = WIDE, m
     """
     wide = width >= WIDE
     has_intervals = wide and bool(best["accuracy_low"].notna().any())
-    caption = f"n in brackets: fewer than {min_count} words, too few to read much into."
+    caption = f"n in parentheses: fewer than {min_count} words, too few for reliable conclusions."
     table = Table(
         title="Best attention head per relation (accuracy in %)",
         caption=caption

@@ -147,7 +147,7 @@ def examine(
         ['id', 'words', 'predicted', 'probability', 'max_attention']
     """
     if not texts or len(set(ids)) != len(texts):
-        raise ValueError("every text needs an id of its own" if texts else "there is no text to examine")
+        raise ValueError("the ids of the texts must be different" if texts else "there is no text to examine")
 
     def part(indices: list[int]) -> pd.DataFrame:
         batch = read(model, [ids[i] for i in indices], [texts[i] for i in indices], seed)
@@ -161,7 +161,7 @@ def examine(
         for name, test in tests.items():
             rows = test(batch)
             if twice := columns.keys() & rows.keys():
-                raise ValueError(f"the test {name!r} gives a column that there is already: {', '.join(sorted(twice))}")
+                raise ValueError(f"the test {name!r} gives a column that already exists: {', '.join(sorted(twice))}")
             columns |= rows
         advance(len(indices))
         return pd.DataFrame(columns, index=indices)

@@ -57,7 +57,7 @@ class ClassifierOptions:
         if self.strength is not None and not 0 < self.strength < math.inf:
             raise OptionError(f"--strength must be finite and above 0, not {self.strength}")
         if self.vectors and "dimensions" in changed(self):
-            raise OptionError("--dimensions is for random embeddings; with --vectors it is theirs")
+            raise OptionError("--dimensions is for random embeddings; with --vectors, the vectors determine the number")
         if self.strength is not None and self.regularizer not in ("tying", "mlm", "conicity"):
             raise OptionError("--strength is for --regularizer tying, mlm or conicity")
 

@@ -31,13 +31,13 @@ class TextOptions:
     """
 
     data: Annotated[tuple[str, ...] | None, arg(metavar="FILE [FILE ...]")] = None
-    """Labeled texts to train on. Each line is a label, a blank or tab, and a text."""
+    """Labeled texts to train on. Each line is a label, a space or tab, and a text."""
 
     test: Annotated[tuple[str, ...] | None, arg(metavar="FILE [FILE ...]")] = None
     """Labeled texts to run the tests on. By default, a fifth of the texts of --data is held out."""
 
     dev: Annotated[tuple[str, ...] | None, arg(metavar="FILE [FILE ...]")] = None
-    """Labeled texts that decide which epoch is taken. By default, a tenth of the remaining texts of --data is held
+    """Labeled texts on which the best epoch is chosen. By default, a tenth of the remaining texts of --data is held
     out."""
 
     text_column: Annotated[str, arg(metavar="NAME")] = "text"
@@ -97,7 +97,7 @@ class ExplanationTestOptions:
         tuple[str, ...] | None,
         arg(
             metavar="NAME [NAME ...]",
-            help=f"The tests to run, separated by blanks or commas: {', '.join(names_of_tests())}; or all. By default, "
+            help=f"The tests to run, separated by spaces or commas: {', '.join(names_of_tests())}; or all. By default, "
             "all tests run except imitation, which trains adversaries and takes long.",
         ),
     ] = None

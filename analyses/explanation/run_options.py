@@ -116,7 +116,7 @@ class ExplainOptions:
         texts = self.texts
         if self.trains(loaded) and not (texts.data or loaded.data) and texts.data != ():
             raise OptionError(
-                "--data FILE is missing: the file has labeled texts to train on, each line with a label, a blank or "
+                "--data FILE is missing: the file has labeled texts to train on, each line with a label, a space or "
                 "tab, and a text; or it is .csv, .tsv or .jsonl with the columns 'label' and 'text'"
             )
         if not self.trains(loaded):

@@ -56,7 +56,7 @@ class Classifiers:
         words = (word for part in texts.roles().values() for text in part for word in text.words)
         self.vectors = None if self.options.vectors is None else load_vectors(self.options.vectors, words)
         if self.vectors is not None and not len(self.vectors.array):
-            raise CorpusError("not one word of the texts has a vector in it", file=self.options.vectors)
+            raise CorpusError("no word of the texts has a vector in it", file=self.options.vectors)
         self.vocabulary = Vocabulary.of(words_of(texts.train), min_count=self.options.min_count, vectors=self.vectors)
 
     def make(self, seed: int, *, encoder: str | None = None, regularizer: str | None = "base") -> AttentionClassifier:

@@ -79,11 +79,11 @@ class Norms(Analysis[NormFacts, "NormResults"]):
         rate = norms_options.mask_rate
         if rate and encoder.tokenizer.mask_token_id is None:
             rate = 0.0
-            notes.append("Context mixing is measured on the text as it is, because this tokenizer has no mask token.")
+            notes.append("Context mixing is measured on the unmasked text, because this tokenizer has no mask token.")
         elif rate:
             notes.append(
-                f"Context mixing is measured with {100 * rate:.3g} % of the pieces of words masked, all else without "
-                "masks."
+                f"Context mixing is measured with {100 * rate:.3g} % of the pieces of words masked, and everything "
+                "else without masks."
             )
         masking = Masking(rate, setting.seed) if rate else None
         ff_bias = options[FeedForwardOptions].ff_bias

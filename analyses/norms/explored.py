@@ -13,8 +13,11 @@ from attentionology.reports.explorer.data import Fact, Finding, Measure
 from attentionology.reports.format import head_name, rows_of
 
 _GROUPS = {
-    "norm_share": ("Where it goes by norm", "The share of what a head moves, by the norms of the weighted vectors."),
-    "weight": ("Where it goes by weight", "The share of attention weights that goes to this class of tokens."),
+    "norm_share": (
+        "Where attention goes by norm",
+        "The share of what a head moves, by the norms of the weighted vectors.",
+    ),
+    "weight": ("Where attention goes by weight", "The share of attention weights that goes to this class of tokens."),
 }
 
 

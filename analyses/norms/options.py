@@ -24,8 +24,8 @@ class NormsOptions:
     """
 
     mask_rate: Annotated[float, arg(metavar="SHARE")] = 0.12
-    """The share of the pieces of words that are masked while context mixing is measured, as in the paper. With 0, the
-    text is read as it is."""
+    """The share of the pieces of words that are masked while context mixing is measured, as in the paper. With 0, no
+    pieces are masked."""
 
     frequencies: Annotated[Path | None, arg(metavar="FILE")] = None
     """A file with a piece and its count in each line, for the frequency ranks. By default, the pieces of the corpus are

@@ -72,7 +72,7 @@ def methods_figure(methods: pd.DataFrame, *, title: str) -> Figure:
         axes.grid(visible=False, axis="y")
         axes.grid(axis="x", color="#eeeeee", zorder=0)
         axes.set_xlim(0, 100)
-        axes.set_xlabel("unlabelled attachment score without punctuation (%)")
+        axes.set_xlabel("unlabeled attachment score without punctuation (%)")
         finish(figure, axes, title)
     return figure
 

@@ -196,7 +196,7 @@ def _read_treebanks(options: ProbingOptions, loaded: LoadedInputs) -> dict[Role,
         else:
             continue
         if not treebanks[role].relations:
-            raise CorpusError("no word has a head, and probes need trees", file=_first_file(treebanks[role]))
+            raise CorpusError("no word has a head, which probes need", file=_first_file(treebanks[role]))
     role_of: dict[str, Role] = {}
     for role, treebank in treebanks.items():
         for file in treebank.files:
@@ -215,5 +215,5 @@ def _read_vectors(options: ProbingOptions, treebanks: Mapping[Role, Treebank]) -
     words = {word for treebank in treebanks.values() for sentence in treebank for word in sentence.words}
     vectors = load_vectors(options.probes.vectors, words)
     if not len(vectors.array):
-        raise CorpusError("not one word of the treebanks has a vector in it", file=options.probes.vectors)
+        raise CorpusError("no word of the treebanks has a vector in it", file=options.probes.vectors)
     return vectors

@@ -59,7 +59,7 @@ def notes(options: ProbingOptions, inputs: ProbingInputs, trained: TrainedProbes
         f"{f'made of {made:,} sentences now{of}' if made else 'all there from an earlier run'}."
     )
     if trained.resumed:
-        yield f"Trainings that went on from an interrupted run: {trained.resumed}."
+        yield f"Trainings that were continued after an interruption: {trained.resumed}."
     if inputs.vectors is not None:
         for role in inputs.treebanks:
             unknown, words, _ = unknown_words(inputs.vectors, inputs.stores[role].sentences)
@@ -83,7 +83,7 @@ def warnings(options: ProbingOptions, inputs: ProbingInputs, workspace: Workspac
     steps = steps_per_epoch(inputs.splits) * recipe.epochs
     if steps < FEWEST_STEPS and recipe.patience is None:
         took = f"{steps:,} step{'s' if steps > 1 else ''}"
-        yield f"Trained in {took}, which is few; --recipe tuned goes on until it no longer helps."
+        yield f"Trained in {took}, which may be too few; --recipe tuned trains until the score no longer rises."
     if inputs.vectors is not None:
         unknown, words, _ = unknown_words(inputs.vectors, inputs.stores["test"].sentences)
         if unknown > _MANY_UNKNOWN * words:
@@ -94,7 +94,7 @@ def warnings(options: ProbingOptions, inputs: ProbingInputs, workspace: Workspac
         yield f"{repeated / tested:.0%} of the tested sentences also occur word for word in training."
     repeated, tested = overlap(inputs, dev=True) if recipe.patience is not None else (0, 0)
     if repeated > _MUCH_OVERLAP * tested:
-        yield f"{repeated / tested:.0%} of the tested sentences also occur word for word among those to stop by."
+        yield f"{repeated / tested:.0%} of the tested sentences also occur word for word among the dev sentences."
     if "train" not in inputs.treebanks and len(inputs.splits) < options.treebanks.folds:
         yield f"The treebank gives only {len(inputs.splits)} folds."
     if options.treebanks.limit is not None:

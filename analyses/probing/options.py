@@ -53,7 +53,7 @@ class TreebankOptions:
     enough of them."""
 
     folds: Annotated[int, arg(metavar="K")] = 5
-    """The number of folds into which the test treebank is cut if there is no --train. The folds are made of whole
+    """The number of folds into which the test treebank is divided if there is no --train. The folds are made of whole
     documents if there are enough of them."""
 
     tokens: TreebankWords = "syntactic"
@@ -77,7 +77,7 @@ class TreebankOptions:
         if not train and self.folds < 2:
             raise OptionError(f"--folds must be at least 2, not {self.folds}")
         if train and self.folds != TreebankOptions.folds:
-            raise OptionError("--folds is for one treebank; with --train the test treebank is not cut")
+            raise OptionError("--folds is for one treebank; with --train, the test treebank is not divided")
         at_least_one(self, "limit")
         if loaded and (self.limit, self.tokens) != (TreebankOptions.limit, TreebankOptions.tokens):
             raise OptionError("--limit and --tokens are for treebanks that are read from files")
@@ -101,12 +101,12 @@ class ProbeOptions:
         >>> ProbeOptions(controls=("task", "none")).check()
         Traceback (most recent call last):
             ...
-        attentionology.analyses.option_groups.OptionError: --controls takes task, random-init[:K], both, or none
+        attentionology.analyses.option_groups.OptionError: --controls must be task, random-init[:K], both, or none
     """
 
     probe: Annotated[tuple[str, ...] | None, arg(metavar="NAME [NAME ...]")] = None
-    """The probes to train, separated by blanks or commas: attention, attention+words, words+distances, or a probe of
-    another package. The default is attention, and with --vectors all three."""
+    """The probes to train, separated by spaces or commas: attention, attention+words, words+distances, or a probe of
+    another package. The default is attention or, with --vectors, all three."""
 
     vectors: Annotated[Path | None, arg(metavar="FILE")] = None
     """A text file of word vectors (GloVe, word2vec or fastText .vec), which may be compressed (.gz or .zip). A file in
@@ -114,7 +114,7 @@ class ProbeOptions:
     case."""
 
     controls: Annotated[tuple[str, ...], arg(metavar="NAME [NAME ...]")] = ("task", "random-init")
-    """The controls, separated by blanks or commas:
+    """The controls, separated by spaces or commas:
 
     - task: the probes are also trained on the control task.
     - random-init or random-init:K: the attention probes are also trained, with every seed, on 1 or K copies of the
@@ -140,15 +140,15 @@ class ProbeOptions:
         chosen = self.chosen(has_vectors=has_vectors)
         if (self.vectors or has_vectors) and not any(registered_probes()[name].reads_words for name in chosen):
             raise OptionError(
-                "--vectors is for the probes attention+words and words+distances, which are not asked for"
+                "--vectors is for the probes attention+words and words+distances, which are not among --probe"
             )
         controls = split_names(self.controls)
         kinds = [name.split(":", 1)[0] for name in controls]
         if not controls or len(set(kinds)) < len(kinds) or ("none" in kinds and len(kinds) > 1):
-            raise OptionError("--controls takes task, random-init[:K], both, or none")
+            raise OptionError("--controls must be task, random-init[:K], both, or none")
         self.copies(has_vectors=has_vectors)
         if self.tree and find_spec("ufal") is None:
-            raise OptionError("--tree takes the library ufal.chu_liu_edmonds: pip install 'attentionology[tree]'")
+            raise OptionError("--tree needs the library ufal.chu_liu_edmonds: pip install 'attentionology[tree]'")
 
     def chosen(self, *, has_vectors: bool = False) -> list[str]:
         """The names of the probes, in the order of the table.
@@ -242,7 +242,7 @@ class ProbedMapOptions:
     """
 
     map: Annotated[str, arg(metavar="KIND")] = "weight"
-    """The kind of maps, which says how much flows from token to token: weight (attention weights), norm, attn,
+    """The kind of maps, which measure how much flows from token to token: weight (attention weights), norm, attn,
     attnresln, …; see analyze --help."""
 
     merge: PieceMerging = MapOptions.merge
@@ -273,7 +273,7 @@ class MapStoreOptions:
     """The type of the numbers in the cache. float16 takes half the space and keeps three digits of each weight."""
 
     max_length: OptionalNumber = None
-    """Skip sentences of more than N pieces, [CLS] and [SEP] included (128 in the paper)."""
+    """Skip sentences of more than N pieces, including [CLS] and [SEP] (128 in the paper)."""
 
     batch_cells: BatchCells = None
 
@@ -283,5 +283,5 @@ class MapStoreOptions:
 
 
 def split_names(given: Sequence[str]) -> list[str]:
-    """Names that are separated by blanks or commas."""
+    """Names that are separated by spaces or commas."""
     return [name for part in given for name in part.split(",") if name]

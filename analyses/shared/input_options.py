@@ -129,7 +129,7 @@ class LimitOptions:
     """
 
     max_length: OptionalNumber = None
-    """Skip sentences of more than N pieces, [CLS] and [SEP] included, even if the model can read them (128 in the
+    """Skip sentences of more than N pieces, including [CLS] and [SEP], even if the model can read them (128 in the
     paper). For the coreference analysis, the number of pieces of a document to read."""
 
     too_long: TooLongInputs = "skip"
@@ -154,7 +154,7 @@ class ExampleOptions:
 
     examples: Annotated[int, arg(metavar="N")] = 60
     """The number of sentences, or of sentence pairs, whose maps are kept, so that the report can show them. They are
-    sampled by a hash of their ids, from as many documents as possible. With 0, none is kept."""
+    sampled by a hash of their ids, from as many documents as possible. With 0, no maps are kept."""
 
     def check(self) -> None:
         """Raise `OptionError` where a value cannot be used."""

@@ -60,7 +60,9 @@ def map_facts(maps: MapChoice, n_heads: int, *, words: bool = True) -> MapFacts:
     kind = get_kind(maps.kind)
     treatment = []
     if kind.vectors and words:
-        treatment.append("words from pieces by " + {"norm": "adding norms", "vector": "adding vectors"}[maps.merge])
+        treatment.append(
+            "pieces merged into words by " + {"norm": "adding norms", "vector": "adding vectors"}[maps.merge]
+        )
     if maps.normalize == "row":
         treatment.append("rows divided by their sums")
     if maps.kind.removeprefix("rollout:").startswith("atbff"):

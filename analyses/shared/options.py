@@ -27,8 +27,8 @@ class MapOptions:
     """
 
     map: Annotated[tuple[str, ...], arg(metavar="KIND [KIND ...]")] = ("weight",)
-    """The kinds of maps, which say how much flows from token to token. All analyses but norms read them. Several kinds
-    are made in one pass, and tables then have the column map. The kinds are:
+    """The kinds of maps, which measure how much flows from token to token. All analyses but norms read them. Several
+    kinds are made in one pass, and tables then have the column map. The kinds are:
 
     - weight: the attention weights of each head.
     - norm: the norms of what each head moves, which are attention weights times transformed vectors.

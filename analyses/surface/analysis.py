@@ -165,7 +165,7 @@ def _obstacle(loss: str, setting: Setting) -> tuple[str, Any]:
         return "", head
     return (
         "this checkpoint has no masked-LM head, which the loss of the paper needs. --gradients hidden uses "
-        "another loss, how far masks move the final hidden states"
+        "another loss, how far masking moves the final hidden states"
     ), None
 
 

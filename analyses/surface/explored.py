@@ -65,7 +65,7 @@ def _entropies(heads: pd.DataFrame, kind: str) -> Iterator[Measure]:
         "entropy_relative": (
             "entropy as a share of uniform attention",
             "%",
-            "The entropy of a row divided by that of attention to all tokens alike, as the mean over rows.",
+            "The entropy of a row divided by that of uniform attention, as the mean over rows.",
         ),
     }
     for name, (label, unit, note) in labels.items():

@@ -52,7 +52,7 @@ def entropy_figure(
         grid = figure.subplots(1, len(panels), squeeze=False, sharey=True)
         for axes, (statistic, label) in zip(grid.flat, panels, strict=True):
             _dots(axes, heads, heads[statistic], label)
-            axes.axhline(uniform, color=ORANGE, lw=1, ls="--", label="attention to all tokens alike", zorder=1)
+            axes.axhline(uniform, color=ORANGE, lw=1, ls="--", label="uniform attention", zorder=1)
             axes.set_ylim(0, uniform * 1.06)
         finish(figure, grid[0, 0], title)
     return figure

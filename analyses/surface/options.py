@@ -67,7 +67,7 @@ class SurfaceOptions:
 
     - auto: like mlm if the checkpoint has a masked-LM head, and like none otherwise.
     - mlm: the masked-LM loss, as in the paper.
-    - hidden: the distance between the final hidden states of the masked text and of the text as it is.
+    - hidden: the distance between the final hidden states of the masked and of the unmasked text.
     - none: no gradients are computed.
     """
 

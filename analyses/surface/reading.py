@@ -54,7 +54,7 @@ def plan_reading(options: OptionSet, setting: Setting) -> SharedReading:
     notes = []
     if not get_kind(maps.kind).rows_sum_to_one:
         maps = replace(maps, normalize="row")
-        notes.append("Every row of the map was divided by its sum: shares and entropies are those of distributions.")
+        notes.append("Every row of the map was divided by its sum: so shares and entropies are well defined.")
     if released:
         notes.append(
             f"As in the published code, {statistics.SMOOTHING:g} of uniform attention was mixed into rows for the "

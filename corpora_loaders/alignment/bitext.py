@@ -159,9 +159,9 @@ def load_bitext(source: str | Path, target: str | Path | None = None, *, limit: 
     pairs = [_pair(paths, number, sides) for number, *sides in lines]
     digests = [file_sha256(path) for path in paths]
     if len(set(digests)) < len(digests):
-        raise CorpusError(f"this is the same file as {source}; source and target must be two", file=target)
+        raise CorpusError(f"this is the same file as {source}; give two different files", file=target)
     if not pairs:
-        raise CorpusError("the file holds no sentence pairs", file=source)
+        raise CorpusError("the file contains no sentence pairs", file=source)
     kept = tuple(pair for pair, _ in pairs[:limit])
     counted = [sum(len(pair.source) for pair in kept), sum(len(pair) for pair in kept)]
     words = counted if target is not None else [sum(counted)]

@@ -133,7 +133,7 @@ def write_links(path: str | Path, links: Iterable[Iterable[Link]]) -> None:
 
 def _check_pairs(path: str | Path, contents: LinkContents, expected: int) -> None:
     if contents.pairs != expected:
-        fault = "is the file cut?" if contents.pairs < expected else "does it belong to another bitext?"
+        fault = "is the file truncated?" if contents.pairs < expected else "does it belong to another bitext?"
         message = f"{contents.pairs:,} {contents.unit} of links for {expected:,} sentence pairs; {fault}"
         raise CorpusError(message, file=path)
 
@@ -158,9 +158,9 @@ def _check_words(
         choice = "one_based=True (--one-based)" if other else "one_based=False (without --one-based)"
         hint = f"; all links fit if words are counted from {other}: use {choice}"
     elif all(_fits(_turned(link), bitext, counted_from) for link in links):
-        hint = "; all links fit if source and target are exchanged"
+        hint = "; all links fit if source and target are swapped"
     elif can_choose and all(_fits(_turned(link), bitext, other) for link in links):
-        hint = f"; all links fit if source and target are exchanged and words are counted from {other}"
+        hint = f"; all links fit if source and target are swapped and words are counted from {other}"
     message = f"link {written} is outside its sentence pair of {size}, counted from {counted_from}{hint}"
     raise CorpusError(message, file=path, line=outside.line)
 

@@ -39,7 +39,7 @@ def build_document(
     reason = "" if tagged.kind else ", recognized by English words because there are no known tags"
     rule = f"the last word of the first simple noun phrase{reason}"
     if all(sentence.heads and None not in sentence.heads for sentence in sentences):
-        find, rule = by_tree(sentences, starts), "the word whose syntactic head lies outside the mention"
+        find, rule = by_tree(sentences, starts), "the word whose syntactic head is outside the mention"
     elif any(tree is not None for tree in trees):
         find = by_constituents(sentences, starts, trees, find)
         rule = "head rules on the constituents" + (f"; where there are none, {rule}" if None in trees else "")

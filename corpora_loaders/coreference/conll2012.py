@@ -242,7 +242,9 @@ def _document(path: Path, unit: _Unit, layout: _Layout, account: Account, lenien
     rows = [row for sentence in unit.sentences for row in sentence]
     if layout.word == 0 and unit.name and all(row.columns[0] in unit.name for row in rows):
         raise CorpusError(
-            "there are no words: the first of two columns repeats the name of the document", file=path, line=unit.line
+            "there is no column of words: the first of two columns repeats the name of the document",
+            file=path,
+            line=unit.line,
         )
     name = unit.name or f"{path.name}:{unit.line}"
     brackets = Brackets(path, lenient=lenient)

@@ -91,7 +91,7 @@ def read_parse(bits: Sequence[str], tags: Sequence[str]) -> Constituent | None:
         for piece in pieces:
             if root.children and len(path) == 1 and not piece[3]:
                 raise ParseError(
-                    f"the parse has no constituent that holds word {word + 1} and the words before it", word
+                    f"the parse has no constituent that contains word {word + 1} and the words before it", word
                 )
             if piece[2]:
                 path[-1].children.append(Constituent(tag, word, word + 1))

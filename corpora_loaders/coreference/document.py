@@ -283,8 +283,8 @@ class Documents(Corpus):
             families = Counter(document.family for document in self.documents if document.family)
             alone = sum(size == 1 for size in families.values())
             remarks.append(
-                f"Sentences of WinoBias that differ in the pronoun alone are drawn and held out together: "
-                f"{len(families) - alone:,} pairs; {alone:,} sentences have no such partner."
+                f"Sentences of WinoBias that differ in the pronoun alone are sampled and held out together: "
+                f"{len(families) - alone:,} pairs; {alone:,} sentences have no counterpart."
             )
         remark_of = {
             "mentions_zero": "Mentions on empty nodes, without words: {}.",
@@ -294,6 +294,6 @@ class Documents(Corpus):
             "malformed_brackets": "Malformed brackets, ignored: {}.",
             "split_antecedents": "Mentions with split antecedents, a link that is not used: {}.",
             "bridges": "Bridging links, not used: {}.",
-            "renamed_documents": "Document ids that had occurred before and got a number appended: {}.",
+            "renamed_documents": "Document ids that occurred before, to which a number was appended: {}.",
         }
         return remarks + [text.format(f"{counts[name]:,}") for name, text in remark_of.items() if counts[name]]

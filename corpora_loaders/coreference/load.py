@@ -72,10 +72,10 @@ def load_documents(
     unique_names, sentence_names = UniqueNames(), UniqueNames()
     for path, sha256, of_file in read_files(paths, read, limit):
         if not of_file:
-            raise CorpusError("the file holds no document", file=path)
+            raise CorpusError("the file contains no document", file=path)
         if mentions_needed and not any(document.mentions for document in of_file):
             *others, last = (corpus_format.mentions for corpus_format in FORMATS)
-            message = f"the file holds no mentions; expected {', '.join(others)}, or {last}"
+            message = f"the file contains no mentions; expected {', '.join(others)}, or {last}"
             raise CorpusError(message, file=path)
         sentences = [sentence for document in of_file for sentence in document.sentences]
         files.append(describe_file(path, sha256, sentences))

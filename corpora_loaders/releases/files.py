@@ -108,7 +108,7 @@ def _intact(path: Path) -> bool:
     fetched = fetched_from(path)
     if fetched is not None and file_sha256(path) == fetched.sha256:
         return True
-    print(f"{path} is damaged and is fetched again.", file=sys.stderr)
+    print(f"{path} is damaged and is downloaded again.", file=sys.stderr)
     path.unlink()
     return False
 
@@ -122,7 +122,7 @@ def _fetch(name: TreebankName, path: Path, mirror: str) -> None:
             f"{name} is not in the cache {path.parent}, and {variable} is set; set UD_HOME to an unpacked release, or "
             "give a file"
         )
-    print(f"Fetching {name} of release {release} from {base} …", file=sys.stderr)
+    print(f"Downloading {name} of release {release} from {base} …", file=sys.stderr)
     try:
         content = fetch(f"{base}/{path.name}")
     except AbsentError as error:

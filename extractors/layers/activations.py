@@ -84,7 +84,7 @@ def gated_slopes(activation: Elementwise, start: tuple[Tensor, Tensor], end: tup
     if gate_of(activation, end[0]) is not _GATES[0]:
         raise ModelError(
             "the feed-forward block is gated by something other than the exact GELU; its integrated gradient has no "
-            "closed form here, so the kinds atbff, atbffres and atbffresln are not available"
+            "known closed form, so the kinds atbff, atbffres and atbffresln are not available"
         )
     (start_u, start_w), (end_u, end_w) = start, end
     delta = end_u - start_u

@@ -181,5 +181,5 @@ def register_architecture(family: str, architecture: Architecture) -> None:
         >>> register_architecture("my-bert", Architecture(value="attention.self.v"))
     """
     if family in ARCHITECTURES:
-        raise ValueError(f"there is a row for {family!r} already")
+        raise ValueError(f"there already is a row for {family!r}")
     ARCHITECTURES[family] = architecture

@@ -105,9 +105,9 @@ def verify_cross_attention(block: AttentionBlock, output: Tensor, queries: Tenso
     difference = float(((recomputed - expected).norm(dim=-1) / expected.norm(dim=-1).clamp(min=1e-12)).max())
     if not difference <= TOLERANCE:
         raise ModelError(
-            f"{where}: cross-attention recomputed from weights and attention differs from the model's own by "
-            f"{difference:.1%}; this model does more than its architecture says (adapters, other projections), so only "
-            "the map kind 'weight' works"
+            f"{where}: cross-attention recomputed from weights and attention differs from that of the model by "
+            f"{difference:.1%}; this model does more than its architecture describes (such as adapters "
+            "or other projections), so only the map kind 'weight' works"
         )
 
 

@@ -114,7 +114,7 @@ def _compare(actual: Tensor, expected: Tensor, name: str) -> None:
     difference = float(_difference(actual, expected))
     if not difference <= TOLERANCE:
         raise ModelError(
-            f"{name} recomputed from weights and attention differs from the model's own by {difference:.1%}; this "
-            "model does more than its architecture says (adapters, other projections), so only the map kind 'weight' "
-            "and its rollout work"
+            f"{name} recomputed from weights and attention differs from that of the model by {difference:.1%}; this "
+            "model does more than its architecture describes (such as adapters or other projections), so only the map "
+            "kind 'weight' and its rollout work"
         )

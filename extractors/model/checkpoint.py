@@ -77,8 +77,8 @@ def check_checkpoint(folder: str | Path) -> list[str]:
                     raise ModelError(f"{str(folder / name)!r}: {key} must be {expected}, not {_kind(settings[key])}")
             if "auto_map" in settings:
                 warnings.append(
-                    f"{name} names code of the model's authors (auto_map), which is never run. The tokenizer is read "
-                    "without it."
+                    f"{name} names code that comes with the model (auto_map), which is never run. The tokenizer is "
+                    "read without it."
                 )
     _check_weights(folder, config)
     return warnings
@@ -121,7 +121,7 @@ def read_object(path: Path) -> dict[str, Any]:
         why = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
         raise ModelError(f"{_described(path)} is not a JSON file ({why}); download it again") from error
     if not isinstance(content, dict):
-        raise ModelError(f"{_described(path)} holds no JSON object but {_kind(content)}; download it again")
+        raise ModelError(f"{_described(path)} must contain a JSON object, not {_kind(content)}; download it again")
     return content
 
 
@@ -141,21 +141,21 @@ def _check_config(folder: Path, config: dict[str, Any]) -> list[str]:
             raise ModelError(f"{path!r}: {key} names a kernel on the Hub ({value!r}), which is never run; remove {key}")
     if config.get("quantization_config") is not None:
         raise ModelError(
-            f"{path!r}: the weights are quantized (quantization_config). Quantized models are not read, because their "
-            "rounding blurs the comparisons that the counts are made of; use the original model"
+            f"{path!r}: the weights are quantized (quantization_config). Quantized models are not read, because "
+            "rounding changes the comparisons on which the counts are based; use the original model"
         )
     family = config.get("model_type")
     known = family in transformers.CONFIG_MAPPING
     if config.get("auto_map") and not known:
         raise ModelError(
-            f"{path!r}: a model of the type {family!r} needs code of its authors (auto_map), which is never run, and "
-            "transformers has none of its own for it"
+            f"{path!r}: a model of the type {family!r} needs code that comes with it (auto_map), which is never run, "
+            "and transformers does not implement this type"
         )
     _check_architecture(path, config)
     if config.get("auto_map"):
         return [
-            f"{CONFIG} names code of the model's authors (auto_map), which is never run. The model is read as "
-            f"transformers' own {family!r}; if the authors changed the architecture, its attention is not theirs."
+            f"{CONFIG} names code that comes with the model (auto_map), which is never run. The model is read as "
+            f"transformers' own {family!r}; if that code changes the architecture, its attention differs."
         ]
     return []
 
@@ -177,8 +177,8 @@ def _check_architecture(path: str, config: dict[str, Any]) -> None:
 def _check_weights(folder: Path, config: dict[str, Any]) -> None:
     if (folder / "adapter_config.json").exists():
         raise ModelError(
-            f"{str(folder)!r} holds an adapter (adapter_config.json), which is not read; merge it into its base model "
-            "(merge_and_unload() of PEFT) and save that with save_pretrained()"
+            f"{str(folder)!r} contains an adapter (adapter_config.json), which is not read; merge it into its base "
+            "model (merge_and_unload() of PEFT) and save that with save_pretrained()"
         )
     if config.get("transformers_weights") is not None:
         raise ModelError(
@@ -187,8 +187,8 @@ def _check_weights(folder: Path, config: dict[str, Any]) -> None:
         )
     if distributed := sorted(path.name for path in folder.iterdir() if _DISTRIBUTED.fullmatch(path.name)):
         raise ModelError(
-            f"{str(folder)!r} holds a distributed checkpoint ({distributed[0]}), which is not read; load it once with "
-            "transformers and save it with save_pretrained()"
+            f"{str(folder)!r} contains a distributed checkpoint ({distributed[0]}), which is not read; load it once "
+            "with transformers and save it with save_pretrained()"
         )
     weights, index = folder / WEIGHTS, folder / INDEX
     if weights.is_symlink() or weights.exists():
@@ -211,7 +211,7 @@ def _check_shards(folder: Path, index: Path) -> None:
     content = read_object(index)
     shards = content.get("weight_map")
     if not isinstance(shards, dict) or not shards:
-        raise ModelError(f"{_described(index)} has no weight_map that tells which file holds which weights")
+        raise ModelError(f"{_described(index)} has no weight_map that maps weights to files")
     if not isinstance(content.get("metadata"), dict):
         raise ModelError(f'{_described(index)} has no metadata, which transformers needs; add "metadata": {{}} to it')
     for name in dict.fromkeys(map(str, shards.values())):
@@ -248,7 +248,8 @@ def _check_safetensors(path: Path) -> None:
         raise ModelError(f"{_described(path)} is not a whole safetensors file ({why}); download it again") from error
     if quantized := next((name for name, type_ in types.items() if _QUANTIZED.fullmatch(type_)), None):
         raise ModelError(
-            f"{str(path)!r} holds quantized weights ({quantized!r} is stored as {types[quantized]}), which are not read"
+            f"{str(path)!r} contains quantized weights ({quantized!r} is stored as {types[quantized]}), which are not "
+            "read"
         )
 
 

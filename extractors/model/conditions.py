@@ -63,7 +63,7 @@ def find_batching(encoder: TriedEncoder) -> Batching:
     This costs four forward passes over two short inputs, and two more if padding matters.
 
     Raises:
-        ModelError: attention is not finite, or the same input gives other attention each time.
+        ModelError: attention is not finite, or the same input gives different attention each time.
     """
     sentences = [Sentence(id=words[0], words=words) for words in (_LONG, _SHORT)]
     aligned = [pieces for pieces in encoder.align(sentences) if isinstance(pieces, Pieces)]
@@ -75,8 +75,8 @@ def find_batching(encoder: TriedEncoder) -> Batching:
         raise ModelError(f"{encoder.name or encoder.family}: its attention is NaN or infinite")
     if not _same(_attention(encoder, long), alone[:1]):
         raise ModelError(
-            f"{encoder.name or encoder.family}: the same input gives other attention each time, so maps of this model "
-            "cannot be trusted"
+            f"{encoder.name or encoder.family}: the same input gives different attention each time, so maps of this "
+            "model cannot be trusted"
         )
     if _same(_attention(encoder, long, short), alone):
         return "padded"
@@ -114,8 +114,7 @@ def check_vocabulary(model: Any, tokenizer: Any, name: str) -> None:
     largest = max(tokenizer.get_vocab().values(), default=0)
     if largest >= size:
         raise ModelError(
-            f"{name}: the tokenizer has ids up to {largest}, the model only {size} embeddings; they do not belong "
-            "together"
+            f"{name}: the tokenizer has ids up to {largest}, the model only {size} embeddings; they do not match"
         )
 
 
@@ -155,7 +154,7 @@ def conditions_of(model: Any, batching: Batching) -> list[str]:
     if (limit := _full_attention_limit(model)) is not None:
         conditions.append(
             f"This model attends fully to inputs of at most {limit} pieces, and in blocks to longer ones "
-            '(attention_type: block_sparse). Those are not read; with "attention_type": "original_full" in its '
+            '(attention_type: block_sparse). Longer inputs are skipped; with "attention_type": "original_full" in its '
             "config.json the model attends fully to all."
         )
     if batching != "padded":

@@ -88,10 +88,10 @@ def _pieces(encoder: Encoder, sentences: Sequence[Sentence]) -> list[Pieces]:
 
 def _checkpoint(encoder: Encoder) -> str:
     unused = encoder.files.unused
-    heads = f"{len(unused.heads)} tensors of a head on top, which attention does not need" if unused.heads else ""
-    others = f"{len(unused.others)} tensors that the architecture has no place for" if unused.others else ""
+    heads = f"{len(unused.heads)} tensors of a task head, which attention does not need" if unused.heads else ""
+    others = f"{len(unused.others)} tensors that do not belong to the architecture" if unused.others else ""
     left_over = " and ".join(part for part in (others, heads) if part)
-    return f"all weights that attention needs are in it; left over: {left_over or 'none'}"
+    return f"all weights that attention needs are present; unused: {left_over or 'none'}"
 
 
 def _passes(encoder: Encoder, sentences: Sequence[Sentence]) -> list[Forward]:
@@ -171,7 +171,7 @@ def _precision(encoder: Encoder, sentences: Sequence[Sentence], kind: str = "wei
                 compared = (exact > 0) & (exact >= exact.max(axis, keepdims=True) / 2)
                 off.extend((error[compared] / exact[compared]).tolist())
     allowed = get_kind(kind).noise
-    return max(off) <= allowed, f"off by at most {max(off):.1e} of a value, {allowed:.0e} is allowed"
+    return max(off) <= allowed, f"at most {max(off):.1e} of a value, {allowed:.0e} is allowed"
 
 
 def _sink(encoder: Encoder, sentences: Sequence[Sentence]) -> tuple[None, str]:

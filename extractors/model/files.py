@@ -81,6 +81,6 @@ def _check_folder(name_or_path: str | Path) -> None:
     if not Path(name).is_dir() and (looks_like_path or name.count("/") > 1):
         raise ModelError(f"there is no model folder {name!r}")
     if Path(name).is_file():
-        raise ModelError(f"{name!r} is a file; give the folder that it is in")
+        raise ModelError(f"{name!r} is a file; give the folder that contains it")
     if Path(name).is_dir() and not (Path(name) / "config.json").is_file():
         raise ModelError(f"cannot load {name!r}: there is no config.json in that folder")

@@ -45,7 +45,7 @@ _TOKENIZER = re.compile(
 )
 """Names that the tokenizers of transformers read."""
 
-_STRANGE = "what it says is not what a Hub says"
+_STRANGE = "its answer is not that of a Hub"
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _ENDPOINT = re.compile(r"https?://([\w.-]+|\[[0-9A-Fa-f:.]+\])(:\d+)?(/[^\s?#]*)?")
 
@@ -186,7 +186,7 @@ def _from_hub(name: str, revision: str | None) -> HubModel:
         if sha256 := sha256_if_intact(path, checksums[file]):
             return path, sha256
         discard(path)
-        raise ModelError(f"{name!r}: {file} was damaged on the way; it was thrown away, try again")
+        raise ModelError(f"{name!r}: {file} was damaged during the download and deleted; try again")
 
     try:
         folder, checked = _collect(checksums, get)

@@ -37,7 +37,7 @@ class UnusedWeights:
         if not self.others:
             return []
         return [
-            f"The checkpoint holds {len(self.others)} weights that this architecture has no place for, so the model "
+            f"The checkpoint has {len(self.others)} weights that do not belong to this architecture, so the model "
             f"may not be the one that was trained: {_listed(self.others)}."
         ]
 
@@ -65,8 +65,7 @@ def check_loaded(name: str, model: Any, info: dict[str, Any], *, decoder: bool =
     missing = needed & set(info["missing_keys"])
     if missing:
         raise ModelError(
-            f"{name!r} lacks {len(missing)} weights of its architecture, which would be random numbers: "
-            f"{_listed(missing)}"
+            f"{name!r} lacks {len(missing)} weights of its architecture, which would be random: {_listed(missing)}"
         )
     unused = _unused(model, needed, info["unexpected_keys"])
     patterns = {_NUMBER.sub("*", key.removeprefix(_prefix(model))) for key in needed}
@@ -148,7 +147,7 @@ def _check_finite(name: str, model: Any) -> None:
             bad = int((~parameter.isfinite()).sum())
             raise ModelError(
                 f"{name!r}: {key} has {bad} of {parameter.numel():,} values that are NaN or infinite as "
-                f"{str(parameter.dtype).removeprefix('torch.')}; nothing computed with it has a meaning"
+                f"{str(parameter.dtype).removeprefix('torch.')}; results computed with it would be meaningless"
             )
 
 

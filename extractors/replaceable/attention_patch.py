@@ -262,7 +262,7 @@ def check_calls(seen: AttentionPatch, n_layers: int, label: str) -> None:
     if seen.calls != n_layers:
         raise ModelError(
             f"{label}: attention of this architecture cannot be replaced, because it is not computed by the function "
-            f"that the library lets one change ({seen.calls} calls for {n_layers} layers)"
+            f"that transformers allows to be replaced ({seen.calls} calls for {n_layers} layers)"
         )
 
 
@@ -285,8 +285,8 @@ def check_first_position(run: Callable[[], Tensor], logits: Tensor, seen: Attent
             change = difference(run(), logits)
         if not change > 0 if is_read else change > TOLERANCE:
             raise ModelError(
-                f"{label}: this classifier does not read the first position and that alone (it takes the last token, "
-                "or the mean of all), so its attention is not one row; use query='all'"
+                f"{label}: this classifier does not read only the first position (but, for example, the last token, "
+                "or the mean of all), so its attention is not a single row; use query='all'"
             )
 
 

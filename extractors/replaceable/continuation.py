@@ -116,8 +116,8 @@ def fastest_way(
     change = difference(expected[:, 0], original)
     if not change <= TOLERANCE:
         raise ModelError(
-            f"{label}: with its own attention put back, its logits change by {change:.2g}; this model does something "
-            "else with its attention, which cannot be replaced"
+            f"{label}: when its original attention is put back, its logits change by {change:.2g}; this model "
+            "uses its attention in another way, so it cannot be replaced"
         )
     for way in ways:
         with suppress(RuntimeError, ValueError, IndexError):  # not every architecture can be resumed

@@ -214,8 +214,8 @@ def prepare_tokenizer(tokenizer: Any) -> Any:
     """
     if not getattr(tokenizer, "is_fast", False):
         raise ModelError(
-            f"{type(tokenizer).__name__} is not a fast tokenizer: it does not tell which piece comes from which "
-            "word. Convert it to the tokenizers format (tokenizer.json) or choose a model that has one."
+            f"{type(tokenizer).__name__} is not a fast tokenizer: it does not record which piece comes from "
+            "which word. Convert it to the tokenizers format (tokenizer.json) or choose a model that has one."
         )
     pre_tokenizer = tokenizer.backend_tokenizer.pre_tokenizer
     if isinstance(pre_tokenizer, ByteLevel):

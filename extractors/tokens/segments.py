@@ -62,10 +62,10 @@ class Segments(Corpus):
 
     def remarks(self) -> list[str]:
         """Say how the text was cut."""
-        chosen = f", of which {len(self):,} were drawn at random" if len(self) < self.made else ""
+        chosen = f", of which {len(self):,} were sampled at random" if len(self) < self.made else ""
         return [
             f"{self.text_pieces:,} pieces of {self.text_documents:,} documents give {self.made:,} segments{chosen}.",
-            f"In {self.halved:,} of the {self.made:,} no paragraph ends, so they were cut in the middle of one.",
+            f"No paragraph ends within {self.halved:,} of the {self.made:,}, so they were divided in the middle.",
             f"Pieces at the end of documents that were too few for a segment: {self.left_over:,}.",
         ]
 
@@ -111,7 +111,7 @@ def make_segments(
         raise ModelError(f"segments of {max_length} pieces are too long; this model takes {encoder.max_length}")
     frame = _Frame(encoder, typed=segment_ids == "pair")
     if max_length < frame.size + 2:
-        raise ValueError(f"segments of {max_length} pieces hold no pair; {frame.size + 2} is the least")
+        raise ValueError(f"segments of {max_length} pieces are too short for a pair; {frame.size + 2} is the minimum")
     draw = random.Random(f"{seed} draw")  # noqa: S311
     chosen: list[tuple[int, Segment]] = []
     documents = made = halved = text_pieces = left_over = 0
@@ -165,8 +165,8 @@ class _Frame:
             rows = getattr(encoder.model.config, "type_vocab_size", 0) if takes_ids else 0
             if self.types[0] == self.types[1] or rows <= max(self.types):
                 raise ModelError(
-                    f"{encoder.name or encoder.family}: {encoder.family!r} models do not tell the texts of a pair by "
-                    "segment ids; use segment ids 'zeros'"
+                    f"{encoder.name or encoder.family}: {encoder.family!r} models do not distinguish the texts of a "
+                    "pair by segment ids; use segment ids 'zeros'"
                 )
 
     def _read(self, *texts: str) -> tuple[list[_Framed], tuple[list[int], list[int]]]:

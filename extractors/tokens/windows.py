@@ -138,7 +138,7 @@ def make_windows(
     lengths = sorted({length_of(document) for document in corpus.documents})
     if stride is not None and not 1 <= stride <= lengths[0] - frame:
         raise ValueError(
-            f"windows that hold {lengths[0] - frame} pieces must start as many or fewer apart, not {stride}"
+            f"windows of {lengths[0] - frame} pieces must start at most as many pieces apart, not {stride}"
         )
     windows: list[Window] = []
     cut = left_out = 0

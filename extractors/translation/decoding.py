@@ -101,7 +101,7 @@ def check_shapes(attentions: Sequence[Tensor], config: Any, shape: tuple[int, in
     if not attentions or (layers is not None and len(attentions) != layers):
         raise ModelError(
             f"{name}: {len(attentions)} of {layers} decoder layers gave cross-attention; either {config.model_type!r} "
-            "models do not return it, or this one was not loaded with attn_implementation='eager'"
+            "models do not return it, or this model was not loaded with attn_implementation='eager'"
         )
     pairs, target, source = shape
     expected = (pairs, attentions[0].shape[1], target, source)

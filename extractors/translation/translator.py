@@ -77,7 +77,7 @@ class Translator(LoadedModel):
     ) -> None:
         if not model.config.is_encoder_decoder:
             label = name or model.config.model_type
-            raise ModelError(f"{label}: it is no encoder–decoder, so it has no cross-attention")
+            raise ModelError(f"{label}: it is not an encoder–decoder, so it has no cross-attention")
         prepared = prepare_tokenizer(tokenizer) if getattr(tokenizer, "is_fast", False) else tokenizer
         super().__init__(model, prepared, name, files)
         switch_to_eager(model)

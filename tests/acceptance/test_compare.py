@@ -96,7 +96,7 @@ def test_results_are_replaced_only_if_asked(runs, tmp_path, capsys):
     ("names", "options", "status", "message"),
     [
         (["a"], (), 2, "at least two runs"),
-        (["a", "b"], ("--names", "one"), 2, "a name of its own"),
+        (["a", "b"], ("--names", "one"), 2, "a different name"),
         (["a", "b"], ("--min-count", "0"), 2, "--min-count must be at least 1"),
         (["a", "absent"], (), 1, "absent"),
         (["a", "model-a"], (), 1, "model-a"),

@@ -159,7 +159,7 @@ def test_tables_of_the_sample(model, tmp_path, capsys):
     assert examples.groupby("right")["document"].nunique().max() == 5
     assert not [name for name in best if str(name).startswith("paper")]
     page = (out / "report.html").read_text()
-    for text in ("Where the best head is right", "Where the best head is wrong", "the word whose syntactic head lies"):
+    for text in ("Where the best head is right", "Where the best head is wrong", "the word whose syntactic head is"):
         assert text in page
     for name in ("coreference_best", "coreference_heads", "coreference_distances"):
         assert (out / f"figures/{name}.svg").stat().st_size > 1000
@@ -225,7 +225,7 @@ def test_groups_of_winobias(model, data_file, tmp_path, capsys):
     assert (tmp_path / "run/figures/coreference_contrasts.png").stat().st_size > 1000
     page = " ".join((tmp_path / "run/report.html").read_text().split())
     assert "The heads with the largest differences between groups" in page
-    assert f"are drawn and held out together: {pairs[2]} pairs; {pairs[1]} sentences have no such partner" in page
+    assert f"are sampled and held out together: {pairs[2]} pairs; {pairs[1]} sentences have no counterpart" in page
     summary = json.loads((tmp_path / "run/summary.json").read_text())
     assert len(summary["coreference_largest_contrasts"]) == len(largest)
 
@@ -292,7 +292,7 @@ CONLL = "#begin document (x); part 000\nd\t0\t0\tAnn\t(1)\nd\t0\t1\tsaw\t-\nd\t0
         ("(1)", ("--analyses", "surface", "--tokens", "surface"), 2, "--tokens surface is for CoNLL-U"),
         ("(1)", ("--analyses", "dependency"), 1, "no word has a head"),
         ("(1)", ("--stride", "0"), 2, "--stride must be at least 1"),
-        ("(1)", ("--stride", "900"), 2, "must start as many or fewer apart"),
+        ("(1)", ("--stride", "900"), 2, "must start at most as many pieces apart"),
         ("(1)", ("--max-length", "900"), 2, "windows must have 3 pieces or more, at most 64, not 900"),
         ("(1)", ("--analyses", "surface", "--stride", "3"), 2, "--stride is for coreference"),
         ("(1)", ("--analyses", "surface", "--singletons", "keep"), 2, "--singletons is for coreference"),

@@ -302,7 +302,7 @@ def test_clusters_alone_say_how_the_maps_were_read(bert, text, tmp_path, capsys)
         (["--segment-ids", "pair"], 2, "--segment-ids is for --segments"),
         (["--segments", "0"], 2, "--segments must be at least 1"),
         (["--segments", "5", "--max-length", "128"], 1, "segments of 128 pieces are too long"),
-        (["--segments", "5", "--max-length", "4"], 2, "hold no pair"),
+        (["--segments", "5", "--max-length", "4"], 2, "are too short for a pair"),
         (["--analyses", "dependency"], 1, "--analyses surface,clusters needs none"),
         (["--analyses", "surface,nope"], 2, "unknown analysis 'nope'"),
         (["--analyses", "surface,surface"], 2, "named twice"),

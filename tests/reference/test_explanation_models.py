@@ -71,7 +71,7 @@ def test_nothing_to_examine_and_columns_given_twice():
         examine(built(), [], [], {})
     for name in ("words", "uniform_tvd"):
         again = partial(lambda name, batch: {name: np.zeros(len(batch))}, name)
-        with pytest.raises(ValueError, match=f"'again' gives a column that there is already: .*{name}"):
+        with pytest.raises(ValueError, match=f"'again' gives a column that already exists: .*{name}"):
             examine(built(), IDS, TEXTS, {"uniform": uniform_attention, "again": again})
 
 

@@ -71,7 +71,7 @@ def test_a_limit_keeps_the_first_pairs_and_still_knows_how_many_there_are(tmp_pa
         (["a\tb\tc"], r"one:1: expected source and target with a tab between them, found 2 of it"),
         (["a ||| b", " ||| b"], "one:2: the source sentence has no words"),
         (["a ||| b", "a ||| "], "one:2: the target sentence has no words"),
-        ([], "one: the file holds no sentence pairs"),
+        ([], "one: the file contains no sentence pairs"),
         (["<s snum=1> a </s> ||| <s snum=2> b </s>"], "one:1: source and target have different sentence numbers"),
         (
             ["<s snum=1>a</s>|||<s snum=1>b</s>", "<s snum=3>a</s>|||<s snum=3>b</s>"],
@@ -131,13 +131,13 @@ def test_naacl_numbers_are_those_of_the_bitext(tmp_path):
             r"links:1: link 2-3 is .*; all links fit if words are counted from 1: use one_based",
         ),
         (["1-1", "0-1", ""], {"one_based": True}, r"links:2: link 0-1 .*; all links fit if words are counted from 0"),
-        (["2-1", "2-3", "0-0"], {}, "links:1: link 2-1 is .*; all links fit if source and target are exchanged$"),
-        (["3-2", "3-4", ""], {}, "; all links fit if source and target are exchanged and words are counted from 1"),
-        (["0-0", "0-0"], {}, "links: 2 lines of links for 3 sentence pairs; is the file cut?"),
+        (["2-1", "2-3", "0-0"], {}, "links:1: link 2-1 is .*; all links fit if source and target are swapped$"),
+        (["3-2", "3-4", ""], {}, "; all links fit if source and target are swapped and words are counted from 1"),
+        (["0-0", "0-0"], {}, "links: 2 lines of links for 3 sentence pairs; is the file truncated?"),
         (["0-0", "0-0", "", ""], {}, "links: 4 lines of links for 3 sentence pairs; does it belong to another bitext?"),
         (["0-0", "0/0", ""], {}, r"links:2: expected links such as 3-4 \(sure\) or 3p4 \(possible\), found '0/0'"),
         (["0-0", "-1-0", ""], {}, "links:2: expected links"),
-        (["1 1 1 S", "2 1 1 S"], {}, "links: 2 sentence pairs of links for 3 sentence pairs; is the file cut?"),
+        (["1 1 1 S", "2 1 1 S"], {}, "links: 2 sentence pairs of links for 3 sentence pairs; is the file truncated?"),
         (["1 1 1 S", "3 2 1 S"], {}, "links:2: link 2-1 is outside its sentence pair of 1 source and 1 target words"),
         (["2 1 1", "1 1 1"], {}, "links:2: expected the links of sentence pair 2 or a later one, found pair 1"),
         (["1 1 1 S", "3 1 one"], {}, "links:2: expected the numbers of pair"),
@@ -200,7 +200,7 @@ def test_wrong_files_are_refused(german_english, tmp_path):
     assert "use one_based=True" in error(load_links, DATA / "deen.alignment.talp", pairs)
     assert "use one_based=False" in error(load_links, DATA / "deen.giza.gd.talp", pairs, one_based=True)
     swapped = load_bitext(DATA / "deen.test.en", DATA / "deen.test.de")
-    assert "if source and target are exchanged" in error(load_links, DATA / "deen.giza.gd.talp", swapped)
+    assert "if source and target are swapped" in error(load_links, DATA / "deen.giza.gd.talp", swapped)
     lines = (DATA / "deen.giza.gd.talp").read_text().splitlines()
     assert "507 lines of links for 508" in error(load_links, write(tmp_path, "cut", lines[:-1]), pairs)
 

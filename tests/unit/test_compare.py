@@ -197,7 +197,7 @@ def test_notes_say_what_was_compared(run, other, encoder, treebank):
 def test_runs_that_cannot_be_compared_are_refused(run, encoder, treebank):
     with pytest.raises(OptionError, match="at least two runs"):
         compare(run)
-    with pytest.raises(OptionError, match="a name of its own, not: one, one"):
+    with pytest.raises(OptionError, match="a different name, not: one, one"):
         compare(run, run, names=("one", "one"))
     clusters = analyze(encoder, treebank, analyses="clusters", options=[])
     with pytest.raises(OptionError, match="no statistics that can be compared"):

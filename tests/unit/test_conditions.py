@@ -108,7 +108,7 @@ def test_attention_that_is_drawn_anew_each_time_is_refused():
     built = tiny.model("bert")
     query = built.encoder.layer[1].attention.self.query
     query.register_forward_hook(lambda _module, _inputs, output: output * torch.rand(()))
-    with pytest.raises(ModelError, match="other attention each time"):
+    with pytest.raises(ModelError, match="different attention each time"):
         Encoder(built, tiny.fresh_tokenizer("wordpiece"))
 
 

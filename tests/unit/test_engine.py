@@ -229,7 +229,7 @@ def test_analyses_fit_the_corpus_that_was_loaded(encoder, tmp_path):
         ({"options": [DependencyOptions(coarse=True)], "analyses": "surface"}, "--coarse is for dependency"),
         ({"options": [LimitOptions(max_length=0)]}, "--max-length must be at least 1"),
         ({"options": [ModelOptions(device="cuda")]}, "ModelOptions are for a model that is loaded by its name"),
-        ({"options": [CorpusOptions(limit=3)]}, "CorpusOptions are for a corpus that is read from files"),
+        ({"options": [CorpusOptions(limit=3)]}, "CorpusOptions apply to a corpus that is read from files"),
         ({"options": [CorpusOptions(limit=3, text=("a",))], "corpus": "b"}, "the corpus is given twice"),
         ({"options": [SurfaceOptions(reach=0)]}, "--reach"),
         ({"corpus": [3]}, "not a list of int"),

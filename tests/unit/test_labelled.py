@@ -85,7 +85,7 @@ def test_the_same_texts_in_every_format(load, name, content):
 
 
 def test_one_of_several_files_in_a_zip_file(load, tmp_path):
-    with pytest.raises(CorpusError, match=r"the zip file holds d\.csv, e\.txt; name one"):
+    with pytest.raises(CorpusError, match=r"the zip file contains d\.csv, e\.txt; name one"):
         load(zipped(("d.csv", CSV), ("e.txt", LINES)), "a.zip")
     for name in ("d.csv", "e.txt"):
         assert pairs(load_labelled(tmp_path / "a.zip" / name)) == WANT
@@ -155,7 +155,7 @@ def test_texts_without_a_word_are_skipped_and_said(load, tmp_path, name, content
     texts = load(content, name)
     assert pairs(texts) == [("1", ("x",))]
     assert (texts.counts()["texts_without_words"], texts.blank) == (2, 0)
-    assert texts.remarks() == [f"2 texts without a word were skipped, the first is {tmp_path / name}:{line}."]
+    assert texts.remarks() == [f"2 texts without words were skipped; the first is {tmp_path / name}:{line}."]
 
 
 def test_repeated_texts(load):
@@ -208,9 +208,9 @@ DEEP = "[" * 100_000
         ("a.txt", "1 x\n\ty\n", "2: the label is empty"),
         ("a.txt", "1 x\n1 a\0b\n", "2: expected text, found a NUL byte"),
         ("a.txt", b"1 x\n1 caf\xe9\n", "2: the file is not UTF-8"),
-        ("a.txt", "1\n\n", " the file holds no text"),
-        ("a.txt", "", " the file holds no text"),
-        ("a.csv", "text,label\n", " the file holds no text"),
+        ("a.txt", "1\n\n", " the file contains no text"),
+        ("a.txt", "", " the file contains no text"),
+        ("a.csv", "text,label\n", " the file contains no text"),
         ("a.csv", "text,label\nx, \n", "2: the label is empty"),
         ("a.csv", "sentence,label\nx,1\n", COLUMNS + "'sentence', 'label'" + NAMES),
         ("a.csv", "\ntext,label,text\n", "2: expected columns 'text' and 'label', found 'text', 'label', 'text'"),

@@ -168,14 +168,18 @@ class TestBrokenFiles:
             described = description(saved)
             del described["weights"]
             (saved / "probe.json").write_text(json.dumps(described))
-        message = "probe is damaged: .* SHA-256 digest" if sealed else "probe is no saved probe, or broken: Safetensor"
+        message = (
+            "probe is damaged: .* SHA-256 digest"
+            if sealed
+            else "probe is not a saved probe, or it is damaged: Safetensor"
+        )
         with pytest.raises(ValueError, match=message):
             load_probe(saved)
 
     @pytest.mark.parametrize("text", ["", "{", "[]", "{}", "null", "\udcff\udcfe"])
     def test_description_that_is_none(self, saved, text):
         (saved / "probe.json").write_bytes(text.encode(errors="surrogateescape"))
-        with pytest.raises(ValueError, match="probe is no saved probe, or broken"):
+        with pytest.raises(ValueError, match="probe is not a saved probe, or it is damaged"):
             load_probe(saved)
 
     @pytest.mark.parametrize(

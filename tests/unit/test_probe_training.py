@@ -287,7 +287,7 @@ class TestSaving:
         AttentionProbe().fit(batches[:40]).save(tmp_path / "probe")
         damage(tmp_path / "probe" / name)
         with pytest.raises(
-            (ValueError, IsADirectoryError), match=r"probe (is damaged|is no saved probe)|Is a directory"
+            (ValueError, IsADirectoryError), match=r"probe (is damaged|is not a saved probe)|Is a directory"
         ):
             load_probe(tmp_path / "probe")
 

@@ -88,7 +88,7 @@ def test_segment_ids_reach_the_model(tmp_path):
 
 
 def test_models_without_segment_embeddings_refuse_pairs(text):
-    with pytest.raises(ModelError, match="do not tell the texts of a pair"):
+    with pytest.raises(ModelError, match="do not distinguish the texts of a pair"):
         make_segments(tiny.encoder("distilbert"), text, segment_ids="pair", max_length=32)
 
 
@@ -100,7 +100,7 @@ def test_a_sample_is_drawn_by_the_seed(text):
     assert [s.id for s in some] == [s.id for s in every if s.id in {one.id for one in some}]
     assert some == make_segments(encoder, text, 4, max_length=12, seed=0)
     assert len({tuple(s.id for s in make_segments(encoder, text, 4, max_length=12, seed=k)) for k in range(8)}) > 4
-    assert "of which 4 were drawn at random" in some.remarks()[0]
+    assert "of which 4 were sampled at random" in some.remarks()[0]
     assert len(make_segments(encoder, text, 1000, max_length=12)) == len(every)
 
 
@@ -125,7 +125,7 @@ def test_special_tokens_in_the_text_are_text(tmp_path):
     ("options", "error", "message"),
     [
         ({"count": 0, "max_length": 32}, ValueError, "count must be at least 1"),
-        ({"max_length": 4}, ValueError, "hold no pair; 5 is the least"),
+        ({"max_length": 4}, ValueError, "are too short for a pair; 5 is the minimum"),
         ({"max_length": 999}, ModelError, "this model takes 64"),
     ],
 )

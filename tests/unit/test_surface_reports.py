@@ -92,7 +92,7 @@ def test_all_that_is_promised_is_there(tmp_path, family, changes):
     assert read["entropy"].to_numpy() == pytest.approx(surface.tables.heads["entropy"].to_numpy())
     if family == "gpt2":
         assert read["first_special"].isna().all()
-        assert "The special token that gets most" not in page
+        assert "The special token that gets the most" not in page
 
 
 @pytest.mark.slow

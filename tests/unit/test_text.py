@@ -50,7 +50,7 @@ def test_limit_counts_paragraphs(tmp_path):
 
 def test_faults(tmp_path):
     (tmp_path / "empty.txt").write_text(" \n\n")
-    with pytest.raises(CorpusError, match=r"empty\.txt: the file holds no text"):
+    with pytest.raises(CorpusError, match=r"empty\.txt: the file contains no text"):
         load_text(tmp_path / "empty.txt")
     (tmp_path / "latin.txt").write_bytes(b"one\ncaf\xe9\n")
     with pytest.raises(CorpusError, match=r"latin\.txt:2: the file is not UTF-8"):

@@ -204,7 +204,7 @@ def test_decoders_without_their_weights_are_refused(tmp_path):
 
 
 def test_what_cannot_be_read_is_refused():
-    with pytest.raises(ModelError, match="it is no encoder–decoder"):
+    with pytest.raises(ModelError, match="it is not an encoder–decoder"):
         Translator(tiny.model("bert"), tiny.fresh_tokenizer("wordpiece"), "tiny")
     with pytest.raises(ModelError, match="the tokenizer knows no languages"):
         Translator(tiny_translation.model("marian"), tiny_translation.tokenizer("marian"), source_language="de")

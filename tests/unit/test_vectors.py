@@ -74,12 +74,14 @@ def test_one_of_several_files_in_a_zip_file(tmp_path):
     assert vectors.sha256 == file_sha256(archive) == hashlib.sha256(archive.read_bytes()).hexdigest()
     assert archive_of(archive / "a/d1.txt") == archive
     for path in (archive, archive / "d1.txt"):
-        with pytest.raises(CorpusError, match=r"the zip file holds d2\.txt, a/d1\.txt; name one .*glove\.zip/d2\.txt"):
+        with pytest.raises(
+            CorpusError, match=r"the zip file contains d2\.txt, a/d1\.txt; name one .*glove\.zip/d2\.txt"
+        ):
             load_vectors(path)
 
 
 def test_lists_of_many_members_are_cut(load):
-    with pytest.raises(CorpusError, match=r"the zip file holds 0, 1, 2, 3, 4, 5, …; name"):
+    with pytest.raises(CorpusError, match=r"the zip file contains 0, 1, 2, 3, 4, 5, …; name"):
         load(zipped(*((str(i), "") for i in range(9))))
 
 
@@ -145,7 +147,7 @@ def test_header(load, header):
 def test_header_that_announces_another_count(load):
     vectors = load("400000 2\n" + TEXT, ["the"])
     assert (vectors.announced, vectors.in_file, len(vectors.array)) == (400000, 3, 1)
-    assert vectors.remarks() == ["The header of the vectors announces 400,000 lines, there are 3."]
+    assert vectors.remarks() == ["The header of the vectors announces 400,000 lines, but there are 3."]
 
 
 def test_two_whole_numbers_are_no_header_later_on(load):
@@ -185,9 +187,9 @@ def test_two_whole_numbers_are_no_header_later_on(load):
         ("a 1.5 2\nb  2\n", ":2: '' is not a number"),
         ("<html> <body>\n", ":1: expected a word and its numbers, found '<html> <body>'"),
         ("a\nb 1\n", ":1: expected a word and its numbers, found 'a'"),
-        ("", "the file holds no vector"),
-        ("\n \n", "the file holds no vector"),
-        ("2 3\n", "the file holds no vector"),
+        ("", "the file contains no vector"),
+        ("\n \n", "the file contains no vector"),
+        ("2 3\n", "the file contains no vector"),
         (b"a 1\n\xe9 2\n", ":2: the file is not UTF-8"),
         (b"2 1\na \0\1\2\3\x80\n", ":2: the file is not UTF-8"),  # word2vec's binary format
     ],
@@ -237,7 +239,7 @@ def test_numbers_are_words(load):
 def test_repeated_words_count_once(load):
     vectors = load("a 1\nb 2\na 3\na 4\nb 5\n", ["a"])
     assert (vectors(["a"]).tolist(), vectors.in_file, vectors.repeated) == ([[1]], 5, 2)
-    assert vectors.remarks() == ["2 lines of the vectors repeat a word of the corpora; the first of them counts."]
+    assert vectors.remarks() == ["2 lines of the vectors repeat a word of the corpora; only the first of them is used."]
 
 
 def test_as_written_then_in_lower_case_then_zeros(load):

@@ -50,7 +50,7 @@ def test_the_beginning_of_each_document_in_whole_words(encoder):
 def test_windows_cover_every_word_and_every_mention_is_new_once(length, stride):
     encoder, docs = bert(), load_documents(SAMPLE_TREEBANK, limit=1)
     if stride > length - 2:
-        with pytest.raises(ValueError, match=f"windows that hold {length - 2} pieces must start as many or fewer"):
+        with pytest.raises(ValueError, match=f"windows of {length - 2} pieces must start at most as many"):
             make_windows(encoder, docs, length=length, stride=stride)
         return
     windows = make_windows(encoder, docs, length=length, stride=stride).sentences
@@ -88,8 +88,8 @@ def vars_of(one):
     [
         ({"length": 65}, "windows must have 3 pieces or more, at most 64, not 65"),
         ({"length": 2}, "windows must have 3 pieces or more, at most 64, not 2"),
-        ({"stride": 0}, "must start as many or fewer apart, not 0"),
-        ({"stride": 63}, "windows that hold 62 pieces must start as many or fewer apart, not 63"),
+        ({"stride": 0}, "must start at most as many pieces apart, not 0"),
+        ({"stride": 63}, "windows of 62 pieces must start at most as many pieces apart, not 63"),
     ],
 )
 def test_impossible_windows_are_refused(encoder, options, message):

@@ -38,11 +38,11 @@ class TestOddTexts:
         assert own["sentences"]["unknown_words"] == 7
         assert own["texts"]["test"]["remarks"] == [
             "Blank lines that were skipped: 1.",
-            f"2 texts without a word were skipped, the first is {tmp_path / 'test.txt'}:42.",
+            f"2 texts without words were skipped; the first is {tmp_path / 'test.txt'}:42.",
             "Texts that repeat an earlier one: 1; of these, repeats of a text that occurs with more than one label: 1.",
         ]
         page = (tmp_path / "run" / "report.html").read_text()
-        assert "2 texts without a word were skipped" in page
+        assert "2 texts without words were skipped" in page
         assert "<b>good</b>" not in page
 
     def test_labels_with_blanks_and_signs(self, tmp_path, capsys):

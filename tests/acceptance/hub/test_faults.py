@@ -80,7 +80,7 @@ def test_a_file_that_is_cut_off_names_how_much_came(hub):
 def test_a_file_that_is_damaged_on_the_way_is_thrown_away(hub, file):
     name, repository, commit = hub.add(files(1.0))
     repository.fault, repository.faulty_file = "corrupt", file
-    assert hub.error(name) == f"{name!r}: {file} was damaged on the way; it was thrown away, try again"
+    assert hub.error(name) == f"{name!r}: {file} was damaged during the download and deleted; try again"
     assert not hub.blob(name, commit, file).exists()
     assert sha256(files(1.0)[file]) not in {path.name for path in hub.blob(name, commit, file).parent.glob("*")}
     repository.fault = ""

@@ -19,7 +19,7 @@ def test_a_cache_without_links_is_checked_against_what_the_hub_says(hub, tmp_pat
     assert not weights.is_symlink()
     weights.write_bytes(b"x" * weights.stat().st_size)
     repository.fault, repository.faulty_file = "corrupt", WEIGHTS
-    assert f"{WEIGHTS} was damaged on the way" in hub.error(name, **settings)
+    assert f"{WEIGHTS} was damaged during the download" in hub.error(name, **settings)
     repository.fault = ""
     hub.find(name, **settings)
     assert weights.read_bytes() == files(1.0)[WEIGHTS]

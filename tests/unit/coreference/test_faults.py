@@ -76,7 +76,7 @@ FAULTS = {
     ),
     "a parse that starts late": (
         BEGIN + full("a", 0, "so", "*", "(1)") + full("a", 1, "left", "(TOP*)") + "#end document\n",
-        "x:3: the parse has no constituent that holds word 2 and the words before it",
+        "x:3: the parse has no constituent that contains word 2 and the words before it",
     ),
     "rows of another document in a block": (
         BEGIN + full("a", 0, "Ann", cell="(1)") + "\n" + full("b", 0, "she", cell="(1)") + "#end document\n",
@@ -116,11 +116,11 @@ FAULTS = {
     ),
     "a parse that is complete and goes on": (
         BEGIN + full("a", 0, "Ann", "(TOP(NP*))", "(1)") + full("a", 1, "left", "(VP*)") + "#end document\n",
-        "x:3: the parse has no constituent that holds word 2 and the words before it",
+        "x:3: the parse has no constituent that contains word 2 and the words before it",
     ),
     "a parse that is complete before the last word": (
         BEGIN + full("a", 0, "Ann", "(TOP(NP*))", "(1)") + full("a", 1, ".", "*") + "#end document\n",
-        "x:3: the parse has no constituent that holds word 2 and the words before it",
+        "x:3: the parse has no constituent that contains word 2 and the words before it",
     ),
 }
 

@@ -64,7 +64,7 @@ def test_a_broken_shard_is_named(shards):
     ("text", "says"),
     [
         ("{", "not a JSON file"),
-        ("[1]", "holds no JSON object but a list"),
+        ("[1]", "must contain a JSON object, not a list"),
         ("{}", "no weight_map"),
         ('{"metadata": {}, "weight_map": []}', "no weight_map"),
         ('{"metadata": {}, "weight_map": {}}', "no weight_map"),
