@@ -87,8 +87,8 @@ class Analysis(ABC, Generic[Facts, Results]):
         of_mentions: whether the analysis needs mentions of entities.
         by_default: whether the analysis is part of a run that names no analyses.
         summary: one or two sentences for ``--help`` about what the analysis does.
-        facts_type: the type of the facts of its plans, which tells how to read stored facts; ``object`` for facts that
-            JSON gives back as they were, such as a string.
+        facts_type: the type of the facts of its plans, which determines how stored facts are read; ``object`` for
+            facts that JSON returns unchanged, such as a string.
         looked_type: the same for what `follow_up` returns.
 
     Example:

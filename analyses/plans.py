@@ -107,7 +107,7 @@ class Request:
         maker: makes a batch of each forward pass, for example an `attentionology.extractors.MapMaker`.
         metric: a callable that takes the first batch and returns an empty metric.
         copy: None for the model, k for the k-th copy with random weights, counted from 0.
-        masking: None if the model reads the text as it is.
+        masking: None if the model reads the unmasked text.
         optional: whether the run goes on if this request cannot be met; see `Counted.failures`.
 
     Example:
@@ -182,10 +182,10 @@ class Plan(Generic[Facts]):
     Attributes:
         requests: at least one request. The first must not be optional, because the report describes what was read for
             it.
-        facts: whatever the analysis learned from its setting and needs again for its results. Facts are stored with
+        facts: whatever the analysis learned from its setting and needs for its results. Facts are stored with
             the counts, so they consist of numbers, strings, and tuples, mappings and frozen dataclasses of these; see
             `Analysis.facts_type`.
-        corpus: the corpus as it is read, if the analysis cuts it in a way of its own (for example into windows).
+        corpus: the corpus as it is read, if the analysis divides it in its own way (for example into windows).
         sampled: the maps of the inputs of the first request that the report shows; empty for the kinds that ``--map``
             chooses.
 

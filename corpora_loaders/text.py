@@ -57,7 +57,7 @@ def load_text(paths: str | Path | Iterable[str | Path], *, limit: int | None = N
 
     Raises:
         ValueError: no file is given, or the limit is less than 1.
-        CorpusError: a file cannot be read or holds nothing but white space, or two files are the same.
+        CorpusError: a file cannot be read or contains only white space, or two files are the same.
 
     Example:
         >>> import tempfile

@@ -71,14 +71,14 @@ def load_treebank(
 
     Args:
         paths: one file or several, which may be compressed with gzip or zip. Treebanks of Universal Dependencies may be
-            given by name, for example ``ud:en_ewt:dev``, and are fetched if necessary.
+            given by name, for example ``ud:en_ewt:dev``, and are downloaded if necessary.
         tokens: ``"syntactic"`` words (as Clark et al. 2019 read the tokens of the Penn Treebank), or
             ``"surface"`` tokens, where the words of a multiword token are merged into one node.
         limit: read at most this many sentences.
 
     Raises:
         ValueError: no file is given, the limit is less than 1, or ``tokens`` is neither of the two.
-        CorpusError: a file cannot be read, holds no sentence, or was released without its words (every form
+        CorpusError: a file cannot be read, contains no sentence, or was released without its words (every form
             is ``_``, as in treebanks whose text may not be distributed), or two files are the same.
 
     Example:

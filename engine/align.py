@@ -69,7 +69,7 @@ def align(
             `attentionology.Translator`, or an `attentionology.extractors.translation.PairEncoder`.
         bitext: the file of the source sentences or of both sides, ``"sample"``, or sentence pairs that have been loaded
             (with gold links, see `attentionology.corpora_loaders.alignment.add_links`).
-        target: the file of the translations, if they are in a file of their own.
+        target: the file of the translations, if they are in a separate file.
         gold: the file of gold links; None to score nothing.
         options: at most one option group of each class, for example ``AlignmentOptions(direction="both")`` or
             ``BitextOptions(one_based=True)``. The defaults are those of the command.

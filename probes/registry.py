@@ -39,7 +39,7 @@ def register_probe(probe: Registered) -> Registered:
     """Class decorator that adds a probe to those that the options of probing choose from.
 
     Raises:
-        ProbeRegistryError: the class is no `Probe`, or its name is taken or cannot be written on the command line.
+        ProbeRegistryError: the class is not a `Probe`, or its name is taken or cannot be written on the command line.
 
     Example:
         >>> from attentionology.probes import AttentionProbe, list_probes, register_probe, unregister_probe

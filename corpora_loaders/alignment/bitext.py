@@ -131,7 +131,7 @@ def load_bitext(source: str | Path, target: str | Path | None = None, *, limit: 
 
     Args:
         source: the file of the source sentences, or of both sides with ``|||`` or a tab between them.
-        target: the file of the translations, if they are in a file of their own.
+        target: the file of the translations, if they are in a separate file.
         limit: keep at most this many pairs. All lines are read and checked.
 
     Raises:

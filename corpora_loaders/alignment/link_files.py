@@ -69,7 +69,8 @@ def load_links(path: str | Path, bitext: Bitext, *, one_based: bool = False) -> 
     * talp, or Pharaoh: one line per pair with links such as ``3-4`` (sure) and ``3p4`` (possible). An empty line is a
       pair without links.
     * naacl (the shared tasks of NAACL 2003 and ACL 2005): one line per link with the numbers of the pair, the source
-      word and the target word, all from 1, and ``S`` or ``P``. Word 0 is no word; such links are counted and left out.
+      word and the target word, all from 1, and ``S`` or ``P``. Word 0 is not a word; such links are counted and
+      left out.
 
     Args:
         path: the file, which may be compressed with gzip or zip.

@@ -50,10 +50,10 @@ class Architecture:
         norm_1: the layer norm after attention (post-LN), or the one before it (pre-LN).
         ff_in, activation, ff_out: the feed-forward block.
         norm_2: the layer norm after the feed-forward block (post-LN), or the one before it (pre-LN).
-        pre_norm: whether layer norms stand before the blocks (GPT-2) instead of after them (BERT).
+        pre_norm: whether layer norms come before the blocks (GPT-2) instead of after them (BERT).
         gated: whether ``ff_in`` gives two halves u and w, and the activation is g(u) · w.
         fused: how the value projection is packed with those of query and key.
-        value_bias: a bias parameter that is kept apart from the projection.
+        value_bias: a bias parameter that is separate from the projection.
         cross: the cross-attention of an encoder-decoder; None if the family has none.
 
     Example:

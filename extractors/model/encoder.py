@@ -35,7 +35,7 @@ from attentionology.extractors.tokens.token_classes import PieceForms, token_cla
 class Encoder(LoadedModel):
     """A model and its tokenizer, ready to give attention for sentences.
 
-    The model is put into evaluation mode. It is used as it is and not copied. Attention comes from the eager
+    The model is put into evaluation mode. It is not copied. Attention comes from the eager
     implementation with ``output_attentions``, because other kernels never form the weights: with the default of
     transformers 5 (``"sdpa"``), a model returns an empty tuple for its attentions, without an error. Such a model is
     switched to eager attention and stays so; what it computes is the same up to rounding. A short probe pass at

@@ -84,7 +84,7 @@ def make_segments(
     Args:
         encoder: the model whose tokenizer cuts words into pieces.
         text: paragraphs and documents.
-        count: how many segments to draw at random (1,000 in the paper, 992 in its released data); None takes all.
+        count: the number of segments to sample at random (1,000 in the paper, 992 in its released data); None for all.
         max_length: the largest number of pieces of a segment, special tokens included.
         seed: the seed of the cuts and of the draw. How a document is cut depends on its id and the seed alone.
         segment_ids: ``"zeros"``, as for the paper's maps, or ``"pair"`` for the ids that the tokenizer gives to pairs,

@@ -107,7 +107,8 @@ def make_windows(
         corpus: the documents.
         length: the number of pieces of a window, special tokens included. The default is `DOCUMENT_LENGTH`. With a
             stride, and for documents that come with questions, it is what the model takes, at most `LONG_WINDOW`.
-        stride: how many pieces after one another windows start; None reads only the first window of each document.
+        stride: the number of pieces between the beginnings of two windows; None reads only the first window
+            of each document.
 
     Raises:
         ValueError: the length is more than the model takes or too short for a word, or the stride is not from 1 to the

@@ -56,7 +56,7 @@ class Translator(LoadedModel):
         batching: which sentence pairs it may read together.
 
     Raises:
-        ModelError: the model is no encoder–decoder or gives no cross-attention, or the tokenizer does not fit.
+        ModelError: the model is not an encoder–decoder, or gives no cross-attention, or the tokenizer does not fit.
 
     Example:
         >>> from attentionology.extractors.translation import load_sample_translator

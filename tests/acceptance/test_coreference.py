@@ -97,7 +97,7 @@ def test_keys_of_the_reference_scorer(data_file, letter):
         assert (counts["mentions"], counts["entities"]) == (mentions, entities)
         assert counts["sentences"] == 2
     else:  # two columns, document and brackets: nothing for a model to read
-        with pytest.raises(CorpusError, match="there are no words"):
+        with pytest.raises(CorpusError, match="there is no column of words"):
             load_documents(path)
 
 

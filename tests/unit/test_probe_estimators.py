@@ -189,14 +189,14 @@ class TestBrokenFiles:
         described = description(saved)
         del described[name]
         write_json(saved / "probe.json", described, ANYWHERE)
-        with pytest.raises(ValueError, match=f"broken: KeyError.*{name}"):
+        with pytest.raises(ValueError, match=f"damaged: KeyError.*{name}"):
             load_probe(saved)
 
     @pytest.mark.parametrize(
         ("changes", "message"),
         [
             ({"layers": 7}, "weights do not fit the description"),
-            ({"recipe": {"epoch": 1}}, "broken: TypeError"),
+            ({"recipe": {"epoch": 1}}, "damaged: TypeError"),
             ({"probe": "mlp"}, "unknown probe 'mlp'"),
         ],
     )

@@ -149,7 +149,7 @@ def test_malformed_brackets_are_errors_with_their_line_or_counted(load, cells, m
         ("#begin document (x);\n" + rows(["a -"]) + rows(["", "b -"][1:], columns=9).replace("\t0\tb", "\t1\tb"),
          "x.conll:3: expected 12 columns as in the row before, found 9"),
         ("#begin document (x);\nword\n", "x.conll:2: expected at least a word and its brackets"),
-        ("#begin document (d/e);\nd/e\t(1)\nd/e\t(1)\n", "x.conll:1: there are no words"),
+        ("#begin document (d/e);\nd/e\t(1)\nd/e\t(1)\n", "x.conll:1: there is no column of words"),
         ("#begin document (x);\n#end document\n", "x.conll: the file contains no document"),
         ("#begin document (x);\n" + rows(["a -"]), "x.conll: the file contains no mentions"),
         ("#begin document (x);\nd 0 0 a NN (TOP(NP* - - - - - (1)\n", "x.conll:2: the parse leaves 2 brackets open"),
