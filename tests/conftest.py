@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import pytest
 from jaxtyping import install_import_hook
 
+from tests import shortcuts
 from tests.outlines import FIGURES
 
 if os.environ.get("CHECK_SHAPES", "1") != "0":
@@ -18,18 +19,37 @@ if os.environ.get("CHECK_SHAPES", "1") != "0":
     )
 
 
+@pytest.fixture(autouse=True, scope="session")
+def quick_runs() -> Iterator[None]:
+    """Take the `shortcuts`."""
+    with pytest.MonkeyPatch.context() as patch:
+        shortcuts.take_shortcuts(patch)
+        yield
+
+
 @pytest.fixture(autouse=True, scope="module")
-def figures_are_outlines() -> Iterator[None]:
+def figures_are_outlines() -> Iterator[pytest.MonkeyPatch]:
     """Draw a figure of each name once, because figures take most of the time of a small run; see `outlines`.
 
-    Commands in processes of their own, and tests with ``FIGURES.in_full()``, draw every figure.
+    Commands in processes of their own, and tests with ``FIGURES.in_full()``, draw every figure. The figure of all heads
+    has twelve heatmaps only in processes of their own and where `svgs_are_drawn`.
     """
-    with FIGURES.replaced(".svg", ".png"):
-        yield
+    with FIGURES.replaced(".svg", ".png"), pytest.MonkeyPatch.context() as patch:
+        shortcuts.draw_few_heatmaps(patch)
+        yield patch
 
 
 @pytest.fixture(scope="module")
 def svgs_are_drawn(figures_are_outlines) -> Iterator[None]:
     """Draw every SVG, and the first PNG of each name; see `outlines`."""
+    figures_are_outlines.undo()
     with FIGURES.replaced(".png"):
+        yield
+
+
+@pytest.fixture(scope="module")
+def quick_geography() -> Iterator[None]:
+    """Shorten the iterations of the analysis of clusters."""
+    with pytest.MonkeyPatch.context() as patch:
+        shortcuts.scale_quickly(patch)
         yield

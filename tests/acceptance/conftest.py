@@ -26,6 +26,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("slow")
 
 
+@pytest.fixture(autouse=True, scope="module")
+def geography(request) -> None:
+    """Shorten the iterations of the analysis of clusters, except in modules with ``GEOGRAPHY = "in full"``."""
+    if getattr(request.module, "GEOGRAPHY", "") != "in full":
+        request.getfixturevalue("quick_geography")
+
+
 @pytest.fixture(scope="module")
 def short_windows(request) -> Iterator[None]:
     """Windows of as many sentences as the module names, so that few sentences make several parts."""

@@ -21,6 +21,8 @@ SHOWN = [
 LEFT_OUT = re.compile(r"(\(.*\)|…)?")
 """Lines of blocks that say what is left out."""
 
+GEOGRAPHY = "in full"
+
 
 @pytest.fixture(scope="module")
 def printed(tmp_path_factory, demo_encoder, figures_are_outlines):

@@ -27,6 +27,8 @@ from attentionology.reports.drawing import BLUE, ORANGE
 from tests import tiny
 from tests.documents import corpus, random_document
 
+pytestmark = pytest.mark.usefixtures("quick_geography")
+
 SENTENCES = 60
 COUNTS = CountOptions(replicates=100, min_count=20)
 NUMBERS = ["value_a", "value_b", "difference", "low", "high", "p", "p_holm"]

@@ -31,6 +31,8 @@ from attentionology.reports.tables import write_csv
 from attentionology.scripts.cli import main
 from tests import tiny
 
+pytestmark = pytest.mark.usefixtures("quick_geography")
+
 SENTENCES = 24
 
 

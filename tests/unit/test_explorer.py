@@ -20,7 +20,7 @@ from attentionology.reports.explorer.data import Explorer, Sample, SampledSenten
 from attentionology.reports.explorer.encoding import script_json
 from tests import documents, tiny
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("quick_geography")]
 
 HOSTILE = ("</script><script>alert(1)</script>", "<!--", "]]>", "&lt;", "\u2028", '"', "\\", "日本", "<script")
 
