@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 UNREAD = "unread"
@@ -21,17 +22,12 @@ import transformers.models.bert.modeling_bert
 
 repository = sys.argv[1]
 sys.path.append(repository)
-from tests.outlines import Figures
+from tests import outlines, shortcuts
 sys.path.remove(repository)
-outlines = Figures(draw=False).replaced(".svg", ".png")
-outlines.__enter__()
+outlines.Figures(draw=False).replaced(".svg", ".png").__enter__()
+shortcuts.take_shortcuts(outlines.pytest.MonkeyPatch())
 
-for line in sys.stdin:
-    task = json.loads(line)
-    child = os.fork()
-    if child:
-        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
-        continue
+def run(task):
     out = task["out"]
     if out == "unread":
         reading, writing = os.pipe()
@@ -49,8 +45,16 @@ for line in sys.stdin:
     else:
         exec(compile(program, "<string>", "exec"), {"__name__": "__main__"})
     sys.exit()
+
+for line in sys.stdin:
+    children = []
+    for task in json.loads(line):
+        children.append(os.fork())
+        if not children[-1]:
+            run(task)
+    print(json.dumps([os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]), flush=True)
 """
-"""Forks a process for each line of standard input, and prints the exit status of each."""
+"""Forks a process for each task in a line of standard input, and prints the exit statuses of each line."""
 
 
 class Programs:
@@ -78,18 +82,33 @@ class Programs:
             paths: further folders on the import path.
             out: a file in place of the standard output, or `UNREAD`.
         """
-        printed, errors = self.folder / "out", self.folder / "err"
+        [done] = self._ended([self._task(0, arguments, folder, paths, out)])
+        return done
+
+    def together(self, *programs: Sequence[object], folder: Path) -> list[subprocess.CompletedProcess[str]]:
+        """Run programs at the same time in the same folder."""
+        return self._ended([self._task(number, words, folder, (), "") for number, words in enumerate(programs)])
+
+    def _task(
+        self, number: int, arguments: Sequence[object], folder: Path, paths: Sequence[Path], out: str
+    ) -> dict[str, Any]:
+        printed, errors = self.folder / f"out{number}", self.folder / f"err{number}"
         for path in (printed, errors):
             path.unlink(missing_ok=True)
         task = {"arguments": [*map(str, arguments)], "folder": str(folder), "paths": [*map(str, paths)]}
-        task |= {"out": out or str(printed), "err": str(errors)}
+        return task | {"out": out or str(printed), "err": str(errors)}
+
+    def _ended(self, tasks: list[dict[str, Any]]) -> list[subprocess.CompletedProcess[str]]:
         assert self.parent.stdin is not None
         assert self.parent.stdout is not None
-        self.parent.stdin.write(json.dumps(task) + "\n")
+        self.parent.stdin.write(json.dumps(tasks) + "\n")
         self.parent.stdin.flush()
-        status = int(self.parent.stdout.readline())
-        text = printed.read_text(encoding="utf-8") if not out else ""
-        return subprocess.CompletedProcess(task["arguments"], status, text, errors.read_text(encoding="utf-8"))
+        done = []
+        for task, status in zip(tasks, json.loads(self.parent.stdout.readline()), strict=True):
+            out, errors = Path(task["out"]), Path(task["err"]).read_text(encoding="utf-8")
+            text = out.read_text(encoding="utf-8") if out.is_relative_to(self.folder) else ""
+            done.append(subprocess.CompletedProcess(task["arguments"], status, text, errors))
+        return done
 
     def close(self) -> None:
         """End the process."""

@@ -73,12 +73,12 @@ def distance(tmp_path_factory):
     return install(tmp_path_factory.mktemp("site"), "attention_distance", files, points)
 
 
-def test_folders_with_the_names_of_rooms_hide_nothing(model, tmp_path):
+def test_folders_with_the_names_of_rooms_hide_nothing(model, programs, tmp_path):
     for room in ("analyses", "scripts", "reports", "storage"):
         (tmp_path / room).mkdir()
         (tmp_path / room / "__init__.py").write_text("raise ImportError('the wrong package')\n")
     options = ("--model", model, "--limit", "5", "--analyses", "dependency", "--replicates", "0", "--out", "run")
-    process = python(*CLI, "analyze", *options, folder=tmp_path)
+    process = programs.run("-m", "attentionology.scripts.cli", "analyze", *options, folder=tmp_path)
     assert process.returncode == 0, process.stderr
     assert (tmp_path / "run" / "report.html").exists()
     code = f"import attentionology; print(attentionology.load_treebank({str(SAMPLE_TREEBANK)!r})[0].id)"
@@ -136,19 +136,19 @@ def analyze_commands(programs: Programs, *commands: tuple[str, ...], folder: Pat
 
 
 def test_an_analysis_from_outside_is_part_of_everything(distance, model, programs, tmp_path):
-    options = ("--model", model, "--limit", "12", "--analyses", "distance", "--farthest", "3", "--out", "run")
-    several = ("--model", model, "--limit", "12", "--analyses", "dependency,distance", "--map", "weight", "norm")
+    options = ("--model", model, "--limit", "5", "--analyses", "distance", "--farthest", "3", "--out", "run")
+    several = ("--model", model, "--limit", "5", "--analyses", "dependency,distance", "--map", "weight", "norm")
     process, of_kinds, too_near, unused = analyze_commands(
         programs,
         options,
-        (*several, "--out", "kinds"),
+        (*several, "--replicates", "0", "--out", "kinds"),
         ("--farthest", "0", "--analyses=distance"),
         ("--farthest", "2"),
         folder=tmp_path,
         paths=(distance,),
     )
     assert process.returncode == 0, process.stderr
-    expected = naive_distances(model, 12)
+    expected = naive_distances(model, 5)
     table = pd.read_csv(tmp_path / "run" / "tables" / "distance.csv")
     found = {(row.layer, row.head): row.distance for row in table.itertuples()}
     assert found == pytest.approx(expected, rel=1e-6)

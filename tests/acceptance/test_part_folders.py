@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,11 +16,14 @@ from attentionology.extractors import GradientMaker, ModelError
 from attentionology.scripts.cli import main
 from attentionology.storage.durable import StorageError
 from tests import tiny
+from tests.acceptance.test_parts import PROGRAM
+
+pytestmark = pytest.mark.usefixtures("short_windows")
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A folder with a tiny model and 1,100 sentences, which are two parts."""
+    """A folder with a tiny model and 140 sentences, which are two parts."""
     folder = tmp_path_factory.mktemp("folders")
     tiny.model("bert", max_position_embeddings=512).save_pretrained(folder / "model")
     tokenizer = tiny.fresh_tokenizer("wordpiece")
@@ -29,7 +31,7 @@ def folder(tmp_path_factory):
     tokenizer.save_pretrained(folder / "model")
     sentences = Path(SAMPLE_TREEBANK).read_text(encoding="utf-8").strip().split("\n\n")
     short = [sentence for sentence in sentences if sentence.count("\n") < 12]
-    (folder / "long.conllu").write_text("\n\n".join((1100 * short)[:1100]) + "\n\n", encoding="utf-8")
+    (folder / "long.conllu").write_text("\n\n".join((140 * short)[:140]) + "\n\n", encoding="utf-8")
     return folder
 
 
@@ -78,14 +80,11 @@ def test_a_failure_is_kept_like_a_result(folder, tmp_path, monkeypatch, capsys):
     assert len(list((tmp_path / "parts").iterdir())) == 2
 
 
-def test_two_processes_on_the_same_parts_write_the_same(folder, plain, tmp_path):
+def test_two_processes_on_the_same_parts_write_the_same(folder, plain, programs, tmp_path):
     options = ["--gradients", "hidden", "--parts", tmp_path / "parts", "--part", "1/1"]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-    arguments = [sys.executable, "-m", "attentionology.scripts.cli", *command(folder, *options)]
-    processes = [subprocess.Popen(arguments, env=environment, stdout=subprocess.PIPE, text=True) for _ in range(2)]
-    printed = [process.communicate()[0] for process in processes]
-    assert [process.returncode for process in processes] == [0, 0]
-    assert all("3 of 3 parts" in text for text in printed)
+    done = programs.together(*2 * [("-c", PROGRAM, *command(folder, *options))], folder=tmp_path)
+    assert [process.returncode for process in done] == [0, 0], done[0].stderr
+    assert all("3 of 3 parts" in process.stdout for process in done)
     assert sorted(path.suffix for path in (tmp_path / "parts").iterdir()) == 3 * [".safetensors"]
     assert main(command(folder, *options[:-2], "--out", tmp_path / "out")) == 0
     assert tables(tmp_path / "out") == plain
@@ -104,7 +103,7 @@ def small_disk(tmp_path) -> Iterator[Path]:
 
 
 def test_a_full_disk_is_named_and_the_parts_are_kept(folder, small_disk, tmp_path, capsys):
-    # The part of the last 76 sentences fits, and that of 1,024 does not if something else is on the disk.
+    # The part of the last 12 sentences fits, and that of 128 does not if something else is on the disk.
     options = ["--gradients", "none", "--parts", small_disk]
     assert main(command(folder, *options, "--part", "2/2")) == 0
     (kept,) = small_disk.iterdir()
@@ -158,6 +157,6 @@ def test_a_dry_run_says_what_is_there(folder, tmp_path, capsys):
     capsys.readouterr()
     assert main(command(folder, *options, "--dry-run", "--json", "--out", tmp_path / "out")) == 0
     forecast = json.loads(capsys.readouterr().out)
-    assert (forecast["parts"], forecast["counted"], forecast["inputs"]) == (3, 1, 1100)
+    assert (forecast["parts"], forecast["counted"], forecast["inputs"]) == (3, 1, 140)
     assert not (tmp_path / "out").exists()
     assert {path.name: path.read_bytes() for path in (tmp_path / "parts").iterdir()} == before
