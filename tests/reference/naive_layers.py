@@ -99,12 +99,13 @@ def path_slopes(activation, starts: list[Array], ends: list[Array]) -> list[Arra
     start, end = (torch.tensor(np.stack(side)) for side in (starts, ends))
     crossing = torch.where(start[0] * end[0] < 0, start[0] / (start[0] - end[0]), torch.ones_like(start[0]))
     total = torch.zeros_like(start)
+    node, weight = (torch.tensor(values / 2).reshape(-1, 1, 1) for values in (nodes + 1, weights))
     for low, length in ((torch.zeros_like(crossing), crossing), (crossing, 1 - crossing)):
-        for node, weight in zip((nodes + 1) / 2, weights / 2, strict=True):
-            at = (start + (low + node * length) * (end - start)).requires_grad_()
-            out = activation(at[0]) * (at[1] if len(at) == 2 else 1)
-            (gradient,) = torch.autograd.grad(out.sum(), at)
-            total += weight * length * gradient
+        # Shape (parts, nodes, tokens, units).
+        at = (start[:, None] + (low + node * length) * (end - start)[:, None]).requires_grad_()
+        out = activation(at[0]) * (at[1] if len(at) == 2 else 1)
+        (gradient,) = torch.autograd.grad(out.sum(), at)
+        total += (weight * length * gradient).sum(1)
     return list(total.numpy())
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,9 @@ import pytest
 
 from attentionology.corpora_loaders import Sentence
 from attentionology.extractors import Encoder, extract
+from attentionology.extractors.tokens.pieces import Pieces
 from tests import tiny
-from tests.reference.naive_layers import READERS, merge_maps, merge_vectors, naive_layers
+from tests.reference.naive_layers import READERS, Naive, merge_maps, merge_vectors, naive_layers
 
 NORMS = ("norm", "attn", "attnres", "attnresln", "globenc", "atbff", "atbffres", "atbffresln")
 OTHERS = ("alti", "alti-l2", "value-zeroing")
@@ -21,9 +23,17 @@ SENTENCES = [
 ]
 
 
+encoder_of = functools.cache(tiny.randomised)
+
+
+@functools.cache
+def layers_of(encoder: Encoder, words: tuple[str, ...], ff_bias: str) -> tuple[Pieces, list[Naive]]:
+    return naive_layers(encoder, Sentence("", words), ff_bias)
+
+
 def naive_maps(encoder: Encoder, sentence: Sentence, kind: str, level: str, merge: str, ff_bias: str) -> np.ndarray:
     """The maps of all layers, from a forward pass of the sentence alone in float64."""
-    pieces, layers = naive_layers(encoder, sentence, ff_bias)
+    pieces, layers = layers_of(encoder, tuple(sentence.words), ff_bias)
     vector = level == "word" and merge == "vector"
     found = []
     for one in layers:
@@ -60,25 +70,25 @@ def cases(*kinds: str) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize(("family", "kind"), cases(*NORMS, *OTHERS))
 def test_token_maps(family, kind):
-    compare(tiny.randomised(family), kind, "token")
+    compare(encoder_of(family), kind, "token")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("family", "kind"), cases(*NORMS, "alti"))
 def test_word_maps_merged_as_vectors(family, kind):
-    compare(tiny.randomised(family), kind, "word", "vector")
+    compare(encoder_of(family), kind, "word", "vector")
 
 
 @pytest.mark.parametrize("kind", ["norm", "attnresln", "atbffresln", "value-zeroing"])
 def test_word_maps_merged_as_norms(kind):
-    compare(tiny.randomised("bert"), kind, "word")
+    compare(encoder_of("bert"), kind, "word")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("activation", ["gelu", "gelu_new", "relu", "silu", "quick_gelu", "tanh", "mish", "sigmoid"])
 @pytest.mark.parametrize("ff_bias", ["input", "fixed"])
 def test_feed_forward_kinds_with_other_activations(activation, ff_bias):
-    compare(tiny.randomised("bert", hidden_act=activation), "atbffresln", "token", ff_bias=ff_bias)
+    compare(encoder_of("bert", hidden_act=activation), "atbffresln", "token", ff_bias=ff_bias)
 
 
 @pytest.mark.parametrize("ff_bias", ["input", "fixed"])
