@@ -90,7 +90,8 @@ def test_json_summary_is_all_that_is_printed(model, corpus, tmp_path, capsys):
 
 
 def test_control_stands_beside_the_model(model, tmp_path):
-    assert run("--model", model, "--limit", 40, "--control", "random-init:2", "--out", tmp_path / "run") == 0
+    options = ("--analyses", "dependency", "--replicates", 20)
+    assert run("--model", model, "--limit", 40, "--control", "random-init:2", *options, "--out", tmp_path / "run") == 0
     control = pd.read_csv(tmp_path / "run" / "tables" / "dependency_control.csv")
     best = pd.read_csv(tmp_path / "run" / "tables" / "dependency_best.csv")
     assert set(control["copy"]) == {1, 2}
@@ -101,7 +102,7 @@ def test_control_stands_beside_the_model(model, tmp_path):
 
 
 def test_surface_tokens_and_several_files(model, corpus, tmp_path):
-    options = ("--tokens", "surface", "--coarse", "--out", tmp_path / "run")
+    options = ("--analyses", "dependency", "--tokens", "surface", "--coarse", "--out", tmp_path / "run")
     assert run("--model", model, "--corpus", corpus, SAMPLE_TREEBANK, *options) == 0
     record = json.loads((tmp_path / "run" / "run.json").read_text())
     assert [f["name"] for f in record["corpus"]["files"]] == ["corpus.conllu", "en_sample.conllu"]
@@ -251,7 +252,8 @@ def test_interrupt_is_clean(model, corpus, tmp_path, capsys, monkeypatch):
 
 def test_same_command_same_tables(model, tmp_path):
     for name, cells in (("one", 2**17), ("two", 3000)):
-        assert run("--model", model, "--limit", 40, "--batch-cells", cells, "--out", tmp_path / name) == 0
+        options = ("--analyses", "dependency", "--limit", 40, "--batch-cells", cells)
+        assert run("--model", model, *options, "--out", tmp_path / name) == 0
     for table in ("dependency.csv", "dependency_best.csv"):
         assert (tmp_path / "one/tables" / table).read_bytes() == (tmp_path / "two/tables" / table).read_bytes()
 

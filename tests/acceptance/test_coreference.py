@@ -125,7 +125,7 @@ def test_gap(data_file):
 def test_demo_model_finds_antecedents(demo_encoder, data_file, tmp_path):
     """Around the paper's numbers for BERT: a head that finds two thirds and more, well above the nearest mention."""
     path = data_file("coref/ontogum_dev.v4_gold_conll")
-    assert run("--corpus", path, "--out", tmp_path / "run", "--control", "random-init") == 0
+    assert run("--corpus", path, "--out", tmp_path / "run", "--control", "random-init", "--replicates", 0) == 0
     best = pd.read_csv(tmp_path / "run/tables/coreference_best.csv")
     row = row_of(best, candidates="preceding", type="all")
     assert row["total"] == 255
@@ -261,7 +261,7 @@ def test_heads_of_the_demo_model_see_stereotypes(demo_encoder, data_file):
 
 def test_every_kind_of_map(model, tmp_path):
     for kind in ("norm", "attnresln", "rollout", "alti"):
-        options = ("--analyses", "coreference", "--limit", 3, "--max-length", 64, "--map", kind)
+        options = ("--analyses", "coreference", "--limit", 3, "--max-length", 64, "--map", kind, "--replicates", 0)
         assert run("--model", model, *options, "--out", tmp_path / kind.replace(":", "_")) == 0
         cells = pd.read_csv(tmp_path / kind / "tables/coreference.csv")
         assert int(cells["head"].max()) == (4 if kind == "norm" else 1)
@@ -269,8 +269,8 @@ def test_every_kind_of_map(model, tmp_path):
 
 
 def test_with_other_analyses(model, tmp_path):
-    names = ("dependency,surface,coreference", "--limit", 3, "--max-length", 64, "--control", "random-init")
-    assert run("--model", model, "--analyses", *names, "--out", tmp_path / "run") == 0
+    names = ("dependency,surface,coreference", "--limit", 3, "--max-length", 64, "--control", "random-init:1")
+    assert run("--model", model, "--analyses", *names, "--replicates", 20, "--out", tmp_path / "run") == 0
     record = json.loads((tmp_path / "run/run.json").read_text())
     assert record["corpus"]["unit"] == "sentences"
     assert record["corpus"]["counts"]["documents"] == 3

@@ -29,7 +29,7 @@ def options(data_file):
     groups = OptionSet(
         [CountOptions(replicates=200), ControlOptions("random-init"), SurfaceOptions(gradients="hidden")]
     )
-    corpus = CorpusOptions(corpus=(str(data_file("ud/en_ewt-dev.conllu")),), limit=400)
+    corpus = CorpusOptions(corpus=(str(data_file("ud/en_ewt-dev.conllu")),), limit=60)
     return RunOptions(ANALYSES, groups, files=corpus)
 
 
@@ -52,7 +52,7 @@ def counted(options, forecast, tmp_path_factory):
 
 def test_passes_and_parts_are_those_of_the_run(forecast, counted):
     _, _, parts = counted
-    assert forecast.inputs == 400
+    assert forecast.inputs == 60
     assert forecast.parts == len(parts)
     assert [size for each in forecast.passes for size in each.parts] == [len(part) for part in parts]
     assert forecast.read == sum(len(part) for part in parts)

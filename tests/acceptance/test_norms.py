@@ -37,8 +37,8 @@ def gpt2(tmp_path_factory):
     return str(folder)
 
 
-def run(*arguments):
-    return main(["analyze", "--limit", "12", *map(str, arguments)])
+def run(*arguments, limit=12):
+    return main(["analyze", "--limit", str(limit), *map(str, arguments)])
 
 
 def test_everything_is_written_and_shown(bert, tmp_path, capsys):
@@ -129,9 +129,10 @@ def test_an_architecture_that_is_not_known(tmp_path, capsys):
     config = transformers.ErnieConfig(**tiny.SIZE, vocab_size=400)
     transformers.AutoModel.from_config(config).save_pretrained(tmp_path / "m")
     tiny.fresh_tokenizer("wordpiece").save_pretrained(tmp_path / "m")
-    assert run("--model", tmp_path / "m", "--max-length", 60, "--out", tmp_path / "r") == 0
+    model = ("--model", tmp_path / "m", "--max-length", 60)
+    assert run(*model, "--replicates", 0, "--out", tmp_path / "r") == 0
     for options in (["--map", "norm"], ["--analyses", "norms"]):
-        assert run("--model", tmp_path / "m", "--max-length", 60, *options, "--out", tmp_path / "s") == 1
+        assert run(*model, *options, "--out", tmp_path / "s") == 1
         message = capsys.readouterr().err
         assert "'ernie'" in message
         assert "docs/how-to/architectures.md" in message
@@ -139,7 +140,8 @@ def test_an_architecture_that_is_not_known(tmp_path, capsys):
 
 @pytest.mark.parametrize("kind", [*list_kinds(), "rollout:norm"])
 def test_the_dependency_report_with_every_kind(bert, tmp_path, kind):
-    assert main(["analyze", "--model", bert, "--map", kind, "--out", str(tmp_path / "r"), "--limit", "4"]) == 0
+    options = ("--analyses", "dependency", "--replicates", 0, "--map", kind)
+    assert run("--model", bert, *options, "--out", tmp_path / "r", limit=4) == 0
     page = (tmp_path / "r" / "report.html").read_text()
     assert f"map “{kind}”" in page
     heads = pd.read_csv(tmp_path / "r" / "tables" / "dependency.csv")["head"].max()
@@ -165,7 +167,7 @@ def test_help_names_every_kind(capsys):
 
 def test_demo_model_shows_the_no_op(demo_encoder, tmp_path):
     """Its sink is [CLS]: most of the weight of the middle layers, little of the norms."""
-    assert main(["analyze", "--analyses", "norms", "--limit", "30", "--out", str(tmp_path / "r")]) == 0
+    assert run("--analyses", "norms", "--out", tmp_path / "r") == 0
     shares = pd.read_csv(tmp_path / "r" / "tables" / "norms_shares.csv")
     cls = shares[shares["class"] == "[CLS]"].groupby("layer")[["weight", "norm_share"]].mean()
     assert (cls["weight"][1:5] > 3 * cls["norm_share"][1:5]).all()
@@ -174,7 +176,7 @@ def test_demo_model_shows_the_no_op(demo_encoder, tmp_path):
 @pytest.mark.parametrize("kind", ["norm", "attnresln"])
 def test_ewt_with_norms(demo_encoder, ewt, kind):
     """Float32 in batches against float64 one by one, on sentences of all lengths."""
-    chosen = sorted(ewt, key=len)[::15]
+    chosen = sorted(ewt, key=len)[::30]
     worst = 0.0
     for batch in extract(demo_encoder, chosen, kind=kind):
         for row, (_, array) in enumerate(batch.unpadded()):

@@ -37,8 +37,10 @@ def inputs(tmp_path_factory):
     }
 
 
-@pytest.mark.parametrize("json_too", [False, True], ids=["table", "json"])
-@pytest.mark.parametrize("name", ["analyze", "probe", "explain", "doctor"])
+@pytest.mark.parametrize(
+    ("name", "json_too"),
+    [("analyze", False), ("analyze", True), ("probe", False), ("explain", True), ("doctor", False)],
+)
 def test_results_that_nobody_reads_are_kept_and_end_quietly(inputs, programs, name, json_too, tmp_path):
     arguments = [*inputs[name], *(["--json"] if json_too else [])]
     if name != "doctor":

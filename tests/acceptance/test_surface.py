@@ -56,8 +56,8 @@ def attention(encoder, ids: list[int]) -> np.ndarray:
     return torch.stack(output.attentions)[:, 0].double().numpy()
 
 
-def test_100_sentences_against_the_published_formulas(demo_encoder, ewt):
-    sentences = list(ewt)[:100]
+def test_sentences_against_the_published_formulas(demo_encoder, ewt):
+    sentences = list(ewt)[::8]
     metrics = {smoothing: SurfaceStatistics(6, 12, smoothing=smoothing) for smoothing in (0.0, SMOOTHING)}
     for batch in extract(demo_encoder, sentences, level="token"):
         for metric in metrics.values():
@@ -79,10 +79,10 @@ def test_100_sentences_against_the_published_formulas(demo_encoder, ewt):
 @pytest.fixture(scope="module")
 def segments(demo_encoder, data_file):
     text = load_text(data_file("text/wiki_valid_paragraphs.txt"))
-    return make_segments(demo_encoder, text, 40)
+    return make_segments(demo_encoder, text, 12)
 
 
-def test_40_segments_against_the_published_formulas(demo_encoder, segments):
+def test_segments_against_the_published_formulas(demo_encoder, segments):
     metric = SurfaceStatistics(6, 12)
     for batch in extract(demo_encoder, segments, level="token"):
         metric.update(batch)
@@ -92,7 +92,7 @@ def test_40_segments_against_the_published_formulas(demo_encoder, segments):
     compare(metric, documents, [len(p) for p in pieces])
 
 
-def test_distances_over_40_segments(demo_encoder, segments):
+def test_distances_over_segments(demo_encoder, segments):
     metric = HeadDistances(6, 12)
     pairs = np.random.default_rng(0).integers(72, size=(20, 2)).tolist()
     expected = dict.fromkeys(map(tuple, pairs), 0.0)
@@ -104,7 +104,7 @@ def test_distances_over_40_segments(demo_encoder, segments):
                 p, q = maps[a], maps[b]
                 expected[a, b] += 0.5 * (p * np.log(2 * p / (p + q)) + q * np.log(2 * q / (p + q))).sum()
     found = metric.compute()
-    assert max(expected.values()) > 400
+    assert max(expected.values()) > 120
     for (a, b), value in expected.items():
         assert found.sums.iloc[a, b] == pytest.approx(value, abs=1e-3)
     assert found.per_row.to_numpy().max() <= np.log(2)

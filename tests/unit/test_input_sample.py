@@ -53,7 +53,7 @@ def states(metric: InputSample) -> dict[str, bytes]:
 
 
 @pytest.mark.slow
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(seed=st.integers(0, 2**32), size=st.integers(1, 9), repeated=st.booleans())
 @example(seed=39916800, size=3, repeated=True)  # an id occurs twice in a batch, and only one of both inputs is drawn
 def test_any_split_order_and_nesting_gives_the_same_bytes(seed, size, repeated):

@@ -17,7 +17,7 @@ from attentionology.extractors.kinds.rows import distributions
 from attentionology.extractors.layers import contributions
 from attentionology.extractors.layers.activations import gate_of, slope
 from tests import tiny
-from tests.reference.test_norm_maps import SENTENCES, compare
+from tests.reference.test_norm_maps import SENTENCES, compare, encoder_of
 
 
 @pytest.fixture
@@ -146,8 +146,8 @@ def test_blocks_do_not_change_the_maps(monkeypatch, keys, pairs, cells, merge):
     # Blocks of one cell take a long time for long sentences.
     sentences = SENTENCES if cells > 1 else [Sentence("middle", ("unbelievable", "dogs")), *SENTENCES[1:]]
     for kind in ("attnresln", "atbffresln", "alti"):
-        compare(tiny.randomised("bert"), kind, "word", merge, sentences=sentences)
-    compare(tiny.randomised("gpt2"), "atbffres", "token", sentences=sentences)
+        compare(encoder_of("bert"), kind, "word", merge, sentences=sentences)
+    compare(encoder_of("gpt2"), "atbffres", "token", sentences=sentences)
 
 
 def test_value_zeroing_is_what_happens_when_a_value_is_zeroed():

@@ -18,15 +18,14 @@ from tests.outlines import FIGURES
 
 
 class TestOddTexts:
-    def test_one_word_unknown_words_and_lines_without_text(self, done, files, tmp_path):
+    def test_one_word_unknown_words_and_lines_without_text(self, files, tmp_path):
         odd = ["", "1", "0 ", "1 good", "0 bad", "1 zzz yyy xxx", "0 qqq", "1 <b>good</b> & $x$ film", "0 the film",
                "1 the film"]  # fmt: skip
         lines = [*(files / "test.txt").read_text().splitlines(), *odd]
         (tmp_path / "test.txt").write_text("\n".join(lines) + "\n")
-        options = ("--cache", done / "cache", "--out", tmp_path / "run")
         given = [tmp_path / "test.txt" if one == files / "test.txt" else one for one in everything(files, OF_ONE_MODEL)]
         with FIGURES.in_full():  # which escape what labels and texts hold
-            assert run(*given, *options) == 0
+            assert run(*given, "--out", tmp_path / "run") == 0
         found = table(tmp_path / "run").set_index("id")
         assert len(found) == 47
         for line in (44, 45, 47):  # one word: there is only one attention

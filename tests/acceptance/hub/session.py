@@ -68,7 +68,7 @@ class Hub:
             "HF_ENDPOINT": self.endpoint,
             "HF_HOME": str(home),
             "HF_HUB_DISABLE_TELEMETRY": "1",
-            "HF_HUB_ETAG_TIMEOUT": "2",
+            "HF_HUB_ETAG_TIMEOUT": "1",
         }
         self.process = subprocess.Popen(
             [sys.executable, "-m", "tests.hub_driver"],

@@ -125,7 +125,7 @@ def test_a_revision_is_for_models_on_the_hub(hub, tmp_path, command):
 
 
 def test_the_environment_is_enough(hub, tmp_path):
-    """As a user starts it: a process of its own for each command."""
+    """As a user starts it: processes of their own, of which one may not ask the Hub and has another cache."""
     name, _, commit = hub.add(files(1.0))
     command = [
         sys.executable,
@@ -139,18 +139,17 @@ def test_the_environment_is_enough(hub, tmp_path):
         "--json",
     ]
 
-    def run(**more: str) -> subprocess.CompletedProcess[str]:
-        environment = {**hub.environment, "HF_HOME": str(tmp_path), **more}
+    def run(home: Path, **more: str) -> subprocess.CompletedProcess[str]:
+        environment = {**hub.environment, "HF_HOME": str(home), **more}
         return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 
-    absent = run(HF_HUB_OFFLINE="1")
+    fetched = json.loads(run(tmp_path / "first").stdout)
+    assert (fetched["revision"], fetched["offline"]) == (commit, False)
+    assert (tmp_path / "first" / "hub" / f"models--{name.replace('/', '--')}").is_dir()
+    hub.log.clear()
+    absent = run(tmp_path / "second", HF_HUB_OFFLINE="1")
     assert absent.returncode == 1
-    cache = tmp_path / "hub"
+    cache = tmp_path / "second" / "hub"
     message = f"attentionology: HF_HUB_OFFLINE is set, and {name!r} (main) is not in the cache {cache}\n"
     assert absent.stderr == message
-    fetched = json.loads(run().stdout)
-    hub.log.clear()
-    offline = json.loads(run(HF_HUB_OFFLINE="1").stdout)
     assert hub.log == []
-    assert (fetched["revision"], fetched["offline"]) == (commit, False)
-    assert (offline["revision"], offline["offline"]) == (commit, True)
