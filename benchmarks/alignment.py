@@ -28,7 +28,6 @@ import transformers
 from attentionology import AlignmentOptions
 from attentionology.corpora_loaders.alignment import Bitext, LinkFile, PairLinks, SentencePair, add_links
 from attentionology.corpora_loaders.sample.made_up_pair import SEED, make_pair
-from attentionology.engine.align import prepare
 from attentionology.engine.align_options import AlignOptions
 from attentionology.engine.passes import run_passes
 from attentionology.engine.preparing import plan_analyses
@@ -78,7 +77,7 @@ def make_bitext(number: int) -> Bitext:
 
 def align_all(model: Translator, bitext: Bitext) -> None:
     """Count everything that the analysis counts."""
-    prepared = prepare(AlignOptions(alignment=AlignmentOptions()), reader=model, bitext=bitext)
+    prepared = AlignOptions(alignment=AlignmentOptions()).prepare(model=model, corpus=bitext)
     run_passes(plan_analyses(prepared).passes, prepared.model, limits=prepared.limits)
 
 

@@ -7,8 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attentionology.analyses.alignment.analysis import Alignment
-from attentionology.analyses.alignment.inputs import load_reader, read_bitext
 from attentionology.analyses.alignment.options import (
     AlignmentOptions,
     BitextOptions,
@@ -16,10 +14,10 @@ from attentionology.analyses.alignment.options import (
     LinkOptions,
     TranslatorOptions,
 )
-from attentionology.analyses.contract import MapChoice, OptionError, OptionGroup, OptionSet, Setting, Titles
+from attentionology.analyses.contract import OptionError, OptionGroup, Titles
 from attentionology.analyses.option_groups import groups_by_class
 from attentionology.analyses.shared.builtin import SAMPLE
-from attentionology.analyses.shared.input_options import ExampleOptions, paths_read
+from attentionology.analyses.shared.input_options import ExampleOptions
 from attentionology.analyses.shared.record import (
     describe_command,
     describe_corpus,
@@ -27,21 +25,16 @@ from attentionology.analyses.shared.record import (
     describe_reading,
     warnings_of,
 )
-from attentionology.corpora_loaders.alignment import Bitext, write_links
+from attentionology.corpora_loaders.alignment import Bitext
 from attentionology.engine.align_options import AlignOptions
 from attentionology.engine.corpus import title_of_files
-from attentionology.engine.distributed import ShareCounts, count_prepared_share, counter_of
+from attentionology.engine.distributed import counter_of
 from attentionology.engine.explorer import explorer_of
 from attentionology.engine.part_options import PartOptions
 from attentionology.engine.parts import check_folder, part_folder
-from attentionology.engine.pass_counts import Limits
-from attentionology.engine.preparing import Prepared
-from attentionology.engine.readers import reader_of
 from attentionology.engine.run import Run, count_analyses, sections_of, with_results
 from attentionology.engine.stored_run import states_of
 from attentionology.engine.writing import complete_record, write_run
-from attentionology.extractors import DEFAULT_BATCH_CELLS
-from attentionology.extractors.translation import PairEncoder
 from attentionology.reports.explorer.encoding import script_json
 from attentionology.reports.progress import Stages
 from attentionology.reports.run_folder import RunFolder
@@ -164,63 +157,9 @@ def execute(
     shown = dict(shown_options or {})
     if out is None:
         return _run(options, part_options, reader, bitext, None, command, shown)
-    files = [given.partition("=")[2] for given in options.bitext.baseline]
-    named = options.bitext
-    reads = paths_read(options.model.model, named.source, named.target, named.gold, files)
-    with RunFolder(out, overwrite=overwrite, reads=reads) as folder:
+    with RunFolder(out, overwrite=overwrite, reads=options.paths_read(bitext)) as folder:
         run = _run(options, part_options, reader, bitext, folder.path, command, {**shown, "out": str(out)})
     return replace(run, folder=out)
-
-
-def count_share(options: AlignOptions, part_options: PartOptions) -> ShareCounts:
-    """Count one share of the parts of a run, and make no report.
-
-    Raises:
-        OptionError, CorpusError, ModelError, ExtractionError, StorageError: the share cannot be counted.
-    """
-    part_options.check()
-    options.check()
-    if part_options.parts is not None:
-        check_folder(part_options.parts)
-    stages = Stages()
-    prepared = prepare(options, stages=stages)
-    return count_prepared_share(prepared, options, part_options, stages, prepare_again)
-
-
-def prepare_again(options: AlignOptions, corpus: Any) -> Prepared:
-    """Prepare a run again in another process."""
-    return prepare(options, bitext=corpus)
-
-
-def prepare(
-    options: AlignOptions,
-    *,
-    reader: PairReader | None = None,
-    bitext: Bitext | None = None,
-    stages: Stages | None = None,
-) -> Prepared:
-    """Read the sentence pairs and load the model.
-
-    Args:
-        options: the options of the run, which have been checked.
-        reader: the model, if it has been loaded.
-        bitext: the sentence pairs, if they have been loaded.
-        stages: receives the times of the stages.
-
-    Raises:
-        OptionError, CorpusError, ModelError: an option cannot be used, or the pairs or the model cannot be read.
-    """
-    stages, chosen = stages or Stages(), options.alignment
-    with stages("sentence pairs"):
-        corpus = read_bitext(options.bitext) if bitext is None else bitext
-    if isinstance(reader, PairEncoder) and reader.method != chosen.method:
-        raise OptionError(f"the model was made for the method {reader.method!r}, not for {chosen.method!r}")
-    with stages("model"):
-        model = load_reader(options.model, options.languages, chosen.method) if reader is None else reader
-    setting = Setting(model, corpus, chosen=(Alignment.name,), seed=chosen.seed)
-    limits = Limits(chosen.batch_cells or DEFAULT_BATCH_CELLS, chosen.too_long)
-    groups = OptionSet([chosen, options.languages])
-    return Prepared((Alignment(),), setting, (MapChoice(),), limits, options.examples.examples, groups)
 
 
 def _run(
@@ -232,13 +171,11 @@ def _run(
     command: str,
     shown_options: Mapping[str, Any],
 ) -> Run:
-    from attentionology.analyses.alignment.written_links import chosen_links
-
     stages = Stages()
-    prepared = prepare(options, reader=reader, bitext=bitext, stages=stages)
+    prepared = options.prepare(model=reader, corpus=bitext, stages=stages)
     corpus = prepared.setting.corpus
     with part_folder(part_options.parts) as parts_in:
-        count = counter_of(prepared, options, part_options, parts_in, stages, prepare_again)
+        count = counter_of(prepared, options, part_options, parts_in, stages)
         counted = count_analyses(prepared, count, stages=stages)
     with stages("results"):
         parts = with_results(counted.analyses, prepared.options)
@@ -248,9 +185,7 @@ def _run(
         with stages("tables and figures"):
             sections = sections_of(parts, titles)
     reading = describe_reading(corpus, parts[0].log)
-    shown = {**options.flat(), **shown_options}
-    if reader is not None:
-        shown["model"] = reader.name
+    shown = {**options.flat(), **shown_options, **prepared.resolved}
     described = describe_corpus(corpus)
     record = {
         **describe_command(command, shown, options.alignment.seed, stages),
@@ -262,11 +197,7 @@ def _run(
     whole = complete_record(record, parts, prepared.options)
     samples = counted.counted_samples()
     run = Run(parts, titles, whole, folder, tuple(sections), prepared.options, samples=samples)
-    if options.links.write is not None:
-        with stages("write links"):
-            read = reader_of(prepared.model, prepared.limits)
-            links = chosen_links(corpus, run["alignment"].chosen, options.alignment.merge, read)
-            write_links(options.links.write, links)
+    options.finish(run, prepared, stages)
     if folder is not None:
         states = states_of(counted, prepared.options, titles, record, {}, corpus)
         explorer = script_json(explorer_of(run))

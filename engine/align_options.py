@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
 from attentionology.analyses.alignment.options import (
     AlignmentOptions,
@@ -13,14 +13,22 @@ from attentionology.analyses.alignment.options import (
     LinkOptions,
     TranslatorOptions,
 )
-from attentionology.analyses.contract import OptionError, OptionGroup
+from attentionology.analyses.contract import MapChoice, OptionError, OptionGroup, OptionSet, Setting
 from attentionology.analyses.shared.builtin import SAMPLE
-from attentionology.analyses.shared.input_options import ExampleOptions
+from attentionology.analyses.shared.input_options import ExampleOptions, paths_read
+from attentionology.engine.job import Job
+
+if TYPE_CHECKING:
+    from attentionology.corpora_loaders import Corpus
+    from attentionology.engine.preparing import Prepared
+    from attentionology.engine.run import Run
+    from attentionology.extractors.model.loaded_model import LoadedModel
+    from attentionology.reports.progress import Stages
 
 
 @dataclass(frozen=True)
-class AlignOptions:
-    """All options that determine what an alignment run computes.
+class AlignOptions(Job):
+    """The options of ``align``: word alignment by a model that reads sentence pairs.
 
     Attributes:
         bitext: the options of the sentence pairs.
@@ -43,7 +51,7 @@ class AlignOptions:
         """All option groups."""
         return self.bitext, self.model, self.languages, self.alignment, self.links, self.examples
 
-    def check(self) -> None:
+    def check(self, corpus: Corpus | None = None) -> None:
         """Validate the options before anything slow happens.
 
         Raises:
@@ -54,8 +62,77 @@ class AlignOptions:
         if self.bitext.gold is None and self.bitext.source != SAMPLE and self.alignment.controls:
             raise OptionError("--controls has no effect without gold links: --gold FILE")
 
+    def prepare(
+        self, *, model: LoadedModel | None = None, corpus: Corpus | None = None, stages: Stages | None = None
+    ) -> Prepared:
+        """Read the sentence pairs and load the model.
+
+        Args:
+            model: the model, if it has been loaded.
+            corpus: the sentence pairs, if they have been loaded.
+            stages: receives the times of the stages.
+
+        Raises:
+            OptionError, CorpusError, ModelError: an option cannot be used, or the pairs or the model cannot be read.
+        """
+        from attentionology.analyses.alignment.analysis import Alignment
+        from attentionology.analyses.alignment.inputs import load_reader, read_bitext
+        from attentionology.engine.pass_counts import Limits
+        from attentionology.engine.preparing import Prepared
+        from attentionology.extractors import DEFAULT_BATCH_CELLS
+        from attentionology.extractors.translation import PairEncoder
+        from attentionology.reports.progress import Stages
+
+        stages, chosen = stages or Stages(), self.alignment
+        resolved = {} if model is None else {"model": model.name}
+        with stages("sentence pairs"):
+            source = read_bitext(self.bitext) if corpus is None else corpus
+        if isinstance(model, PairEncoder) and model.method != chosen.method:
+            raise OptionError(f"the model was made for the method {model.method!r}, not for {chosen.method!r}")
+        with stages("model"):
+            model = model or load_reader(self.model, self.languages, chosen.method)
+        return Prepared(
+            chosen=(Alignment(),),
+            setting=Setting(model, source, chosen=(Alignment.name,), seed=chosen.seed),
+            maps=(MapChoice(),),
+            limits=Limits(chosen.batch_cells or DEFAULT_BATCH_CELLS, chosen.too_long),
+            options=OptionSet([chosen, self.languages]),
+            source=source,
+            examples=self.examples.examples,
+            resolved=resolved,
+        )
+
+    def on_device(self, device: str) -> Self:
+        """Return the same options with the model on another device."""
+        return replace(self, model=replace(self.model, device=device))
+
     def flat(self) -> dict[str, Any]:
         """Return all options by the names that they have on the command line, for the run record."""
         flat = {name: value for group in self.groups for name, value in asdict(group).items()}
         plain = {name: list(value) if isinstance(value, tuple) else value for name, value in flat.items()}
         return {name: str(value) if isinstance(value, Path) else value for name, value in plain.items()}
+
+    def paths_read(self, corpus: Corpus | None = None) -> list[Path]:
+        """Return the paths that the run reads: the model, the sentence pairs, and the files of links.
+
+        Args:
+            corpus: the sentence pairs, if they have been loaded.
+        """
+        loaded = [file.path for file in corpus.files] if corpus else []
+        files = [given.partition("=")[2] for given in self.bitext.baseline]
+        named = self.bitext
+        return paths_read(self.model.model, named.source, named.target, named.gold, files, loaded)
+
+    def finish(self, run: Run, prepared: Prepared, stages: Stages) -> None:
+        """Write the links, if that was asked for."""
+        from attentionology.analyses.alignment.analysis import Alignment
+        from attentionology.analyses.alignment.written_links import chosen_links
+        from attentionology.corpora_loaders.alignment import write_links
+        from attentionology.engine.readers import reader_of
+
+        if self.links.write is None:
+            return
+        read = reader_of(prepared.model, prepared.limits)
+        with stages("write links"):
+            links = chosen_links(prepared.setting.corpus, run[Alignment.name].chosen, self.alignment.merge, read)
+            write_links(self.links.write, links)

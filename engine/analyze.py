@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attentionology.analyses.contract import Analysis, OptionError, OptionGroup, OptionSet, Titles
+from attentionology.analyses.contract import OptionError, OptionGroup, OptionSet, Titles
 from attentionology.analyses.option_groups import groups_by_class
 from attentionology.analyses.shared.builtin import SAMPLE
 from attentionology.analyses.shared.input_options import ExampleOptions, LimitOptions, ModelOptions, model_or_encoder
@@ -26,7 +26,6 @@ from attentionology.engine.distributed import counter_of
 from attentionology.engine.explorer import explorer_of
 from attentionology.engine.part_options import PartOptions
 from attentionology.engine.parts import check_folder, part_folder
-from attentionology.engine.preparing import prepare
 from attentionology.engine.run import Run, compared_kinds, count_analyses, sections_of, with_results
 from attentionology.engine.run_options import RunOptions
 from attentionology.engine.stored_run import states_of
@@ -155,41 +154,35 @@ def execute(
     part_options.check()
     if encoder is not None and not part_options.in_this_process:
         raise OptionError("workers load the model themselves: give its name, not an encoder")
-    chosen = options.check(corpus)
+    options.check(corpus)
     if part_options.parts is not None:
         check_folder(part_options.parts)
     if out is None:
-        return _run(options, part_options, chosen, encoder, corpus, None, command, shown_options or {})
+        return _run(options, part_options, encoder, corpus, None, command, shown_options or {})
     with RunFolder(out, overwrite=overwrite, reads=options.paths_read(corpus)) as folder:
         shown = {**(shown_options or {}), "out": str(out)}
-        run = _run(options, part_options, chosen, encoder, corpus, folder.path, command, shown)
+        run = _run(options, part_options, encoder, corpus, folder.path, command, shown)
     return replace(run, folder=out)
 
 
 def _run(
     options: RunOptions,
     part_options: PartOptions,
-    chosen: Sequence[Analysis[Any, Any]],
     encoder: Encoder | None,
     corpus: Corpus | None,
     folder: Path | None,
     command: str,
     shown_options: Mapping[str, Any],
 ) -> Run:
-    stages, files, is_from_files = Stages(), options.files, corpus is None
-    resolved: dict[str, Any] = {**shown_options, "corpus": [] if files.text else files.files}
-    if corpus is not None:
-        resolved["corpus"] = [file.path for file in corpus.files]
-    if encoder is not None:
-        resolved["model"] = encoder.name
-    prepared = prepare(options, chosen, encoder=encoder, corpus=corpus, stages=stages)
-    encoder, corpus, map_options = prepared.setting.encoder, prepared.setting.corpus, options.groups[MapOptions]
+    stages = Stages()
+    prepared = options.prepare(model=encoder, corpus=corpus, stages=stages)
+    corpus = prepared.setting.corpus
     with part_folder(part_options.parts) as folder_of_parts:
         count = counter_of(prepared, options, part_options, folder_of_parts, stages)
         counted = count_analyses(prepared, count, stages=stages)
     with stages("results"):
         parts = with_results(counted.analyses, options.groups)
-        titles = Titles(encoder.name, title_of_files([file.path for file in corpus.files]))
+        titles = Titles(prepared.model.name, title_of_files([file.path for file in corpus.files]))
         contrasts = compared_kinds(parts, titles, options.groups)
     sections: list[Section] = []
     if folder is not None:
@@ -197,14 +190,12 @@ def _run(
             sections = sections_of(parts, titles, contrasts)
     read_as = counted.analyses[0].corpus or corpus
     reading = describe_reading(read_as, parts[0].log)
-    resolved["analyses"] = list(prepared.setting.chosen)
-    resolved["map"] = map_options.map[0] if len(prepared.maps) == 1 else list(map_options.map)
     base = {
-        **describe_command(command, {**options.flat(), **resolved}, options.seed, stages),
-        "model": describe_model(encoder),
+        **describe_command(command, {**options.flat(), **shown_options, **prepared.resolved}, options.seed, stages),
+        "model": describe_model(prepared.model),
         "corpus": describe_corpus(read_as),
         "sentences": reading,
-        "warnings": encoder.warnings + warnings_of(reading) + (files.warnings(read_as) if is_from_files else []),
+        "warnings": [*prepared.model.warnings, *warnings_of(reading), *prepared.warnings],
     }
     states = None
     if folder is not None:

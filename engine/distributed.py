@@ -6,46 +6,38 @@ import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from attentionology.analyses.contract import OptionError
 from attentionology.engine.counting_in_parts import CountMissing, PartCounter, count_in_parts, count_missing, share_of
+from attentionology.engine.job import Job
 from attentionology.engine.on_ray import count_on_ray
 from attentionology.engine.part_options import PartOptions
-from attentionology.engine.part_tasks import PartTask, part_counter, prepare_analyses
+from attentionology.engine.part_tasks import PartTask, part_counter
 from attentionology.engine.parts import CorpusPart, check_folder, parts_of
 from attentionology.engine.pass_counts import PassCounts
 from attentionology.engine.passes import Pass, run_passes
-from attentionology.engine.preparing import Prepared, plan_analyses, prepare
-from attentionology.engine.run_options import RunOptions
+from attentionology.engine.preparing import Prepared, plan_analyses
 from attentionology.engine.workers import count_with_workers
 from attentionology.reports.progress import Stages
 
 if TYPE_CHECKING:
     from attentionology.corpora_loaders import Corpus
-    from attentionology.extractors import Encoder
+    from attentionology.extractors.model.loaded_model import LoadedModel
 
 Counter = Callable[[Sequence[Pass]], PassCounts]
 """A function that runs all passes and returns their counts."""
 
 
-def counter_of(
-    prepared: Prepared,
-    options: Any,
-    part_options: PartOptions,
-    parts: Path,
-    stages: Stages,
-    prepare_again: Callable[[Any, Any], Prepared] = prepare_analyses,
-) -> Counter:
+def counter_of(prepared: Prepared, job: Job, part_options: PartOptions, parts: Path, stages: Stages) -> Counter:
     """Return the function with which a run counts.
 
     Args:
         prepared: the run.
-        options: its options, with which other processes prepare it again.
+        job: its options, with which other processes prepare it again.
         part_options: how the corpus is cut into parts, and how many processes count.
         parts: the folder of the parts, if the corpus is cut into parts.
         stages: receives the times of the stages.
-        prepare_again: a function of a module with which other processes prepare the run, see `PartTask`.
     """
     if part_options.parts is None and part_options.in_this_process:
         return lambda passes: run_passes(
@@ -55,7 +47,7 @@ def counter_of(
 
     def count(passes: Sequence[Pass]) -> PassCounts:
         corpus_parts = parts_of(passes)
-        task = _task(prepared, options, counter, prepare_again)
+        task = _task(prepared, job, counter)
         count_missing_parts = _count_missing_of(task, part_options, counter, corpus_parts)
         return count_in_parts(corpus_parts, counter.folder, count_missing_parts, stages=stages)
 
@@ -83,67 +75,43 @@ class ShareCounts:
 
 
 def count_share(
-    options: RunOptions,
+    job: Job,
     part_options: PartOptions,
-    stages: Stages,
     *,
-    encoder: Encoder | None = None,
+    model: LoadedModel | None = None,
     corpus: Corpus | None = None,
     offset: int = 0,
 ) -> ShareCounts:
     """Count one share of the parts of a run, and make no report.
 
     Args:
-        options: the options of the run.
+        job: the options of the run.
         part_options: the folder of the parts, and the share.
-        stages: receives the times of the stages.
-        encoder: the model, if it has been loaded.
+        model: the model, if it has been loaded.
         corpus: the corpus, if it has been loaded.
         offset: by how many parts the shares are shifted; see `share_of`.
 
     Raises:
         OptionError, CorpusError, ModelError, ExtractionError, StorageError: the share cannot be counted.
     """
+    part_options.check()
     if part_options.parts is None:
         raise OptionError("--part needs --parts, the folder in which all shares are collected")
-    chosen = options.check(corpus)
+    job.check(corpus)
     check_folder(part_options.parts)
-    prepared = prepare(options, chosen, encoder=encoder, corpus=corpus, stages=stages)
-    return count_prepared_share(prepared, options, part_options, stages, offset=offset)
-
-
-def count_prepared_share(
-    prepared: Prepared,
-    options: Any,
-    part_options: PartOptions,
-    stages: Stages,
-    prepare_again: Callable[[Any, Any], Prepared] = prepare_analyses,
-    *,
-    offset: int = 0,
-) -> ShareCounts:
-    """Count one share of the parts of a run that has been prepared, see `count_share`.
-
-    Raises:
-        OptionError: there is no folder for the parts.
-        ExtractionError, ModelError, StorageError: the share cannot be counted.
-    """
-    if part_options.parts is None:
-        raise OptionError("--part needs --parts, the folder in which all shares are collected")
+    stages = Stages()
+    prepared = job.prepare(model=model, corpus=corpus, stages=stages)
     counter = part_counter(prepared, part_options.parts)
     parts = parts_of(plan_analyses(prepared).passes)
-    count = _count_missing_of(_task(prepared, options, counter, prepare_again), part_options, counter, parts)
+    count = _count_missing_of(_task(prepared, job, counter), part_options, counter, parts)
     numbers = share_of(parts, part_options.share, offset)
     count_missing(parts, numbers, counter.folder, count, stages)
     return ShareCounts(len(numbers), sum(counter.folder.has(part) for part in parts), len(parts))
 
 
-def _task(
-    prepared: Prepared, options: Any, counter: PartCounter, prepare_again: Callable[[Any, Any], Prepared]
-) -> PartTask:
-    """Return what other processes need to count parts. They cut a text into segments themselves."""
-    is_cut = isinstance(options, RunOptions) and options.files.segments is not None
-    corpus = None if is_cut else prepared.setting.corpus
-    return PartTask(options, corpus, str(counter.folder.folder), counter.folder.fingerprint, prepare_again)
+def _task(prepared: Prepared, job: Job, counter: PartCounter) -> PartTask:
+    """Return what other processes need to count parts."""
+    return PartTask(job, prepared.source, str(counter.folder.folder), counter.folder.fingerprint)
 
 
 def _count_missing_of(

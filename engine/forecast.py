@@ -18,7 +18,7 @@ from attentionology.engine.part_tasks import part_counter
 from attentionology.engine.parts import CorpusPart, parts_of
 from attentionology.engine.pass_counts import Limits, PassCounts
 from attentionology.engine.passes import Pass, maps_of
-from attentionology.engine.preparing import Planned, plan_analyses, prepare
+from attentionology.engine.preparing import Planned, plan_analyses
 from attentionology.engine.run_options import RunOptions
 from attentionology.extractors import Encoder, ExtractionError, make_batches, shared_cells
 from attentionology.extractors.maps.batching import WINDOW
@@ -150,7 +150,8 @@ def forecast_run(
     """
     part_options = part_options or PartOptions()
     part_options.check()
-    prepared = prepare(options, options.check(corpus), encoder=encoder, corpus=corpus)
+    options.check(corpus)
+    prepared = options.prepare(model=encoder, corpus=corpus)
     encoder = prepared.setting.encoder
     planned = plan_analyses(prepared)
     parts = parts_of(planned.passes)

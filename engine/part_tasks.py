@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from attentionology.analyses.shared.processes import WorkerError
+from attentionology.corpora_loaders import Corpus
 from attentionology.engine.counting_in_parts import PartCounter
+from attentionology.engine.job import Job
 from attentionology.engine.part_keys import fingerprint
 from attentionology.engine.parts import CorpusPart, PartFolder, parts_of
-from attentionology.engine.preparing import Prepared, plan_analyses, prepare
-from attentionology.engine.run_options import RunOptions
-
-
-def prepare_analyses(options: RunOptions, corpus: Any) -> Prepared:
-    """Prepare a run of ``analyze`` again.
-
-    Args:
-        options: the options of the run.
-        corpus: the corpus; None to read it.
-    """
-    return prepare(options, options.chosen(corpus), corpus=corpus)
+from attentionology.engine.preparing import Prepared, plan_analyses
 
 
 @dataclass(frozen=True)
@@ -30,18 +19,16 @@ class PartTask:
     """Everything that another process needs to count parts: it must be possible to send it there.
 
     Attributes:
-        options: the options of the run, whose field ``model`` names the device.
-        corpus: the corpus, which has been read; None if the process should read it.
+        job: the options of the run.
+        corpus: the corpus, which has been read.
         folder: the folder of the parts.
         fingerprint: the fingerprint that the process must arrive at, too.
-        prepare: a function of a module that prepares a run of such options.
     """
 
-    options: Any
-    corpus: Any
+    job: Job
+    corpus: Corpus
     folder: str
     fingerprint: str
-    prepare: Callable[[Any, Any], Prepared] = prepare_analyses
 
 
 def part_counter(prepared: Prepared, parts: Path) -> PartCounter:
@@ -62,13 +49,12 @@ def prepared_parts(task: PartTask, number: int) -> tuple[list[CorpusPart], PartC
     """
     import torch
 
-    options = task.options
-    if options.model.device == "cuda":
-        device = f"cuda:{number % max(1, torch.cuda.device_count())}"
-        options = replace(options, model=replace(options.model, device=device))
-    elif options.model.device == "cpu":
+    job = task.job
+    if job.model.device == "cuda":
+        job = job.on_device(f"cuda:{number % max(1, torch.cuda.device_count())}")
+    elif job.model.device == "cpu":
         torch.set_num_threads(1)  # threads of several processes would wait for each other
-    prepared = task.prepare(options, task.corpus)
+    prepared = job.prepare(corpus=task.corpus)
     counter = part_counter(prepared, Path(task.folder))
     if counter.folder.fingerprint != task.fingerprint:
         raise WorkerError("the model or the toolkit has changed while the run was started; run the command again")

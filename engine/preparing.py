@@ -1,30 +1,21 @@
-"""From options to plans: the corpus is read, the model is loaded, and all analyses say what they want."""
+"""A run with its corpus and its model, and the plans in which all analyses say what they want."""
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from attentionology.analyses.contract import Analysis, MapChoice, OptionError, OptionSet, Request, Setting
-from attentionology.analyses.shared.builtin import load_encoder, load_head
-from attentionology.analyses.shared.map_facts import map_maker
-from attentionology.analyses.shared.options import FeedForwardOptions, MapOptions
-from attentionology.corpora_loaders import Corpus, PlainText
-from attentionology.engine.corpus import cut_text
+from attentionology.analyses.contract import Analysis, MapChoice, OptionSet, Request, Setting
 from attentionology.engine.pass_counts import Limits
 from attentionology.engine.passes import Pass, plan_passes
 from attentionology.engine.plain_data import to_plain
-from attentionology.engine.run_options import RunOptions
 from attentionology.engine.sampling import PlannedAnalysis, sample_requests
-from attentionology.extractors import DEFAULT_BATCH_CELLS
-from attentionology.reports.progress import Stages
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from attentionology.extractors import Encoder
+    from attentionology.corpora_loaders import Corpus
     from attentionology.extractors.model.loaded_model import LoadedModel
 
 
@@ -37,18 +28,25 @@ class Prepared:
         setting: the model, the corpus and what else the analyses plan with.
         maps: the kinds of maps.
         limits: which inputs are read, and how many at once.
-        examples: the number of inputs that are kept with their maps.
         options: the options of the analyses.
+        source: the corpus as it was loaded, from which other processes prepare the run again. It may have been cut into
+            the inputs of the setting since.
+        examples: the number of inputs that are kept with their maps.
         tables: tables that describe the corpus.
+        resolved: options whose values were found out, by their names, for the run record.
+        warnings: what a reader should know about how the options were met, one sentence each.
     """
 
     chosen: tuple[Analysis[Any, Any], ...]
     setting: Setting
     maps: tuple[MapChoice, ...]
     limits: Limits
-    examples: int
     options: OptionSet
+    source: Corpus
+    examples: int = 0
     tables: Mapping[str, pd.DataFrame] = field(default_factory=dict)
+    resolved: Mapping[str, Any] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
 
     @property
     def model(self) -> LoadedModel:
@@ -81,58 +79,6 @@ class Planned:
     plans: tuple[PlannedAnalysis, ...]
     samples: tuple[Request, ...]
     passes: tuple[Pass, ...]
-
-
-def prepare(
-    options: RunOptions,
-    chosen: Sequence[Analysis[Any, Any]],
-    *,
-    encoder: Encoder | None = None,
-    corpus: Corpus | None = None,
-    stages: Stages | None = None,
-) -> Prepared:
-    """Read the corpus and load the model.
-
-    Args:
-        options: the options of the run, which have been checked.
-        chosen: the analyses.
-        encoder: the model, if it has been loaded.
-        corpus: the corpus, if it has been loaded.
-        stages: receives the times of the stages.
-
-    Raises:
-        OptionError, CorpusError, ModelError: an option cannot be used, or the corpus or the model cannot be read.
-    """
-    stages, files, model = stages or Stages(), options.files, options.model
-    if corpus is None:
-        with stages("read the corpus"):
-            corpus = files.read(chosen)
-    map_options, ff_bias = options.groups[MapOptions], options.groups[FeedForwardOptions].ff_bias
-    maps = tuple(MapChoice(kind, map_options.merge, map_options.normalize, ff_bias) for kind in map_options.map)
-    with stages("load the model"):
-        for choice in maps:
-            try:
-                map_maker(choice)
-            except ValueError as error:
-                raise OptionError(str(error)) from None
-        encoder = encoder or load_encoder(model.model, revision=model.revision, device=model.device)
-    tables: dict[str, pd.DataFrame] = {}
-    if isinstance(corpus, PlainText) and files.segments is not None:
-        with stages("cut the text"):
-            limit, seed = options.limits.max_length, options.seed
-            corpus, tables["segments"] = cut_text(files, corpus, encoder, max_length=limit, seed=seed)
-    setting = Setting(
-        model=encoder,
-        corpus=corpus,
-        chosen=tuple(analysis.name for analysis in chosen),
-        seed=options.seed,
-        max_length=options.limits.max_length,
-        load_masked_lm=functools.cache(lambda: load_head(encoder)),
-    )
-    limits = Limits(
-        options.limits.batch_cells or DEFAULT_BATCH_CELLS, options.limits.too_long, options.limits.max_length
-    )
-    return Prepared(tuple(chosen), setting, maps, limits, options.examples.examples, options.groups, tables)
 
 
 def plan_analyses(prepared: Prepared) -> Planned:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
-from attentionology.analyses.contract import Analysis, OptionError, OptionSet
+from attentionology.analyses.contract import Analysis, MapChoice, OptionError, OptionSet, Setting
 from attentionology.analyses.registry import choose_analyses, registered_analyses
+from attentionology.analyses.shared.builtin import load_encoder, load_head
 from attentionology.analyses.shared.input_options import (
     ExampleOptions,
     LimitOptions,
@@ -18,15 +20,21 @@ from attentionology.analyses.shared.input_options import (
 )
 from attentionology.analyses.shared.options import FeedForwardOptions, MapOptions
 from attentionology.corpora_loaders.errors import CorpusError
-from attentionology.engine.corpus import CorpusOptions
+from attentionology.engine.corpus import CorpusOptions, cut_text
+from attentionology.engine.job import Job
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from attentionology.corpora_loaders import Corpus
+    from attentionology.engine.preparing import Prepared
+    from attentionology.extractors.model.loaded_model import LoadedModel
+    from attentionology.reports.progress import Stages
 
 
 @dataclass(frozen=True)
-class RunOptions:
-    """All options that determine what a run computes.
+class RunOptions(Job):
+    """The options of ``analyze``: analyses of an encoder on sentences.
 
     Attributes:
         analyses: the names of the analyses; None for those that suit the corpus.
@@ -95,8 +103,8 @@ class RunOptions:
         values = [getattr(group, option.name) for group in self.groups for option in fields(group)]
         return [value for value in values if isinstance(value, Path)]
 
-    def check(self, corpus: Corpus | None = None) -> list[Analysis[Any, Any]]:
-        """Validate the options before anything slow happens, and return the chosen analyses.
+    def check(self, corpus: Corpus | None = None) -> None:
+        """Validate the options before anything slow happens.
 
         Args:
             corpus: the corpus, if it was loaded before.
@@ -120,7 +128,93 @@ class RunOptions:
         for file in self.files_of_groups():
             if not file.exists():
                 raise CorpusError("there is no such file", file=file)
-        return chosen
+
+    def prepare(
+        self, *, model: LoadedModel | None = None, corpus: Corpus | None = None, stages: Stages | None = None
+    ) -> Prepared:
+        """Read the corpus, load the model, and cut a text into segments.
+
+        Args:
+            model: the model, if it has been loaded.
+            corpus: the corpus, if it has been loaded.
+            stages: receives the times of the stages.
+
+        Raises:
+            OptionError, CorpusError, ModelError: an option cannot be used, or the corpus or the model cannot be read.
+        """
+        from attentionology.corpora_loaders import PlainText
+        from attentionology.engine.pass_counts import Limits
+        from attentionology.engine.preparing import Prepared
+        from attentionology.extractors import DEFAULT_BATCH_CELLS
+        from attentionology.reports.progress import Stages
+
+        stages, files, chosen = stages or Stages(), self.files, self.chosen(corpus)
+        resolved = self._resolved(chosen, model, corpus)
+        with stages("read the corpus"):
+            source = files.read(chosen) if corpus is None else corpus
+        with stages("load the model"):
+            maps = self._maps()
+            model = model or load_encoder(self.model.model, revision=self.model.revision, device=self.model.device)
+        setting = Setting(
+            model=model,
+            corpus=source,
+            chosen=tuple(analysis.name for analysis in chosen),
+            seed=self.seed,
+            max_length=self.limits.max_length,
+            load_masked_lm=functools.cache(lambda: load_head(setting.encoder)),
+        )
+        tables: dict[str, pd.DataFrame] = {}
+        if isinstance(source, PlainText) and files.segments is not None:
+            with stages("cut the text"):
+                length = self.limits.max_length
+                cut, tables["segments"] = cut_text(files, source, setting.encoder, max_length=length, seed=self.seed)
+            setting = replace(setting, corpus=cut)
+        return Prepared(
+            chosen=tuple(chosen),
+            setting=setting,
+            maps=maps,
+            limits=Limits(self.limits.batch_cells or DEFAULT_BATCH_CELLS, self.limits.too_long, self.limits.max_length),
+            options=self.groups,
+            source=source,
+            examples=self.examples.examples,
+            tables=tables,
+            resolved=resolved,
+            warnings=() if corpus is not None else tuple(files.warnings(setting.corpus)),
+        )
+
+    def on_device(self, device: str) -> Self:
+        """Return the same options with the model on another device."""
+        return replace(self, model=replace(self.model, device=device))
+
+    def _maps(self) -> tuple[MapChoice, ...]:
+        """Return the kinds of maps.
+
+        Raises:
+            OptionError: a map cannot be made in this way.
+        """
+        from attentionology.analyses.shared.map_facts import map_maker
+
+        options, ff_bias = self.groups[MapOptions], self.groups[FeedForwardOptions].ff_bias
+        maps = tuple(MapChoice(kind, options.merge, options.normalize, ff_bias) for kind in options.map)
+        for choice in maps:
+            try:
+                map_maker(choice)
+            except ValueError as error:
+                raise OptionError(str(error)) from None
+        return maps
+
+    def _resolved(
+        self, chosen: Sequence[Analysis[Any, Any]], model: LoadedModel | None, corpus: Corpus | None
+    ) -> dict[str, Any]:
+        """Return the options whose values differ from those that were given, for the run record."""
+        kinds = self.groups[MapOptions].map
+        files = ([] if self.files.text else self.files.files) if corpus is None else [f.path for f in corpus.files]
+        return {
+            "corpus": files,
+            **({} if model is None else {"model": model.name}),
+            "analyses": [analysis.name for analysis in chosen],
+            "map": kinds[0] if len(kinds) == 1 else list(kinds),
+        }
 
     def _check_that_all_are_read(self, chosen: Sequence[Analysis[Any, Any]]) -> None:
         """Check that the chosen analyses read all options that differ from their defaults.

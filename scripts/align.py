@@ -74,7 +74,7 @@ class Align:
 
 def _count_share(options: AlignOptions, part_options: PartOptions) -> int:
     """Count one share of the parts, say how many there are now, and return the exit status."""
-    from attentionology.engine.align import count_share
+    from attentionology.engine.distributed import count_share
     from attentionology.reports.streams import say
 
     say(count_share(options, part_options).described(part_options.parts))

@@ -109,10 +109,9 @@ class Analyze:
     def _count_share(self) -> int:
         """Count one share of the parts, say how many there are now, and return the exit status."""
         from attentionology.engine.distributed import count_share
-        from attentionology.reports.progress import Stages
         from attentionology.reports.streams import say
 
-        say(count_share(self.run_options(), self.long_run, Stages()).described(self.long_run.parts))
+        say(count_share(self.run_options(), self.long_run).described(self.long_run.parts))
         return 0
 
     def run_options(self) -> RunOptions:

@@ -17,7 +17,7 @@ from attentionology.engine.surveying.counting import reason_of
 from attentionology.engine.surveying.models import LoadedModels, read_treebank
 from attentionology.engine.surveying.options import SurveyedModel, SurveyedTreebank, SurveyOptions
 from attentionology.extractors import ExtractionError, ModelError
-from attentionology.reports.progress import Stages, progress_bar
+from attentionology.reports.progress import progress_bar
 from attentionology.storage.durable import StorageError
 
 
@@ -109,8 +109,7 @@ def _count(
     return count_share(
         options.run_options(model, treebank, kinds),
         part_options,
-        Stages(),
-        encoder=loaded.load(model) if part_options.in_this_process else None,
+        model=loaded.load(model) if part_options.in_this_process else None,
         corpus=corpus,
         offset=before,
     ).share

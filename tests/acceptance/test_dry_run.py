@@ -14,7 +14,7 @@ from attentionology.engine.forecast import Forecast, forecast_run
 from attentionology.engine.part_options import PartOptions
 from attentionology.engine.part_tasks import part_counter
 from attentionology.engine.parts import parts_of
-from attentionology.engine.preparing import plan_analyses, prepare
+from attentionology.engine.preparing import plan_analyses
 from attentionology.engine.run_options import RunOptions
 from attentionology.scripts.cli import main
 
@@ -42,7 +42,8 @@ def forecast(options, demo_encoder) -> Forecast:
 def counted(options, forecast, tmp_path_factory):
     """The folder of the parts of the run, and the parts."""
     folder = tmp_path_factory.mktemp("dry") / "parts"
-    prepared = prepare(options, options.check())
+    options.check()
+    prepared = options.prepare()
     counter = part_counter(prepared, folder)
     parts = parts_of(plan_analyses(prepared).passes)
     for part in parts:
