@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from attentionology.analyses.alignment.options import (
     AlignmentOptions,
@@ -14,30 +14,14 @@ from attentionology.analyses.alignment.options import (
     LinkOptions,
     TranslatorOptions,
 )
-from attentionology.analyses.contract import OptionError, OptionGroup, Titles
+from attentionology.analyses.contract import OptionError, OptionGroup
 from attentionology.analyses.option_groups import groups_by_class
 from attentionology.analyses.shared.builtin import SAMPLE
 from attentionology.analyses.shared.input_options import ExampleOptions
-from attentionology.analyses.shared.record import (
-    describe_command,
-    describe_corpus,
-    describe_model,
-    describe_reading,
-    warnings_of,
-)
 from attentionology.corpora_loaders.alignment import Bitext
 from attentionology.engine.align_options import AlignOptions
-from attentionology.engine.corpus import title_of_files
-from attentionology.engine.distributed import counter_of
-from attentionology.engine.explorer import explorer_of
-from attentionology.engine.part_options import PartOptions
-from attentionology.engine.parts import check_folder, part_folder
-from attentionology.engine.run import Run, count_analyses, sections_of, with_results
-from attentionology.engine.stored_run import states_of
-from attentionology.engine.writing import complete_record, write_run
-from attentionology.reports.explorer.encoding import script_json
-from attentionology.reports.progress import Stages
-from attentionology.reports.run_folder import RunFolder
+from attentionology.engine.execution import execute
+from attentionology.engine.run import Run
 
 if TYPE_CHECKING:
     from attentionology.extractors.translation import PairReader
@@ -116,90 +100,9 @@ def align(
             groups.get(LinkOptions, LinkOptions()),
             groups.get(ExampleOptions, ExampleOptions()),
         ),
-        reader=loaded,
-        bitext=bitext if isinstance(bitext, Bitext) else None,
+        model=loaded,
+        corpus=bitext if isinstance(bitext, Bitext) else None,
         out=None if out is None else Path(out),
         overwrite=overwrite,
         command="attentionology.align(…)",
     )
-
-
-def execute(
-    options: AlignOptions,
-    *,
-    part_options: PartOptions | None = None,
-    reader: PairReader | None = None,
-    bitext: Bitext | None = None,
-    out: Path | None = None,
-    overwrite: bool = False,
-    command: str = "",
-    shown_options: Mapping[str, Any] | None = None,
-) -> Run:
-    """Run the analysis, and write the report and the links.
-
-    Args:
-        options: the options of the run.
-        part_options: how the pairs are cut into parts, and how many processes count.
-        reader: the model, if it has been loaded.
-        bitext: the sentence pairs, if they have been loaded.
-        out: the folder of the report; None to write nothing.
-        overwrite: whether to replace the folder of an earlier run.
-        command: the command line or call, for the run record.
-        shown_options: further options for the run record.
-    """
-    part_options = part_options or PartOptions()
-    part_options.check()
-    options.check()
-    if reader is not None and not part_options.in_this_process:
-        raise OptionError("workers load the model themselves: give its name, not a model")
-    if part_options.parts is not None:
-        check_folder(part_options.parts)
-    shown = dict(shown_options or {})
-    if out is None:
-        return _run(options, part_options, reader, bitext, None, command, shown)
-    with RunFolder(out, overwrite=overwrite, reads=options.paths_read(bitext)) as folder:
-        run = _run(options, part_options, reader, bitext, folder.path, command, {**shown, "out": str(out)})
-    return replace(run, folder=out)
-
-
-def _run(
-    options: AlignOptions,
-    part_options: PartOptions,
-    reader: PairReader | None,
-    bitext: Bitext | None,
-    folder: Path | None,
-    command: str,
-    shown_options: Mapping[str, Any],
-) -> Run:
-    stages = Stages()
-    prepared = options.prepare(model=reader, corpus=bitext, stages=stages)
-    corpus = prepared.setting.corpus
-    with part_folder(part_options.parts) as parts_in:
-        count = counter_of(prepared, options, part_options, parts_in, stages)
-        counted = count_analyses(prepared, count, stages=stages)
-    with stages("results"):
-        parts = with_results(counted.analyses, prepared.options)
-        titles = Titles(prepared.model.name, title_of_files([file.path for file in corpus.files]))
-    sections = []
-    if folder is not None:
-        with stages("tables and figures"):
-            sections = sections_of(parts, titles)
-    reading = describe_reading(corpus, parts[0].log)
-    shown = {**options.flat(), **shown_options, **prepared.resolved}
-    described = describe_corpus(corpus)
-    record = {
-        **describe_command(command, shown, options.alignment.seed, stages),
-        "model": describe_model(prepared.model),
-        "corpus": {**described, "counts": {**described["counts"], "sentences": len(corpus)}},
-        "sentences": reading,
-        "warnings": [*prepared.model.warnings, *warnings_of(reading)],
-    }
-    whole = complete_record(record, parts, prepared.options)
-    samples = counted.counted_samples()
-    run = Run(parts, titles, whole, folder, tuple(sections), prepared.options, samples=samples)
-    options.finish(run, prepared, stages)
-    if folder is not None:
-        states = states_of(counted, prepared.options, titles, record, {}, corpus)
-        explorer = script_json(explorer_of(run))
-        write_run(folder, sections=sections, record=whole, tables={}, states=states, explorer=explorer)
-    return run

@@ -2,41 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from attentionology.analyses.contract import OptionError, OptionGroup, OptionSet, Titles
+from attentionology.analyses.contract import OptionError, OptionGroup, OptionSet
 from attentionology.analyses.option_groups import groups_by_class
 from attentionology.analyses.shared.builtin import SAMPLE
 from attentionology.analyses.shared.input_options import ExampleOptions, LimitOptions, ModelOptions, model_or_encoder
-from attentionology.analyses.shared.metric_states import StateError
 from attentionology.analyses.shared.options import MapOptions
-from attentionology.analyses.shared.record import (
-    describe_command,
-    describe_corpus,
-    describe_model,
-    describe_reading,
-    warnings_of,
-)
 from attentionology.corpora_loaders import Corpus
-from attentionology.engine.corpus import CorpusOptions, title_of_files
-from attentionology.engine.distributed import counter_of
-from attentionology.engine.explorer import explorer_of
+from attentionology.engine.corpus import CorpusOptions
+from attentionology.engine.execution import execute
 from attentionology.engine.part_options import PartOptions
-from attentionology.engine.parts import check_folder, part_folder
-from attentionology.engine.run import Run, compared_kinds, count_analyses, sections_of, with_results
+from attentionology.engine.run import Run
 from attentionology.engine.run_options import RunOptions
-from attentionology.engine.stored_run import states_of
-from attentionology.engine.writing import complete_record, write_run
-from attentionology.reports.explorer.encoding import script_json
-from attentionology.reports.progress import Stages
-from attentionology.reports.run_folder import RunFolder
 
 if TYPE_CHECKING:
     from attentionology.extractors import Encoder
-    from attentionology.reports.page import Section
 
 
 def analyze(
@@ -119,94 +103,9 @@ def analyze(
             seed=seed,
         ),
         part_options=part_options,
-        encoder=encoder,
+        model=encoder,
         corpus=loaded_corpus,
         out=None if out is None else Path(out),
         overwrite=overwrite,
         command="attentionology.analyze(…)",
     )
-
-
-def execute(
-    options: RunOptions,
-    *,
-    part_options: PartOptions | None = None,
-    encoder: Encoder | None = None,
-    corpus: Corpus | None = None,
-    out: Path | None = None,
-    overwrite: bool = False,
-    command: str = "",
-    shown_options: Mapping[str, Any] | None = None,
-) -> Run:
-    """Run all analyses that the options choose, and write the report.
-
-    Args:
-        options: the options of the run.
-        part_options: how the corpus is cut into parts, and how many processes count.
-        encoder: the model, if it has been loaded.
-        corpus: the corpus, if it has been loaded.
-        out: the folder of the report; None to write nothing.
-        overwrite: whether to replace the folder of an earlier run.
-        command: the command line or call, for the run record.
-        shown_options: further options for the run record.
-    """
-    part_options = part_options or PartOptions()
-    part_options.check()
-    if encoder is not None and not part_options.in_this_process:
-        raise OptionError("workers load the model themselves: give its name, not an encoder")
-    options.check(corpus)
-    if part_options.parts is not None:
-        check_folder(part_options.parts)
-    if out is None:
-        return _run(options, part_options, encoder, corpus, None, command, shown_options or {})
-    with RunFolder(out, overwrite=overwrite, reads=options.paths_read(corpus)) as folder:
-        shown = {**(shown_options or {}), "out": str(out)}
-        run = _run(options, part_options, encoder, corpus, folder.path, command, shown)
-    return replace(run, folder=out)
-
-
-def _run(
-    options: RunOptions,
-    part_options: PartOptions,
-    encoder: Encoder | None,
-    corpus: Corpus | None,
-    folder: Path | None,
-    command: str,
-    shown_options: Mapping[str, Any],
-) -> Run:
-    stages = Stages()
-    prepared = options.prepare(model=encoder, corpus=corpus, stages=stages)
-    corpus = prepared.setting.corpus
-    with part_folder(part_options.parts) as folder_of_parts:
-        count = counter_of(prepared, options, part_options, folder_of_parts, stages)
-        counted = count_analyses(prepared, count, stages=stages)
-    with stages("results"):
-        parts = with_results(counted.analyses, options.groups)
-        titles = Titles(prepared.model.name, title_of_files([file.path for file in corpus.files]))
-        contrasts = compared_kinds(parts, titles, options.groups)
-    sections: list[Section] = []
-    if folder is not None:
-        with stages("tables and figures"):
-            sections = sections_of(parts, titles, contrasts)
-    read_as = counted.analyses[0].corpus or corpus
-    reading = describe_reading(read_as, parts[0].log)
-    base = {
-        **describe_command(command, {**options.flat(), **shown_options, **prepared.resolved}, options.seed, stages),
-        "model": describe_model(prepared.model),
-        "corpus": describe_corpus(read_as),
-        "sentences": reading,
-        "warnings": [*prepared.model.warnings, *warnings_of(reading), *prepared.warnings],
-    }
-    states = None
-    if folder is not None:
-        try:
-            states = states_of(counted, options.groups, titles, base, prepared.tables, read_as)
-        except StateError as error:
-            base["warnings"].append(f"The counts were not stored, so the report cannot be made again: {error}.")
-    record = complete_record(base, parts, options.groups)
-    samples = counted.counted_samples()
-    run = Run(parts, titles, record, folder, tuple(sections), options.groups, contrasts, samples)
-    if folder is not None:
-        explorer = script_json(explorer_of(run))
-        write_run(folder, sections=sections, record=record, tables=prepared.tables, states=states, explorer=explorer)
-    return run

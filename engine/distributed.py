@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from attentionology.analyses.contract import OptionError
 from attentionology.engine.counting_in_parts import CountMissing, PartCounter, count_in_parts, count_missing, share_of
 from attentionology.engine.job import Job
 from attentionology.engine.on_ray import count_on_ray
 from attentionology.engine.part_options import PartOptions
 from attentionology.engine.part_tasks import PartTask, part_counter
-from attentionology.engine.parts import CorpusPart, check_folder, parts_of
+from attentionology.engine.parts import CorpusPart, parts_of
 from attentionology.engine.pass_counts import PassCounts
 from attentionology.engine.passes import Pass, run_passes
 from attentionology.engine.preparing import Prepared, plan_analyses
@@ -22,8 +21,7 @@ from attentionology.engine.workers import count_with_workers
 from attentionology.reports.progress import Stages
 
 if TYPE_CHECKING:
-    from attentionology.corpora_loaders import Corpus
-    from attentionology.extractors.model.loaded_model import LoadedModel
+    pass
 
 Counter = Callable[[Sequence[Pass]], PassCounts]
 """A function that runs all passes and returns their counts."""
@@ -74,34 +72,23 @@ class ShareCounts:
         return f"{self.counted:,} of {self.total:,} parts are in {folder}.{rest}"
 
 
-def count_share(
-    job: Job,
-    part_options: PartOptions,
-    *,
-    model: LoadedModel | None = None,
-    corpus: Corpus | None = None,
-    offset: int = 0,
+def count_share_of(
+    prepared: Prepared, job: Job, part_options: PartOptions, folder: Path, stages: Stages, *, offset: int = 0
 ) -> ShareCounts:
-    """Count one share of the parts of a run, and make no report.
+    """Count one share of the parts of a run.
 
     Args:
-        job: the options of the run.
-        part_options: the folder of the parts, and the share.
-        model: the model, if it has been loaded.
-        corpus: the corpus, if it has been loaded.
+        prepared: the run.
+        job: its options, with which other processes prepare it again.
+        part_options: the share, and how many processes count.
+        folder: the folder of the parts.
+        stages: receives the times of the stages.
         offset: by how many parts the shares are shifted; see `share_of`.
 
     Raises:
-        OptionError, CorpusError, ModelError, ExtractionError, StorageError: the share cannot be counted.
+        ExtractionError, ModelError, StorageError: the share cannot be counted.
     """
-    part_options.check()
-    if part_options.parts is None:
-        raise OptionError("--part needs --parts, the folder in which all shares are collected")
-    job.check(corpus)
-    check_folder(part_options.parts)
-    stages = Stages()
-    prepared = job.prepare(model=model, corpus=corpus, stages=stages)
-    counter = part_counter(prepared, part_options.parts)
+    counter = part_counter(prepared, folder)
     parts = parts_of(plan_analyses(prepared).passes)
     count = _count_missing_of(_task(prepared, job, counter), part_options, counter, parts)
     numbers = share_of(parts, part_options.share, offset)

@@ -19,7 +19,7 @@ class Job(ABC):
     """All options that determine what a run computes: which analyses, of which corpus, with which model.
 
     Every command that counts a corpus for analyses is a subclass. What follows after `prepare` is the same for all of
-    them: passes, parts, workers, results, the report and the run record.
+    them (see `attentionology.engine.execution`): passes, parts, workers, results, the report and the run record.
 
     A job is a frozen dataclass that can be sent to other processes. Each of them prepares the run again.
 
@@ -61,7 +61,10 @@ class Job(ABC):
 
     @abstractmethod
     def flat(self) -> dict[str, Any]:
-        """Return all options by the names that they have on the command line, for the run record."""
+        """Return all options by the names that they have on the command line, for the run record.
+
+        The report reads ``limit`` among them, and the pages of analyses read their own options.
+        """
 
     @abstractmethod
     def paths_read(self, corpus: Corpus | None = None) -> list[Path]:

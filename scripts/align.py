@@ -47,8 +47,8 @@ class Align:
     def run(self, arguments: Sequence[str] = ()) -> int:
         """Run the command and return its exit status."""
         from attentionology.analyses.shared.record import command_line
-        from attentionology.engine.align import execute
         from attentionology.engine.align_options import AlignOptions
+        from attentionology.engine.execution import execute
         from attentionology.scripts.closing import print_run
 
         options = AlignOptions(self.bitext, self.translator, self.languages, self.alignment, self.links, self.kept)
@@ -74,7 +74,7 @@ class Align:
 
 def _count_share(options: AlignOptions, part_options: PartOptions) -> int:
     """Count one share of the parts, say how many there are now, and return the exit status."""
-    from attentionology.engine.distributed import count_share
+    from attentionology.engine.execution import count_share
     from attentionology.reports.streams import say
 
     say(count_share(options, part_options).described(part_options.parts))

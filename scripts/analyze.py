@@ -65,7 +65,7 @@ class Analyze:
     def run(self, arguments: Sequence[str] = ()) -> int:
         """Run the analyses and return the exit status."""
         from attentionology.analyses.shared.record import command_line
-        from attentionology.engine.analyze import execute
+        from attentionology.engine.execution import execute
         from attentionology.scripts.closing import print_run
 
         self.long_run.check()
@@ -108,7 +108,7 @@ class Analyze:
 
     def _count_share(self) -> int:
         """Count one share of the parts, say how many there are now, and return the exit status."""
-        from attentionology.engine.distributed import count_share
+        from attentionology.engine.execution import count_share
         from attentionology.reports.streams import say
 
         say(count_share(self.run_options(), self.long_run).described(self.long_run.parts))

@@ -90,12 +90,14 @@ def model_label(name: str, revision: str | None, *, offline: bool | None = None)
 
 def describe_corpus(corpus: Corpus) -> dict[str, Any]:
     """Describe the corpus: its files, its counts and its inventory of relations."""
+    counts = dict(corpus.counts())
+    counts.setdefault("sentences", len(corpus))  # the inputs of a bitext have another name
     return {
         "unit": corpus.unit,
         "limit_unit": corpus.limit_unit,
         "tokens": getattr(corpus, "tokens", None),
         "files": [{"name": Path(file.path).name, **asdict(file)} for file in corpus.files],
-        "counts": corpus.counts(),
+        "counts": counts,
         "remarks": corpus.remarks(),
         "relations": dict(corpus.relations),
     }

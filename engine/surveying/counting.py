@@ -11,7 +11,7 @@ from attentionology.analyses.shared.comparable import Comparable
 from attentionology.analyses.survey.cells import Cell, CellFacts, CellFailure, CellResult, MapResult
 from attentionology.corpora_loaders import AttentionologyError, Corpus
 from attentionology.corpora_loaders.errors import out_of_memory
-from attentionology.engine.analyze import execute
+from attentionology.engine.execution import execute
 from attentionology.engine.part_options import PartOptions
 from attentionology.engine.run import Run
 from attentionology.engine.surveying.options import ANALYSIS, SurveyedModel, SurveyedTreebank, SurveyOptions
@@ -103,7 +103,7 @@ class CellCounter:
         return execute(
             self.options.run_options(model, treebank, kinds),
             part_options=self.part_options,
-            encoder=encoder,
+            model=encoder,
             corpus=corpus,
             command=f"attentionology analyze --analyses {ANALYSIS}",
         )

@@ -10,7 +10,7 @@ from attentionology.analyses.shared.options import ControlOptions
 from attentionology.analyses.survey.cells import Cell
 from attentionology.corpora_loaders import Corpus
 from attentionology.engine.counting_in_parts import share_of
-from attentionology.engine.distributed import count_share
+from attentionology.engine.execution import count_share
 from attentionology.engine.part_options import PartOptions
 from attentionology.engine.parts import check_folder, number_of_parts
 from attentionology.engine.surveying.counting import reason_of

@@ -130,5 +130,5 @@ def test_an_address_is_for_ray(capsys, tmp_path):
 
 def test_workers_load_the_model_themselves(demo_encoder):
     pytest.importorskip("ray", reason="Ray is not installed (extra 'ray')")
-    with pytest.raises(OptionError, match="not an encoder"):
+    with pytest.raises(OptionError, match="load the model themselves"):
         analyze(demo_encoder, options=[PartOptions(engine="ray")])
