@@ -110,12 +110,16 @@ class DrawablePairs(Drawable):
 
         @functools.cache
         def maps_of_pair(index: int) -> list[MapBatch]:
-            pair = PairBatch(self.batch.reader.double, (self.batch.sentences[index],), [self.batch.pieces[index]])
+            pair = PairBatch(self.batch.reader, (self.batch.sentences[index],), [self.batch.pieces[index]])
             made = pair.maps([map_maker(each, self.merge) for each in self.series])
-            maps = [maps_of(each, batch) for each, batch in zip(self.series, made, strict=True)]
-            return [replace(each, noise=0.0, recompute=None) for each in maps]  # nothing is more exact
+            return [_exact(maps_of(each, batch)) for each, batch in zip(self.series, made, strict=True)]
 
         return maps_of_pair
+
+
+def _exact(batch: MapBatch) -> MapBatch:
+    """Return the maps of one input in float64."""
+    return replace(batch, maps=batch.exact([0])[0][None], noise=0.0, recompute=None)
 
 
 def source_guesses(batch: MapBatch) -> Int[Tensor, "batch 1 layers heads n"]:
