@@ -12,7 +12,13 @@ from tyro.conf import arg
 
 from attentionology.analyses.contract import MapChoice, OptionError, OptionSet
 from attentionology.analyses.shared.builtin import DEMO, SAMPLE, corpus_path
-from attentionology.analyses.shared.input_options import LimitOptions, ModelOptions, at_least_one, check_seed
+from attentionology.analyses.shared.input_options import (
+    ExampleOptions,
+    LimitOptions,
+    ModelOptions,
+    at_least_one,
+    check_seed,
+)
 from attentionology.analyses.shared.option_types import (
     Device,
     PieceMerging,
@@ -178,7 +184,7 @@ class SurveyOptions:
     seed: int = 0
 
     def run_options(self, model: SurveyedModel, treebank: SurveyedTreebank, maps: Sequence[str]) -> RunOptions:
-        """Return the options of the run of one cell.
+        """Return the options of the run of one cell, which keeps no examples because no page shows them.
 
         Args:
             model: the model of the cell.
@@ -192,6 +198,7 @@ class SurveyOptions:
             model=ModelOptions(model.model, model.revision, self.cells.device),
             files=CorpusOptions(corpus=(treebank.path,), tokens=self.cells.tokens, limit=self.cells.limit),
             limits=self.limits,
+            examples=ExampleOptions(0),
             seed=self.seed,
         )
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from safetensors import safe_open
 
 import attentionology
 from attentionology import CorpusOptions, CountOptions, OptionError, PartOptions
@@ -79,6 +80,16 @@ def test_a_cell_that_fails_is_a_row_and_does_not_stop_the_grid(surveyed):
     assert tuple(cells) == CELL_COLUMNS
     assert cells["status"].value_counts().to_dict() == {"ok": 24, "failed": 3}
     assert (cells.loc[cells["status"] == "ok", "sentences"] == 30).all()
+
+
+def test_cells_keep_no_sentences_to_look_at(grid, surveyed):
+    del surveyed
+    names = set()
+    for path in (grid / "parts").glob("*.safetensors"):
+        with safe_open(path, "pt") as file:
+            names |= set(file.keys())
+    assert any(name.startswith("dependency") for name in names)
+    assert not [name for name in names if name.startswith("examples")]
 
 
 def test_cells_have_the_numbers_of_single_runs(grid, surveyed):
