@@ -1,4 +1,4 @@
-"""Which models read which inputs, and what an analysis is told that needs another model."""
+"""Which models read which inputs, and the error of an analysis that needs another model."""
 
 from __future__ import annotations
 
