@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import get_args
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from attentionology.corpora_loaders.alignment import SentencePair
@@ -82,58 +82,87 @@ class CrossMapMaker:
 def cross_maps(
     makers: Sequence[CrossMapMaker], forward: ForcedDecoding, pieces: Sequence[PairPieces], name: str = ""
 ) -> list[Float[Tensor, "batch layers heads rows columns"]]:
-    """Make the maps of several makers from one forward pass. Makers of one kind share its map of each layer.
+    """Make the maps of several makers from one forward pass, with zeros outside the sentence pairs.
+
+    Makers of one kind share its map of each layer, and the sums over the pieces of source words.
 
     Raises:
         ModelError: cross-attention is not a distribution, or is not what its weights say.
     """
     forward.check(name)
-    mergers = {(maker.setting, maker.level): _merger(forward, pieces, maker.setting, maker.level) for maker in makers}
+    mergers = {level: _merger(forward, pieces, level) for level in dict.fromkeys(maker.level for maker in makers)}
+    by_maker = [mergers[maker.level].in_setting(maker.setting) for maker in makers]
     results: list[Tensor] = []
     for number, layer in enumerate(forward.layers()):
         whole: dict[str, Tensor] = {}
-        for index, maker in enumerate(makers):
-            merger = mergers[maker.setting, maker.level]
+        summed: dict[tuple[str, Level], Tensor] = {}
+        for index, (maker, merger) in enumerate(zip(makers, by_maker, strict=True)):
             if maker.merges_vectors:
                 layer_map = CROSS_KINDS[maker.kind](layer.grouped(merger))
             else:
-                layer_map = whole[maker.kind] if maker.kind in whole else CROSS_KINDS[maker.kind](layer)
-                whole[maker.kind] = layer_map
+                if maker.kind not in whole:
+                    whole[maker.kind] = CROSS_KINDS[maker.kind](layer)
+                layer_map = whole[maker.kind]
             if number == 0:
                 shape = (len(pieces), len(forward.attentions), layer_map.shape[1], merger.rows, merger.k)
                 results.append(layer_map.new_zeros(shape))
             if maker.merges_vectors:
                 results[index][:, number] = layer_map
-            else:
-                merger(layer_map, out=results[index][:, number])
-    return [_inside(maps, maker, pieces) for maps, maker in zip(results, makers, strict=True)]
+                continue
+            if (maker.kind, maker.level) not in summed:
+                summed[maker.kind, maker.level] = merger.merged_columns(layer_map)
+            merger.merge_rows(summed[maker.kind, maker.level], out=results[index][:, number])
+    return results
 
 
-def _merger(
-    forward: ForcedDecoding, pieces: Sequence[PairPieces], setting: AlignmentSetting, level: Level
-) -> CrossMerger:
+def _merger(forward: ForcedDecoding, pieces: Sequence[PairPieces], level: Level) -> CrossMerger:
     alpha = forward.attentions[0]
-    grouped = pieces if level == "word" else [apart(pair) for pair in pieces]
     shape = (forward.target_mask.shape[1], forward.source_mask.shape[1])
-    return CrossMerger(grouped, shape, setting, dtype=alpha.dtype, device=alpha.device)
+    return CrossMerger(_grouped(level, pieces), shape, "AWI", dtype=alpha.dtype, device=alpha.device)
 
 
-def _inside(maps: Tensor, maker: CrossMapMaker, pieces: Sequence[PairPieces]) -> Tensor:
-    """Set maps to zero outside their sentence pairs."""
-    rows, columns = _sizes(maker.level, pieces)
-    inside = (torch.arange(maps.shape[-2]) < rows[:, None])[:, :, None] & (
-        torch.arange(maps.shape[-1]) < columns[:, None]
-    )[:, None, :]
-    if not inside.all():
-        maps.masked_fill_(~inside[:, None, None].to(maps.device), 0)
-    return maps
+def _grouped(level: Level, pieces: Sequence[PairPieces]) -> Sequence[PairPieces]:
+    """Return the pieces with the positions of a level."""
+    return pieces if level == "word" else [apart(pair) for pair in pieces]
 
 
-def _sizes(level: Level, pieces: Sequence[PairPieces]) -> tuple[Tensor, Tensor]:
-    """Count the rows and the columns of each pair."""
-    grouped = pieces if level == "word" else [apart(pair) for pair in pieces]
-    rows = torch.tensor([row_count(pair.target) for pair in grouped])
-    return rows, torch.tensor([len(pair.source.special) for pair in grouped])
+@dataclass(frozen=True, eq=False)
+class _Frame:
+    """What the rows and columns of a batch of maps are, whatever their kind.
+
+    Attributes:
+        lengths: the number of rows of each pair.
+        labels: what the rows are.
+        columns: what the columns are.
+    """
+
+    lengths: Int[Tensor, " batch"]
+    labels: tuple[tuple[str, ...], ...]
+    columns: Columns
+
+    @classmethod
+    def of(cls, level: Level, pairs: Sequence[SentencePair], pieces: Sequence[PairPieces]) -> _Frame:
+        """Read the rows and columns off sentence pairs and their pieces."""
+        grouped = _grouped(level, pieces)
+        rows = torch.tensor([row_count(pair.target) for pair in grouped])
+        columns = torch.tensor([len(pair.source.special) for pair in grouped])
+        special = torch.zeros(len(pieces), int(columns.max()), dtype=torch.bool)
+        row_labels, column_labels = [], []
+        for index, (pair, pair_pieces) in enumerate(zip(pairs, pieces, strict=True)):
+            source, target = pair_pieces.source, pair_pieces.target
+            is_special = grouped[index].source.special
+            special[index, : len(is_special)] = torch.tensor(is_special)
+            if level == "word":
+                words = iter(pair.source)
+                of_columns = zip(source.tokens, source.positions, strict=True)
+                specials = (token for token, position in of_columns if is_special[position])
+                column_labels.append(tuple(next(specials) if flag else next(words) for flag in is_special))
+                row_labels.append(pair.words)
+            else:
+                of_rows = zip(target.tokens, target.positions, strict=True)
+                column_labels.append(tuple(source.tokens))
+                row_labels.append(tuple(token for token, position in of_rows if not target.special[position]))
+        return cls(rows, tuple(row_labels), Columns(columns, special, tuple(column_labels)))
 
 
 def cross_map_batches(
@@ -162,49 +191,26 @@ def cross_map_batches(
         return [maps[0].cpu() for maps in cross_maps(makers, forward, [pieces[index]], translator.name)]
 
     maps = cross_maps(makers, translator.decode(pieces, values=values), pieces, translator.name)
+    frames = {level: _Frame.of(level, pairs, pieces) for level in dict.fromkeys(maker.level for maker in makers)}
     return [
-        _map_batch(number, maker, maps[number], translator, pairs, pieces, exact) for number, maker in enumerate(makers)
+        MapBatch(
+            maps=maps[number],
+            lengths=frames[maker.level].lengths,
+            special=torch.zeros(len(pieces), maps[number].shape[-2], dtype=torch.bool),
+            sentences=pairs,
+            labels=frames[maker.level].labels,
+            kind=maker.kind,
+            level=maker.level,
+            noise=max(maker.map_kind.noise, translator.noise),
+            recompute=functools.partial(_recompute, exact, number),
+            columns=frames[maker.level].columns,
+        )
+        for number, maker in enumerate(makers)
     ]
 
 
-def _map_batch(
-    number: int,
-    maker: CrossMapMaker,
-    maps: Float[Tensor, "batch layers heads rows columns"],
-    translator: Translator,
-    pairs: tuple[SentencePair, ...],
-    pieces: Sequence[PairPieces],
-    exact: Callable[[int], list[Float[Tensor, "layers heads rows columns"]]],
-) -> MapBatch:
-    def recompute(indices: Sequence[int]) -> list[Float[Tensor, "layers heads rows columns"]]:
-        return [exact(index)[number] for index in indices]
-
-    rows, columns = _sizes(maker.level, pieces)
-    special = torch.zeros(len(pieces), maps.shape[-1], dtype=torch.bool)
-    row_labels, column_labels = [], []
-    for index, (pair, pair_pieces) in enumerate(zip(pairs, pieces, strict=True)):
-        source, target = pair_pieces.source, pair_pieces.target
-        if maker.level == "word":
-            is_special = source.special
-            words = iter(pair.source)
-            specials = (token for token, k in zip(source.tokens, source.positions, strict=True) if source.special[k])
-            column_labels.append(tuple(next(specials) if flag else next(words) for flag in source.special))
-            row_labels.append(pair.words)
-        else:
-            is_special = [source.special[position] for position in source.positions]
-            column_labels.append(tuple(source.tokens))
-            of_words = zip(target.tokens, target.positions, strict=True)
-            row_labels.append(tuple(token for token, position in of_words if not target.special[position]))
-        special[index, : len(is_special)] = torch.tensor(is_special)
-    return MapBatch(
-        maps=maps,
-        lengths=rows,
-        special=torch.zeros(len(pieces), maps.shape[-2], dtype=torch.bool),
-        sentences=pairs,
-        labels=tuple(row_labels),
-        kind=maker.kind,
-        level=maker.level,
-        noise=max(maker.map_kind.noise, translator.noise),
-        recompute=recompute,
-        columns=Columns(columns, special, tuple(column_labels)),
-    )
+def _recompute(
+    exact: Callable[[int], list[Float[Tensor, "layers heads rows columns"]]], number: int, indices: Sequence[int]
+) -> list[Float[Tensor, "layers heads rows columns"]]:
+    """Return the maps of one of several makers for some pairs."""
+    return [exact(index)[number] for index in indices]

@@ -8,9 +8,11 @@ piece, never a fixed offset, because models begin the decoder's input with one t
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from typing import Literal
 
+import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -47,29 +49,53 @@ class CrossMerger(WordMerger):
     ) -> None:
         super().__init__([pair.source for pair in batch], shape[1], dtype=dtype, device=device)
         rows = max(row_count(pair.target) for pair in batch)
-        chosen = torch.zeros(len(batch), 1, rows, shape[0], dtype=dtype)
+        chosen = np.zeros((len(batch), 1, rows, shape[0]), dtype=bool)
         offset = 0 if setting == "AWI" else 1
         for index, pair in enumerate(batch):
-            first = pair.target.special.index(False) if False in pair.target.special else 0
-            for position, word in enumerate(pair.target.positions):
-                if not pair.target.special[word]:
-                    chosen[index, 0, word - first, position - offset] = 1
-        sizes = chosen.sum(-1, keepdim=True).clamp(min=1)
-        self.from_: Float[Tensor, "batch 1 rows queries"] = (chosen / sizes).to(device)
-        self.rows = rows
+            positions, is_special = np.array(pair.target.positions), np.array(pair.target.special)
+            first = int(is_special.argmin())
+            (pieces,) = np.nonzero(~is_special[positions])
+            chosen[index, 0, positions[pieces] - first, pieces - offset] = True
+        belongs = torch.from_numpy(chosen).to(dtype)
+        sizes = belongs.sum(-1, keepdim=True).clamp(min=1)
+        self.from_: Float[Tensor, "batch 1 rows queries"] = (belongs / sizes).to(device)
+        self.rows, self.setting = rows, setting
+
+    def in_setting(self, setting: AlignmentSetting) -> CrossMerger:
+        """Return the merger of the same pairs for a setting. Both share what they know of the columns."""
+        if setting == self.setting:
+            return self
+        other = copy.copy(self)
+        # The first position of the decoder reads no target piece, so that nothing leaves the matrix on either side.
+        other.from_, other.setting = self.from_.roll(-1 if setting == "AWO" else 1, -1), setting
+        return other
+
+    def merged_columns(self, maps: Float[Tensor, "batch heads queries keys"]) -> Float[Tensor, "batch heads queries k"]:
+        """Sum the columns of each source word, which is the same in all settings."""
+        batch, heads, queries, keys = maps.shape
+        return torch.bmm(maps.reshape(batch, heads * queries, keys), self.to).view(batch, heads, queries, self.k)
+
+    def merge_rows(
+        self, summed: Float[Tensor, "batch heads queries k"], out: Float[Tensor, "batch heads rows k"]
+    ) -> None:
+        """Write the mean of the rows of each target word into ``out``.
+
+        Args:
+            summed: what `merged_columns` returned.
+            out: receives the map between words.
+        """
+        torch.matmul(self.from_, summed, out=out)
 
     def __call__(
         self, maps: Float[Tensor, "batch heads queries keys"], out: Float[Tensor, "batch heads rows k"]
     ) -> None:
         """Merge the maps of one layer into ``out``."""
-        batch, heads, queries, keys = maps.shape
-        summed = torch.bmm(maps.reshape(batch, heads * queries, keys), self.to).view(batch, heads, queries, self.k)
-        torch.matmul(self.from_, summed, out=out)
+        self.merge_rows(self.merged_columns(maps), out)
 
 
 def row_count(target: Pieces) -> int:
     """Count the rows of a map of these decoder inputs: the positions that are not special."""
-    return sum(not special for special in target.special)
+    return target.special.count(False)
 
 
 def apart(pieces: PairPieces) -> PairPieces:
