@@ -4,12 +4,19 @@ from attentionology.extractors.translation.cross_maps import CROSS_KINDS, CrossM
 from attentionology.extractors.translation.decoding import ForcedDecoding
 from attentionology.extractors.translation.merging import AlignmentSetting
 from attentionology.extractors.translation.pair_encoder import PairEncoder, PairMethod, SimilarityMaker
-from attentionology.extractors.translation.pair_reading import PairBatch, PairReader, extract_cross, read_pairs
+from attentionology.extractors.translation.pair_reading import (
+    GATHERED,
+    PairBatch,
+    PairReader,
+    extract_cross,
+    read_pairs,
+)
 from attentionology.extractors.translation.sides import PairPieces
 from attentionology.extractors.translation.translator import Translator, load_sample_translator
 
 __all__ = [
     "CROSS_KINDS",
+    "GATHERED",
     "AlignmentSetting",
     "CrossMapMaker",
     "ForcedDecoding",

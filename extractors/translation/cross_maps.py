@@ -165,6 +165,37 @@ class _Frame:
         return cls(rows, tuple(row_labels), Columns(columns, special, tuple(column_labels)))
 
 
+def exact_cross_maps(
+    makers: Sequence[CrossMapMaker], translator: Translator, pieces: Sequence[PairPieces]
+) -> list[list[Float[Tensor, "layers heads rows columns"]]]:
+    """Make the maps of sentence pairs in float64.
+
+    Args:
+        makers: what to make.
+        translator: the model.
+        pieces: the pieces of each pair. All are read together.
+
+    Returns:
+        for each pair a map for each maker, without padding.
+
+    Raises:
+        ModelError: cross-attention is not a distribution, or is not what its weights say.
+    """
+    forward = translator.double.decode(pieces, values=_read_weights(makers))
+    maps = [of_maker.cpu() for of_maker in cross_maps(makers, forward, pieces, translator.name)]
+    sizes = [[(row_count(pair.target), len(pair.source.special)) for pair in _grouped(maker.level, pieces)]
+             for maker in makers]  # fmt: skip
+    return [
+        [of_maker[index, ..., : size[index][0], : size[index][1]] for of_maker, size in zip(maps, sizes, strict=True)]
+        for index in range(len(pieces))
+    ]
+
+
+def _read_weights(makers: Sequence[CrossMapMaker]) -> bool:
+    """Whether a maker reads the weights of the model."""
+    return any(maker.map_kind.reads_weights for maker in makers)
+
+
 def cross_map_batches(
     makers: Sequence[CrossMapMaker],
     translator: Translator,
@@ -182,15 +213,13 @@ def cross_map_batches(
     Raises:
         ModelError: cross-attention is not a distribution, or is not what its weights say.
     """
-    values = any(maker.map_kind.reads_weights for maker in makers)
 
     @functools.lru_cache(maxsize=1)
     def exact(index: int) -> list[Float[Tensor, "layers heads rows columns"]]:
-        """Make all maps of one pair in float64. Without padding, they cannot depend on the other pairs."""
-        forward = translator.double.decode([pieces[index]], values=values)
-        return [maps[0].cpu() for maps in cross_maps(makers, forward, [pieces[index]], translator.name)]
+        """Make all maps of one pair in float64."""
+        return exact_cross_maps(makers, translator, [pieces[index]])[0]
 
-    maps = cross_maps(makers, translator.decode(pieces, values=values), pieces, translator.name)
+    maps = cross_maps(makers, translator.decode(pieces, values=_read_weights(makers)), pieces, translator.name)
     frames = {level: _Frame.of(level, pairs, pieces) for level in dict.fromkeys(maker.level for maker in makers)}
     return [
         MapBatch(

@@ -17,6 +17,9 @@ from attentionology.extractors.layers.cross_attention import CrossBlocks, verify
 from attentionology.extractors.maps.attention_checks import ROW_SUM_TOLERANCE
 from attentionology.extractors.model.conditions import SAME, Batching
 
+SAME_IN_FLOAT64 = 1e-12
+"""The largest difference between attention weights in float64 that is taken for rounding."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ForcedDecoding:
@@ -113,21 +116,22 @@ def check_shapes(attentions: Sequence[Tensor], config: Any, shape: tuple[int, in
 
 
 def find_pair_batching(name: str, together: ForcedDecoding, *alone: ForcedDecoding) -> Batching:
-    """Find out whether padding changes the cross-attention of a sentence pair.
+    """Find out whether padding changes the cross-attention of a sentence pair by more than rounding.
 
     Args:
         name: the name of the model, for messages.
         together: several sentence pairs of different lengths, decoded in one batch.
-        alone: the same pairs, each decoded by itself.
+        alone: the same pairs, each decoded by itself, in float32 or all in float64.
 
     Raises:
         ModelError: cross-attention is NaN or infinite.
     """
     if not all(bool(alpha.isfinite().all()) for forward in alone for alpha in forward.attentions):
         raise ModelError(f"{name}: its cross-attention is NaN or infinite")
+    same = SAME if together.attentions[0].dtype == torch.float32 else SAME_IN_FLOAT64
     for row, forward in enumerate(alone):
         target, source = forward.target_mask.shape[1], forward.source_mask.shape[1]
         for padded, single in zip(together.attentions, forward.attentions, strict=True):
-            if not bool(((padded[row, :, :target, :source] - single[0]).abs() <= SAME).all()):
+            if not bool(((padded[row, :, :target, :source] - single[0]).abs() <= same).all()):
                 return "one by one"
     return "padded"

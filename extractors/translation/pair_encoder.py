@@ -131,17 +131,42 @@ class PairEncoder(LoadedModel):
         Raises:
             ModelError: a maker is of another method, or attention is not a distribution.
         """
+        return self._maps(self.encoder, makers, pairs, pieces)
+
+    def exact_maps(
+        self, makers: Sequence[MapMaker | SimilarityMaker], pair: SentencePair, pieces: PairPieces | JointPieces
+    ) -> list[Float[Tensor, "layers heads n m"]]:
+        """Return a map of one pair in float64 for each of several makers.
+
+        Args:
+            makers: see `maps`.
+            pair: the sentence pair.
+            pieces: its pieces.
+
+        Raises:
+            ModelError: a maker is of another method, or attention is not a distribution.
+        """
+        return [batch.maps[0].cpu() for batch in self._maps(self.encoder.double, makers, (pair,), [pieces])]
+
+    def _maps(
+        self,
+        encoder: Encoder,
+        makers: Sequence[MapMaker | SimilarityMaker],
+        pairs: tuple[SentencePair, ...],
+        pieces: Sequence[PairPieces | JointPieces],
+    ) -> list[MapBatch]:
+        """Return what several makers make of a batch of pairs that the encoder or its view in float64 reads."""
         similar, attended = (isinstance(maker, SimilarityMaker) for maker in (makers[0], makers[-1]))
         if similar is not attended or similar is not (self.method == "similarity"):
             raise ModelError(f"{self.label}: these maps are not made by the method {self.method!r}")
         if similar:
             sides = [each for each in pieces if isinstance(each, PairPieces)]
-            return [_similarity_batch(self.encoder, pairs, sides)] * len(makers)
+            return [_similarity_batch(encoder, pairs, sides)] * len(makers)
         joint = [each.pieces for each in pieces if isinstance(each, JointPieces)]
         words = tuple(Sentence(pair.id, (*pair.source, *pair.words)) for pair in pairs)
         map_makers = [maker for maker in makers if isinstance(maker, MapMaker)]
         reads = any(maker.reads_weights for maker in map_makers)
-        batches = map_batches(map_makers, SharedBatch(self.encoder, words, joint, reads))
+        batches = map_batches(map_makers, SharedBatch(encoder, words, joint, reads))
         return [_block(batch, pairs) for batch in batches]
 
 

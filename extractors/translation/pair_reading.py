@@ -6,47 +6,67 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from torch import Tensor
+
 from attentionology.corpora_loaders.alignment import SentencePair
 from attentionology.corpora_loaders.describing import amount
 from attentionology.extractors.maps.batching import DEFAULT_BATCH_CELLS, ExtractionLog, TooLong, plan
 from attentionology.extractors.maps.map_batch import MapBatch
-from attentionology.extractors.translation.cross_maps import CrossMapMaker, cross_map_batches
+from attentionology.extractors.model.conditions import Batching, fitting
+from attentionology.extractors.translation.cross_maps import CrossMapMaker, cross_map_batches, exact_cross_maps
 from attentionology.extractors.translation.pair_encoder import PairEncoder
 from attentionology.extractors.translation.translator import Translator
 
 PairReader = Translator | PairEncoder
 """The models that read sentence pairs."""
 
+GATHERED = 256
+"""How many pairs a batch has at least when links are counted. Of these, so many need float64 that reading them together
+saves time, and what is counted of a batch takes little."""
+
 _BATCH_PIECES = 2048
+_EXACT_PART = 4  # float64 maps take twice the memory, and must fit beside the float32 maps that are held
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PairBatch:
     """Sentence pairs that are read together. The model reads them when maps are made.
 
-    Attributes:
-        reader: the model.
-        sentences: the sentence pairs.
-        pieces: the pieces of each pair.
+        Attributes:
+            reader: the model.
+            sentences: the sentence pairs.
+            pieces: the pieces of each pair.
+            sizes: the number of pairs that each forward pass reads, if it takes several to read all pairs.
 
-    Example:
-        >>> from attentionology.corpora_loaders.alignment import SentencePair
-        >>> from attentionology.extractors.translation import CrossMapMaker, load_sample_translator, read_pairs
-        >>> pair = SentencePair(id="1", source=("bad", "dag"), words=("mä",))
-        >>> [batch] = read_pairs(load_sample_translator(), [pair])
-        >>> batch.maps([CrossMapMaker("weight"), CrossMapMaker("norm")])[1]
-        MapBatch('norm', word level, 1 sentence, shape (1, 2, 4, 1, 3))
+        Example:
+            >>> from torch import Tensor
+
+    from attentionology.corpora_loaders.alignment import SentencePair
+            >>> from attentionology.extractors.translation import CrossMapMaker, load_sample_translator, read_pairs
+            >>> pair = SentencePair(id="1", source=("bad", "dag"), words=("mä",))
+            >>> [batch] = read_pairs(load_sample_translator(), [pair])
+            >>> batch.maps([CrossMapMaker("weight"), CrossMapMaker("norm")])[1]
+            MapBatch('norm', word level, 1 sentence, shape (1, 2, 4, 1, 3))
     """
 
     reader: PairReader
     sentences: tuple[SentencePair, ...]
     pieces: Sequence[Any]
+    sizes: tuple[int, ...] = ()
 
     def __len__(self) -> int:
         return len(self.sentences)
 
     def __repr__(self) -> str:
         return f"PairBatch({amount(len(self), 'sentence pairs')} for {self.reader!r})"
+
+    def passes(self) -> Iterator[PairBatch]:
+        """Yield the pairs of each forward pass."""
+        start = 0
+        for size in self.sizes or (len(self),):
+            stop = start + size
+            yield PairBatch(self.reader, self.sentences[start:stop], self.pieces[start:stop])
+            start = stop
 
     def maps(self, makers: Sequence[Any]) -> list[MapBatch]:
         """Return what several makers make of one forward pass.
@@ -56,10 +76,50 @@ class PairBatch:
 
         Raises:
             ModelError: attention is not a distribution, or is not what its weights say.
+            ValueError: it takes several forward passes to read all pairs, see `passes`.
         """
+        if len(self.sizes) > 1:
+            raise ValueError(
+                f"the pairs are read in {len(self.sizes)} forward passes; make the maps of each of passes()"
+            )
         if isinstance(self.reader, PairEncoder):
             return self.reader.maps(makers, self.sentences, self.pieces)
         return cross_map_batches(makers, self.reader, self.sentences, self.pieces)
+
+    def exact_maps(self, makers: Sequence[Any], indices: Sequence[int]) -> Iterator[tuple[int, list[Tensor]]]:
+        """Yield some pairs with their maps in float64, which are cut to the pair.
+
+        A translator reads several of the pairs at a time, so that rounding may depend on which pairs these are, in
+        the last digits of float64. Encoders read them one by one.
+
+        Args:
+            makers: see `maps`.
+            indices: the pairs, as 0-based indices into the batch.
+
+        Yields:
+            the index of a pair and a map for each maker, shape (layers, heads, rows, columns).
+
+        Raises:
+            ModelError: attention is not a distribution, or is not what its weights say.
+        """
+        if isinstance(self.reader, PairEncoder):
+            for index in indices:
+                yield index, self.reader.exact_maps(makers, self.sentences[index], self.pieces[index])
+            return
+        for group in _groups(indices, self.pieces, self.reader.double.batching):
+            read = [self.pieces[index] for index in group]
+            yield from zip(group, exact_cross_maps(makers, self.reader, read), strict=True)
+
+
+def _groups(indices: Sequence[int], pieces: Sequence[Any], batching: Batching) -> Iterator[list[int]]:
+    """Cut pairs into groups, longest first, that a model reads together in float64."""
+    left = sorted(indices, key=lambda index: -len(pieces[index]))
+    while left:
+        n = len(pieces[left[0]])
+        size = max(1, min(DEFAULT_BATCH_CELLS // _EXACT_PART // n**2, _BATCH_PIECES // _EXACT_PART // n))
+        group = fitting(batching, left[:size], lambda index: len(pieces[index]))
+        yield group
+        left = left[len(group) :]
 
 
 def read_pairs(
@@ -70,6 +130,7 @@ def read_pairs(
     too_long: TooLong = "skip",
     max_length: int | None = None,
     log: ExtractionLog | None = None,
+    gather: int = 1,
 ) -> Iterator[PairBatch]:
     """Yield batches of sentence pairs, longest first within a window of 1,024 pairs.
 
@@ -80,6 +141,8 @@ def read_pairs(
             the sides are read apart.
         too_long, max_length, log: see `attentionology.extractors.extract`; a limit holds for each side that is read
             apart.
+        gather: how many pairs a batch should have at least, even if the model reads them in several forward passes. By
+            default, each batch is read in one.
 
     Raises:
         ValueError: an option has a value that cannot be used.
@@ -92,8 +155,21 @@ def read_pairs(
     filled = ExtractionLog() if log is None else log
     limits = (batch_cells, max_length, too_long)
     model: Any = reader  # what is read of a pair depends on the model
+    waiting: list[list[tuple[SentencePair, Any]]] = []
     for batch in plan(model, pairs, *limits, filled, batch_pieces=_BATCH_PIECES, noun="sentence pair"):
-        yield PairBatch(reader, tuple(pair for pair, _ in batch), [pieces for _, pieces in batch])
+        waiting.append(batch)
+        if sum(map(len, waiting)) >= gather:
+            yield _batch_of(reader, waiting)
+            waiting = []
+    if waiting:
+        yield _batch_of(reader, waiting)
+
+
+def _batch_of(reader: PairReader, passes: Sequence[Sequence[tuple[SentencePair, Any]]]) -> PairBatch:
+    """Return the batch of the pairs of several forward passes."""
+    read = [pair_and_pieces for of_pass in passes for pair_and_pieces in of_pass]
+    sizes = tuple(map(len, passes)) if len(passes) > 1 else ()
+    return PairBatch(reader, tuple(pair for pair, _ in read), [pieces for _, pieces in read], sizes)
 
 
 def extract_cross(
@@ -108,24 +184,26 @@ def extract_cross(
 ) -> Iterator[tuple[MapBatch, ...]]:
     """Yield one map batch per maker for each batch of sentence pairs, all from one forward pass.
 
-    Args:
-        translator: the model.
-        pairs: read lazily, one window at a time.
-        makers: what to make of each pass.
-        batch_cells, too_long, max_length, log: see `read_pairs`.
+        Args:
+            translator: the model.
+            pairs: read lazily, one window at a time.
+            makers: what to make of each pass.
+            batch_cells, too_long, max_length, log: see `read_pairs`.
 
-    Raises:
-        ValueError: there is no maker, or an option has a value that cannot be used.
-        ExtractionError: a pair cannot be read and ``too_long`` is ``"error"``.
-        ModelError: cross-attention is not a distribution, or is not what its weights say.
+        Raises:
+            ValueError: there is no maker, or an option has a value that cannot be used.
+            ExtractionError: a pair cannot be read and ``too_long`` is ``"error"``.
+            ModelError: cross-attention is not a distribution, or is not what its weights say.
 
-    Example:
-        >>> from attentionology.corpora_loaders.alignment import SentencePair
-        >>> from attentionology.extractors.translation import CrossMapMaker, extract_cross, load_sample_translator
-        >>> pair = SentencePair(id="1", source=("bad", "dag"), words=("mä",))
-        >>> [(batch,)] = extract_cross(load_sample_translator(), [pair], [CrossMapMaker("norm", "AWI")])
-        >>> batch  # one target word, and two source words and the end of the sentence
-        MapBatch('norm', word level, 1 sentence, shape (1, 2, 4, 1, 3))
+        Example:
+            >>> from torch import Tensor
+
+    from attentionology.corpora_loaders.alignment import SentencePair
+            >>> from attentionology.extractors.translation import CrossMapMaker, extract_cross, load_sample_translator
+            >>> pair = SentencePair(id="1", source=("bad", "dag"), words=("mä",))
+            >>> [(batch,)] = extract_cross(load_sample_translator(), [pair], [CrossMapMaker("norm", "AWI")])
+            >>> batch  # one target word, and two source words and the end of the sentence
+            MapBatch('norm', word level, 1 sentence, shape (1, 2, 4, 1, 3))
     """
     if not makers:
         raise ValueError("no maker is given")
