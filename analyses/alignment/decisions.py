@@ -2,20 +2,28 @@
 
 The candidates are all columns, source words and special tokens alike. A target word whose best column is a special
 token has no link (Kobayashi et al. 2020, §5), and of equal columns the first is taken. As everywhere in the toolkit,
-float32 decides where the two best columns differ by more than its rounding noise. Otherwise the sentence pair alone is
-computed again in float64, so that no link depends on the batch, the padding or the number of threads.
+float32 decides where the two best columns differ by more than its rounding noise. Otherwise the sentence pair is
+computed again in float64, and columns that float64 cannot tell apart are equal. So no link depends on the batch, the
+padding or the number of threads, and pairs may be computed again together: what padding changes in float64 is far below
+`SAME`.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import torch
 from jaxtyping import Bool, Float, Int
-from torch import Tensor
+from torch import Tensor, nn
 
 from attentionology.extractors import Columns, MapBatch
+
+SAME = 2**-24
+"""The part of the noise of float32 up to which two float64 values are taken to be equal. The rounding of float64 is
+2⁻²⁹ of that of float32, so that this is 32 times its noise. Values that differ, but by no more than a part of 10⁻¹²,
+do not occur in practice."""
 
 
 def averaged_heads(batch: MapBatch) -> MapBatch:
@@ -50,26 +58,24 @@ def best_columns(batch: MapBatch) -> Int[Tensor, "batch layers heads n"]:
         >>> best_columns(batch).tolist()
         [[[[1, 0]]]]
     """
-    decisions = Decisions.of_rows(batch)
-    decisions.settle()
-    return decisions.best
+    return _settled(Decisions.of_rows(batch), batch).best
 
 
 @dataclass(frozen=True, eq=False)
 class Decisions:
-    """The decisions of a batch as float32 makes them, and the inputs for which it cannot.
+    """The decisions about inputs as float32 makes them, and the inputs for which it cannot.
 
     Attributes:
-        batch: the maps.
         best: the column with the largest value of each row, or the row with the largest value of each column; −1 beyond
             the end of an input. `decide` changes it.
         close: the inputs that are to be decided in float64.
+        noise: the relative difference below which float32 cannot decide.
         of_columns: whether each column has a decision, and not each row.
     """
 
-    batch: MapBatch
     best: Int[Tensor, "batch layers heads positions"]
     close: frozenset[int]
+    noise: float
     of_columns: bool = False
 
     @classmethod
@@ -77,25 +83,63 @@ class Decisions:
         """Choose a column for each row."""
         rows = torch.arange(batch.maps.shape[-2]) < batch.lengths[:, None]
         columns = torch.arange(batch.maps.shape[-1]) < columns_of(batch).lengths[:, None]
-        return cls(batch, *_largest(batch.maps, rows, columns, batch.noise))
+        return cls(*_largest(batch.maps, rows, columns, batch.noise), batch.noise)
 
     @classmethod
     def of_words(cls, batch: MapBatch) -> Decisions:
         """Choose a row for each column that is a word."""
         rows = torch.arange(batch.maps.shape[-2]) < batch.lengths[:, None]
-        return cls(batch, *_largest(batch.maps.transpose(-1, -2), columns_of(batch).words, rows, batch.noise), True)
+        best, close = _largest(batch.maps.transpose(-1, -2), columns_of(batch).words, rows, batch.noise)
+        return cls(best, close, batch.noise, of_columns=True)
 
-    def decide(self, index: int) -> None:
-        """Make the decisions of one input again, in float64."""
-        exact = self.batch.exact([index])[0]
-        exact = exact.transpose(-1, -2) if self.of_columns else exact
-        best = self.best[index, ..., : exact.shape[-2]]
-        best.copy_(exact.argmax(-1).cpu().masked_fill(best < 0, -1))
+    @classmethod
+    def together(cls, parts: Sequence[Decisions]) -> Decisions:
+        """Return the decisions about the inputs of several batches of the same maps."""
+        starts = [0, *itertools.accumulate(len(part.best) for part in parts)]
+        close = frozenset(start + index for start, part in zip(starts, parts, strict=False) for index in part.close)
+        return cls(padded([part.best for part in parts]), close, parts[0].noise, parts[0].of_columns)
 
-    def settle(self) -> None:
-        """Make all decisions in float64 that float32 cannot make."""
-        for index in sorted(self.close):
-            self.decide(index)
+    def decide(self, index: int, exact: Float[Tensor, "layers heads n m"]) -> None:
+        """Make the decisions about one input again.
+
+        Args:
+            index: the input.
+            exact: its maps in float64, without padding.
+        """
+        values = exact.transpose(-1, -2) if self.of_columns else exact
+        best = self.best[index, ..., : values.shape[-2]]
+        best.copy_(first_of_equals(values, SAME * self.noise).cpu().masked_fill(best < 0, -1))
+
+
+def padded(parts: Sequence[Int[Tensor, "*_"]]) -> Int[Tensor, "*_"]:
+    """Put numbers about several batches one after the other, with −1 after those of inputs that are not the longest."""
+    longest = max(part.shape[-1] for part in parts)
+    return torch.cat([nn.functional.pad(part, (0, longest - part.shape[-1]), value=-1) for part in parts])
+
+
+def first_of_equals(values: Float[Tensor, "*shape m"], tolerance: float) -> Int[Tensor, "*shape"]:
+    """Return the index of the first of the largest values, which may differ by rounding.
+
+    Args:
+        values: the values.
+        tolerance: the relative difference up to which two values are equal.
+
+    Example:
+        >>> import torch
+        >>> from attentionology.analyses.alignment.decisions import first_of_equals
+        >>> values = torch.tensor([[0.1, 0.3, 0.1 + 0.2], [0.1, 0.2, 0.3]], dtype=torch.float64)
+        >>> values.argmax(-1).tolist(), first_of_equals(values, 1e-12).tolist()
+        ([2, 2], [1, 2])
+    """
+    largest = values.amax(-1, keepdim=True)
+    return (values >= largest - tolerance * largest.abs()).to(torch.uint8).argmax(-1)
+
+
+def _settled(decisions: Decisions, batch: MapBatch) -> Decisions:
+    """Make the decisions about a batch in float64 that float32 cannot make, input by input to hold few maps."""
+    for index in sorted(decisions.close):
+        decisions.decide(index, batch.exact([index])[0])
+    return decisions
 
 
 def _largest(
@@ -105,12 +149,12 @@ def _largest(
     noise: float,
 ) -> tuple[Int[Tensor, "batch layers heads n"], frozenset[int]]:
     """Return the largest candidate for each of the positions, and the inputs in which two are too close."""
-    values = values.masked_fill(~candidates.to(values.device)[:, None, None, None], -torch.inf)
-    best = values.argmax(-1).cpu().masked_fill(~asked[:, None, None], -1)
-    if values.shape[-1] < 2:
-        return best, frozenset()
-    first, second = values.topk(2).values.unbind(-1)
-    close = (first - second <= noise * first.abs()).cpu() & asked[:, None, None]
+    if not candidates.all():
+        values = values.masked_fill(~candidates.to(values.device)[:, None, None, None], -torch.inf)
+    largest, best = values.max(-1)
+    near = values >= (largest - noise * largest.abs()).unsqueeze(-1)
+    close = (near.sum(-1, dtype=torch.int32) > 1).cpu() & asked[:, None, None]
+    best = best.cpu().masked_fill_(~asked[:, None, None], -1)
     return best, frozenset(close.flatten(1).any(1).nonzero().flatten().tolist())
 
 
@@ -135,11 +179,19 @@ def aligned_rows(
         >>> aligned_rows(batch).tolist()
         [[[[1, 0]]]]
     """
-    if best is None:
-        decisions = Decisions.of_words(batch)
-        decisions.settle()
-        best = decisions.best
-    is_word = columns_of(batch).words
+    best = _settled(Decisions.of_words(batch), batch).best if best is None else best
+    return rows_of_words(best, columns_of(batch).words)
+
+
+def rows_of_words(
+    best: Int[Tensor, "batch layers heads columns"], is_word: Bool[Tensor, "batch columns"]
+) -> Int[Tensor, "batch layers heads words"]:
+    """Return the decisions about the columns that are words, in order; −1 beyond the end of a sentence.
+
+    Args:
+        best: a decision about each column.
+        is_word: which columns are words.
+    """
     words = torch.full((*best.shape[:3], int(is_word.sum(1).max())), -1)
     for index, flags in enumerate(is_word):
         chosen = best[index][..., flags]
@@ -167,6 +219,17 @@ def aligned_words(
         batch: the maps.
         best: what `best_columns` returns for the batch, if it is known.
     """
-    best = best_columns(batch) if best is None else best
-    words = column_words(batch)[:, None, None].expand(*best.shape[:3], -1)
-    return words.gather(-1, best.clamp(min=0)).masked_fill(best < 0, -1)
+    return words_of_rows(best_columns(batch) if best is None else best, column_words(batch))
+
+
+def words_of_rows(
+    best: Int[Tensor, "batch layers heads n"], words: Int[Tensor, "batch columns"]
+) -> Int[Tensor, "batch layers heads n"]:
+    """Return the source word of the column that each row was given; −1 for special tokens and rows of padding.
+
+    Args:
+        best: a column for each row.
+        words: the source word of each column, −1 at special tokens.
+    """
+    by_column = words[:, None, None].expand(*best.shape[:3], -1)
+    return by_column.gather(-1, best.clamp(min=0)).masked_fill_(best < 0, -1)

@@ -11,17 +11,12 @@ import numpy.typing as npt
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from attentionology.analyses.alignment.decisions import (
-    Decisions,
-    aligned_rows,
-    aligned_words,
-    averaged_heads,
-    columns_of,
-)
+from attentionology.analyses.alignment.decisions import averaged_heads, rows_of_words, words_of_rows
 from attentionology.analyses.alignment.series import FORWARD, REVERSE, SINGLE, Series
 from attentionology.analyses.alignment.symmetrization import symmetrized
+from attentionology.analyses.alignment.undecided import Undecided
 from attentionology.corpora_loaders.alignment import PairLinks, SentencePair
-from attentionology.extractors import MapBatch, MapMaker, Merge, get_kind
+from attentionology.extractors import MapBatch, MapMaker, Merge, get_kind, is_punctuation
 from attentionology.extractors.translation import CrossMapMaker, PairBatch, SimilarityMaker
 
 Booleans = npt.NDArray[np.bool_]
@@ -93,9 +88,28 @@ class LinkedPairs:
         for index, pair in enumerate(self.pairs):
             gold = pair.gold or PairLinks()
             for table, links in zip(tables, (gold.sure, gold.possible), strict=True):
-                for source, target in links:
-                    table[index, source, target] = True
+                if links:
+                    sources, targets = zip(*links, strict=True)
+                    table[index, sources, targets] = True
         return tables[0], tables[1]
+
+    @functools.cached_property
+    def marks(self) -> Booleans:
+        """Which source words are punctuation; shape (batch, source words + 1).
+
+        The last column stands for no word.
+        """
+        forms = {word for pair in self.pairs for word in pair.source}
+        punctuation = {word for word in forms if is_punctuation(word)}
+        table = np.zeros((len(self), max(len(pair.source) for pair in self.pairs) + 1), dtype=bool)
+        for index, pair in enumerate(self.pairs):
+            table[index, : len(pair.source)] = [word in punctuation for word in pair.source]
+        return table
+
+    @functools.cached_property
+    def sure(self) -> npt.NDArray[np.int64]:
+        """The number of sure links of each pair."""
+        return np.array([len(pair.gold.sure) if pair.gold else 0 for pair in self.pairs], dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -136,9 +150,16 @@ class LinkMaker:
         both = {each.one_way for each in self.series if each.direction != FORWARD}
         makers = {each.one_way: map_maker(each, self.merge) for each in self.series}
         chosen = list(dict.fromkeys(makers.values()))
-        made = dict(zip(chosen, batch.maps(chosen), strict=True))
-        maps = {each: maps_of(each, made[maker]) for each, maker in makers.items()}
-        return linked_pairs(maps, both)
+        passes = []
+        for one_pass in batch.passes():
+            made = dict(zip(chosen, one_pass.maps(chosen), strict=True))
+            passes.append(Undecided.of({each: maps_of(each, made[maker]) for each, maker in makers.items()}, both))
+            del made  # the maps of one pass may fill the memory
+        undecided = Undecided.together(passes)
+        for index, maps in batch.exact_maps(chosen, sorted(undecided.close)):
+            exact = dict(zip(chosen, maps, strict=True))
+            undecided.decide(index, {each: exact_map_of(each, exact[maker]) for each, maker in makers.items()})
+        return _linked(undecided)
 
 
 def linked_pairs(maps: Mapping[Series, MapBatch], both: set[Series] | None = None) -> LinkedPairs:
@@ -151,26 +172,21 @@ def linked_pairs(maps: Mapping[Series, MapBatch], both: set[Series] | None = Non
     Raises:
         ValueError: the maps are at token level, or not those of sentence pairs.
     """
-    for batch in maps.values():
-        if batch.level != "word":
-            raise ValueError("alignment needs word-level maps (level='word')")
-    sentences = next(iter(maps.values())).sentences
-    pairs = tuple(pair for pair in sentences if isinstance(pair, SentencePair))
-    if len(pairs) < len(sentences):
-        raise ValueError("alignment needs maps of sentence pairs")
-    forward = {series: Decisions.of_rows(batch) for series, batch in maps.items()}
-    reverse = {series: Decisions.of_words(maps[series]) for series in both or ()}
-    undecided = [*forward.values(), *reverse.values()]
+    undecided = Undecided.of(maps, both or set())
     # Input by input, because maps in float64 are made for all series of an input at once, and then dropped.
-    for index in sorted(frozenset().union(*(decisions.close for decisions in undecided))):
-        for decisions in undecided:
-            if index in decisions.close:
-                decisions.decide(index)
+    for index in sorted(undecided.close):
+        undecided.decide(index, {series: maps[series].exact([index])[0] for series in undecided.close_series(index)})
+    return _linked(undecided)
+
+
+def _linked(undecided: Undecided) -> LinkedPairs:
+    """Return the links, once all decisions have been made."""
+    words = undecided.words
     return LinkedPairs(
-        pairs,
-        {series: aligned_words(maps[series], decisions.best) for series, decisions in forward.items()},
-        {series: aligned_rows(maps[series], decisions.best) for series, decisions in reverse.items()},
-        {series: _sizes(batch) for series, batch in maps.items()},
+        undecided.pairs,
+        {series: words_of_rows(decisions.best, words) for series, decisions in undecided.forward.items()},
+        {series: rows_of_words(decisions.best, words >= 0) for series, decisions in undecided.reverse.items()},
+        undecided.sizes,
     )
 
 
@@ -191,9 +207,10 @@ def maps_of(series: Series, batch: MapBatch) -> MapBatch:
     return averaged_heads(batch) if together else batch
 
 
-def _sizes(batch: MapBatch) -> Float[Tensor, "batch layers heads"]:
-    cells = batch.lengths * columns_of(batch).lengths
-    return batch.maps.double().sum((-1, -2)).cpu() / cells[:, None, None]
+def exact_map_of(series: Series, exact: Float[Tensor, "layers heads n m"]) -> Float[Tensor, "layers heads n m"]:
+    """Return the map of a series in float64, given what its maker has made."""
+    together = series.measure == "weight" and series.heads != SINGLE
+    return exact.mean(1, keepdim=True) if together else exact
 
 
 def links_of(batch: LinkedPairs, series: Series, layer: int) -> list[list[tuple[int, int]]]:

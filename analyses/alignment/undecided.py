@@ -1,0 +1,105 @@
+"""What is left of maps of sentence pairs when they have been dropped: the decisions of float32, and their sizes.
+
+Maps of many pairs would fill the memory, and pairs about which float32 cannot decide are better read again together. So
+the maps of a forward pass are reduced to decisions, and these wait until enough pairs have been read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from attentionology.analyses.alignment.decisions import Decisions, column_words, columns_of, padded
+from attentionology.analyses.alignment.series import Series
+from attentionology.corpora_loaders.alignment import SentencePair
+from attentionology.extractors import MapBatch
+
+
+@dataclass(frozen=True, eq=False)
+class Undecided:
+    """The decisions about a batch, of which some are to be made again.
+
+    Attributes:
+        pairs: the sentence pairs.
+        forward, reverse: the decisions of each series in both directions.
+        words: the source word of each column, −1 at special tokens and padding.
+        sizes: the mean of all values of each pair's map.
+    """
+
+    pairs: tuple[SentencePair, ...]
+    forward: dict[Series, Decisions]
+    reverse: dict[Series, Decisions]
+    words: Int[Tensor, "batch columns"]
+    sizes: dict[Series, Float[Tensor, "batch layers heads"]]
+
+    @classmethod
+    def of(cls, maps: Mapping[Series, MapBatch], both: set[Series]) -> Undecided:
+        """Decide in float32.
+
+        Args:
+            maps: the maps of each series.
+            both: the series that have decisions in both directions.
+
+        Raises:
+            ValueError: the maps are at token level, or not those of sentence pairs.
+        """
+        for batch in maps.values():
+            if batch.level != "word":
+                raise ValueError("alignment needs word-level maps (level='word')")
+        first = next(iter(maps.values()))
+        pairs = tuple(pair for pair in first.sentences if isinstance(pair, SentencePair))
+        if len(pairs) < len(first):
+            raise ValueError("alignment needs maps of sentence pairs")
+        return cls(
+            pairs,
+            {series: Decisions.of_rows(batch) for series, batch in maps.items()},
+            {series: Decisions.of_words(maps[series]) for series in both},
+            column_words(first),
+            {series: _sizes(batch) for series, batch in maps.items()},
+        )
+
+    @classmethod
+    def together(cls, parts: Sequence[Undecided]) -> Undecided:
+        """Put the decisions about several batches together."""
+        if len(parts) == 1:
+            return parts[0]
+        first = parts[0]
+        return cls(
+            tuple(pair for part in parts for pair in part.pairs),
+            {series: Decisions.together([part.forward[series] for part in parts]) for series in first.forward},
+            {series: Decisions.together([part.reverse[series] for part in parts]) for series in first.reverse},
+            padded([part.words for part in parts]),
+            {series: torch.cat([part.sizes[series] for part in parts]) for series in first.sizes},
+        )
+
+    @property
+    def close(self) -> frozenset[int]:
+        """The pairs about which a decision is to be made again."""
+        return frozenset().union(*(each.close for group in (self.forward, self.reverse) for each in group.values()))
+
+    def close_series(self, index: int) -> list[Series]:
+        """Return the series in which a decision about a pair is to be made again."""
+        groups = (self.forward, self.reverse)
+        close = (series for group in groups for series, decisions in group.items() if index in decisions.close)
+        return list(dict.fromkeys(close))
+
+    def decide(self, index: int, exact: Mapping[Series, Float[Tensor, "layers heads n m"]]) -> None:
+        """Make the decisions about a pair again that float32 cannot make.
+
+        Args:
+            index: the pair.
+            exact: the map of the pair in float64, at least in each of `close_series`.
+        """
+        for group in (self.forward, self.reverse):
+            for series, decisions in group.items():
+                if index in decisions.close:
+                    decisions.decide(index, exact[series])
+
+
+def _sizes(batch: MapBatch) -> Float[Tensor, "batch layers heads"]:
+    cells = batch.lengths * columns_of(batch).lengths
+    return batch.maps.double().sum((-1, -2)).cpu() / cells[:, None, None]
