@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -21,7 +22,6 @@ from attentionology.analyses.shared.exact_sums import ExactMetric
 from attentionology.analyses.shared.outcomes import SPLITS
 from attentionology.analyses.shared.resampling import halves, poisson_weights
 from attentionology.corpora_loaders.alignment import PairLinks
-from attentionology.extractors import is_punctuation
 
 RESTS = ("special", "punctuation", "word")
 """Where the largest value of a target word's row is: on a special token, on punctuation, or on another source word."""
@@ -106,7 +106,7 @@ class LinkAccuracy(ExactMetric):
         size = self.floating(self.size).numpy() / max(1, pairs)
         return AlignmentCounts(self.links.numpy(), self.sure.numpy(), self.rests.numpy(), size, pairs)
 
-    def add_counts(self, ids: list[str], counts: Array, sure: Array) -> None:
+    def add_counts(self, ids: Sequence[str], counts: Array, sure: Array) -> None:
         """Add the counts of sentence pairs.
 
         Args:
@@ -114,17 +114,23 @@ class LinkAccuracy(ExactMetric):
             counts: |A|, |A ∩ S| and |A ∩ P| of each pair, int64; shape (pairs, layers, heads, 3).
             sure: |S| of each pair, int64; shape (pairs,).
         """
-        parts = [
-            np.ones((1, len(ids)), dtype=np.int64),
-            halves(ids, SPLITS, self.seed),
-            poisson_weights(ids, self.replicates, self.seed),
-        ]
-        weights = np.concatenate([part.astype(np.float64) for part in parts])
+        weights = _weights(tuple(ids), self.replicates, self.seed)
         # Products of small whole numbers are exact in float64, which has a fast matrix product.
         added = (weights @ counts.reshape(len(ids), -1)).astype(np.int64)
         self.links += torch.from_numpy(added.reshape(-1, *self.shape, 3))
         self.sure += torch.from_numpy((weights @ sure).astype(np.int64))
         self.pairs += len(ids)
+
+
+@functools.lru_cache(maxsize=1)
+def _weights(ids: tuple[str, ...], replicates: int, seed: int) -> Array:
+    """Return how often each pair counts in the corpus, in the first half of each split, and in each replicate.
+
+    All series of a batch have the same, so the last result is kept.
+    """
+    parts = (np.ones((1, len(ids))), halves(ids, SPLITS, seed), poisson_weights(ids, replicates, seed))
+    weights: Array = np.concatenate([part.astype(np.float64) for part in parts])
+    return weights
 
 
 class AlignmentAccuracy(LinkAccuracy):
@@ -182,27 +188,27 @@ class AlignmentAccuracy(LinkAccuracy):
         if batch.shape(self.series) != self.shape:
             raise ValueError(f"expected links of {self.shape} layers and heads, found {batch.shape(self.series)}")
         counts = self._counts_forward(batch) if self.series.direction == FORWARD else self._counts(batch)
-        sure = np.array([len(pair.gold.sure) if pair.gold else 0 for pair in batch.pairs], dtype=np.int64)
-        self.add_counts([pair.id for pair in batch.pairs], counts, sure)
+        self.add_counts([pair.id for pair in batch.pairs], counts, batch.sure)
         self.size = self.added(self.size, batch.sizes[self.series.one_way])
 
     def _counts_forward(self, batch: LinkedPairs) -> Array:
         """Count the links of target words, and where their largest values are. No table of links is made."""
         linked = batch.forward[self.series].numpy()
         sure, possible = batch.gold
-        pairs = np.arange(len(batch))[:, None, None, None]
-        targets = np.arange(linked.shape[-1])
-        counts = np.stack(
-            [(linked >= 0).sum(-1), sure[pairs, linked, targets].sum(-1), possible[pairs, linked, targets].sum(-1)], -1
+        pairs, targets = np.arange(len(batch))[:, None, None, None], np.arange(linked.shape[-1])
+        # What is counted of a link, four bits in one number, so that links are looked up once. No link looks up the
+        # last row, where all bits are 0.
+        bits = np.zeros(sure.shape, dtype=np.uint8)
+        bits[:, :-1] = 8
+        bits |= sure | (possible.view(np.uint8) << 1) | (batch.marks[:, :, None].view(np.uint8) << 2)
+        looked_up = bits[pairs, linked, targets]
+        links, hits_sure, hits_possible, marks = (
+            np.count_nonzero(looked_up & bit, axis=-1) for bit in map(np.uint8, (8, 1, 2, 4))
         )
-        is_mark = np.zeros((len(batch), sure.shape[1]), dtype=bool)
-        for index, pair in enumerate(batch.pairs):
-            is_mark[index, : len(pair.source)] = [is_punctuation(word) for word in pair.source]
-        marks = is_mark[pairs, linked].sum(-1)  # the last column, which −1 picks, is never a mark
         n_targets = np.array([len(pair) for pair in batch.pairs])[:, None, None]
-        rests = np.stack([n_targets - counts[..., 0], marks, counts[..., 0] - marks], -1)
+        rests = np.stack([n_targets - links, marks, links - marks], -1)
         self.rests += torch.from_numpy(rests.sum(0))
-        return counts
+        return np.stack([links, hits_sure, hits_possible], -1)
 
     def _counts(self, batch: LinkedPairs) -> Array:
         counts = np.zeros((len(batch), *self.shape, 3), dtype=np.int64)
@@ -247,9 +253,9 @@ class BaselineAccuracy(LinkAccuracy):
         for pair in batch.pairs:
             links = BASELINES[self.name](pair) if self.name in BASELINES else dict(pair.hypotheses)[self.name]
             scored = count_links(links, pair.gold or PairLinks())
-            counts.append((scored.links, scored.hits_sure, scored.hits_possible, scored.sure))
+            counts.append((scored.links, scored.hits_sure, scored.hits_possible))
         table = np.array(counts, dtype=np.int64)
-        self.add_counts([pair.id for pair in batch.pairs], table[:, None, None, :3], table[:, 3])
+        self.add_counts([pair.id for pair in batch.pairs], table[:, None, None], batch.sure)
 
 
 @dataclass(frozen=True)
