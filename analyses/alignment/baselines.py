@@ -30,11 +30,13 @@ def same_form(pair: SentencePair) -> set[Link]:
         >>> sorted(same_form(pair))
         [(0, 2), (1, 1), (2, 0)]
     """
+    positions: dict[str, list[int]] = {}
+    for position, word in enumerate(pair.source):
+        positions.setdefault(word.casefold(), []).append(position)
     links = set()
-    forms = [word.casefold() for word in pair.source]
     for source, target in diagonal(pair):
-        same = [position for position, form in enumerate(forms) if form == pair.words[target].casefold()]
-        links.add((min(same, key=lambda position: abs(position - source)) if same else source, target))
+        same = positions.get(pair.words[target].casefold(), [source])
+        links.add((min(same, key=lambda position: abs(position - source)), target))
     return links
 
 
