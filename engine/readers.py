@@ -11,7 +11,7 @@ from attentionology.corpora_loaders.alignment import SentencePair
 from attentionology.engine.pass_counts import Limits
 from attentionology.extractors import BatchMaker, Encoder, shared_batches
 from attentionology.extractors.model.loaded_model import LoadedModel
-from attentionology.extractors.translation import PairReader, read_pairs
+from attentionology.extractors.translation import GATHERED, PairReader, read_pairs
 
 
 class Readers:
@@ -51,7 +51,7 @@ def batches_of(model: LoadedModel, inputs: Sequence[Sentence], *, hidden_states:
     if isinstance(model, Encoder):
         return shared_batches(model, inputs, hidden_states=hidden_states, **options)
     if isinstance(model, PairReader):
-        return read_pairs(model, _pairs(inputs), **options)
+        return read_pairs(model, _pairs(inputs), gather=GATHERED, **options)
     raise TypeError(f"{model!r} reads neither sentences nor sentence pairs")
 
 
