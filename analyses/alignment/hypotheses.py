@@ -147,19 +147,29 @@ class LinkMaker:
         """
         if not isinstance(batch, PairBatch):
             raise TypeError("links are made of batches of sentence pairs")
+        makers = self._makers
+        undecided, chosen = self.undecided(batch), list(dict.fromkeys(makers.values()))
+        for index, maps in batch.exact_maps(chosen, sorted(undecided.close)):
+            exact = dict(zip(chosen, maps, strict=True))
+            undecided.decide(index, {each: exact_map_of(each, exact[maker]) for each, maker in makers.items()})
+        return _linked(undecided)
+
+    def undecided(self, batch: PairBatch) -> Undecided:
+        """Return the decisions of float32 about a batch, and which it cannot make."""
         both = {each.one_way for each in self.series if each.direction != FORWARD}
-        makers = {each.one_way: map_maker(each, self.merge) for each in self.series}
+        makers = self._makers
         chosen = list(dict.fromkeys(makers.values()))
         passes = []
         for one_pass in batch.passes():
             made = dict(zip(chosen, one_pass.maps(chosen), strict=True))
             passes.append(Undecided.of({each: maps_of(each, made[maker]) for each, maker in makers.items()}, both))
             del made  # the maps of one pass may fill the memory
-        undecided = Undecided.together(passes)
-        for index, maps in batch.exact_maps(chosen, sorted(undecided.close)):
-            exact = dict(zip(chosen, maps, strict=True))
-            undecided.decide(index, {each: exact_map_of(each, exact[maker]) for each, maker in makers.items()})
-        return _linked(undecided)
+        return Undecided.together(passes)
+
+    @property
+    def _makers(self) -> dict[Series, CrossMapMaker | MapMaker | SimilarityMaker]:
+        """What makes the maps of each series of the forward direction."""
+        return {each.one_way: map_maker(each, self.merge) for each in self.series}
 
 
 def linked_pairs(maps: Mapping[Series, MapBatch], both: set[Series] | None = None) -> LinkedPairs:
