@@ -122,7 +122,7 @@ def index_and_keep(
 
     for number, (path, sha256, tally) in enumerate(digested_files(paths, read, limit)):
         if not tally.sentences:
-            raise CorpusError("the file holds no text", file=path)
+            raise CorpusError("the file contains no text", file=path)
         files.append(tally.describe(path, sha256))
         check_stamp(path, stamps[number])
     index = TextIndex(tuple(files), tuple(names[: len(files)]), tuple(stamps), tuple(windows), documents)
