@@ -1,0 +1,158 @@
+"""The sentence pairs of an alignment run: their words, gold links, and what heads get right and wrong."""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from attentionology.analyses.alignment.inputs import read_bitext
+from attentionology.analyses.alignment.options import AlignmentOptions, BitextOptions
+from attentionology.corpora_loaders.alignment import PairLinks
+from attentionology.engine.align import align
+from attentionology.reports.explorer.data import SampledSentence
+from attentionology.reports.explorer.encoding import inflated
+from tests.acceptance.page.test_matrix import saved
+from tests.acceptance.page.waiting import assert_count
+
+PAIR, HEAD, LAYERS, HEADS = "pairs.txt:4", (2, 4), 2, 4
+ADDRESS = f"#head=2-4&kind=AWO-norm&sentence={PAIR}"
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory) -> Any:
+    """Twenty pairs of the sample. Every third link is only possible, and every seventh is missing."""
+    corpus = read_bitext(BitextOptions(limit=20))
+    pairs = []
+    for pair in corpus.pairs:
+        links = [link for n, link in enumerate(sorted(pair.gold.possible if pair.gold else ())) if n % 7 != 6]
+        pairs.append(replace(pair, gold=PairLinks.of([link for n, link in enumerate(links) if n % 3], links)))
+    options = [AlignmentOptions(replicates=0)]
+    return align(
+        bitext=replace(corpus, sentences=tuple(pairs)), options=options, out=tmp_path_factory.mktemp("run") / "r"
+    )
+
+
+@pytest.fixture(scope="module")
+def page_path(run):
+    return run.folder / "report.html"
+
+
+@pytest.fixture(scope="module")
+def pairs(run) -> dict[str, SampledSentence]:
+    return {each.id: each for each in run.explore().explorer.sample.sentences}
+
+
+def verdicts(sentence: SampledSentence, kind: str, layer: int, head: int) -> list[bool]:
+    """Whether each target word is linked as the gold links say."""
+    heads = 1 if kind.endswith("-all") else HEADS
+    stored = np.frombuffer(inflated(sentence.guesses[f"{kind}/target->source"]), dtype="<u2")
+    picked = stored.reshape(LAYERS, heads, -1)[layer - 1, (head - 1) % heads]
+    result = []
+    for row, column in enumerate(picked):
+        gold = {link.column: link.sure for link in sentence.links if link.row == row}
+        special = (sentence.special_columns or ())[column]
+        result.append(not any(gold.values()) if special else column in gold)
+    return result
+
+
+def words(page: Any) -> list[str]:
+    labels: list[str] = page.locator(".word").evaluate_all(
+        "words => words.map(word => word.getAttribute('aria-label'))"
+    )
+    return labels
+
+
+def test_target_and_source_words_are_drawn_with_the_gold_links(open_page, page_path, pairs):
+    pair = pairs[PAIR]
+    page = open_page(page_path, ADDRESS)
+    page.locator(".word").first.wait_for()
+    source = (pair.columns or ())[:-1]
+    assert words(page) == [f"from {word}" for word in pair.rows] + [f"to {word}" for word in source]
+    assert page.locator(".drawing .axis").all_text_contents() == ["target", "source"]
+    assert_count(page.locator(".links .gold.sure"), sum(link.sure for link in pair.links))
+    assert_count(page.locator(".links .gold.possible"), sum(not link.sure for link in pair.links))
+    page.get_by_role("checkbox", name="special tokens").check()
+    assert_count(page.locator(".word"), len(pair.rows) + len(pair.columns or ()))
+    right = verdicts(pair, "AWO-norm", *HEAD)
+    assert True in right and False in right  # noqa: PT018
+    assert_count(page.locator(".word.asked.right"), sum(right))
+    assert_count(page.locator(".word.asked.wrong"), len(right) - sum(right))
+    assert page.get_by_role("radio", name="arcs").is_disabled()
+
+
+def test_weights_norms_and_all_heads_are_drawn_side_by_side(open_page, page_path, pairs):
+    page = open_page(page_path, f"{ADDRESS}&view=matrix".replace("AWO-norm", "AWO-norm,AWO-weight,AWO-norm-all"))
+    page.locator(".drawing .title >> nth=2").wait_for()
+    titles = ["2-4 · AWO-norm", "2-4 · AWO-weight", "layer 2 · AWO-norm-all"]
+    assert page.locator(".drawing .title").all_text_contents() == titles
+    assert_count(page.locator(".links .gold"), 3 * len(pairs[PAIR].links))
+    page.locator("[data-word='row-0']").first.hover()
+    readout = page.locator(".drawn .readout").text_content()
+    weight = readout.split("2-4 · AWO-weight: ")[1].split("layer 2")[0]
+    assert " %" in weight
+    assert " %" not in readout.split("2-4 · AWO-weight: ")[0]
+    gold = [link for link in pairs[PAIR].links if link.row == 0]
+    names = ", ".join(
+        f"“{(pairs[PAIR].columns or ())[link.column]}”" + " (possible)" * (not link.sure) for link in gold
+    )
+    assert f"Gold links: {names}." in readout
+
+
+def test_a_source_word_at_hand_shows_the_links_to_it(open_page, page_path, pairs):
+    column = pairs[PAIR].links[1].column
+    page = open_page(page_path, f"{ADDRESS}&word=to-{column + 1}")
+    page.locator(".word.focus").wait_for()
+    assert_count(page.locator(".links .gold"), sum(link.column == column for link in pairs[PAIR].links))
+    assert "is attended to by" in page.locator(".drawn .readout").text_content()
+
+
+@pytest.mark.parametrize("kind", ["AWO-norm", "AWO-weight-all"])
+@pytest.mark.parametrize("show", ["right", "wrong"])
+def test_pairs_are_filtered_by_what_the_head_gets_right_and_wrong(open_page, page_path, pairs, kind, show):
+    page = open_page(page_path, f"#head=2-4&kind={kind}&show={show}")
+    page.get_by_text("sentence pairs with a word that is aligned").wait_for()
+    judged = {name: verdicts(pair, kind, *HEAD) for name, pair in pairs.items()}
+    expected = {name for name, right in judged.items() if (any(right) if show == "right" else not all(right))}
+    listed = page.locator(".example small bdi").all_text_contents()
+    assert set(listed) == expected
+    right, total = sum(map(sum, judged.values())), sum(map(len, judged.values()))
+    assert f"{right} of {total} right" in page.locator(".sentences h3 small").text_content()
+
+
+def test_a_measure_leads_to_its_maps_and_its_address_restores_them(open_page, page_path):
+    page = open_page(page_path)
+    page.get_by_role("combobox", name="Color by").click()
+    page.keyboard.type("AWO weight all heads")
+    page.get_by_role("option", name="Alignment error rate: AWO, by weight, all heads together").click()
+    page.locator(".drawing .title").wait_for()
+    assert "AWO-weight-all" in page.locator(".drawing .title").text_content()
+    assert "kind=AWO-weight-all" in page.url
+    page.reload()
+    page.locator(".drawing .title").wait_for()
+    assert "AWO-weight-all" in page.locator(".drawing .title").text_content()
+
+
+def test_saved_numbers_name_the_gold_links(open_page, page_path, pairs):
+    pair = pairs[PAIR]
+    page = open_page(page_path, ADDRESS)
+    page.locator(".word").first.wait_for()
+    path, _ = saved(page, ".drawn", "CSV")
+    header, *rows = csv.reader(io.StringIO(path.read_text("utf-8")))
+    assert header == ["row", "word", "column", "attended", "gold", "2-4 · AWO-norm"]
+    gold = {(link.row, link.column): "sure" if link.sure else "possible" for link in pair.links}
+    assert {(int(row[0]) - 1, int(row[2]) - 1): row[4] for row in rows if row[4]} == gold
+    path, _ = saved(page, ".drawn", "SVG")
+    assert path.read_text("utf-8").count("stroke-dasharray:5px, 4px") == sum(
+        value == "possible" for value in gold.values()
+    )
+
+
+def test_a_narrow_page_does_not_scroll_sideways(open_page, page_path):
+    page = open_page(page_path, f"{ADDRESS}&view=matrix", width=480, color_scheme="dark")
+    page.locator(".word").first.wait_for()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 480
