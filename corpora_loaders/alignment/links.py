@@ -35,7 +35,9 @@ class PairLinks:
     @classmethod
     def of(cls, sure: list[Link], possible: list[Link]) -> PairLinks:
         """Make the links of a pair; sure links are added to the possible ones."""
-        return cls(frozenset(sure), frozenset(sure) | frozenset(possible))
+        certain = frozenset(sure)
+        # Without links that are only possible, one set serves as both, since gold links take much of a bitext's memory.
+        return cls(certain, certain.union(possible) if possible else certain)
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ GATHERED = 256
 saves time, and what is counted of a batch takes little."""
 
 _BATCH_PIECES = 2048
-_EXACT_PART = 4  # float64 maps take twice the memory, and must fit beside the float32 maps that are held
+_EXACT_PART = 2  # of the bounds of a batch, since float64 maps take twice the memory
 
 
 @dataclass(frozen=True, eq=False, repr=False)
