@@ -43,10 +43,9 @@ def count_with_workers(task: PartTask, numbers: Sequence[int], workers: int) -> 
     """
     processes = Processes(
         workers,
-        work="counted",
         kept=KEPT,
         preloaded=(PartTask.__module__, "transformers.modeling_utils"),
-        on_gpus=task.job.model.device == "cuda",
+        on_gpus=task.job.device == "cuda",
     )
     for number, _ in results_of_processes(processes, functools.partial(prepare_worker, task), numbers):
         yield number

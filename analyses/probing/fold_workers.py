@@ -80,7 +80,7 @@ def train_in_processes(
         WorkerError: a checkpoint or a probe cannot be written, or processes died again and again.
     """
     task = FoldTask(setting, tuple(trainings), max(1, torch.get_num_threads() // workers))
-    processes = Processes(workers, work="trained probes", kept=KEPT, preloaded=(__name__, "torch"))
+    processes = Processes(workers, kept=KEPT, preloaded=(__name__, "torch"))
     results: dict[Fold, TrainedFold] = {}
     with progress_bar(f"train in {workers} processes", len(folds), unit="trainings") as advance:
         for fold, result in results_of_processes(processes, functools.partial(prepare_worker, task), folds):

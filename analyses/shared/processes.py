@@ -39,18 +39,16 @@ class WorkerError(AttentionologyError, RuntimeError):
 
 @dataclass(frozen=True)
 class Processes:
-    """How many processes work, and what messages say of them.
+    """How many processes work, and how they are started.
 
     Attributes:
         number: the number of processes.
-        work: what they did, as the end of a phrase like "a process that counted".
         kept: a sentence without its full stop that says what is kept if the processes die again and again.
         preloaded: the modules that are imported once for all processes.
         on_gpus: whether they compute on GPUs.
     """
 
     number: int
-    work: str
     kept: str
     preloaded: tuple[str, ...] = ()
     on_gpus: bool = False
@@ -90,8 +88,8 @@ def results_of_processes(
         except BrokenProcessPool:
             if attempt == ATTEMPTS:
                 raise WorkerError(
-                    f"a process that {processes.work} died {ATTEMPTS} times, perhaps because there was too little "
-                    f"memory for {processes.number} processes. {processes.kept}"
+                    f"a worker process died {ATTEMPTS} times, perhaps because there was too little memory for "
+                    f"{processes.number} processes. {processes.kept}"
                 ) from None
 
 

@@ -14,7 +14,7 @@ import pytest
 from attentionology.analyses.shared.processes import ATTEMPTS, Processes, WorkerError, results_of_processes
 from attentionology.corpora_loaders.errors import CorpusError
 
-TWO = Processes(2, work="squared", kept="The squares are kept")
+TWO = Processes(2, kept="The squares are kept")
 
 
 def prepare(folder: Path, number: int) -> Callable[[int], tuple[int, int]]:
@@ -52,7 +52,7 @@ def test_every_item_is_worked_on_once(tmp_path):
 
 
 def test_there_are_never_more_processes_than_items(tmp_path):
-    assert results(tmp_path, [3], Processes(5, work="squared", kept="")) == {3: (0, 9)}
+    assert results(tmp_path, [3], Processes(5, kept="")) == {3: (0, 9)}
 
 
 def test_a_process_that_dies_is_replaced(tmp_path):
@@ -63,7 +63,7 @@ def test_processes_that_die_again_and_again_are_an_error(tmp_path):
     with pytest.raises(WorkerError) as error:
         results(tmp_path, [-3])
     assert str(error.value) == (
-        f"a process that squared died {ATTEMPTS} times, perhaps because there was too little memory for 2 processes. "
+        f"a worker process died {ATTEMPTS} times, perhaps because there was too little memory for 2 processes. "
         "The squares are kept"
     )
 
