@@ -47,6 +47,11 @@ class AlignOptions(Job):
     examples: ExampleOptions = field(default_factory=ExampleOptions)
 
     @property
+    def device(self) -> str:
+        """The device of the model."""
+        return self.model.device
+
+    @property
     def groups(self) -> tuple[OptionGroup, ...]:
         """All option groups."""
         return self.bitext, self.model, self.languages, self.alignment, self.links, self.examples
@@ -84,7 +89,10 @@ class AlignOptions(Job):
         from attentionology.reports.progress import Stages
 
         stages, chosen = stages or Stages(), self.alignment
-        resolved = {} if model is None else {"model": model.name}
+        resolved: dict[str, Any] = {} if model is None else {"model": model.name}
+        if corpus is not None:
+            source_file, target_file = ([file.path for file in corpus.files] + [None, None])[:2]
+            resolved |= {"source": source_file, "target": target_file}
         with stages("sentence pairs"):
             source = read_bitext(self.bitext) if corpus is None else corpus
         if isinstance(model, PairEncoder) and model.method != chosen.method:
