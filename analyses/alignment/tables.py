@@ -127,9 +127,9 @@ def best_row(series: Series, counts: AlignmentCounts) -> dict[str, object]:
     rates = counts.error_rates()
     layer, head = _lowest(rates[0])
     low, high = interval(_known(rates[1 + counts.splits :, layer, head]))
-    largest = np.unravel_index(int(counts.size.argmax()), counts.size.shape)
-    by_size: dict[str, object] = {}
+    by_size: dict[str, object] = dict.fromkeys(("largest_layer", "largest_head", "largest_error_rate"), float("nan"))
     if series.measure == "norm":  # all rows of attention weights have the same sum
+        largest = np.unravel_index(int(counts.size.argmax()), counts.size.shape)
         by_size = {
             "largest_layer": int(largest[0]) + 1,
             "largest_head": _head(series, int(largest[1])),

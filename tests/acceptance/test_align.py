@@ -157,3 +157,24 @@ def test_links_of_both_directions_are_written_as_they_are_scored(tmp_path):
 def test_the_public_names_are_there():
     names = ("AlignmentOptions", "Translator", "align", "load_bitext", "load_links", "score_links")
     assert all(callable(getattr(attentionology, name)) for name in names)
+
+
+def test_links_of_an_encoder_are_scored_and_reported(tmp_path):
+    """Cosines have no norm by which a layer could be chosen, so its columns are empty and the page shows a dash."""
+    out = tmp_path / "similar"
+    arguments = ["align", "--method", "similarity", "--model", "demo", "--limit", "4", "--replicates", "20"]
+    assert main([*arguments, "--out", str(out)]) == 0
+    best = pd.read_csv(out / "tables" / "alignment_best.csv")
+    assert set(best["measure"]) == {"cosine"}
+    assert best[["largest_layer", "largest_head", "largest_error_rate"]].isna().all(axis=None)
+    assert best["error_rate"].between(0, 1).all()
+    page = (out / "report.html").read_text("utf-8")
+    assert "The best layers and heads" in page
+    assert "<td>–</td>" in page
+
+
+def test_sentence_pairs_that_were_loaded_are_recorded_by_their_file():
+    pairs = load_bitext(SAMPLE_PAIRS, limit=3)
+    run = align("sample", pairs, options=[AlignmentOptions(replicates=0)])
+    assert run.record["options"]["source"] == str(SAMPLE_PAIRS)
+    assert run.record["options"]["target"] is None
