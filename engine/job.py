@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
-    from attentionology.analyses.shared.input_options import ModelOptions
     from attentionology.corpora_loaders import Corpus
     from attentionology.engine.preparing import Prepared
     from attentionology.engine.run import Run
@@ -22,12 +21,12 @@ class Job(ABC):
     them (see `attentionology.engine.execution`): passes, parts, workers, results, the report and the run record.
 
     A job is a frozen dataclass that can be sent to other processes. Each of them prepares the run again.
-
-    Attributes:
-        model: the options of the model.
     """
 
-    model: ModelOptions
+    @property
+    @abstractmethod
+    def device(self) -> str:
+        """The device of the model."""
 
     @abstractmethod
     def check(self, corpus: Corpus | None = None) -> None:

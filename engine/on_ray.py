@@ -79,7 +79,7 @@ def count_on_ray(
         WorkerError: the cluster cannot be reached, or a part cannot be counted. The parts that were counted are kept.
     """
     with _connected(address) as ray:
-        device = task.job.model.device
+        device = task.job.device
         if device.startswith("cuda:"):
             raise OptionError(f"--engine ray chooses the GPU of each actor; give --device cuda, not {device}")
         resource = "GPU" if device == "cuda" else "CPU"

@@ -50,9 +50,9 @@ def prepared_parts(task: PartTask, number: int) -> tuple[list[CorpusPart], PartC
     import torch
 
     job = task.job
-    if job.model.device == "cuda":
+    if job.device == "cuda":
         job = job.on_device(f"cuda:{number % max(1, torch.cuda.device_count())}")
-    elif job.model.device == "cpu":
+    elif job.device == "cpu":
         torch.set_num_threads(1)  # threads of several processes would wait for each other
     prepared = job.prepare(corpus=task.corpus)
     counter = part_counter(prepared, Path(task.folder))

@@ -54,6 +54,11 @@ class RunOptions(Job):
     examples: ExampleOptions = field(default_factory=ExampleOptions)
     seed: int = 0
 
+    @property
+    def device(self) -> str:
+        """The device of the model."""
+        return self.model.device
+
     def chosen(self, corpus: Corpus | None = None) -> list[Analysis[Any, Any]]:
         """The chosen analyses, in the order of the report.
 

@@ -144,6 +144,10 @@ class Surfaces(Job):
     seen: list[tuple[bool, bool]]
     paths: tuple[Path, ...] = ()
 
+    @property
+    def device(self) -> str:
+        return self.model.device
+
     def check(self, corpus: Corpus | None = None) -> None:
         if self.model.device == "no such device":
             raise OptionError("there is no such device")
