@@ -50,7 +50,7 @@ function Drawn({ sentence, maps, data, view, go }: Omit<Props, "sample"> & { sen
 export function DrawnSentences({ data, sample, view, go }: Props) {
   const maps = useMemo(() => new Maps(), [data]);
   const heads = useMemo(() => storedHeads(sample).map((head) => headName(head, data)), [sample]);
-  if (!canInflate) return <p>This browser cannot inflate the stored maps. Any browser since 2023 can.</p>;
+  if (!canInflate) return <p>This browser cannot inflate the stored maps. Browsers from 2024 or later can.</p>;
   return (
     <section class="sentences" aria-label="Sentences">
       <div class="controls">

@@ -72,7 +72,7 @@ export function Sentences({ data, sample, view, go }: Props) {
   const pairs = noun !== "sentence";
   const totals = [...new Set(data.measures.map((measure) => measure.relation))].filter((name) => name?.startsWith("all"));
   if (!canInflate) {
-    return <p>This browser cannot inflate the stored maps. Any browser since 2023 can.</p>;
+    return <p>This browser cannot inflate the stored maps. Browsers from 2024 or later can.</p>;
   }
   return (
     <section class="sentences" aria-label={pairs ? "Sentence pairs" : "Sentences"}>
