@@ -30,21 +30,26 @@ class SentenceIndex(Protocol):
     @property
     def files(self) -> tuple[CorpusFile, ...]:
         """One record for each file."""
+        ...
 
     @property
     def stamps(self) -> tuple[Stamp, ...]:
         """The stamp of each file when it was indexed."""
+        ...
 
     def __len__(self) -> int: ...
 
     def first_file(self, window: int) -> int:
         """The number of the file in which a window begins, from 0."""
+        ...
 
     def sentences_from(self, window: int) -> Iterator[Sentence]:
         """The sentences from the beginning of a window to the end of the corpus, with their ids unchanged."""
+        ...
 
     def with_ids(self, window: int, sentences: tuple[Sentence, ...]) -> tuple[Sentence, ...]:
         """The sentences of a window with the ids that they have in the corpus."""
+        ...
 
 
 Index = TypeVar("Index", bound=SentenceIndex)

@@ -160,7 +160,7 @@ def train_fold(setting: FoldSetting, training: ProbeTraining, fold: int, *, watc
     arcs: Arcs | None = None
     with stages("score"):
         scores = list(probe.scores(split.test))
-        predicted = {
+        predicted: dict[Decoding, Sequence[ndarray]] = {
             decoding: [decode(of_sentence, decoding) for of_sentence in scores]
             for decoding in setting.decodings(training)
         }

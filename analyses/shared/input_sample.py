@@ -171,8 +171,7 @@ class InputSample(ExactMetric):
 
     def _kept(self) -> list[SampledInput]:
         """Return the inputs that are held. After a reduction, torchmetrics holds a tensor in place of each list."""
-        keys = [self.keys] if isinstance(self.keys, Tensor) else self.keys
-        content = [self.content] if isinstance(self.content, Tensor) else self.content
+        keys, content = _tensors(self.keys), _tensors(self.content)
         if any(len(rows) != 1 for rows in keys) or len(keys) != len(content):
             numbers = torch.cat(keys).tolist() if keys else []
             sizes = [sum(content_sizes(_shape(row))) + row[-1] for row in numbers]
@@ -198,6 +197,10 @@ class InputSample(ExactMetric):
         keys = [torch.zeros(0, self._numbers, dtype=torch.int64), *self.keys]
         content = [torch.zeros(0, dtype=torch.uint8), *self.content]
         self.keys, self.content = [torch.cat(keys)], [torch.cat(content)]
+
+
+def _tensors(held: list[Tensor] | Tensor) -> list[Tensor]:
+    return [held] if isinstance(held, Tensor) else held
 
 
 def _input(numbers: Sequence[int], content: Tensor) -> SampledInput:

@@ -81,7 +81,8 @@ class SampledInput:
                 encoded,
             ]
         )
-        shape = (*quantized.shape[:4], len(guesses))
+        layers, heads, rows, columns = quantized.shape
+        shape = layers, heads, rows, columns, len(guesses)
         return cls(key, document, shape, torch.frombuffer(bytearray(content), dtype=torch.uint8), len(encoded))
 
     def with_renamed_file(self, moved: Mapping[str, str]) -> SampledInput:

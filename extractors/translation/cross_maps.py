@@ -90,7 +90,8 @@ def cross_maps(
         ModelError: cross-attention is not a distribution, or is not what its weights say.
     """
     forward.check(name)
-    mergers = {level: _merger(forward, pieces, level) for level in dict.fromkeys(maker.level for maker in makers)}
+    levels: dict[Level, None] = dict.fromkeys(maker.level for maker in makers)
+    mergers = {level: _merger(forward, pieces, level) for level in levels}
     by_maker = [mergers[maker.level].in_setting(maker.setting) for maker in makers]
     results: list[Tensor] = []
     for number, layer in enumerate(forward.layers()):
@@ -220,7 +221,8 @@ def cross_map_batches(
         return exact_cross_maps(makers, translator, [pieces[index]])[0]
 
     maps = cross_maps(makers, translator.decode(pieces, values=_read_weights(makers)), pieces, translator.name)
-    frames = {level: _Frame.of(level, pairs, pieces) for level in dict.fromkeys(maker.level for maker in makers)}
+    levels: dict[Level, None] = dict.fromkeys(maker.level for maker in makers)
+    frames = {level: _Frame.of(level, pairs, pieces) for level in levels}
     return [
         MapBatch(
             maps=maps[number],

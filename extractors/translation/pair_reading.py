@@ -21,8 +21,8 @@ PairReader = Translator | PairEncoder
 """The models that read sentence pairs."""
 
 GATHERED = 256
-"""How many pairs a batch has at least when links are counted. Of these, so many need float64 that reading them together
-saves time, and what is counted of a batch takes little."""
+"""How many pairs a batch has at least when links are counted. Several of them need float64, and reading these together
+saves time. The fixed cost of counting a batch is then small, too."""
 
 _BATCH_PIECES = 2048
 _EXACT_PART = 2  # of the bounds of a batch, since float64 maps take twice the memory
