@@ -24,7 +24,7 @@ function Words({ example, show }: { example: Example; show: Shown }) {
   const words = sentence.rows.map((word, i) => ({ word, i })).filter(({ i }) => !sentence.special[i]);
   const middle = Math.max(0, words.findIndex(({ i }) => i === wanted[0]?.rows[0]));
   const start = words.length <= WORDS ? 0 : Math.max(0, Math.min(middle - WORDS / 2, words.length - WORDS));
-  const few = verdicts.size < words.length / 2;
+  const few = show === "wrong" || verdicts.size <= words.length / 2;
   return (
     <span class="words" dir="auto">
       {start > 0 && "… "}
