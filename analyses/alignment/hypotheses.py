@@ -217,7 +217,7 @@ def maps_of(series: Series, batch: MapBatch) -> MapBatch:
     return averaged_heads(batch) if together else batch
 
 
-def exact_map_of(series: Series, exact: Float[Tensor, "layers heads n m"]) -> Float[Tensor, "layers heads n m"]:
+def exact_map_of(series: Series, exact: Float[Tensor, "layers heads n m"]) -> Float[Tensor, "layers _ n m"]:
     """Return the map of a series in float64, given what its maker has made."""
     together = series.measure == "weight" and series.heads != SINGLE
     return exact.mean(1, keepdim=True) if together else exact

@@ -87,7 +87,7 @@ class Undecided:
         close = (series for group in groups for series, decisions in group.items() if index in decisions.close)
         return list(dict.fromkeys(close))
 
-    def decide(self, index: int, exact: Mapping[Series, Float[Tensor, "layers heads n m"]]) -> None:
+    def decide(self, index: int, exact: Mapping[Series, Float[Tensor, "_ _ _ _"]]) -> None:
         """Make the decisions about a pair again that float32 cannot make.
 
         Args:

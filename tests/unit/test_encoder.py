@@ -156,7 +156,7 @@ def test_a_model_that_gives_no_weights_with_eager_attention_either_is_refused():
 
 
 def test_tokenizer_of_another_model_is_refused():
-    with pytest.raises(ModelError, match="do not belong together"):
+    with pytest.raises(ModelError, match="do not match"):
         Encoder(tiny.model("bert", vocab_size=50), tiny.fresh_tokenizer("wordpiece"))
 
 

@@ -81,7 +81,7 @@ def test_probes_that_read_words_get_vectors():
     register_probe(WithWords)
     try:
         assert make_probe("mine+words", vectors).vectors is vectors
-        with pytest.raises(ValueError, match="takes word vectors"):
+        with pytest.raises(ValueError, match="needs word vectors"):
             make_probe("mine+words")
     finally:
         unregister_probe("mine+words")

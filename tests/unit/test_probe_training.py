@@ -315,7 +315,7 @@ class TestSaving:
         AttentionWordsProbe(VECTORS).fit(batches[:5]).save(tmp_path)
         with pytest.raises(ValueError, match="other vectors"):
             load_probe(tmp_path, replace(VECTORS, sha256="def"))
-        with pytest.raises(ValueError, match="takes word vectors"):
+        with pytest.raises(ValueError, match="needs word vectors"):
             load_probe(tmp_path)
 
     def test_other_maps_are_refused(self, batches):
