@@ -54,6 +54,7 @@ bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks.dependency
 	$(BIN)/python -m benchmarks.engine
 	$(BIN)/python -m benchmarks.parts
+	$(BIN)/python -m benchmarks.corpus --longest 10
 	$(BIN)/python -m benchmarks.norms
 	$(BIN)/python -m benchmarks.surface
 	$(BIN)/python -m benchmarks.coreference
