@@ -16,8 +16,9 @@ from attentionology.extractors import GradientMaker, ModelError
 from attentionology.scripts.cli import main
 from attentionology.storage.durable import StorageError
 from tests import tiny
-from tests.acceptance.test_parts import PROGRAM
+from tests.acceptance import test_parts
 
+PROGRAM, WINDOW = test_parts.PROGRAM, test_parts.WINDOW
 pytestmark = pytest.mark.usefixtures("short_windows")
 
 

@@ -97,7 +97,7 @@ def test_in_a_notebook(demo_encoder):
         ([TEXT, "--head", "7-1"], 2, "6 layers with 12 heads"),
         ([TEXT, "--head", "3-13"], 2, "no head 3-13"),
         ([TEXT, "--head", "0-1"], 2, "LAYER-HEAD, counted from 1"),
-        ([TEXT, "--head", "3-9", "3-9"], 2, "named twice"),
+        ([TEXT, "--head", "3-9", "3-9"], 2, "given twice"),
         ([TEXT, "--head", "3-9", "--map", "nothing"], 2, "nothing"),
         ([TEXT, "--head", "3-9", "--out", "keys.gif"], 2, "must end in .svg"),
         ([TEXT, "--head", "3-9", "--corpus", "sample"], 2, "need each other"),

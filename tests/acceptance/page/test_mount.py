@@ -21,6 +21,8 @@ def test_explorers_on_one_page_do_not_disturb_each_other(open_page, tmp_path):
     first, second = page.locator("#cell0"), page.locator("#cell1")
     assert_count(first.get_by_role("gridcell"), 8)
     assert_count(second.get_by_role("gridcell"), 12)
+    assert_count(second.locator(".drawing"), 1)
+    assert_count(second.locator("[aria-busy=true]"), 0)
     before = second.inner_html()
     first.get_by_role("gridcell").nth(6).click()
     assert first.get_by_role("heading", name="Head 2-3", exact=True).is_visible()
