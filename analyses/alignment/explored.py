@@ -11,7 +11,7 @@ import pandas as pd
 from attentionology.analyses.alignment.drawn import TO_SOURCE
 from attentionology.analyses.alignment.results import AlignmentResults
 from attentionology.analyses.alignment.series import FORWARD, SINGLE, TOGETHER, Series
-from attentionology.analyses.shared.explored import DIGITS, address, defined, share, values_of
+from attentionology.analyses.shared.explored import DIGITS, address, defined, points, share, values_of
 from attentionology.reports.explorer.contribution import Contribution
 from attentionology.reports.explorer.data import Fact, Finding, Measure
 from attentionology.reports.format import head_name, rows_of
@@ -80,7 +80,8 @@ def explored_alignment(results: AlignmentResults) -> Contribution:
             facts[name] = (*facts.get(name, ()), Fact(statistic.fact, _text(statistic, row), _id(statistic, row)))
     if not results.has_gold:
         return Contribution(tuple(measures), facts=facts)
-    return Contribution(tuple(measures), tuple(_findings(by_heads)), _phrases(by_heads[SINGLE]), facts)
+    findings = (*_best(by_heads), *_baseline(by_heads, results), *_contrasts(results), *_rests(by_heads[TOGETHER]))
+    return Contribution(tuple(measures), findings, _phrases(by_heads[SINGLE]), facts)
 
 
 def _measure(statistic: _Statistic, rows: pd.DataFrame, series: Series) -> Measure:
@@ -113,7 +114,8 @@ def _phrases(single: pd.DataFrame) -> dict[str, tuple[str, ...]]:
     return phrases
 
 
-def _findings(by_heads: dict[str, pd.DataFrame]) -> Iterator[Finding]:
+def _best(by_heads: dict[str, pd.DataFrame]) -> Iterator[Finding]:
+    """Say which head, and which layer, aligns words best."""
     for heads, table in by_heads.items():
         if not table["error_rate"].notna().any():
             continue
@@ -126,6 +128,65 @@ def _findings(by_heads: dict[str, pd.DataFrame]) -> Iterator[Finding]:
             compared = "all word vectors" if row["measure"] == "cosine" else "all heads of a layer together"
             text = f"Of {compared}, those of layer {row['layer']} align words best: {rate}."
         yield Finding(text, address(head=head, measure=_id(_ERROR, row)))
+
+
+def _baseline(by_heads: dict[str, pd.DataFrame], results: AlignmentResults) -> Iterator[Finding]:
+    """Say how many heads align words better than the best baseline. An interval must lie below its error rate."""
+    baselines = results.tables.baselines.dropna(subset=["error_rate"])
+    heads = by_heads[SINGLE].dropna(subset=["low", "high"])
+    if baselines.empty or heads.empty:
+        return
+    best = rows_of(baselines.nsmallest(1, "error_rate"))[0]
+    first = rows_of(heads.nsmallest(1, "error_rate"))[0]
+    rows = heads[(heads["setting"] == first["setting"]) & (heads["measure"] == first["measure"])]
+    better = int((rows["high"] < best["error_rate"]).sum())
+    text = (
+        f"The best baseline, {best['name']}, has an alignment error rate of {_text(_ERROR, best)}. By "
+        f"{first['measure']} ({first['setting']}), the interval is below this rate for {better} of {len(rows)} heads."
+    )
+    yield Finding(text, address(head=head_name(first["layer"], first["head"]), measure=_id(_ERROR, first)))
+
+
+_CONTRASTS = {
+    "norm − weight": ("Norms", "weights"),
+    "AWI − AWO": ("The rows of positions that read the target word (AWI)", "those of positions that predict it (AWO)"),
+}
+
+
+def _contrasts(results: AlignmentResults) -> Iterator[Finding]:
+    """Say how often norms align words better than weights, and AWI better than AWO, and the reverse."""
+    table = results.tables.contrasts
+    for name, (first, second) in _CONTRASTS.items() if len(table) else ():
+        rows = table[table["contrast"] == name].dropna(subset=["low", "high"])
+        if rows.empty:
+            continue
+        better, worse = int((rows["high"] < 0).sum()), int((rows["low"] > 0).sum())
+        row = rows_of(rows.loc[[rows["difference"].abs().idxmax()]])[0]
+        text = (
+            f"{first} align words better than {second} in {better} of {len(rows)} comparisons, and worse in {worse}; "
+            "the others have an interval that includes 0. "
+            f"The largest difference of error rates is {points(row['difference'], row['low'], row['high'])}, in layer "
+            f"{row['layer']} ({row['of']})."
+        )
+        setting, measure = (row["of"], "norm") if name == "norm − weight" else ("AWI", row["of"])
+        shown = {"heads": TOGETHER, "setting": setting, "measure": measure}
+        yield Finding(text, address(head=head_name(row["layer"], 1), measure=_id(_ERROR, shown)))
+
+
+def _rests(together: pd.DataFrame) -> Iterator[Finding]:
+    """Say in which layer most target words rest on special tokens by weight, and how many do so by norm."""
+    weights = together[together["measure"] == "weight"].dropna(subset=["on_special"])
+    if not weights["on_special"].any():
+        return
+    row = rows_of(weights.nlargest(1, "on_special"))[0]
+    same = (together["layer"] == row["layer"]) & (together["setting"] == row["setting"])
+    norms = together[same & (together["measure"] == "norm")]
+    by_norm = f", and {share(float(norms['on_special'].iloc[0]))} by norm" if len(norms) else ""
+    text = (
+        f"In layer {row['layer']} ({row['setting']}), {share(row['on_special'])} of the target words rest on special "
+        f"tokens by weight{by_norm}. These words have no link."
+    )
+    yield Finding(text, address(head=head_name(row["layer"], 1), measure=_id(_SPECIAL, row)))
 
 
 def _text(statistic: _Statistic, row: dict[str, Any]) -> str:

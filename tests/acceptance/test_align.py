@@ -71,6 +71,27 @@ def test_the_explorer_has_the_error_rate_of_every_head(whole):
     assert explorer.unit == "sentence pairs"
 
 
+def test_the_findings_say_what_the_tables_say(whole):
+    tables = {name: pd.read_csv(whole / "tables" / f"alignment_{name}.csv") for name in ("baselines", "contrasts")}
+    cells = pd.read_csv(whole / "tables" / "alignment.csv").query("direction == 'forward'")
+    best_baseline = tables["baselines"]["error_rate"].min()
+    single = cells[cells["heads"] == "single"]
+    best = single.sort_values("error_rate").iloc[0]
+    alike = single[(single["setting"] == best["setting"]) & (single["measure"] == best["measure"])]
+    norms = tables["contrasts"][tables["contrasts"]["contrast"] == "norm − weight"]
+    _, _, baseline, measures, settings, special = (
+        finding.text for finding in load_run(whole).explore().explorer.findings
+    )
+    assert f"{100 * best_baseline:.1f} % [" in baseline
+    assert f"{(alike['high'] < best_baseline).sum()} of {len(alike)} heads" in baseline
+    assert f"better than weights in {(norms['high'] < 0).sum()} of 4" in measures
+    assert f"worse in {(norms['low'] > 0).sum()};" in measures
+    assert f"{100 * norms['difference'].min():+.1f} points" in measures
+    assert "(AWI)" in settings
+    weights = cells[(cells["heads"] == "all") & (cells["measure"] == "weight")]
+    assert f"{100 * weights['on_special'].max():.1f} % of the target words" in special
+
+
 def test_merged_runs_are_one_run_over_both_texts(tmp_path):
     folders = []
     for number, (start, stop) in enumerate([(0, 9), (9, 20)]):
