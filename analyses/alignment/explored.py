@@ -163,8 +163,8 @@ def _contrasts(results: AlignmentResults) -> Iterator[Finding]:
         better, worse = int((rows["high"] < 0).sum()), int((rows["low"] > 0).sum())
         row = rows_of(rows.loc[[rows["difference"].abs().idxmax()]])[0]
         text = (
-            f"{first} align words better than {second} in {better} of {len(rows)} comparisons, and worse in {worse}; "
-            "the others have an interval that includes 0. "
+            f"{first} align words better than {second} in {better} of {len(rows)} comparisons, and worse in {worse}"
+            f"{'; the others have an interval that includes 0' if better + worse < len(rows) else ''}. "
             f"The largest difference of error rates is {points(row['difference'], row['low'], row['high'])}, in layer "
             f"{row['layer']} ({row['of']})."
         )
