@@ -52,6 +52,16 @@ class SentenceIndex(Protocol):
         ...
 
 
+def in_windows(sentences: Sequence[Sentence], size: int) -> dict[int, tuple[Sentence, ...]]:
+    """Return the first sentences of a corpus by the numbers of their windows.
+
+    Args:
+        sentences: the sentences, from the first one of the corpus.
+        size: the number of sentences in a window.
+    """
+    return {start // size: tuple(sentences[start : start + size]) for start in range(0, len(sentences), size)}
+
+
 Index = TypeVar("Index", bound=SentenceIndex)
 
 

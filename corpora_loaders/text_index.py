@@ -14,7 +14,7 @@ from pathlib import Path
 
 from attentionology.corpora_loaders.corpus import CorpusFile, FileTally, digested_files
 from attentionology.corpora_loaders.errors import CorpusError
-from attentionology.corpora_loaders.lazy_sentences import WINDOW
+from attentionology.corpora_loaders.lazy_sentences import WINDOW, in_windows
 from attentionology.corpora_loaders.sentence import Sentence
 from attentionology.corpora_loaders.stamps import Stamp, check_stamp, stamp
 from attentionology.corpora_loaders.text import BEGINNING, TextBookmark, bookmarked_paragraphs, names_of_files
@@ -126,4 +126,4 @@ def index_and_keep(
         files.append(tally.describe(path, sha256))
         check_stamp(path, stamps[number])
     index = TextIndex(tuple(files), tuple(names[: len(files)]), tuple(stamps), tuple(windows), documents)
-    return index, {start // WINDOW: tuple(kept[start : start + WINDOW]) for start in range(0, len(kept), WINDOW)}
+    return index, in_windows(kept, WINDOW)

@@ -19,7 +19,7 @@ from attentionology.corpora_loaders.conllu_file import BEGINNING, Bookmark, book
 from attentionology.corpora_loaders.coreference.formats import format_of
 from attentionology.corpora_loaders.corpus import CorpusFile, FileTally, digested_files, most_frequent_first
 from attentionology.corpora_loaders.errors import CorpusError
-from attentionology.corpora_loaders.lazy_sentences import WINDOW
+from attentionology.corpora_loaders.lazy_sentences import WINDOW, in_windows
 from attentionology.corpora_loaders.sentence import Sentence
 from attentionology.corpora_loaders.stamps import Stamp, check_stamp, stamp
 from attentionology.corpora_loaders.surface import surface_sentence
@@ -116,11 +116,7 @@ def index_and_keep(
             raise CorpusError("the file contains no sentence", file=path)
         files.append(tally.describe(path, sha256))
         check_stamp(path, builder.stamps[number])
-    index = builder.index(tuple(files))
-    kept = {
-        start // WINDOW: tuple(builder.kept[start : start + WINDOW]) for start in range(0, len(builder.kept), WINDOW)
-    }
-    return index, kept
+    return builder.index(tuple(files)), in_windows(builder.kept, WINDOW)
 
 
 class _Builder:
