@@ -90,8 +90,7 @@ def cross_maps(
         ModelError: cross-attention is not a distribution, or is not what its weights say.
     """
     forward.check(name)
-    levels: dict[Level, None] = dict.fromkeys(maker.level for maker in makers)
-    mergers = {level: _merger(forward, pieces, level) for level in levels}
+    mergers = {level: _merger(forward, pieces, level) for level in _levels(makers)}
     by_maker = [mergers[maker.level].in_setting(maker.setting) for maker in makers]
     results: list[Tensor] = []
     for number, layer in enumerate(forward.layers()):
@@ -114,6 +113,11 @@ def cross_maps(
                 summed[maker.kind, maker.level] = merger.merged_columns(layer_map)
             merger.merge_rows(summed[maker.kind, maker.level], out=results[index][:, number])
     return results
+
+
+def _levels(makers: Sequence[CrossMapMaker]) -> list[Level]:
+    """Return the levels of the makers, each of them once."""
+    return list(dict.fromkeys(maker.level for maker in makers))
 
 
 def _merger(forward: ForcedDecoding, pieces: Sequence[PairPieces], level: Level) -> CrossMerger:
@@ -221,8 +225,7 @@ def cross_map_batches(
         return exact_cross_maps(makers, translator, [pieces[index]])[0]
 
     maps = cross_maps(makers, translator.decode(pieces, values=_read_weights(makers)), pieces, translator.name)
-    levels: dict[Level, None] = dict.fromkeys(maker.level for maker in makers)
-    frames = {level: _Frame.of(level, pairs, pieces) for level in levels}
+    frames = {level: _Frame.of(level, pairs, pieces) for level in _levels(makers)}
     return [
         MapBatch(
             maps=maps[number],
