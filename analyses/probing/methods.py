@@ -30,8 +30,8 @@ _CONTRASTS = (
 _MEANINGS = {
     "right-branching": "always the next word",
     "best offset": "always the same number of words to one side; the number is chosen on the training sentences",
-    "best offset of the gold relation": "the same, chosen for each relation. It needs the gold relation of "
-    "every word, so it is not a parser; it is an upper bound of what distances alone can achieve",
+    "best offset of the gold relation": "the same, chosen for each relation. This baseline is not a parser, "
+    "because it needs the gold relation of every word. No parser that knows only distances can score higher",
     "best single head": "the word that one attention head points to most; head and direction chosen on the training "
     "sentences",
 }
