@@ -178,7 +178,3 @@ def _parsed(name: str | None, arguments: list[str]) -> Runnable:
 
 def _fail(message: object, status: int) -> int:
     return complain(f"attentionology: {message}", status)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -92,7 +92,7 @@ COMMANDS = [
 
 
 def command(arguments: list[str], **streams) -> subprocess.CompletedProcess[str]:
-    process = [sys.executable, "-m", "attentionology.scripts.cli", *arguments]
+    process = [sys.executable, "-m", "attentionology", *arguments]
     return subprocess.run(process, text=True, check=False, **streams)
 
 
@@ -123,7 +123,7 @@ def test_a_full_output_is_one_line(arguments):
 @pytest.mark.parametrize("descriptor", [1, 2])
 def test_closed_streams(descriptor):
     """As a shell starts a command with ``>&-`` or ``2>&-``."""
-    shell = f'exec "$0" -m attentionology.scripts.cli --version {descriptor}>&-'
+    shell = f'exec "$0" -m attentionology --version {descriptor}>&-'
     done = subprocess.run(["sh", "-c", shell, sys.executable], capture_output=True, text=True, check=False)
     if descriptor == 2:
         assert (done.returncode, done.stderr) == (0, "")
