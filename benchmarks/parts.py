@@ -59,7 +59,7 @@ def timed(arguments: Sequence[object]) -> Times:
     """Run the command line in a fresh process with one thread."""
     start, before = time.perf_counter(), os.times()
     done = subprocess.run(
-        [sys.executable, "-m", "attentionology.scripts.cli", *map(str, arguments)],
+        [sys.executable, "-m", "attentionology", *map(str, arguments)],
         check=False,
         capture_output=True,
         text=True,
