@@ -14,11 +14,13 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
 
 from tests.acceptance.conftest import REPOSITORY
 from tests.unit.test_house import LEVELS
 
-pytest.importorskip("hatchling", reason="hatchling is not installed (extra 'dev')")
+pytest.importorskip("hatch_fancy_pypi_readme", reason="the build backend is not installed (extra 'dev')")
 
 
 def build(project: Path, out: Path, target: str) -> Path:
@@ -80,6 +82,37 @@ def test_wheel_holds_the_packages_and_nothing_else(wheel):
     assert {"attentionology/analyses/norms/section.html.j2", "attentionology/py.typed"} <= names
     assert any(name.endswith("sample/en_sample.conllu") for name in names)
     assert {"attentionology/reports/page/explorer.js", "attentionology/reports/page/page.css"} <= names
+
+
+def rendered(text: str) -> list[Token]:
+    """What a package index shows for a text in Markdown, in one sequence."""
+    blocks = MarkdownIt("commonmark").enable("table").parse(text)
+    return [token for block in blocks for token in (block.children if block.type == "inline" else [block]) or []]
+
+
+def words(tokens: list[Token]) -> str:
+    """The text of a page without its pictures."""
+    return "".join(token.content for token in tokens if token.type != "image")
+
+
+@pytest.mark.parametrize("distribution", ["sdist", "wheel"])
+def test_description_has_the_text_of_the_readme_without_links_into_the_repository(unpacked, wheel, distribution):
+    if distribution == "sdist":
+        metadata = (unpacked / "PKG-INFO").read_text(encoding="utf-8")
+    else:
+        with zipfile.ZipFile(wheel) as packed:
+            (name,) = (name for name in packed.namelist() if name.endswith(".dist-info/METADATA"))
+            metadata = packed.read(name).decode()
+    header, _, description = metadata.partition("\n\n")
+    assert "Description-Content-Type: text/markdown" in header.splitlines()
+    readme = rendered((REPOSITORY / "README.md").read_text(encoding="utf-8"))
+    shown = rendered(description)
+    links = [token.attrs["href"] for token in shown if token.type == "link_open"]
+    assert links == [href for token in readme if str(href := token.attrs.get("href", "")).startswith("https://")] != []
+    assert [token for token in shown if token.type == "image"] == []
+    before, after, last = words(shown).partition("MIT license; the sample treebank is CC0.")
+    assert before + after == words(readme)
+    assert last == "The documentation that this text mentions is in the folder docs of the source distribution."
 
 
 def test_wheel_of_the_repository_is_that_of_the_source_distribution(wheel, tmp_path):
