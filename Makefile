@@ -35,9 +35,11 @@ check: $(INSTALLED)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[docs]'
 	touch $@
 
-# Names in docstrings must exist (-n), and a warning is an error (-W). Every build is a full one (-E).
+# Names in docstrings must exist (-n), and a warning is an error (-W). Every build is a full one (-E), and the site holds
+# nothing but its pages, so that two builds of the same source are equal.
 docs: .venv/installed-docs
-	HF_HUB_OFFLINE=1 OMP_NUM_THREADS=1 $(BIN)/sphinx-build -W -n -E --keep-going --quiet -b html docs build/site
+	rm -rf build/site
+	HF_HUB_OFFLINE=1 OMP_NUM_THREADS=1 $(BIN)/sphinx-build -W -n -E --keep-going --quiet -d build/doctrees -b html docs build/site
 	@echo build/site/index.html
 
 # Several processes of one thread each; several threads in each of them would wait for each other.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ DOCS = Path(__file__).resolve().parent
 sys.path[:0] = [str(DOCS.parent), str(DOCS.parent / "src")]
 os.environ |= {"HF_HUB_OFFLINE": "1", "CHECK_SHAPES": "0", "PYTHONPATH": str(DOCS.parent / "src")}
 
+from jupyter_client.connect import ConnectionFileMixin
 from myst_nb.core import render
 from sphinx.domains.python import PyObject
 
@@ -64,6 +66,9 @@ nb_execution_mode = "auto"
 nb_execution_raise_on_error = True
 nb_execution_timeout = 300
 nb_merge_streams = True
+logging.getLogger("traitlets").setLevel(logging.WARNING)
+if os.name == "posix":
+    ConnectionFileMixin.transport.default_value = "ipc"  # kernels warn of connections that other users can read
 
 html_theme = "furo"
 html_title = f"attentionology {release}"

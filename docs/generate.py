@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 import io
+import os
 import re
 import sys
 import tomllib
@@ -56,10 +57,24 @@ def version() -> str:
 def commands() -> str:
     """What the program prints as its help, and a section for every command with all of its options."""
     shown = io.StringIO()
-    with contextlib.redirect_stdout(shown):
+    with contextlib.redirect_stdout(shown), _columns("80"):  # not those of the terminal that the site is built in
         main(["--help"])
     parts = [f"```text\n{shown.getvalue().rstrip()}\n```", *map(command, COMMANDS)]
     return "\n\n".join(parts)
+
+
+@contextlib.contextmanager
+def _columns(columns: str) -> Iterator[None]:
+    """Set the width for which the help is written."""
+    before = os.environ.get("COLUMNS")
+    os.environ["COLUMNS"] = columns
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["COLUMNS"]
+        else:
+            os.environ["COLUMNS"] = before
 
 
 def command(name: str) -> str:
