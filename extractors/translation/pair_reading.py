@@ -32,21 +32,19 @@ _EXACT_PART = 2  # of the bounds of a batch, since float64 maps take twice the m
 class PairBatch:
     """Sentence pairs that are read together. The model reads them when maps are made.
 
-        Attributes:
-            reader: the model.
-            sentences: the sentence pairs.
-            pieces: the pieces of each pair.
-            sizes: the number of pairs that each forward pass reads, if it takes several to read all pairs.
+    Attributes:
+        reader: the model.
+        sentences: the sentence pairs.
+        pieces: the pieces of each pair.
+        sizes: the number of pairs that each forward pass reads, if it takes several to read all pairs.
 
-        Example:
-            >>> from torch import Tensor
-
-    from attentionology.corpora_loaders.alignment import SentencePair
-            >>> from attentionology.extractors.translation import CrossMapMaker, load_sample_translator, read_pairs
-            >>> pair = SentencePair(id="1", source=("bad", "dag"), words=("mä",))
-            >>> [batch] = read_pairs(load_sample_translator(), [pair])
-            >>> batch.maps([CrossMapMaker("weight"), CrossMapMaker("norm")])[1]
-            MapBatch('norm', word level, 1 sentence, shape (1, 2, 4, 1, 3))
+    Example:
+        >>> from attentionology.corpora_loaders.alignment import SentencePair
+        >>> from attentionology.extractors.translation import CrossMapMaker, load_sample_translator, read_pairs
+        >>> pair = SentencePair(id="1", source=("bad", "dag"), words=("mä",))
+        >>> [batch] = read_pairs(load_sample_translator(), [pair])
+        >>> batch.maps([CrossMapMaker("weight"), CrossMapMaker("norm")])[1]
+        MapBatch('norm', word level, 1 sentence, shape (1, 2, 4, 1, 3))
     """
 
     reader: PairReader
