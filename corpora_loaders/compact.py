@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from array import array
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 _FIRST_SLOTS = 1024
+_BITS = 10  # a stretch of ids has 2 ** 10 of them
 _FULLEST = 2 / 3  # of the slots; beyond this, searching for a free slot takes long
 
 
@@ -89,6 +92,68 @@ class UniqueSuffixes:
         self._used[unused] = 1
         self.renamed += number > 0
         return number
+
+
+@dataclass(frozen=True)
+class Suffixes:
+    """The numbers that were appended to the ids of a corpus. Stretches without such numbers take no space.
+
+    Attributes:
+        stretches: the numbers of each stretch of 1,024 ids in which there are some, by the number of the stretch.
+    """
+
+    stretches: Mapping[int, array[int]]
+
+    def of(self, positions: range) -> list[int]:
+        """The numbers of consecutive ids; empty if none was changed.
+
+        Args:
+            positions: the positions of the ids in the corpus, in order and without gaps.
+        """
+        if not any(
+            number in self.stretches for number in range(positions.start >> _BITS, (positions.stop >> _BITS) + 1)
+        ):
+            return []
+        return [self._suffix(position) for position in positions]
+
+    def _suffix(self, position: int) -> int:
+        stretch = self.stretches.get(position >> _BITS)
+        return stretch[position & (1 << _BITS) - 1] if stretch else 0
+
+
+class SuffixCollector:
+    """Collects the numbers that are appended to the ids of a corpus, in its order.
+
+    Example:
+        >>> from attentionology.corpora_loaders.compact import SuffixCollector
+        >>> collector = SuffixCollector()
+        >>> for suffix in (0, 2, 0):
+        ...     collector.add(suffix)
+        >>> collector.collected().of(range(1, 3))
+        [2, 0]
+    """
+
+    def __init__(self) -> None:
+        self._stretches: dict[int, array[int]] = {}
+        self._current = array("I")
+        self._number = 0
+
+    def add(self, suffix: int) -> None:
+        """Add the number that is appended to the next id, 0 for none."""
+        self._current.append(suffix)
+        if len(self._current) == 1 << _BITS:
+            self._finish()
+
+    def collected(self) -> Suffixes:
+        """All numbers so far."""
+        self._finish()
+        return Suffixes(self._stretches)
+
+    def _finish(self) -> None:
+        if any(self._current):
+            self._stretches[self._number] = self._current
+        self._current = array("I")
+        self._number += 1
 
 
 def numbered_name(name: str, number: int) -> str:

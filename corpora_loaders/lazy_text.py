@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
+from attentionology.corpora_loaders import file_index
 from attentionology.corpora_loaders.describing import amount
-from attentionology.corpora_loaders.lazy_sentences import KEPT_WINDOWS, LazySentences, WindowCache
+from attentionology.corpora_loaders.lazy_items import LazyItems, WindowCache
 from attentionology.corpora_loaders.sentence import Sentence
 from attentionology.corpora_loaders.text import PlainText
-from attentionology.corpora_loaders.text_index import TextIndex, index_and_keep
+from attentionology.corpora_loaders.text_index import TextIndex, index_text
 
 
 @dataclass(frozen=True, repr=False)
@@ -32,10 +33,10 @@ class LazyText(PlainText):
         >>> _ = Path("notes.txt").write_text("The first paragraph.\\nThe second one.\\n\\nAnother document.\\n")
         >>> text = open_text("notes.txt")
         >>> isinstance(text, LazyText), text.sentences
-        (True, LazySentences(3 sentences))
+        (True, LazyItems(3 items))
     """
 
-    sentences: LazySentences[TextIndex]
+    sentences: LazyItems[Sentence, TextIndex]
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "relations", Counter[str]())
@@ -72,5 +73,5 @@ def open_text(paths: str | Path | Iterable[str | Path], *, limit: int | None = N
         >>> text[2].id, [len(document) for document in text.each_document()]
         ('notes.txt:4', [2, 1])
     """
-    index, first_windows = index_and_keep(paths, limit=limit, keep=KEPT_WINDOWS)
-    return LazyText(LazySentences(index, cache=WindowCache(first_windows)), index.files)
+    index, first_windows = index_text(paths, limit=limit, keep=file_index.KEPT_WINDOWS)
+    return LazyText(LazyItems(index, cache=WindowCache(index, first_windows)), index.files)

@@ -11,10 +11,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from attentionology.corpora_loaders import file_index
 from attentionology.corpora_loaders.describing import amount
-from attentionology.corpora_loaders.lazy_sentences import KEPT_WINDOWS, LazySentences, WindowCache
+from attentionology.corpora_loaders.lazy_items import LazyItems, WindowCache
+from attentionology.corpora_loaders.sentence import Sentence
 from attentionology.corpora_loaders.treebank import TokenChoice, Treebank
-from attentionology.corpora_loaders.treebank_index import TreebankIndex, index_and_keep
+from attentionology.corpora_loaders.treebank_index import TreebankIndex, index_treebank
 
 
 @dataclass(frozen=True, repr=False)
@@ -29,10 +31,10 @@ class LazyTreebank(Treebank):
         >>> from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
         >>> treebank = open_treebank(SAMPLE_TREEBANK)
         >>> isinstance(treebank, LazyTreebank), treebank.sentences
-        (True, LazySentences(157 sentences))
+        (True, LazyItems(157 items))
     """
 
-    sentences: LazySentences[TreebankIndex]
+    sentences: LazyItems[Sentence, TreebankIndex]
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "relations", self.sentences.corpus_index.relations)
@@ -64,6 +66,6 @@ def open_treebank(
         >>> treebank[0].id, [sentence.id for sentence in treebank[1:3]]
         ('garden-01', ['garden-02', 'garden-03'])
     """
-    index, first_windows = index_and_keep(paths, tokens=tokens, limit=limit, keep=KEPT_WINDOWS)
-    sentences = LazySentences(index, cache=WindowCache(first_windows))
-    return LazyTreebank(sentences, index.files, index.tokens, index.renamed)
+    index, first_windows = index_treebank(paths, tokens=tokens, limit=limit, keep=file_index.KEPT_WINDOWS)
+    sentences = LazyItems(index, cache=WindowCache(index, first_windows))
+    return LazyTreebank(sentences, index.files, index.tokens, index.counts["renamed_sentence_ids"])

@@ -7,9 +7,7 @@ import os
 import pickle
 import tempfile
 import tracemalloc
-from contextlib import contextmanager
 from pathlib import Path
-from unittest.mock import patch
 
 import pytest
 from hypothesis import given, settings
@@ -21,27 +19,13 @@ from attentionology.analyses.surface.options import SurfaceOptions
 from attentionology.corpora_loaders import (
     CorpusError,
     LazyText,
-    lazy_sentences,
-    lazy_text,
     load_text,
     open_text,
-    text_index,
 )
 from attentionology.engine.corpus import CorpusOptions
 from attentionology.extractors import make_segments
 from tests import tiny
-
-
-@contextmanager
-def windows_of(size, kept=1):
-    """Windows of a few paragraphs, so that small texts have many."""
-    with (
-        patch.object(lazy_sentences, "WINDOW", size),
-        patch.object(text_index, "WINDOW", size),
-        patch.object(lazy_sentences, "KEPT_WINDOWS", kept),
-        patch.object(lazy_text, "KEPT_WINDOWS", kept),
-    ):
-        yield
+from tests.unit.test_lazy_treebank import windows_of
 
 
 def outcome(read, paths, limit):
@@ -76,7 +60,7 @@ LINES = st.lists(st.sampled_from(["one", "two  three", "", " ", "caf\u00e9 \u202
 @settings(max_examples=100, deadline=None)
 @given(st.lists(LINES, min_size=1, max_size=3), st.integers(1, 4), st.none() | st.integers(1, 9), st.booleans())
 def test_everything_is_the_same(contents, size, limit, ends_with_a_line):
-    with tempfile.TemporaryDirectory() as folder, windows_of(size):
+    with tempfile.TemporaryDirectory() as folder, windows_of(size, kept=1):
         paths = [Path(folder, f"{number}.txt") for number in range(len(contents))]
         for number, (path, lines) in enumerate(zip(paths, contents, strict=True)):
             content = "\n".join([*lines, *([str(number)] if ends_with_a_line else [])]).encode()

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from attentionology.corpora_loaders import (
     CorpusError,
     conllu_file,
-    lazy_sentences,
-    lazy_treebank,
+    file_index,
+    lazy_items,
     load_treebank,
     open_treebank,
     treebank_index,
@@ -26,7 +26,7 @@ from attentionology.corpora_loaders import (
 from attentionology.corpora_loaders.compact import IdCounts, UniqueSuffixes, numbered_name
 from attentionology.corpora_loaders.coreference import formats
 from attentionology.corpora_loaders.corpus import UniqueNames
-from attentionology.corpora_loaders.lazy_sentences import WINDOW
+from attentionology.corpora_loaders.file_index import WINDOW
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.corpora_loaders.treebank_index import index_treebank
 
@@ -36,12 +36,7 @@ DATA = Path(os.environ.get("ATTENTIONOLOGY_DATA", "missing"))
 @contextmanager
 def windows_of(size, kept=2):
     """Windows of a few sentences, so that small treebanks have many."""
-    with (
-        patch.object(treebank_index, "WINDOW", size),
-        patch.object(lazy_sentences, "WINDOW", size),
-        patch.object(lazy_treebank, "KEPT_WINDOWS", kept),
-        patch.object(lazy_sentences, "KEPT_WINDOWS", kept),
-    ):
+    with patch.object(file_index, "WINDOW", size), patch.object(file_index, "KEPT_WINDOWS", kept):
         yield
 
 
@@ -204,7 +199,7 @@ def test_sentences_are_read_by_their_position(five):
 def test_a_short_slice_is_a_tuple_and_a_long_one_is_lazy(five):
     assert isinstance(five[1:3], tuple)
     assert ids(five[1:3]) == ["s2", "s3"]
-    assert isinstance(five[1:], lazy_sentences.LazySentences)
+    assert isinstance(five[1:], lazy_items.LazyItems)
     assert ids(five[1:]) == ["s2", "s3", "s4", "s5"]
     assert ids(five[1:][1:][::-1]) == ["s5", "s4", "s3"]
     assert ids(five[::2]) == ["s1", "s3", "s5"]
@@ -213,7 +208,7 @@ def test_a_short_slice_is_a_tuple_and_a_long_one_is_lazy(five):
 
 def test_equality_is_decided_without_reading(five):
     other = open_treebank(five.files[0].path)
-    with patch.object(lazy_sentences.WindowReader, "read", side_effect=AssertionError):
+    with patch.object(lazy_items.WindowReader, "read", side_effect=AssertionError):
         assert five == other
         assert five[1:] == five[1:] == other[1:]
         assert five[1:] != five[:4]
@@ -231,7 +226,7 @@ def test_only_a_few_windows_are_held(write):
 
 def test_a_small_treebank_is_read_once(write):
     path = write(sentence(name="s"))
-    with patch.object(lazy_sentences.WindowReader, "read", side_effect=AssertionError):
+    with patch.object(lazy_items.WindowReader, "read", side_effect=AssertionError):
         assert ids(open_treebank(path)) == ["s"]
 
 
@@ -242,7 +237,7 @@ def test_windows_in_order_open_the_file_once(five):
 
 
 def index_windows(bank):
-    reader = lazy_sentences.WindowReader(bank.sentences.corpus_index)
+    reader = lazy_items.WindowReader(bank.sentences.corpus_index)
     return [reader.read(number) for number in range(len(bank.sentences.corpus_index.windows))]
 
 
@@ -256,8 +251,8 @@ def test_a_pickled_treebank_reads_its_own_windows(five):
 @pytest.mark.slow
 def test_an_index_takes_few_bytes_per_sentence(write):
     text = "".join(sentence(1, f"the-name-of-sentence-{k}") for k in range(4 * WINDOW))
-    assert len(pickle.dumps(index_treebank(write(text)))) / (4 * WINDOW) < 1
-    again = index_treebank([write(text, "a.conllu"), write(text + sentence(), "b.conllu")])
+    assert len(pickle.dumps(index_treebank(write(text))[0])) / (4 * WINDOW) < 1
+    again, _ = index_treebank([write(text, "a.conllu"), write(text + sentence(), "b.conllu")])
     assert len(pickle.dumps(again)) / (8 * WINDOW) < 5
 
 
