@@ -189,6 +189,7 @@ class Corpus(Sequence[Sentence]):
             are no trees.
         unit: the name of the inputs, in the plural.
         limit_unit: the name of what a limit on the input counts, in the plural.
+        has_heads: whether sentences may have syntactic heads.
 
     Example:
         >>> from attentionology.corpora_loaders import Corpus, Sentence
@@ -203,6 +204,7 @@ class Corpus(Sequence[Sentence]):
 
     unit: ClassVar[str] = "sentences"
     limit_unit: ClassVar[str] = "sentences"
+    has_heads: ClassVar[bool] = True
 
     sentences: Sequence[Sentence]
     files: tuple[CorpusFile, ...] = ()

@@ -225,6 +225,7 @@ def index_files(
     contents: str,
     limit: int | None,
     keep: int,
+    check_file: Callable[[str | Path], None] = lambda path: None,
 ) -> IndexedFiles[Item, Mark]:
     """Index files that are read one after the other, in one pass.
 
@@ -237,6 +238,7 @@ def index_files(
         contents: what a file must have, for the message about a file that has none.
         limit: read at most this many items from all files together.
         keep: the number of windows whose items are kept.
+        check_file: raises an error if the file whose items were added last lacks something.
 
     Raises:
         ValueError: no file is given, or the limit is less than 1.
@@ -260,6 +262,7 @@ def index_files(
     for number, (path, sha256, counted) in enumerate(digested_files(paths, read_file, limit)):
         if not counted.items:
             raise CorpusError(f"the file contains no {contents}", file=path)
+        check_file(path)
         files.append(counted.sentences.describe(path, sha256))
         check_stamp(path, stamps[number])
         sources.append(Source((str(path),), (stamps[number],), counted.items))

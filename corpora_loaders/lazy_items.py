@@ -6,7 +6,10 @@ What is known about the whole of a corpus, and where each window begins, is in a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from abc import abstractmethod
+from array import array
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Generic, TypeVar, overload
 
@@ -17,6 +20,7 @@ from attentionology.corpora_loaders.file_index import FileIndex
 from attentionology.corpora_loaders.stamps import changed
 
 Item = TypeVar("Item")
+Part = TypeVar("Part")
 Index = TypeVar("Index", bound=FileIndex[Any, Any])
 
 
@@ -85,11 +89,53 @@ class WindowCache(Generic[Item]):
         return window
 
 
-class LazyItems(Sequence[Item], Generic[Item, Index]):
+class Unread(Sequence[Item]):
+    """A sequence of items that are read when they are asked for.
+
+    A slice of at most 1,024 items is a tuple; a longer one is lazy, too.
+    """
+
+    @overload
+    def __getitem__(self, index: int) -> Item: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Item]: ...
+    def __getitem__(self, index: int | slice) -> Item | Sequence[Item]:
+        if isinstance(index, slice):
+            items = self._slice(index)
+            return tuple(items) if len(items) <= file_index.WINDOW else items
+        return self._item(index)
+
+    def stretch(self, start: int, stop: int) -> Unread[Item]:
+        """The items from ``start`` up to ``stop``, of which none is read, however few there are."""
+        return self._slice(slice(start, stop))
+
+    @abstractmethod
+    def _item(self, index: int) -> Item:
+        """Read one item."""
+
+    @abstractmethod
+    def _slice(self, index: slice) -> Unread[Item]:
+        """A slice of which no item is read."""
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({amount(len(self), 'items')})"
+
+
+def stretch(items: Sequence[Item], start: int, stop: int) -> Sequence[Item]:
+    """The items from ``start`` up to ``stop``. If the items stay in their files, none of them is read.
+
+    Args:
+        items: the items, for example a corpus.
+        start, stop: the positions, half-open.
+    """
+    held = getattr(items, "sentences", items)
+    return held.stretch(start, stop) if isinstance(held, Unread) else items[start:stop]
+
+
+class LazyItems(Unread[Item], Generic[Item, Index]):
     """Items of an indexed corpus, which are read when they are asked for.
 
-    A slice of at most 1,024 items is a tuple; a longer one is lazy, too. Two objects are equal if they stand for the
-    same items of the same index, which is decided without reading them.
+    Two objects are equal if they stand for the same items of the same index, which is decided without reading them.
 
     Args:
         index: the index.
@@ -105,25 +151,14 @@ class LazyItems(Sequence[Item], Generic[Item, Index]):
     def __len__(self) -> int:
         return len(self._positions)
 
-    @overload
-    def __getitem__(self, index: int) -> Item: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Item]: ...
-    def __getitem__(self, index: int | slice) -> Item | Sequence[Item]:
-        if isinstance(index, slice):
-            items = self._at(self._positions[index])
-            return tuple(items) if len(items) <= file_index.WINDOW else items
+    def _item(self, index: int) -> Item:
         position = self._positions[index]
         number = self.corpus_index.window_of(position)
-        start = self.corpus_index.positions(number).start
-        return self._cache.get(number, WindowReader(self.corpus_index))[position - start]
+        window = self._cache.get(number, WindowReader(self.corpus_index))
+        return window[position - self.corpus_index.positions(number).start]
 
-    def stretch(self, start: int, stop: int) -> LazyItems[Item, Index]:
-        """The items from ``start`` up to ``stop``, of which none is read, however few there are."""
-        return self._at(self._positions[start:stop])
-
-    def _at(self, positions: range) -> LazyItems[Item, Index]:
-        return LazyItems(self.corpus_index, positions, self._cache)
+    def _slice(self, index: slice) -> LazyItems[Item, Index]:
+        return LazyItems(self.corpus_index, self._positions[index], self._cache)
 
     def __iter__(self) -> Iterator[Item]:
         reader: WindowReader[Item] = WindowReader(self.corpus_index)
@@ -149,5 +184,66 @@ class LazyItems(Sequence[Item], Generic[Item, Index]):
         """Leave out the windows that are held, because another process reads its own."""
         return LazyItems, (self.corpus_index, self._positions)
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({amount(len(self), 'items')})"
+
+class LazyParts(Unread[Part], Generic[Item, Part, Index]):
+    """Parts of items that stay in their files, such as the sentences of documents.
+
+    Two objects are equal if they stand for the same parts of the same items, which is decided without reading them.
+
+    Args:
+        items: all items of a corpus.
+        ends: for each item the number of parts of this item and of all items before it.
+        parts_of: returns the parts of an item, given its position and the item. It must be comparable.
+        positions: the positions of the parts. Default: all.
+    """
+
+    def __init__(
+        self,
+        items: LazyItems[Item, Index],
+        ends: array[int],
+        parts_of: Callable[[int, Item], Sequence[Part]],
+        positions: range | None = None,
+    ) -> None:
+        self.parts_of = parts_of
+        self._items, self._ends = items, ends
+        self._positions = range(ends[-1] if ends else 0) if positions is None else positions
+
+    def __len__(self) -> int:
+        return len(self._positions)
+
+    def _item(self, index: int) -> Part:
+        position = self._positions[index]
+        return next(iter(LazyParts(self._items, self._ends, self.parts_of, range(position, position + 1))))
+
+    def _slice(self, index: slice) -> LazyParts[Item, Part, Index]:
+        return LazyParts(self._items, self._ends, self.parts_of, self._positions[index])
+
+    def with_parts(self, parts_of: Callable[[int, Item], Sequence[Part]]) -> LazyParts[Item, Part, Index]:
+        """The same parts, made in another way."""
+        return LazyParts(self._items, self._ends, parts_of, self._positions)
+
+    def __iter__(self) -> Iterator[Part]:
+        current, start = -2, 0
+        parts: Sequence[Part] = ()
+        stream: Iterator[Item] = iter(())
+        for position in self._positions:
+            if not start <= position < start + len(parts):
+                number = bisect_right(self._ends, position)
+                if number != current + 1:
+                    stream = iter(self._items.stretch(number, len(self._items)))
+                parts, start = self.parts_of(number, next(stream)), self._ends[number - 1] if number else 0
+                current = number
+            yield parts[position - start]
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, LazyParts):
+            return NotImplemented
+        return (self._positions, self._ends, self._items, self.parts_of) == (
+            other._positions,
+            other._ends,
+            other._items,
+            other.parts_of,
+        )
+
+    def __hash__(self) -> int:
+        return hash(self._positions)

@@ -32,6 +32,7 @@ class PlainText(Corpus):
 
     unit: ClassVar[str] = "paragraphs"
     limit_unit: ClassVar[str] = "paragraphs"
+    has_heads: ClassVar[bool] = False
 
     def documents(self) -> list[tuple[Sentence, ...]]:
         """The paragraphs of each document, in file order."""

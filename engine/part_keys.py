@@ -116,7 +116,9 @@ class _Described:
 
     def __init__(self) -> None:
         self.files: dict[str, int] = {}
-        self._documents: dict[int, str] = {}  # digests by identity, which lasts as long as the inputs do
+        # The last value of each field with its digest. The value is held, because another one could be in its place in
+        # memory later: inputs that stay in their files exist only while they are read.
+        self._shared: dict[str, tuple[Any, str]] = {}
 
     def plain(self, value: Any) -> Any:
         """Return a value as tuples of plain values. Documents, which many windows share, become digests.
@@ -141,12 +143,13 @@ class _Described:
     def _field(self, name: str, value: Any) -> Any:
         if name == "file" and isinstance(value, str):
             return self.files.setdefault(value, len(self.files))
-        return self._shared_digest(value) if is_dataclass(value) else self.plain(value)
+        return self._shared_digest(name, value) if is_dataclass(value) else self.plain(value)
 
-    def _shared_digest(self, value: Any) -> str:
-        if id(value) not in self._documents:
-            self._documents[id(value)] = hashlib.sha256(repr(self.plain(value)).encode()).hexdigest()
-        return self._documents[id(value)]
+    def _shared_digest(self, name: str, value: Any) -> str:
+        """Return the digest of a value that consecutive inputs may share, such as the document of several windows."""
+        if name not in self._shared or self._shared[name][0] is not value:
+            self._shared[name] = value, hashlib.sha256(repr(self.plain(value)).encode()).hexdigest()
+        return self._shared[name][1]
 
 
 @functools.cache

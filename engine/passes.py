@@ -28,6 +28,7 @@ from typing import Any
 from attentionology.analyses.contract import Masking, Request
 from attentionology.corpora_loaders import Sentence
 from attentionology.corpora_loaders.errors import out_of_memory
+from attentionology.corpora_loaders.lazy_items import stretch
 from attentionology.engine.memory import check_memory, estimate_memory
 from attentionology.engine.pass_counts import Limits, PassCounts, PassLog
 from attentionology.engine.readers import Readers, batches_of
@@ -71,9 +72,9 @@ class Pass:
         return all(request.optional for request in self.requests)
 
     def of_inputs(self, start: int, stop: int) -> Pass:
-        """The same pass over a part of the inputs, from ``start`` up to ``stop``."""
+        """The same pass over a part of the inputs, from ``start`` up to ``stop``. None of them is read."""
         whole = start == 0 and stop == len(self.inputs)
-        return self if whole else replace(self, inputs=self.inputs[start:stop])
+        return self if whole else replace(self, inputs=stretch(self.inputs, start, stop))
 
     def run(
         self,

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 from attentionology.analyses.alignment.options import BitextOptions, LanguageOptions, TranslatorOptions
 from attentionology.analyses.option_groups import OptionError
 from attentionology.analyses.shared.builtin import SAMPLE, load_encoder
-from attentionology.corpora_loaders.alignment import Bitext, add_links, load_bitext, load_links
+from attentionology.corpora_loaders.alignment import LazyBitext, open_bitext
 from attentionology.corpora_loaders.sample.translation import SAMPLE_GOLD, SAMPLE_PAIRS
 
 if TYPE_CHECKING:
     from attentionology.extractors.translation import PairReader
 
 
-def read_bitext(options: BitextOptions) -> Bitext:
-    """Read the sentence pairs, the gold links, and the links of other systems.
+def read_bitext(options: BitextOptions) -> LazyBitext:
+    """Index the sentence pairs, the gold links, and the links of other systems, which stay in their files.
 
     Raises:
         OptionError: an option cannot be used.
@@ -29,13 +29,15 @@ def read_bitext(options: BitextOptions) -> Bitext:
     """
     options.check()
     is_sample = options.source == SAMPLE
-    bitext = load_bitext(SAMPLE_PAIRS if is_sample else options.source, options.target, limit=options.limit)
     gold = str(SAMPLE_GOLD) if is_sample else options.gold
-    if gold is None:
-        return bitext
-    named = (given.partition("=")[::2] for given in options.baseline)
-    links = load_links(gold, bitext, one_based=options.one_based)
-    return add_links(bitext, links, {name: load_links(path, bitext) for name, path in named})
+    return open_bitext(
+        SAMPLE_PAIRS if is_sample else options.source,
+        options.target,
+        gold=gold,
+        one_based=options.one_based,
+        hypotheses=dict(given.partition("=")[::2] for given in options.baseline) if gold else None,
+        limit=options.limit,
+    )
 
 
 def load_reader(

@@ -147,6 +147,8 @@ def describe_reading(corpus: Corpus, log: ExtractionLog) -> dict[str, Any]:
 
 def _words_without_head(corpus: Corpus, log: ExtractionLog) -> int:
     """The number of words without a head in the sentences that were not skipped."""
+    if not corpus.has_heads:
+        return 0
     counts, skipped = corpus.counts(), {skip.sentence.id for skip in log.skipped}
     if "words_without_head" in counts and not skipped:
         return counts["words_without_head"]  # without reading the corpus once more

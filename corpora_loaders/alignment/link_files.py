@@ -1,24 +1,15 @@
-"""Loading files of word links, gold or hypotheses, and noticing those that do not belong to their bitext.
-
-A file that is counted from another number, cut, or written for the other direction would still give a score, and a
-wrong one. So the numbers of words and pairs are compared with the bitext, and a file that does not fit is refused with
-the place and, where one change makes all links fit, with that change.
-"""
+"""Loading files of word links, gold or hypotheses."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from attentionology.corpora_loaders.alignment.bitext import Bitext
-from attentionology.corpora_loaders.alignment.link_formats import LinkContents, WrittenLink, read_link_file
+from attentionology.corpora_loaders.alignment.link_checks import LinkChecks, Sizes
+from attentionology.corpora_loaders.alignment.link_formats import format_of_links, written_pairs
 from attentionology.corpora_loaders.alignment.links import Link, LinkSource, PairLinks
-from attentionology.corpora_loaders.errors import CorpusError
-from attentionology.corpora_loaders.lines import file_sha256
-
-_ENOUGH_PAIRS = 20
-"""If this number of pairs have links and none of the links is of a first word, the words are counted from 1."""
 
 
 @dataclass(frozen=True)
@@ -93,25 +84,23 @@ def load_links(path: str | Path, bitext: Bitext, *, one_based: bool = False) -> 
         >>> sorted(gold.links[0].sure), gold.counts()["possible"]
         ([(0, 0), (1, 1)], 3)
     """
-    name, contents = read_link_file(path, bitext.first_number)
-    _check_pairs(path, contents, bitext.total)
-    counted_from = 1 if (one_based if contents.one_based is None else contents.one_based) else 0
-    links = [link for link in contents.links if link.pair < len(bitext)]
-    _check_words(path, links, bitext, counted_from, can_choose=contents.one_based is None)
-    sure: list[list[Link]] = [[] for _ in bitext.pairs]
-    possible: list[list[Link]] = [[] for _ in bitext.pairs]
-    for link in links:
-        side = sure if link.sure else possible
-        side[link.pair].append((link.source - counted_from, link.target - counted_from))
-    by_pair = tuple(PairLinks.of(s, p) for s, p in zip(sure, possible, strict=True))
+    link_format = format_of_links(path)
+    sizes = Sizes([len(pair.source) for pair in bitext.pairs], [len(pair) for pair in bitext.pairs], bitext.total)
+    checks = LinkChecks(path, link_format, sizes, one_based=one_based)
+    by_pair = [PairLinks()] * len(bitext)
+    for written in written_pairs(path, link_format, bitext.first_number):
+        links = checks.add(written)
+        if links is not None:
+            by_pair[written.pair] = links
+    source = checks.finish("")
     return LinkFile(
-        str(path),
-        file_sha256(path),
-        name,
-        one_based=bool(counted_from),
-        links=by_pair,
-        repeated=len(links) - sum(len(pair.possible) for pair in by_pair),
-        null_links=contents.null_links,
+        source.path,
+        source.sha256,
+        source.format,
+        source.one_based,
+        links=tuple(by_pair),
+        repeated=source.repeated,
+        null_links=source.null_links,
     )
 
 
@@ -128,48 +117,6 @@ def write_links(path: str | Path, links: Iterable[Iterable[Link]]) -> None:
         ...     path.read_text()
         '0-1 1-0\\n\\n'
     """
-    lines = (" ".join(f"{source}-{target}" for source, target in sorted(pair)) for pair in links)
-    Path(path).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-
-
-def _check_pairs(path: str | Path, contents: LinkContents, expected: int) -> None:
-    if contents.pairs != expected:
-        fault = "is the file truncated?" if contents.pairs < expected else "does it belong to another bitext?"
-        message = f"{contents.pairs:,} {contents.unit} of links for {expected:,} sentence pairs; {fault}"
-        raise CorpusError(message, file=path)
-
-
-def _check_words(
-    path: str | Path, links: Sequence[WrittenLink], bitext: Bitext, counted_from: int, *, can_choose: bool
-) -> None:
-    outside = next((link for link in links if not _fits(link, bitext, counted_from)), None)
-    other = 1 - counted_from
-    other_fits = can_choose and all(_fits(link, bitext, other) for link in links)
-    if outside is None:
-        first_words = any(link.source == 0 or link.target == 0 for link in links)
-        if not counted_from and not first_words and other_fits and len({link.pair for link in links}) >= _ENOUGH_PAIRS:
-            message = "no link is of a first word, and all links fit if words are counted from 1; use one_based=True"
-            raise CorpusError(f"{message} (--one-based)", file=path)
-        return
-    pair = bitext.pairs[outside.pair]
-    written = f"{outside.source}-{outside.target}"
-    size = f"{len(pair.source)} source and {len(pair)} target words"
-    hint = ""
-    if other_fits:
-        choice = "one_based=True (--one-based)" if other else "one_based=False (without --one-based)"
-        hint = f"; all links fit if words are counted from {other}: use {choice}"
-    elif all(_fits(_turned(link), bitext, counted_from) for link in links):
-        hint = "; all links fit if source and target are swapped"
-    elif can_choose and all(_fits(_turned(link), bitext, other) for link in links):
-        hint = f"; all links fit if source and target are swapped and words are counted from {other}"
-    message = f"link {written} is outside its sentence pair of {size}, counted from {counted_from}{hint}"
-    raise CorpusError(message, file=path, line=outside.line)
-
-
-def _fits(link: WrittenLink, bitext: Bitext, counted_from: int) -> bool:
-    pair = bitext.pairs[link.pair]
-    return 0 <= link.source - counted_from < len(pair.source) and 0 <= link.target - counted_from < len(pair)
-
-
-def _turned(link: WrittenLink) -> WrittenLink:
-    return WrittenLink(link.pair, link.target, link.source, link.sure, link.line)
+    with Path(path).open("w", encoding="utf-8") as file:
+        for pair in links:
+            file.write(" ".join(f"{source}-{target}" for source, target in sorted(pair)) + "\n")

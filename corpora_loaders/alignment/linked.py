@@ -29,8 +29,8 @@ def add_links(bitext: Bitext, gold: LinkFile | None, hypotheses: Mapping[str, Li
         >>> sorted(add_links(bitext, gold).pairs[0].gold.sure)
         [(0, 0), (1, 1)]
     """
-    if gold is not None and not any(pair.sure for pair in gold.links):
-        raise CorpusError("the gold links have no sure link", file=gold.path)
+    if gold is not None:
+        check_sure(gold.path, gold.counts()["sure"])
     named = dict(hypotheses or {})
     if gold is None and not named:
         return bitext
@@ -46,4 +46,21 @@ def add_links(bitext: Bitext, gold: LinkFile | None, hypotheses: Mapping[str, Li
         for index, pair in enumerate(bitext.pairs)
     )
     sources = tuple(file.source(name) for name, file in named.items())
-    return replace(bitext, sentences=pairs, gold=None if gold is None else gold.source("gold"), hypotheses=sources)
+    return Bitext(
+        pairs,
+        bitext.files,
+        total=bitext.total,
+        first_number=bitext.first_number,
+        gold=None if gold is None else gold.source("gold"),
+        hypotheses=sources,
+    )
+
+
+def check_sure(path: str, sure: int) -> None:
+    """Check that gold links have a sure link.
+
+    Raises:
+        CorpusError: they have none.
+    """
+    if not sure:
+        raise CorpusError("the gold links have no sure link", file=path)

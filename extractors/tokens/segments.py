@@ -41,6 +41,7 @@ class Segments(Corpus):
 
     unit: ClassVar[str] = "segments"
     limit_unit: ClassVar[str] = "paragraphs"
+    has_heads: ClassVar[bool] = False
 
     sentences: tuple[Segment, ...]
     made: int = 0

@@ -1,0 +1,301 @@
+"""A lazily read bitext with its links, against the same files loaded at once."""
+
+from __future__ import annotations
+
+import gc
+import gzip
+import os
+import pickle
+import tempfile
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from attentionology.analyses.alignment.inputs import read_bitext
+from attentionology.analyses.alignment.options import BitextOptions
+from attentionology.corpora_loaders import CorpusError, lazy_items
+from attentionology.corpora_loaders.alignment import (
+    LazyBitext,
+    SentencePair,
+    add_links,
+    load_bitext,
+    load_links,
+    open_bitext,
+)
+from attentionology.engine.part_keys import content_of_inputs
+from attentionology.engine.parts import parts_of
+from attentionology.engine.passes import plan_passes
+from tests.unit.test_engine import request
+from tests.unit.test_lazy_treebank import windows_of
+
+DATA = Path(os.environ.get("ATTENTIONOLOGY_DATA", "")) / "align"
+
+
+def load(source, target=None, *, gold=None, one_based=False, hypotheses=None, limit=None):
+    """The same as `open_bitext`, with everything in memory."""
+    bitext = load_bitext(source, target, limit=limit)
+    links = None if gold is None else load_links(gold, bitext, one_based=one_based)
+    return add_links(bitext, links, {name: load_links(path, bitext) for name, path in (hypotheses or {}).items()})
+
+
+def error_of(read, *arguments, **options):
+    """The error of a loader with its location; None if there is none."""
+    try:
+        read(*arguments, **options)
+    except CorpusError as error:
+        return str(error), str(error.file), error.line
+    return None
+
+
+def check_same(*files, **options):
+    """Compare a lazily read bitext with a loaded one, also pair by pair from its end, unless both have one error."""
+    expected = error_of(load, *files, **options)
+    assert error_of(open_bitext, *files, **options) == expected
+    if expected is not None:
+        return None
+    loaded, lazy = load(*files, **options), open_bitext(*files, **options)
+    assert list(lazy) == list(loaded)
+    assert [lazy[position] for position in range(len(lazy) - 1, -1, -1)] == list(loaded)[::-1]
+    assert (lazy.files, lazy.gold, lazy.hypotheses) == (loaded.files, loaded.gold, loaded.hypotheses)
+    assert (lazy.total, lazy.first_number, lazy.relations) == (loaded.total, loaded.first_number, loaded.relations)
+    assert (lazy.counts(), lazy.remarks()) == (loaded.counts(), loaded.remarks())
+    assert repr(lazy) == repr(loaded).replace("Bitext", "LazyBitext", 1)
+    assert pickle.loads(pickle.dumps(lazy)) == lazy  # noqa: S301
+    return lazy
+
+
+def write(folder, name, lines):
+    path = Path(folder, name)
+    content = "".join(f"{line}\n" for line in lines).encode("latin-1")
+    path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    return path
+
+
+WORDS = st.lists(st.sampled_from(["a", "bb", "c,"]), min_size=1, max_size=3)
+FORMS = ["two files", "|||", "\t"]
+
+
+@st.composite
+def bitexts(draw):
+    """The lines of both sides, and for each of two files of links what pair k is linked by."""
+    pairs = draw(st.lists(st.tuples(WORDS, WORDS), min_size=1, max_size=9))
+
+    def links(source, target):
+        one = st.tuples(st.integers(0, len(source) - 1), st.integers(0, len(target) - 1), st.booleans())
+        return st.lists(one, max_size=4)
+
+    linked = [[draw(links(*pair)) for pair in pairs] for _ in range(2)]
+    linked[0][0].append((0, 0, True))  # gold links need a sure link
+    linked[0][-1].append((0, 0, True))  # and a naacl file must mention the last pair
+    return pairs, linked
+
+
+def talp(links, base=0):
+    return [" ".join(f"{s + base}{'-' if sure else 'p'}{t + base}" for s, t, sure in pair) for pair in links]
+
+
+def naacl(links, first=1):
+    return [
+        f"{first + number} {s + 1} {t + 1} {'S' if sure else 'P'}"
+        for number, pair in enumerate(links)
+        for s, t, sure in pair
+    ]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    bitexts(),
+    st.sampled_from(FORMS),
+    st.sampled_from(["", ".gz"]),
+    st.sampled_from(["talp", "talp from 1", "naacl"]),
+    st.sampled_from([None, 1, 7]),
+    st.integers(1, 4),
+    st.none() | st.integers(1, 9),
+)
+def test_everything_is_the_same(bitext, form, suffix, numbering, snum, size, limit):
+    pairs, (gold, other) = bitext
+    sides = [[" ".join(pair[side]) for pair in pairs] for side in range(2)]
+    if snum is not None:
+        sides = [[f"<s snum={snum + k}> {line} </s>" for k, line in enumerate(side)] for side in sides]
+    with tempfile.TemporaryDirectory() as folder, windows_of(size):
+        if form == "two files":
+            files = [write(folder, f"s{suffix}", sides[0]), write(folder, f"t{suffix}", sides[1] + ["x"])]
+            assert "line k must translate line k" in error_of(open_bitext, *files)[0]
+            assert check_same(*files) is None
+            write(folder, f"t{suffix}", sides[1])
+        else:
+            files = [write(folder, f"both{suffix}", map(form.join, zip(*sides, strict=True)))]
+        if len(files) == 2 and sides[0] == sides[1]:
+            assert check_same(*files) is None
+            return
+        lines = {"talp": talp(gold), "talp from 1": talp(gold, 1), "naacl": naacl(gold, snum or 1)}[numbering]
+        options = {"one_based": numbering == "talp from 1", "limit": limit}
+        gold_file, other_file = write(folder, f"gold{suffix}", lines), write(folder, "other", talp(other))
+        lazy = check_same(*files, gold=gold_file, hypotheses={"other": other_file}, **options)
+        if lazy is not None:
+            assert len(lazy.sentences.corpus_index.windows) == -(-len(lazy) // size)
+        check_same(*files, limit=limit)
+
+
+PAIRS = ["a b ||| x y z", "c ||| z", "d e f ||| u", "g ||| v"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "place"),
+    [
+        (["no separator"], 1),
+        (["a ||| b", "a b c"], 2),
+        (["a ||| b", "a ||| b ||| c"], 2),
+        (["a ||| b", " ||| c"], 2),
+        (["a ||| b", "a \xe9 ||| c"], 2),
+        (["<s snum=3> a </s> ||| <s snum=3> b </s>", "<s snum=5> a </s> ||| <s snum=5> b </s>"], 2),
+        (["<s snum=3> a </s> ||| b"], 1),
+        (["a ||| b", "", "a ||| b"], 2),
+        ([], None),
+    ],
+)
+def test_errors_of_one_file_are_the_same(tmp_path, lines, place):
+    with windows_of(1):
+        path = write(tmp_path, "pairs", lines)
+        assert check_same(path) is None
+        assert check_same(path, limit=1) is None, "also after the limit"
+    assert error_of(open_bitext, path)[1:] == (str(path), place)
+
+
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [
+        (["a", "b", ""], ["x", "y", "z"]),
+        (["a", "", "b"], ["x", "y"]),  # the numbers of lines are the better explanation
+        (["a", "b"], ["x", "", "y"]),
+        (["a", "\xe9", "b"], ["x", "", "z"]),
+        (["a", "", "b"], ["x", "y", "\xe9"]),
+        (["<s snum=1> a </s>"], ["<s snum=2> a </s>"]),
+        (["a", "b"], ["a", "b"]),
+        ([], []),
+    ],
+)
+def test_errors_of_two_files_are_the_same(tmp_path, source, target):
+    assert check_same(write(tmp_path, "s", source), write(tmp_path, "t", target)) is None
+
+
+def test_a_missing_file_is_the_same_error(tmp_path):
+    source, missing = write(tmp_path, "s", ["a"]), tmp_path / "no such file"
+    assert check_same(source, missing) is None
+    assert check_same(missing, source) is None
+    assert check_same(write(tmp_path, "pairs", PAIRS), gold=missing) is None
+
+
+@pytest.mark.parametrize(
+    ("gold", "place"),
+    [
+        (["0-0", "0-0", "0-0"], None),
+        (["0-0", "0-0", "0-0", "", "0-0"], None),
+        (["0-0", "0-3", "0-0", ""], 2),
+        (["0-0", "0=3", "0-0", ""], 2),
+        (["0-0", "0=3", "0-0", "\xe9"], 4),  # a file in another encoding is the better explanation
+        (["1-3", "1-1", "3-1", "1-1"], 1),
+        (["2-0", "0-0", "0-2", ""], 1),
+        (["0p0", "", "", ""], None),
+        (["1 1 1 S", "3 1 1 S"], None),
+        (["1 1 1 S", "3 9 1 S", "4 1 1"], 2),
+        (["1 1 1 S", "4 1 1 S", "3 1 1 S"], 3),
+        (["1 1 1 S", "999999999 1 1 S"], None),
+        (["1 1 1 S", "two 1 1 S"], 2),
+    ],
+)
+@pytest.mark.parametrize("limit", [None, 1])
+def test_errors_of_links_are_the_same(tmp_path, gold, place, limit):
+    pairs, links = write(tmp_path, "pairs", PAIRS), write(tmp_path, "gold", gold)
+    with windows_of(2):
+        lazy = check_same(pairs, gold=links, limit=limit)
+    assert (lazy is None) or limit == 1
+    if lazy is None:
+        assert error_of(open_bitext, pairs, gold=links, limit=limit)[1:] == (str(links), place)
+
+
+def test_words_that_seem_to_be_counted_from_one_are_refused_alike(tmp_path):
+    pairs = write(tmp_path, "pairs", ["a b ||| c d"] * 20)
+    assert check_same(pairs, gold=write(tmp_path, "gold", ["1-1"] * 20)) is None
+    assert check_same(pairs, gold=write(tmp_path, "gold", ["1-1"] * 20), one_based=True) is not None
+
+
+@pytest.mark.parametrize("name", ["s", "t", "gold", "other"])
+@pytest.mark.parametrize("change", ["content", "time"])
+def test_a_file_that_was_changed_is_refused_by_its_name(tmp_path, name, change):
+    files = write(tmp_path, "s", ["a", "b", "c"]), write(tmp_path, "t", ["x", "y", "z"])
+    gold, other = write(tmp_path, "gold", ["0-0"] * 3), write(tmp_path, "other", ["0-0"] * 3)
+    with windows_of(2):
+        bitext = open_bitext(*files, gold=gold, hypotheses={"other": other})
+        assert len(list(bitext)) == 3
+        if change == "content":
+            write(tmp_path, name, ["broken broken broken", ""])
+        else:
+            os.utime(tmp_path / name, ns=(1, 1))
+        with pytest.raises(CorpusError, match=rf"{name}: the file has changed since it was indexed"):
+            list(bitext)
+
+
+def test_a_file_that_changes_while_it_is_indexed_is_refused(tmp_path):
+    pairs, gold = write(tmp_path, "pairs", PAIRS), write(tmp_path, "gold", ["0-0"] * 4)
+    stamps = iter([(0, 0)])
+    with (
+        patch("attentionology.corpora_loaders.alignment.link_index.stamp", lambda path: next(stamps)),
+        pytest.raises(CorpusError, match="gold: the file has changed"),
+    ):
+        open_bitext(pairs, gold=gold)
+
+
+def alive():
+    return sum(type(each) is SentencePair for each in gc.get_objects())
+
+
+def test_only_one_window_of_pairs_is_in_memory(tmp_path):
+    pairs, gold = write(tmp_path, "pairs", PAIRS[:1] * 400), write(tmp_path, "gold", ["0-0 1p2"] * 400)
+    gc.collect()
+    before = alive()
+    with windows_of(8):
+        bitext = open_bitext(pairs, gold=gold)
+        most = max(alive() - before for _ in bitext)
+        assert 8 <= most <= 17, "two windows while one replaces the other, and the pair that is read"
+        assert len(pickle.dumps(bitext.sentences.corpus_index)) < 400 * 40
+
+
+def test_equality_and_parts_are_decided_without_reading(tmp_path):
+    pairs, gold = write(tmp_path, "pairs", PAIRS * 3), write(tmp_path, "gold", ["0-0"] * 12)
+    with windows_of(2), patch("attentionology.engine.parts.WINDOW", 5):
+        first, second = (open_bitext(pairs, gold=gold) for _ in range(2))
+        with patch.object(lazy_items.WindowReader, "read", side_effect=AssertionError):
+            passes = plan_passes([request("a", first), request("b", second)])
+            parts = parts_of(passes)
+        assert [(part.start, part.stop) for part in parts] == [(0, 5), (5, 10), (10, 12)]
+        loaded = load(pairs, gold=gold)
+        for part in parts:
+            assert list(part.run.inputs) == list(loaded[part.start : part.stop])
+            of_loaded = content_of_inputs(loaded[part.start : part.stop])
+            assert content_of_inputs(part.run.inputs) == of_loaded, "the key of the part"
+
+
+def test_pairs_are_read_lazily_by_the_options():
+    bitext = read_bitext(BitextOptions(limit=20))
+    assert isinstance(bitext, LazyBitext)
+    assert len(bitext) == 20
+    assert bitext.gold.sure == sum(len(pair.gold.sure) for pair in bitext.pairs)
+
+
+def test_impossible_limits_are_refused(tmp_path):
+    with pytest.raises(ValueError, match="limit must be at least 1"):
+        open_bitext(tmp_path / "no such file", limit=0)
+
+
+@pytest.mark.parametrize("limit", [None, 300])
+def test_real_links_are_the_same(limit):
+    if not (DATA / "deen.test.de").exists():
+        pytest.skip("ATTENTIONOLOGY_DATA names no folder with align/ in it")
+    hypotheses = {name: DATA / f"deen.{name}.gd.talp" for name in ("giza", "fastalign")}
+    files, gold = (DATA / "deen.test.de", DATA / "deen.test.en"), DATA / "deen.alignment.talp"
+    with windows_of(100):
+        assert check_same(*files, gold=gold, one_based=True, hypotheses=hypotheses, limit=limit) is not None
