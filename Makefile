@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/installed
 
-.PHONY: help demo docs test quick check bench page clean
+.PHONY: help demo docs test quick check lint types prose units bench page clean
 
 help:
 	@echo "make demo    set up, analyze the sample treebank with the demo model, print the table"
@@ -25,10 +25,16 @@ $(INSTALLED): pyproject.toml constraints.txt
 demo: $(INSTALLED)
 	$(BIN)/attentionology analyze --control random-init:3 --gradients hidden --out runs/demo --overwrite
 
-check: $(INSTALLED)
+check: lint types prose
+
+lint: $(INSTALLED)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+
+types: $(INSTALLED)
 	$(BIN)/mypy
+
+prose: $(INSTALLED)
 	$(BIN)/python -m tests.prose
 
 .venv/installed-docs: $(INSTALLED)
@@ -45,9 +51,13 @@ docs: .venv/installed-docs
 # Several processes of one thread each; several threads in each of them would wait for each other.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
 
-test: check
-	$(PYTEST) tests/unit tests/reference
+# Mypy, which is one process and takes a minute, runs beside the first tests.
+test: lint
+	$(MAKE) --no-print-directory --jobs 3 types prose units
 	CHECK_SHAPES=0 $(PYTEST) tests/acceptance
+
+units: $(INSTALLED)
+	$(PYTEST) tests/unit tests/reference
 
 quick: $(INSTALLED)
 	CHECK_SHAPES=0 $(PYTEST) -m "not slow" tests/unit tests/reference
