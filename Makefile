@@ -3,6 +3,11 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/installed
 
+# Modules are compiled when they are imported for the first time. Pip would compile all modules of all dependencies,
+# most of which are never imported, and would take twice as long.
+unexport PYTHONDONTWRITEBYTECODE
+PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
+
 .PHONY: help demo docs test quick check lint types prose units bench page clean
 
 help:
@@ -19,7 +24,7 @@ $(INSTALLED): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "Python 3.11 or newer is needed; name one: make PYTHON=python3.12 ..."; exit 1; }
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[demo,dev,translation,tree]'
+	$(PIP_INSTALL) --editable '.[demo,dev,translation,tree]'
 	touch $@
 
 demo: $(INSTALLED)
@@ -38,7 +43,7 @@ prose: $(INSTALLED)
 	$(BIN)/python -m tests.prose
 
 .venv/installed-docs: $(INSTALLED)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[docs]'
+	$(PIP_INSTALL) --editable '.[docs]'
 	touch $@
 
 # Names in docstrings must exist (-n), and a warning is an error (-W). Every build is a full one (-E), and the site holds
