@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from attentionology.analyses.alignment.decisions import averaged_heads, rows_of_words, words_of_rows
-from attentionology.analyses.alignment.series import FORWARD, REVERSE, SINGLE, Series
+from attentionology.analyses.alignment.series import FORWARD, ITERMAX, REVERSE, SINGLE, Series
 from attentionology.analyses.alignment.symmetrization import symmetrized
 from attentionology.analyses.alignment.undecided import Undecided
 from attentionology.corpora_loaders.alignment import PairLinks, SentencePair
@@ -31,9 +31,11 @@ class LinkedPairs:
         forward: for each series of the forward direction, the source word that each target word is linked to, counted
             from 0; −1 where there is no link, and beyond the end of a sentence.
         reverse: for each series of the forward direction, the target word that each source word is linked to.
+        iterated: for each series of the forward direction, which words Itermax links, rows of target words and columns
+            of source words; shape (batch, layers, heads, target words, source words).
         sizes: for each series of the forward direction, the mean of all values of each pair's map.
 
-    All of these have the shape (batch, layers, heads, words), or (batch, layers, heads) for the sizes. Series may
+    All others have the shape (batch, layers, heads, words), or (batch, layers, heads) for the sizes. Series may
     have different numbers of layers and heads.
 
     Example:
@@ -50,6 +52,7 @@ class LinkedPairs:
     pairs: tuple[SentencePair, ...]
     forward: Mapping[Series, Int[Tensor, "_ _ _ _"]]
     reverse: Mapping[Series, Int[Tensor, "_ _ _ _"]] = field(default_factory=dict)
+    iterated: Mapping[Series, Bool[Tensor, "_ _ _ _ _"]] = field(default_factory=dict)
     sizes: Mapping[Series, Float[Tensor, "_ _ _"]] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -69,6 +72,9 @@ class LinkedPairs:
         """
         pair = self.pairs[index]
         n_source, n_target = len(pair.source), len(pair)
+        if series.direction == ITERMAX:
+            iterated: Booleans = self.iterated[series.one_way][index, ..., :n_target, :n_source].mT.numpy()
+            return iterated
         linked = self.forward[series.one_way][index, ..., :n_target].numpy()
         forward: Booleans = linked[..., None, :] == np.arange(n_source)[:, None]
         if series.direction == FORWARD:
@@ -156,14 +162,16 @@ class LinkMaker:
 
     def undecided(self, batch: PairBatch) -> Undecided:
         """Return the decisions of float32 about a batch, and which it cannot make."""
-        both = {each.one_way for each in self.series if each.direction != FORWARD}
+        both = {each.one_way for each in self.series if each.direction not in (FORWARD, ITERMAX)}
+        iterated = {each.one_way for each in self.series if each.direction == ITERMAX}
         makers = self._makers
         chosen = list(dict.fromkeys(makers.values()))
         passes = []
         for one_pass in batch.passes():
             made = dict(zip(chosen, one_pass.maps(chosen), strict=True))
-            passes.append(Undecided.of({each: maps_of(each, made[maker]) for each, maker in makers.items()}, both))
-            del made  # the maps of one pass may fill the memory
+            maps = {each: maps_of(each, made[maker]) for each, maker in makers.items()}
+            passes.append(Undecided.of(maps, both, iterated))
+            del made, maps  # the maps of one pass may fill the memory
         return Undecided.together(passes)
 
     @property
@@ -182,7 +190,7 @@ def linked_pairs(maps: Mapping[Series, MapBatch], both: set[Series] | None = Non
     Raises:
         ValueError: the maps are at token level, or not those of sentence pairs.
     """
-    undecided = Undecided.of(maps, both or set())
+    undecided = Undecided.of(maps, both or frozenset())
     # Input by input, because maps in float64 are made for all series of an input at once, and then dropped.
     for index in sorted(undecided.close):
         undecided.decide(index, {series: maps[series].exact([index])[0] for series in undecided.close_series(index)})
@@ -196,6 +204,7 @@ def _linked(undecided: Undecided) -> LinkedPairs:
         undecided.pairs,
         {series: words_of_rows(decisions.best, words) for series, decisions in undecided.forward.items()},
         {series: rows_of_words(decisions.best, words >= 0) for series, decisions in undecided.reverse.items()},
+        {series: decisions.links for series, decisions in undecided.iterated.items()},
         undecided.sizes,
     )
 
@@ -235,6 +244,7 @@ def links_of(batch: LinkedPairs, series: Series, layer: int) -> list[list[tuple[
         batch,
         forward={each: linked[:, layer : layer + 1] for each, linked in batch.forward.items()},
         reverse={each: linked[:, layer : layer + 1] for each, linked in batch.reverse.items()},
+        iterated={each: linked[:, layer : layer + 1] for each, linked in batch.iterated.items()},
     )
     return [
         [(int(source), int(target)) for source, target in np.argwhere(cut.tables(series, index)[0, 0])]

@@ -112,9 +112,10 @@ class AlignmentOptions:
     linked to one target word, for all heads together, and the links of both directions are combined by all methods
     of --symmetrize."""
 
-    symmetrize: Literal["intersection", "union", "grow-diag", "grow-diag-final"] | None = None
+    symmetrize: Literal["intersection", "union", "grow-diag", "grow-diag-final", "itermax"] | None = None
     """How --write combines the links of both directions. By default, it is grow-diag-final if
-    --direction is both, and intersection for --method similarity, which always makes both directions."""
+    --direction is both, and intersection for --method similarity, which always makes both directions. Itermax is for
+    --method similarity: it links similar words in two rounds, so that a word can have several links."""
 
     controls: Annotated[int, arg(metavar="K")] = 0
     """Compare with K copies of the model that have random weights and the trained embeddings."""
@@ -136,6 +137,8 @@ class AlignmentOptions:
                 raise OptionError(f"--{name} must be at least 0, not {getattr(self, name)}")
         if self.symmetrize is not None and not self.both_directions:
             raise OptionError("--symmetrize needs links of both directions: --direction both")
+        if self.symmetrize == "itermax" and self.method != "similarity":
+            raise OptionError("--symmetrize itermax is for similar words: --method similarity")
 
     @property
     def written_direction(self) -> str:

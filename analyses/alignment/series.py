@@ -16,6 +16,9 @@ FORWARD, REVERSE = "forward", "reverse"
 SYMMETRIZATIONS = ("intersection", "union", "grow-diag", "grow-diag-final")
 """The ways to put the links of both directions together."""
 
+ITERMAX = "itermax"
+"""The way to link similar words in two rounds, see `attentionology.analyses.alignment.itermax`."""
+
 CROSS, SIMILARITY, SELF = METHODS = ("cross-attention", "similarity", "self-attention")
 """The methods: the cross-attention of a translation model, and the similarity of word vectors and the self-attention of
 an encoder."""
@@ -32,8 +35,8 @@ class Series:
         setting: ``"AWI"`` or ``"AWO"``; for an encoder, the method.
         measure: ``"weight"`` or ``"norm"``; for the method similarity ``"cosine"``.
         heads: ``"all"`` for all heads of a layer together, ``"single"`` for each head by itself.
-        direction: ``"forward"`` for a link of each target word, ``"reverse"`` for a link of each source word, or the
-            way in which both are put together.
+        direction: ``"forward"`` for a link of each target word, ``"reverse"`` for a link of each source word, the
+            way in which both are put together, or ``"itermax"`` for similar words.
 
     Example:
         >>> Series("AWI", "norm", direction="union").one_way
@@ -75,6 +78,8 @@ def all_series(method: str = CROSS, *, both: bool = False) -> Iterator[Series]:
         both: whether links are made in both directions, which is done for all heads of a layer together.
     """
     directions = (FORWARD, REVERSE, *SYMMETRIZATIONS) if both else (FORWARD,)
+    if both and method == SIMILARITY:
+        directions = (*directions, ITERMAX)
     for setting in SETTINGS if method == CROSS else (method,):
         for measure in ("cosine",) if method == SIMILARITY else ("norm", "weight"):
             for direction in directions:

@@ -6,7 +6,7 @@ the maps of a forward pass are reduced to decisions, and these wait until enough
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
 import torch
@@ -14,6 +14,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from attentionology.analyses.alignment.decisions import Decisions, column_words, columns_of, padded
+from attentionology.analyses.alignment.itermax import IteratedLinks
 from attentionology.analyses.alignment.series import Series
 from attentionology.corpora_loaders.alignment import SentencePair
 from attentionology.extractors import MapBatch
@@ -26,6 +27,7 @@ class Undecided:
     Attributes:
         pairs: the sentence pairs.
         forward, reverse: the decisions of each series in both directions.
+        iterated: the links of Itermax of each series.
         words: the source word of each column, −1 at special tokens and padding.
         sizes: the mean of all values of each pair's map.
     """
@@ -33,16 +35,20 @@ class Undecided:
     pairs: tuple[SentencePair, ...]
     forward: dict[Series, Decisions]
     reverse: dict[Series, Decisions]
+    iterated: dict[Series, IteratedLinks]
     words: Int[Tensor, "batch columns"]
     sizes: dict[Series, Float[Tensor, "batch layers heads"]]
 
     @classmethod
-    def of(cls, maps: Mapping[Series, MapBatch], both: set[Series]) -> Undecided:
+    def of(
+        cls, maps: Mapping[Series, MapBatch], both: Set[Series] = frozenset(), iterated: Set[Series] = frozenset()
+    ) -> Undecided:
         """Decide in float32.
 
         Args:
             maps: the maps of each series.
             both: the series that have decisions in both directions.
+            iterated: the series that have links of Itermax.
 
         Raises:
             ValueError: the maps are at token level, or not those of sentence pairs.
@@ -58,6 +64,7 @@ class Undecided:
             pairs,
             {series: Decisions.of_rows(batch) for series, batch in maps.items()},
             {series: Decisions.of_words(maps[series]) for series in both},
+            {series: IteratedLinks.of(maps[series]) for series in iterated},
             column_words(first),
             {series: _sizes(batch) for series, batch in maps.items()},
         )
@@ -72,6 +79,7 @@ class Undecided:
             tuple(pair for part in parts for pair in part.pairs),
             {series: Decisions.together([part.forward[series] for part in parts]) for series in first.forward},
             {series: Decisions.together([part.reverse[series] for part in parts]) for series in first.reverse},
+            {series: IteratedLinks.together([part.iterated[series] for part in parts]) for series in first.iterated},
             padded([part.words for part in parts]),
             {series: torch.cat([part.sizes[series] for part in parts]) for series in first.sizes},
         )
@@ -79,12 +87,11 @@ class Undecided:
     @property
     def close(self) -> frozenset[int]:
         """The pairs about which a decision is to be made again."""
-        return frozenset().union(*(each.close for group in (self.forward, self.reverse) for each in group.values()))
+        return frozenset().union(*(each.close for group in self._groups for each in group.values()))
 
     def close_series(self, index: int) -> list[Series]:
         """Return the series in which a decision about a pair is to be made again."""
-        groups = (self.forward, self.reverse)
-        close = (series for group in groups for series, decisions in group.items() if index in decisions.close)
+        close = (series for group in self._groups for series, decisions in group.items() if index in decisions.close)
         return list(dict.fromkeys(close))
 
     def decide(self, index: int, exact: Mapping[Series, Float[Tensor, "_ _ _ _"]]) -> None:
@@ -94,10 +101,14 @@ class Undecided:
             index: the pair.
             exact: the map of the pair in float64, at least in each of `close_series`.
         """
-        for group in (self.forward, self.reverse):
+        for group in self._groups:
             for series, decisions in group.items():
                 if index in decisions.close:
                     decisions.decide(index, exact[series])
+
+    @property
+    def _groups(self) -> tuple[Mapping[Series, Decisions | IteratedLinks], ...]:
+        return self.forward, self.reverse, self.iterated
 
 
 def _sizes(batch: MapBatch) -> Float[Tensor, "batch layers heads"]:

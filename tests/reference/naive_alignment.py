@@ -124,3 +124,26 @@ def naive_links(cells: np.ndarray) -> set[tuple[int, int]]:
         if 0 < best < len(row) - 1:
             links.add((best - 1, target))
     return links
+
+
+def naive_itermax(cosines: np.ndarray) -> set[tuple[int, int]]:
+    """The links of one pair, as (source word, target word); rows are target words and columns are source words."""
+    links: set[tuple[int, int]] = set()
+    for _ in range(2):
+        values: dict[tuple[int, int], float] = {}
+        for target in range(cosines.shape[0]):
+            for source in range(cosines.shape[1]):
+                has_links = [any(i == source for i, _ in links), any(j == target for _, j in links)]
+                if not all(has_links):
+                    similarity = (1 + float(cosines[target, source])) / 2
+                    values[source, target] = 0.9 * similarity if any(has_links) else similarity
+        new = set()
+        for source, target in values:
+            of_source = [j for i, j in sorted(values) if i == source]
+            of_target = [i for i, j in sorted(values) if j == target]
+            if target == max(of_source, key=lambda j, i=source, of=values: of[i, j]) and source == max(
+                of_target, key=lambda i, j=target, of=values: of[i, j]
+            ):
+                new.add((source, target))
+        links |= new
+    return links

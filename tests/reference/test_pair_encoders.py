@@ -19,6 +19,7 @@ from attentionology.extractors import ModelError
 from attentionology.extractors.translation import PairEncoder, SimilarityMaker, read_pairs
 from attentionology.extractors.translation.pair_encoder import PairMethod
 from tests import tiny, tiny_translation
+from tests.reference.naive_alignment import naive_itermax
 from tests.reference.test_symmetrization import naive_symmetrized
 
 PAIRS = tiny_translation.PAIRS
@@ -135,7 +136,7 @@ def test_links_and_scores_are_those_of_a_naive_loop():
     cells = run["alignment"].tables.cells
     assert set(cells["direction"]) == {each.direction for each in all_series("similarity", both=True)}
     assert run["alignment"].chosen.series.direction == "intersection"
-    for direction in ("forward", "intersection"):
+    for direction in ("forward", "intersection", "itermax"):
         for layer in range(encoder.n_layers):
             links = hits = possible_hits = 0
             for pair, known in zip(PAIRS, gold, strict=True):
@@ -143,7 +144,10 @@ def test_links_and_scores_are_those_of_a_naive_loop():
                 forward = {(int(row.argmax()), i) for i, row in enumerate(cosines)}
                 reverse = {(j, int(column.argmax())) for j, column in enumerate(cosines.T)}
                 size = (len(pair.source), len(pair))
-                found = forward if direction == "forward" else naive_symmetrized(forward, reverse, size, direction)
+                if direction == "itermax":
+                    found = naive_itermax(cosines)
+                else:
+                    found = forward if direction == "forward" else naive_symmetrized(forward, reverse, size, direction)
                 links, hits = links + len(found), hits + len(found & known.sure)
                 possible_hits += len(found & known.possible)
             row = cells.query("direction == @direction and layer == @layer + 1").iloc[0]

@@ -53,6 +53,7 @@ def test_results_are_written(tmp_path, capsys):
     [
         (["--source", str(SAMPLE_PAIRS), "--one-based"], 2, "--one-based has no effect without gold links"),
         (["--source", str(SAMPLE_PAIRS), "--controls", "1"], 2, "--controls has no effect without gold links"),
+        (["--symmetrize", "itermax", "--direction", "both"], 2, "--symmetrize itermax is for similar words"),
         (["--symmetrize", "union"], 2, "--symmetrize needs links of both directions"),
         (["--write", "nowhere/links.talp"], 2, "there is no folder nowhere"),
         (["--gold", str(SAMPLE_GOLD)], 2, "the sample has its own translations and gold links"),

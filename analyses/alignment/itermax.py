@@ -1,0 +1,118 @@
+"""Links of similar words in two rounds: the method Itermax (SimAlign; Jalili Sabet et al. 2020, §3).
+
+Two words of which each is the most similar one of the other are linked first. In the second round, words can be given
+more links: similarities of two words that both have a link are left out, and those of words of which one has a link are
+discounted.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from attentionology.analyses.alignment.decisions import SAME, columns_of
+from attentionology.extractors import MapBatch
+
+ROUNDS, DISCOUNT = 2, 0.9
+"""The number of rounds, and the factor for the similarity of a word that has a link to one that has none."""
+
+_LEFT_OUT = -1.0
+
+
+def itermax(
+    cosines: Float[Tensor, "batch layers heads n m"], cells: Bool[Tensor, "batch n m"], tolerance: float
+) -> tuple[Bool[Tensor, "batch layers heads n m"], Bool[Tensor, " batch"]]:
+    """Link the words of sentence pairs, and say where two similarities are too close to be compared.
+
+    Similarities are (1 + cosine) / 2, so that a discount makes them smaller. Of equal similarities, the first is taken.
+
+    Args:
+        cosines: the cosines of target words (rows) and source words (columns).
+        cells: which of them are not padding.
+        tolerance: the relative difference up to which two similarities are equal.
+
+    Returns:
+        Which words are linked, and in which pairs a decision was made between similarities that were equal.
+
+    Example:
+        >>> import torch
+        >>> from attentionology.analyses.alignment.itermax import itermax
+        >>> cosines = torch.tensor([[0.8, 0.1, 0.0], [0.7, 0.2, 0.0], [0.0, 0.1, 0.9]])
+        >>> links, close = itermax(cosines.view(1, 1, 1, 3, 3), torch.ones(1, 3, 3, dtype=torch.bool), 1e-6)
+        >>> links[0, 0, 0].int().tolist()  # the second target word is given the first source word in the second round
+        [[1, 0, 0], [1, 0, 0], [0, 0, 1]]
+        >>> close.tolist()
+        [False]
+    """
+    cells = cells[:, None, None].to(cosines.device)
+    similarities = (1 + cosines) / 2
+    links = torch.zeros_like(cosines, dtype=torch.bool)
+    close = torch.zeros(len(cosines), dtype=torch.bool, device=cosines.device)
+    for _ in range(ROUNDS):
+        rows, columns = links.any(-1, keepdim=True), links.any(-2, keepdim=True)
+        candidates = torch.where(rows ^ columns, DISCOUNT * similarities, similarities)
+        candidates = candidates.masked_fill((rows & columns) | ~cells, _LEFT_OUT)
+        of_rows, close_rows = _best(candidates, tolerance)
+        of_columns, close_columns = _best(candidates.transpose(-1, -2), tolerance)
+        links |= of_rows & of_columns.transpose(-1, -2)
+        close |= close_rows | close_columns
+    return links, close
+
+
+def _best(
+    candidates: Float[Tensor, "batch layers heads n m"], tolerance: float
+) -> tuple[Bool[Tensor, "batch layers heads n m"], Bool[Tensor, " batch"]]:
+    """Mark the first of the largest candidates of each row that has any, and return where there are several."""
+    largest = candidates.amax(-1, keepdim=True)
+    equal = (candidates >= largest - tolerance * largest) & (largest > _LEFT_OUT)
+    first = equal & (equal.cumsum(-1) == 1)
+    return first, (equal.sum(-1) > 1).flatten(1).any(1)
+
+
+@dataclass(frozen=True, eq=False)
+class IteratedLinks:
+    """The links of Itermax as float32 makes them, and the sentence pairs for which it cannot.
+
+    Attributes:
+        links: which words are linked, rows of target words and columns of source words. `decide` changes it.
+        close: the pairs that are to be decided in float64.
+        noise: the relative difference below which float32 cannot decide.
+    """
+
+    links: Bool[Tensor, "batch layers heads n m"]
+    close: frozenset[int]
+    noise: float
+
+    @classmethod
+    def of(cls, batch: MapBatch) -> IteratedLinks:
+        """Link the words of a batch, given the cosines of all words."""
+        rows = torch.arange(batch.maps.shape[-2]) < batch.lengths[:, None]
+        links, close = itermax(batch.maps, rows[:, :, None] & columns_of(batch).words[:, None], batch.noise)
+        return cls(links.cpu(), frozenset(close.nonzero().flatten().tolist()), batch.noise)
+
+    @classmethod
+    def together(cls, parts: Sequence[IteratedLinks]) -> IteratedLinks:
+        """Return the links of several batches of the same maps."""
+        starts = itertools.accumulate((len(part.links) for part in parts), initial=0)
+        close = frozenset(start + index for start, part in zip(starts, parts, strict=False) for index in part.close)
+        n, m = (max(part.links.shape[axis] for part in parts) for axis in (-2, -1))
+        padded = [
+            nn.functional.pad(part.links, (0, m - part.links.shape[-1], 0, n - part.links.shape[-2])) for part in parts
+        ]
+        return cls(torch.cat(padded), close, parts[0].noise)
+
+    def decide(self, index: int, exact: Float[Tensor, "layers heads n m"]) -> None:
+        """Link the words of one pair again.
+
+        Args:
+            index: the pair.
+            exact: the cosines in float64, without padding.
+        """
+        n, m = exact.shape[-2:]
+        links, _ = itermax(exact[None], torch.ones(1, n, m, dtype=torch.bool), SAME * self.noise)
+        self.links[index, ..., :n, :m] = links[0].cpu()
