@@ -137,13 +137,8 @@ def naive_itermax(cosines: np.ndarray) -> set[tuple[int, int]]:
                 if not all(has_links):
                     similarity = (1 + float(cosines[target, source])) / 2
                     values[source, target] = 0.9 * similarity if any(has_links) else similarity
-        new = set()
-        for source, target in values:
-            of_source = [j for i, j in sorted(values) if i == source]
-            of_target = [i for i, j in sorted(values) if j == target]
-            if target == max(of_source, key=lambda j, i=source, of=values: of[i, j]) and source == max(
-                of_target, key=lambda i, j=target, of=values: of[i, j]
-            ):
-                new.add((source, target))
-        links |= new
+        # Of equal values, the first is taken: the largest value, and of those the smallest position.
+        best_target = {i: min((-value, j) for (k, j), value in values.items() if k == i)[1] for i, _ in values}
+        best_source = {j: min((-value, i) for (i, k), value in values.items() if k == j)[1] for _, j in values}
+        links |= {(i, j) for i, j in values if best_target[i] == j and best_source[j] == i}
     return links
