@@ -14,8 +14,8 @@ many these are depends on how close the two best columns of a row often are. Ran
 about as close as in the trained model of the sample, where 1 to 2 % of the decisions differ by less than 1 %. With
 --uniform they are not scaled. Then all columns are nearly the same, and nearly all pairs are read again.
 
-Memory is the peak of a fresh process, for a number of pairs, for four times and for sixteen times that number; the
-differences should be small.
+Memory is the peak of a fresh process that leaves the pairs in their files, for a number of pairs, for four times and
+for sixteen times that number; the differences should be small.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ import multiprocessing
 import random
 import re
 import statistics
+import tempfile
 from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
 
 import torch
 import transformers
@@ -34,7 +36,15 @@ import transformers
 from attentionology import AlignmentOptions
 from attentionology.analyses.alignment.hypotheses import LinkMaker
 from attentionology.analyses.alignment.series import all_series
-from attentionology.corpora_loaders.alignment import Bitext, LinkFile, PairLinks, SentencePair, add_links
+from attentionology.corpora_loaders.alignment import (
+    Bitext,
+    LinkFile,
+    PairLinks,
+    SentencePair,
+    add_links,
+    open_bitext,
+    write_links,
+)
 from attentionology.corpora_loaders.sample.made_up_pair import SEED, make_pair
 from attentionology.engine.align_options import AlignOptions
 from attentionology.engine.passes import run_passes
@@ -110,11 +120,23 @@ def close_share(model: Translator, bitext: Bitext) -> float:
     return sum(len(maker.undecided(batch).close) for batch in read_pairs(model, bitext.pairs)) / len(bitext)
 
 
-def memory_of(number: int, name: str) -> float:
-    """Return the peak memory of this process after alignment, in MB."""
+def memory_of(folder: Path, name: str) -> float:
+    """Return the peak memory of this process after alignment, in MB.
+
+    Args:
+        folder: the folder with the files of the pairs, which stay in their files.
+        name: the name of the model.
+    """
     torch.set_num_threads(1)
-    align_all(load_model(name), make_bitext(number))
+    align_all(load_model(name), open_bitext(folder / "pairs", gold=folder / "gold"))
     return peak_memory()
+
+
+def write_bitext(bitext: Bitext, folder: Path) -> None:
+    """Write sentence pairs and their gold links to files."""
+    lines = (f"{' '.join(pair.source)} ||| {' '.join(pair.words)}\n" for pair in bitext.pairs)
+    (folder / "pairs").write_text("".join(lines), encoding="utf-8")
+    write_links(folder / "gold", (pair.gold.sure if pair.gold else () for pair in bitext.pairs))
 
 
 def main() -> None:
@@ -139,8 +161,12 @@ def main() -> None:
     if options.no_memory:
         return
     for number in (options.pairs, 4 * options.pairs, 16 * options.pairs):
-        with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
-            peak = pool.submit(memory_of, number, name).result()
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool,
+        ):
+            write_bitext(make_bitext(number), Path(folder))
+            peak = pool.submit(memory_of, Path(folder), name).result()
         print(f"peak memory for {number} pairs: {peak:.0f} MB")
 
 

@@ -128,18 +128,18 @@ class CorpusOptions:
     def read(self, chosen: Sequence[Analysis[Any, Any]]) -> Corpus:
         """Read the text, the treebank, or the coreference corpus that the options name.
 
-        The sentences of a treebank and the paragraphs of a text stay in their files until they are needed. It takes no
-        longer than loading all of them if there are at most 4,096. Larger corpora are parsed once for the index and
+        Sentences, paragraphs and documents stay in their files until they are needed. It takes no longer than loading
+        all of them if there are at most 4,096 sentences. Larger corpora are parsed once for the index and
         once more for each pass, which is little beside what the model needs.
         """
         from attentionology.corpora_loaders import load_treebank, open_text, open_treebank, read_conllu
-        from attentionology.corpora_loaders.coreference import format_of, load_documents
+        from attentionology.corpora_loaders.coreference import format_of, open_documents
 
         if self.text:
             return open_text(self.text, limit=self.limit)
         if self.read_as_documents(chosen):
             needed = any(analysis.of_mentions for analysis in chosen)
-            return load_documents(self.files, lenient=self.lenient, limit=self.limit, mentions_needed=needed)
+            return open_documents(self.files, lenient=self.lenient, limit=self.limit, mentions_needed=needed)
         readers = {format_of(file).read_trees for file in self.files}
         read = open_treebank if readers <= {None, read_conllu} else load_treebank  # only CoNLL-U can be indexed
         return read(self.files, tokens=self.tokens, limit=self.limit)

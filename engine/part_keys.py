@@ -16,13 +16,14 @@ import functools
 import hashlib
 import inspect
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attentionology.corpora_loaders import Sentence
 from attentionology.engine.plain_data import to_plain
+from attentionology.extractors.tokens.windows import with_whole_documents
 
 if TYPE_CHECKING:
     from attentionology.analyses.contract import Analysis, Request
@@ -94,7 +95,7 @@ class Content:
     files: tuple[str, ...]
 
 
-def content_of_inputs(inputs: Iterable[Sentence]) -> Content:
+def content_of_inputs(inputs: Sequence[Sentence]) -> Content:
     """Return what identifies sentences with all their annotation, or windows with their documents.
 
     Example:
@@ -106,7 +107,7 @@ def content_of_inputs(inputs: Iterable[Sentence]) -> Content:
         True
     """
     digest, described = hashlib.sha256(), _Described()
-    for sentence in inputs:
+    for sentence in with_whole_documents(inputs):
         digest.update(repr(described.plain(sentence)).encode())
     return Content(digest.hexdigest(), tuple(described.files))
 

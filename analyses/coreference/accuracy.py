@@ -80,7 +80,6 @@ class CoreferenceAccuracy(OutcomeCounts):
             names, shape, len(BASELINES), replicates=replicates, seed=seed, configuration=("coreference", singletons)
         )
         self.singletons = singletons
-        self._traits: dict[str, dict[Mention, Traits]] = {}
         outcomes = self.counts.shape[-1]
         bins = torch.zeros(len(TYPES), len(SENTENCE_BINS), len(WORD_BINS), outcomes, dtype=torch.int64)
         self.add_state("distances", bins, "sum", persistent=True)
@@ -131,11 +130,12 @@ class CoreferenceAccuracy(OutcomeCounts):
         baselines = np.zeros((len(choices), len(BASELINES)), dtype=bool)
         groups = np.zeros(len(choices), dtype=np.int64)
         bins = np.zeros((len(choices), 3), dtype=np.int64)
+        traits_of: dict[int, dict[Mention, Traits]] = {}
         for row, (index, choice) in enumerate(choices):
             document = windows[index].source
-            if document.id not in self._traits:
-                self._traits[document.id] = traits(document)
-            baselines[row] = baseline_hits(document, choice, self._traits[document.id], self.seed)
+            if index not in traits_of:
+                traits_of[index] = traits(document, windows[index].start, windows[index].stop)
+            baselines[row] = baseline_hits(document, choice, traits_of[index], self.seed)
             kind = TYPES.index(choice.mention.type)
             groups[row] = self.labels.index(document.labels) * len(TYPES) + kind
             sentences, words = distance(document, choice)
@@ -174,19 +174,14 @@ def groups_of_documents(corpus: Documents | Sequence[Sequence[str]]) -> list[tup
     Args:
         corpus: the documents, or the groups.
     """
-    groups = [document.labels for document in corpus.documents] if isinstance(corpus, Documents) else corpus
-    return sorted({tuple(labels) for labels in groups})
+    return list(corpus.facts.groups) if isinstance(corpus, Documents) else sorted({tuple(labels) for labels in corpus})
 
 
 def mentions_by_group(corpus: Documents) -> Counter[str]:
     """Return the number of mentions to resolve in each group that is counted, of which some may not be scored."""
     mentions: Counter[str] = Counter()
-    for document in corpus.documents:
-        if document.questions is None:
-            asked = [document.mentions[index] for index in document.anaphors]
-        else:
-            asked = [question.anaphor for question in document.questions if question.has_answer]
-        mentions.update(group_name(document.labels, mention.type) for mention in asked if mention.head is not None)
+    for (labels, kind), number in corpus.facts.asked.items():
+        mentions[group_name(labels, kind)] += number
     return mentions
 
 

@@ -8,7 +8,7 @@ Mentions that are not pronouns are third person. An unknown value agrees with ev
 
 from __future__ import annotations
 
-from attentionology.corpora_loaders.coreference import PRONOUNS, TITLES, Document, Mention
+from attentionology.corpora_loaders.coreference import PRONOUNS, TITLES, Document, Documents, Mention
 
 Traits = tuple[str, str, str]
 """Number, gender and person of a mention, each empty if it is unknown."""
@@ -17,14 +17,21 @@ _NUMBER_BY_TAG = {"NN": "Sing", "NNP": "Sing", "NNS": "Plur", "NNPS": "Plur"}
 _NAMES = ("Number", "Gender", "Person")
 
 
-def traits(document: Document) -> dict[Mention, Traits]:
-    """Return number, gender and person of each mention of a document that has words."""
+def traits(document: Document, start: int = 0, stop: int | None = None) -> dict[Mention, Traits]:
+    """Return number, gender and person of each mention of a document that has words.
+
+    Args:
+        document: the document.
+        start, stop: the words, half-open, with which mentions begin. Default: all. Mentions of questions are always
+            included.
+    """
     feats = [feats for sentence in document.sentences for feats in sentence.feats]
     tags = [tag for sentence in document.sentences for tag in sentence.xpos]
-    has_features = _has_features(document)
+    has_features = document.has_features
     asked = [mention for question in document.questions or () for mention in (question.anaphor, *question.candidates)]
     by_mention = {}
-    for mention in (*document.mentions, *asked):
+    chosen = document.starting(start, len(document.words) + 1 if stop is None else stop)
+    for mention in (*document.mentions[chosen.start : chosen.stop], *asked):
         if mention.head is None:
             continue
         if has_features:
@@ -35,13 +42,11 @@ def traits(document: Document) -> dict[Mention, Traits]:
     return by_mention
 
 
-def source_of_agreement(document: Document) -> str:
-    """Return the source of number, gender and person as a phrase for the notes."""
-    return "UD features" if _has_features(document) else "a lexicon of English pronouns and titles, and tags"
-
-
-def _has_features(document: Document) -> bool:
-    return any(feats not in ("_", "") for sentence in document.sentences for feats in sentence.feats)
+def sources_of_agreement(corpus: Documents) -> list[str]:
+    """Return the sources from which number, gender and person of some documents come, as phrases for the notes."""
+    with_features = corpus.facts.with_features
+    by_lexicon = "a lexicon of English pronouns and titles, and tags"
+    return ["UD features"] * (with_features > 0) + [by_lexicon] * (with_features < len(corpus.documents))
 
 
 def agree(first: Traits, second: Traits) -> bool:

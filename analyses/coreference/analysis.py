@@ -64,7 +64,7 @@ class Coreference(Analysis[CoreferenceFacts, "CoreferenceResults"]):
             groups_of_documents,
             mentions_by_group,
         )
-        from attentionology.analyses.coreference.agreement import source_of_agreement
+        from attentionology.analyses.coreference.agreement import sources_of_agreement
         from attentionology.analyses.shared.counting import CountMaps
         from attentionology.analyses.shared.decision_limit import check_limit
         from attentionology.corpora_loaders.coreference import Documents
@@ -85,15 +85,14 @@ class Coreference(Analysis[CoreferenceFacts, "CoreferenceResults"]):
         model = request("coreference", "coreference", options[CountOptions].replicates)
         n = options[ControlOptions].copies()
         copies = [request(f"coreference-random{k + 1}", f"random weights {k + 1}/{n}", 0, k) for k in range(n)]
-        sources = sorted({source_of_agreement(document) for document in corpus.documents})
         facts = CoreferenceFacts(
             model=model.name,
             copies=tuple(copy.name for copy in copies),
             model_name=setting.encoder.name,
             maps=map_facts(setting.maps, setting.encoder.n_heads),
             seed=setting.seed,
-            asked=all(document.questions is not None for document in corpus.documents),
-            notes=(windows.remarks()[0], f"Agreement, for the rules: {' or '.join(sources)}."),
+            asked=_asked(corpus),
+            notes=(windows.remarks()[0], f"Agreement, for the rules: {' or '.join(sources_of_agreement(corpus))}."),
         )
         return Plan((model, *copies), facts, windows)
 
@@ -116,7 +115,7 @@ class Coreference(Analysis[CoreferenceFacts, "CoreferenceResults"]):
         windows = request.inputs
         assert isinstance(windows, Windows)  # noqa: S101  # the plan has cut them
         skipped = {skip.sentence.id for skip in counted.logs[request.name].skipped}
-        read_windows = [window for window in windows.sentences if window.id not in skipped]
+        read_windows = (window for window in windows.sentences if window.id not in skipped)
         scored = account(windows.corpus, read_windows, singletons=singletons)
         head = _best_head(options[CoreferenceOptions], counted)
         return CoreferenceLookup(scored, head, self._examples(options, request, head, read) if head else ())
@@ -239,7 +238,7 @@ def _windows(options: CoreferenceOptions, setting: Setting, corpus: Documents) -
     """
     from attentionology.extractors import make_windows
 
-    if all(document.questions is not None for document in corpus.documents):
+    if _asked(corpus):
         for name, default in (("singletons", "drop"), ("candidates", "preceding")):
             value = getattr(options, name)
             if value not in (default, "words"):
@@ -248,6 +247,11 @@ def _windows(options: CoreferenceOptions, setting: Setting, corpus: Documents) -
         return make_windows(setting.encoder, corpus, length=setting.max_length, stride=options.stride)
     except ValueError as error:
         raise OptionError(f"--max-length and --stride: {error}") from None
+
+
+def _asked(corpus: Documents) -> bool:
+    """Return whether all documents come with questions of their own."""
+    return corpus.facts.with_questions == len(corpus.documents)
 
 
 def _best_head(options: CoreferenceOptions, counted: Counted[CoreferenceFacts]) -> tuple[str, int, int] | None:

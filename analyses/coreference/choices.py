@@ -137,21 +137,17 @@ def account(corpus: Documents, windows: Iterable[Window], *, singletons: bool = 
         that are not scored by reason in `REASONS`.
     """
     lost: Counter[str] = Counter()
-    scored = forced = anaphors = 0
-    documents = set()
+    scored = forced = documents = 0
+    last = None
     for window in windows:
         for choice in choices(window, singletons=singletons, lost=lost):
             scored += 1
             forced += choice.heads == choice.gold
-            documents.add(window.source.id)
-    for document in corpus.documents:
-        if document.questions is None:
-            anaphors += len(document.anaphors)
-            lost["no words"] += sum(document.mentions[index].head is None for index in document.anaphors)
-        else:
-            answered = sum(question.has_answer for question in document.questions)
-            anaphors += answered
-            lost["no answer"] += len(document.questions) - answered
+            documents += window.source.id != last  # the windows of a document follow each other
+            last = window.source.id
+    anaphors = corpus.facts.anaphors
+    lost["no words"] += corpus.facts.anaphors_without_words
+    lost["no answer"] += corpus.facts.unanswered
     lost["outside"] = anaphors - scored - (lost.total() - lost["no answer"])
-    totals = {"anaphors": anaphors, "scored": scored, "documents": len(documents), "forced": forced}
+    totals = {"anaphors": anaphors, "scored": scored, "documents": documents, "forced": forced}
     return {**totals, **{reason: lost[reason] for reason in REASONS}}

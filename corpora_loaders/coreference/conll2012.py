@@ -1,16 +1,8 @@
 """CoNLL-2012 column files: OntoNotes, OntoGUM, WinoBias, LitBank, and other corpora with brackets in the last column.
 
-The format has no fixed number of columns. OntoNotes has one row for each word with the columns document, part, word
-number (from 0), word, tag, parse, lemma, frame, sense, speaker, named entity, predicate arguments (as many as the
-sentence has predicates), coreference. Other corpora use a selection of these columns and rarely say which. Only the
-last column is the same everywhere: it holds the brackets of mentions, such as ``(12``, ``12)``, ``(12)`` or, if several
-start or end at the word, ``(12|(3)``. The other columns are inferred from how many there are:
-
-* 5 or more columns: document, part, number and word come first. If there are 6 or more, the tag is the next one; if
-  there are 7 or more, the parse follows it.
-* 3 or 4 columns: the word follows a column of word numbers that start from 0 or 1. If there is no such column, the word
-  is in the column before the last, or in the one before that if it is followed by tags.
-* 2 columns: word, coreference.
+Only the last column is the same everywhere; it holds the brackets of mentions, such as ``(12``, ``12)``, ``(12)`` or,
+if several start or end at the word, ``(12|(3)``. The other columns are inferred, see
+`attentionology.corpora_loaders.coreference.columns`.
 
 A sentence ends at a blank line, where the word numbers start again, or with its document. A document starts at
 ``#begin document`` (with or without a name) and ends at ``#end document``, the next ``#begin``, or the end of the
@@ -20,29 +12,31 @@ file. A file without these lines is one document.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 from attentionology.corpora_loaders.coreference.brackets import Brackets
 from attentionology.corpora_loaders.coreference.building import build_document
+from attentionology.corpora_loaders.coreference.columns import (
+    BEGIN,
+    EMPTY,
+    END,
+    FULL,
+    PIECE,
+    Layout,
+    columns_of,
+    layout_of,
+)
 from attentionology.corpora_loaders.coreference.constituents import Constituent, ParseError, read_parse
 from attentionology.corpora_loaders.coreference.document import Account, Document
-from attentionology.corpora_loaders.coreference.types import PTB, UPOS
 from attentionology.corpora_loaders.coreference.winobias import winobias_document
 from attentionology.corpora_loaders.errors import CorpusError
-from attentionology.corpora_loaders.lines import WHOLE_NUMBER, numbered_lines
+from attentionology.corpora_loaders.lines import WHOLE_NUMBER, located_lines
 from attentionology.corpora_loaders.sentence import Sentence
 
-BEGIN = re.compile(r"#\s*begin document\b\s*(?:\((?P<name>.*)\))?(?P<rest>.*)$")
 _PART = re.compile(r"(?:^|[;\s])part\s*([0-9]{1,9})(?!\w)")
-_END = re.compile(r"#\s*end document\b")
-_PIECE = re.compile(r"\([^()|]+\)?|[^()|]+\)")
-_BLANKS = re.compile(r"[ \t]+")
-_EMPTY = ("-", "_", "*", "")
-_FULL = 5  # the least number of columns of a row that starts with document and part
-_SAMPLE = 20  # the number of rows from which the meaning of the columns is inferred
 
 
 @dataclass
@@ -77,42 +71,30 @@ class _Unit:
         return distinct and bool(self.name) and not any(label in self.name for label in self.labels)
 
 
-@dataclass(frozen=True)
-class _Layout:
-    """The index of the column that holds the word, its number, its tag and its parse; None if no column does."""
+class ColumnsMark(NamedTuple):
+    """A position between two documents, from which reading can be resumed.
 
-    word: int
-    number: int | None = None
-    tag: int | None = None
-    parse: int | None = None
+    Attributes:
+        offset: the number of bytes before the position, see `attentionology.corpora_loaders.lines.located_lines`.
+        line: the number of lines before it.
+        width: the number of columns of the row before it; 0 if there is none.
+        after_end: whether a document has ended there without another one having begun.
+    """
 
-    @classmethod
-    def of(cls, rows: list[list[str]]) -> _Layout:
-        """Infer the columns from the first rows of a file."""
-        width = len(rows[0])
-        if width >= _FULL:
-            return cls(word=3, number=2, tag=4 if width >= 6 else None, parse=5 if width >= 7 else None)
-        columns = list(zip(*(row for row in rows if len(row) == width), strict=True))
-        number = next((index for index in range(width - 2) if _are_word_numbers(columns[index])), None)
-        word = width - 2 if number is None else number + 1
-        if number is None and width > 2:
-            last, previous = set(columns[word]), set(columns[word - 1])
-            if last <= UPOS | PTB and len(previous) > 1 and not previous <= UPOS | PTB:
-                return cls(word=word - 1, tag=word)
-        return cls(word=word, number=number)
+    offset: int = 0
+    line: int = 0
+    width: int = 0
+    after_end: bool = False
 
 
-def _are_word_numbers(column: Sequence[str]) -> bool:
-    """Whether a column counts words: it starts from 0 or 1, and then always adds one or starts again."""
-    if not all(map(WHOLE_NUMBER.fullmatch, column)):
-        return False
-    numbers = [int(cell) for cell in column]
-    counts_up = all(after in (before + 1, numbers[0]) for before, after in pairwise(numbers))
-    return numbers[0] in (0, 1) and counts_up and (len(numbers) == 1 or len(set(numbers)) > 1)
+BEGINNING = ColumnsMark()
+"""The position before the first document."""
 
 
-def read_conll2012(path: str | Path, account: Account, *, lenient: bool = False) -> Iterator[Document]:
-    """Yield the documents of a file.
+def bookmarked_documents(
+    path: str | Path, account: Account, *, lenient: bool = False, start: ColumnsMark = BEGINNING
+) -> Iterator[tuple[Document, ColumnsMark]]:
+    """Yield the documents of a file from a position on, each with the position after it.
 
     Raises:
         CorpusError: a row has too few columns, or not as many as the row before; there are no words; a row belongs to
@@ -120,20 +102,23 @@ def read_conll2012(path: str | Path, account: Account, *, lenient: bool = False)
             brackets of mentions or of the parse do not match. The error names file and line.
     """
     path = Path(path)
-    for unit, layout in _units(path):
-        yield _document(path, unit, layout, account, lenient)
+    layout = layout_of(path)
+    for unit, after in _units(path, layout, start):
+        yield _document(path, unit, layout, account, lenient), after
 
 
-def _units(path: Path) -> Iterator[tuple[_Unit, _Layout]]:
-    layout = _layout(path)
+def _units(path: Path, layout: Layout, start: ColumnsMark) -> Iterator[tuple[_Unit, ColumnsMark]]:
     unit: _Unit | None = None
-    width = 0  # the number of columns of the row before
-    after_end = False  # whether the last document has ended and no other one has begun
-    for line, text in numbered_lines(path):
+    width = start.width  # the number of columns of the row before
+    after_end = start.after_end  # whether the last document has ended and no other one has begun
+    offset = start.offset
+    before = start
+    for line, following, text in located_lines(path, offset=start.offset, lines=start.line):
+        before, offset = ColumnsMark(offset, line - 1, width), following
         begin = BEGIN.match(text)
-        if begin or _END.match(text):
+        if begin or END.match(text):
             if unit and unit.sentences:
-                yield unit, layout
+                yield unit, before if begin else ColumnsMark(following, line, width, after_end=True)
             unit = _Unit(_name(begin), line) if begin else None
             after_end = begin is None
             continue
@@ -141,7 +126,7 @@ def _units(path: Path) -> Iterator[tuple[_Unit, _Layout]]:
             if unit:
                 unit.ended = True
             continue
-        columns = _columns(text, width)
+        columns = columns_of(text, width)
         if columns is None:
             continue
         if len(columns) < 2:
@@ -168,7 +153,7 @@ def _units(path: Path) -> Iterator[tuple[_Unit, _Layout]]:
         sentence.append(row)
         width = len(columns)
     if unit and unit.sentences:
-        yield unit, layout
+        yield unit, before
 
 
 def _other_document(unit: _Unit, row: _Row) -> str:
@@ -184,43 +169,13 @@ def _other_document(unit: _Unit, row: _Row) -> str:
     """
     sentence = unit.sentences[-1]
     first = unit.sentences[0][0] if unit.sentences[0] else row
-    if min(len(first.columns), len(row.columns)) < _FULL:
+    if min(len(first.columns), len(row.columns)) < FULL:
         return ""
     name, part = row.columns[:2]
     if name != sentence[0].columns[0] if sentence else len(unit.labels) > 1 and not unit.labels_sentences():
         return f"document {name!r}"
     numbers = WHOLE_NUMBER.fullmatch(part) and WHOLE_NUMBER.fullmatch(first.columns[1])
     return f"part {part} of document {name!r}" if numbers and int(part) != int(first.columns[1]) else ""
-
-
-def _layout(path: Path) -> _Layout:
-    rows: list[list[str]] = []
-    for _, text in numbered_lines(path):
-        if text.strip() and not BEGIN.match(text) and not _END.match(text):
-            columns = _columns(text, len(rows[-1]) if rows else 0)
-            rows += [columns] if columns else []
-        if len(rows) == _SAMPLE:
-            break
-    return _Layout.of(rows or [["", ""]])
-
-
-def _columns(text: str, width: int) -> list[str] | None:
-    """The columns of a row; None for a comment.
-
-    A line that starts with ``#`` may also be a row whose first word is ``#``; it is one if its last column has brackets
-    or is empty. White space at the end of the line is not a column if the row before had no such column.
-
-    Args:
-        text: the line.
-        width: the number of columns of the row before.
-    """
-    columns = text.split("\t") if "\t" in text else _BLANKS.split(text.strip(" "))
-    if len(columns) == width + 1 and not columns[-1].strip():
-        columns.pop()
-    last = columns[-1].strip()
-    if text.startswith("#") and (len(columns) == 1 or not (last in _EMPTY or _PIECE.match(last))):
-        return None
-    return columns
 
 
 def _name(begin: re.Match[str]) -> str:
@@ -230,7 +185,7 @@ def _name(begin: re.Match[str]) -> str:
     return f"{name} part {int(part[1])}" if part and int(part[1]) else name
 
 
-def _starts_again(layout: _Layout, before: _Row, row: _Row) -> bool:
+def _starts_again(layout: Layout, before: _Row, row: _Row) -> bool:
     """Whether the word numbers start again at this row."""
     if layout.number is None:
         return False
@@ -238,7 +193,7 @@ def _starts_again(layout: _Layout, before: _Row, row: _Row) -> bool:
     return bool(WHOLE_NUMBER.fullmatch(last) and WHOLE_NUMBER.fullmatch(number)) and int(number) <= int(last)
 
 
-def _document(path: Path, unit: _Unit, layout: _Layout, account: Account, lenient: bool) -> Document:
+def _document(path: Path, unit: _Unit, layout: Layout, account: Account, lenient: bool) -> Document:
     rows = [row for sentence in unit.sentences for row in sentence]
     if layout.word == 0 and unit.name and all(row.columns[0] in unit.name for row in rows):
         raise CorpusError(
@@ -263,7 +218,7 @@ def _document(path: Path, unit: _Unit, layout: _Layout, account: Account, lenien
             Sentence(
                 id=f"{name}:{number}",
                 words=tuple(row.columns[layout.word] for row in sentence_rows),
-                xpos=tuple("_" if tag in _EMPTY else tag for tag in tags),
+                xpos=tuple("_" if tag in EMPTY else tag for tag in tags),
                 document=name,
                 file=str(path),
                 line=sentence_rows[0].line,
@@ -279,10 +234,10 @@ def _document(path: Path, unit: _Unit, layout: _Layout, account: Account, lenien
 def _read_cell(brackets: Brackets, row: _Row, word: int) -> None:
     """Read the brackets in the last column of a row."""
     cell = row.columns[-1].strip()
-    if cell in _EMPTY:
+    if cell in EMPTY:
         return
     for part in cell.split("|"):
-        pieces = _PIECE.findall(part)
+        pieces = PIECE.findall(part)
         if not pieces or "".join(pieces) != part:
             brackets.fault(
                 f"the last column is {cell!r}, not one or more of -, (ID, ID) and (ID), separated by |", row.line

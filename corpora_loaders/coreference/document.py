@@ -9,13 +9,10 @@ Example:
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
-from typing import ClassVar
 
-from attentionology.corpora_loaders.corpus import Corpus
 from attentionology.corpora_loaders.describing import amount, shortened
 from attentionology.corpora_loaders.sentence import Sentence
 
@@ -179,6 +176,11 @@ class Document:
         """
         return next(mention for mention in self.mentions if mention.spans == spans)
 
+    @property
+    def has_features(self) -> bool:
+        """Whether words have morphological features."""
+        return any(feats not in ("_", "") for sentence in self.sentences for feats in sentence.feats)
+
     def is_singleton(self, mention: Mention) -> bool:
         """Whether the document has no other mention of the same entity."""
         return len(self.chains[mention.entity]) == 1
@@ -186,6 +188,71 @@ class Document:
     def text(self, mention: Mention) -> str:
         """The words of a mention, with … between the parts of a discontinuous one."""
         return " … ".join(" ".join(self.words[start:stop]) for start, stop in mention.spans)
+
+
+@dataclass(frozen=True, repr=False)
+class DocumentBeginning(Document):
+    """The beginning of a document, with what its mentions need to know about the rest; see `beginning_of`.
+
+    Attributes:
+        mentioned_again: the entities that are mentioned again after the beginning.
+        rest_has_features: whether words after the beginning have morphological features.
+    """
+
+    mentioned_again: frozenset[str] = frozenset()
+    rest_has_features: bool = False
+
+    @property
+    def has_features(self) -> bool:
+        """Whether words of the document have morphological features."""
+        return self.rest_has_features or super().has_features
+
+    def is_singleton(self, mention: Mention) -> bool:
+        """Whether the document has no other mention of the same entity."""
+        return mention.entity not in self.mentioned_again and super().is_singleton(mention)
+
+
+def beginning_of(document: Document, stop: int) -> Document:
+    """The sentences and mentions of a document that are needed to resolve mentions before a word.
+
+    The words, the mentions before that word, and which of them are anaphors or singletons are as in the document. A
+    document that comes with questions is returned as it is.
+
+    Args:
+        document: the document.
+        stop: the first word that is not needed.
+
+    Example:
+        >>> from attentionology import Sentence
+        >>> from attentionology.corpora_loaders.coreference.document import Document, Mention, beginning_of
+        >>> sentences = Sentence("s1", ("Ann", "slept", ".")), Sentence("s2", ("She", "woke", "."))
+        >>> ann, she = Mention(((0, 1),), "e1", 0, "proper"), Mention(((3, 4),), "e1", 3, "pronoun")
+        >>> beginning = beginning_of(Document("d1", sentences, (ann, she)), stop=2)
+        >>> beginning, beginning.is_singleton(ann)
+        (Document('d1', 1 sentence, 3 words, 1 mention), False)
+    """
+    if document.questions is not None:
+        return document
+    mentions = document.mentions[: document.starting(0, stop).stop]
+    reach = max([stop, *(mention.stop for mention in mentions)])
+    sentences = document.sentences[: bisect_left(document.starts, reach)]
+    if len(sentences) == len(document.sentences) and len(mentions) == len(document.mentions):
+        return document
+    return DocumentBeginning(
+        id=document.id,
+        sentences=sentences,
+        mentions=mentions,
+        head_rule=document.head_rule,
+        type_rule=document.type_rule,
+        labels=document.labels,
+        family=document.family,
+        file=document.file,
+        line=document.line,
+        mentioned_again=frozenset(
+            entity for entity, chain in document.chains.items() if chain[0] < len(mentions) <= chain[-1]
+        ),
+        rest_has_features=document.has_features,
+    )
 
 
 def sentence_starts(sentences: tuple[Sentence, ...]) -> tuple[int, ...]:
@@ -208,92 +275,3 @@ class Account:
     repeated: int = 0
     split_antecedents: int = 0
     bridges: int = 0
-
-
-@dataclass(frozen=True, repr=False)
-class Documents(Corpus):
-    """A coreference corpus: documents, and the sentences of all documents in order.
-
-    Attributes:
-        documents: the documents, in file order.
-        account: counts of what was not used.
-        renamed: the number of documents whose id had occurred before, so that ``#2``, ``#3``, … was appended to it.
-
-    Example:
-        >>> from attentionology import load_documents
-        >>> from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
-        >>> load_documents(SAMPLE_TREEBANK)
-        Documents(10 documents, 157 sentences, 2,809 words, 584 mentions, 'en_sample.conllu')
-    """
-
-    limit_unit: ClassVar[str] = "documents"
-    tokens: ClassVar[str] = "syntactic"
-
-    documents: tuple[Document, ...] = ()
-    account: Account = field(default_factory=Account)
-    renamed: int = 0
-
-    def _amounts(self) -> list[str]:
-        """The amounts that `repr` shows: documents, sentences, words and mentions."""
-        mentions = sum(len(document.mentions) for document in self.documents)
-        return [amount(len(self.documents), "documents"), *super()._amounts(), amount(mentions, "mentions")]
-
-    def counts(self) -> dict[str, int]:
-        """Numbers of documents, entities, mentions of each type, and mentions with unusual properties."""
-        mentions = [mention for document in self.documents for mention in document.mentions]
-        types = Counter(mention.type for mention in mentions)
-        sizes = [len(chain) for document in self.documents for chain in document.chains.values()]
-        return {
-            **super().counts(),
-            "documents": len(self.documents),
-            "mentions": len(mentions),
-            "entities": len(sizes),
-            "entities_mentioned_again": sum(size > 1 for size in sizes),
-            "singletons": sizes.count(1),
-            **{f"mentions_{kind}": types[kind] for kind in (*TYPES, ZERO)},
-            "mentions_discontinuous": sum(len(mention.spans) > 1 for mention in mentions),
-            "mentions_across_sentences": sum(
-                document.sentence_of(mention.start) != document.sentence_of(mention.stop - 1)
-                for document in self.documents
-                for mention in document.mentions
-                if mention.type != ZERO
-            ),
-            "mentions_repeated": self.account.repeated,
-            "malformed_brackets": self.account.faults,
-            "split_antecedents": self.account.split_antecedents,
-            "bridges": self.account.bridges,
-            "renamed_documents": self.renamed,
-        }
-
-    def remarks(self) -> list[str]:
-        """Remarks on how mentions were read, and on what was ignored."""
-        counts = self.counts()
-        remarks = [
-            f"{counts['mentions']:,} mentions of {counts['entities']:,} entities in {counts['documents']:,} documents; "
-            f"{counts['entities_mentioned_again']:,} entities are mentioned more than once.",
-            *(f"Heads of mentions: {rule}." for rule in sorted({document.head_rule for document in self.documents})),
-            *(f"Types of mentions: {rule}." for rule in sorted({document.type_rule for document in self.documents})),
-        ]
-        winobias = sum(document.family.startswith("WinoBias") for document in self.documents)
-        if winobias:
-            remarks.append(
-                f"Of {winobias:,} documents of WinoBias only the right occupation is marked; the other was found by "
-                "the paper's list of forty."
-            )
-            families = Counter(document.family for document in self.documents if document.family)
-            alone = sum(size == 1 for size in families.values())
-            remarks.append(
-                f"Sentences of WinoBias that differ in the pronoun alone are sampled and held out together: "
-                f"{len(families) - alone:,} pairs; {alone:,} sentences have no counterpart."
-            )
-        remark_of = {
-            "mentions_zero": "Mentions on empty nodes, without words: {}.",
-            "mentions_discontinuous": "Mentions with gaps: {}.",
-            "mentions_across_sentences": "Mentions that go beyond a sentence: {}.",
-            "mentions_repeated": "Mentions marked twice, counted once: {}.",
-            "malformed_brackets": "Malformed brackets, ignored: {}.",
-            "split_antecedents": "Mentions with split antecedents, a link that is not used: {}.",
-            "bridges": "Bridging links, not used: {}.",
-            "renamed_documents": "Document ids that occurred before, to which a number was appended: {}.",
-        }
-        return remarks + [text.format(f"{counts[name]:,}") for name, text in remark_of.items() if counts[name]]

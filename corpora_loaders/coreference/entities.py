@@ -18,7 +18,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
+from attentionology.corpora_loaders.conllu_file import BEGINNING as FIRST_SENTENCE
+from attentionology.corpora_loaders.conllu_file import Bookmark, bookmarked_sentences
 from attentionology.corpora_loaders.coreference.brackets import Brackets
 from attentionology.corpora_loaders.coreference.building import build_document
 from attentionology.corpora_loaders.coreference.document import Account, Document
@@ -30,23 +33,41 @@ _PIECE = re.compile(r"\([^()]*\)?|[^()]+\)")
 _PART = re.compile(r"(?P<entity>.*)\[(?P<number>[0-9]{1,4})/(?P<parts>[0-9]{1,4})\]")
 
 
-def read_entities(
-    sentences: Iterable[Sentence], path: str | Path, account: Account, *, lenient: bool = False
-) -> Iterator[Document]:
-    """Yield the documents that the sentences of one file form. Sentences before the first ``newdoc`` are one, too.
+class EntityMark(NamedTuple):
+    """A position between two documents, from which reading can be resumed.
+
+    Attributes:
+        bookmark: the position in the file.
+        fields: the fields of entities, which an earlier comment names.
+    """
+
+    bookmark: Bookmark = FIRST_SENTENCE
+    fields: tuple[str, ...] = ()
+
+
+BEGINNING = EntityMark()
+"""The position before the first document."""
+
+
+def bookmarked_documents(
+    path: str | Path, account: Account, *, lenient: bool = False, start: EntityMark = BEGINNING
+) -> Iterator[tuple[Document, EntityMark]]:
+    """Yield the documents of a file from a position on, each with the position after it.
+
+    Sentences before the first ``newdoc`` are a document, too.
 
     Raises:
         CorpusError: there are brackets without a header that names their fields or, unless ``lenient``, malformed ones.
             The error names the line of the word.
     """
-    fields: list[str] = []
-    for of_document in _by_document(sentences):
-        name = of_document[0].document
+    fields = start.fields
+    for of_document, after in _by_document(bookmarked_sentences(path, start.bookmark)):
         brackets = Brackets(path, lenient=lenient)
-        start = 0  # the first word of the sentence, counted through the document
+        first = 0  # the first word of the sentence, counted through the document
         for sentence in of_document:
-            fields = (sentence.comments.get(_HEADER) or "").split("-") if _HEADER in sentence.comments else fields
-            for position, misc, line in _positions(sentence, start):
+            if _HEADER in sentence.comments:
+                fields = tuple((sentence.comments[_HEADER] or "").split("-"))
+            for position, misc, line in _positions(sentence, first):
                 for attribute in misc.split("|"):
                     key, _, value = attribute.partition("=")
                     if key == "Entity":
@@ -55,23 +76,29 @@ def read_entities(
                         account.split_antecedents += len({pair.partition("<")[2] for pair in value.split(",")})
                     elif key == "Bridge":
                         account.bridges += value.count("<")
-            start += len(sentence)
+            first += len(sentence)
         marked = brackets.finish()
         account.faults += brackets.faults
-        yield build_document(name or Path(path).name, of_document, marked, account)
+        name = of_document[0].document or Path(path).name
+        yield build_document(name, of_document, marked, account), EntityMark(after, fields)
 
 
-def _by_document(sentences: Iterable[Sentence]) -> Iterator[list[Sentence]]:
-    """Group sentences by document. Consecutive documents with the same name stay separate."""
+def _by_document(sentences: Iterable[tuple[Sentence, Bookmark]]) -> Iterator[tuple[list[Sentence], Bookmark]]:
+    """Group sentences by document, with the position after each document.
+
+    Consecutive documents with the same name stay separate.
+    """
     of_document: list[Sentence] = []
-    for sentence in sentences:
+    before = FIRST_SENTENCE
+    for sentence, after in sentences:
         starts = any(key.startswith("newdoc") for key in sentence.comments)
         if of_document and (starts or sentence.document != of_document[-1].document):
-            yield of_document
+            yield of_document, before
             of_document = []
         of_document.append(sentence)
+        before = after
     if of_document:
-        yield of_document
+        yield of_document, before
 
 
 _Position = tuple[int, int]

@@ -15,13 +15,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from attentionology.corpora_loaders.conllu_file import read_conllu
-from attentionology.corpora_loaders.coreference.conll2012 import BEGIN, read_conll2012
+from attentionology.corpora_loaders.coreference import conll2012, entities, gap
+from attentionology.corpora_loaders.coreference.columns import BEGIN
 from attentionology.corpora_loaders.coreference.document import Account, Document
-from attentionology.corpora_loaders.coreference.entities import read_entities
-from attentionology.corpora_loaders.coreference.gap import HEADER, read_gap
+from attentionology.corpora_loaders.coreference.gap import HEADER
 from attentionology.corpora_loaders.lines import WHOLE_NUMBER, numbered_lines
 from attentionology.corpora_loaders.sentence import Sentence
 
@@ -48,8 +48,17 @@ class Beginning:
 class DocumentReader(Protocol):
     """The signature of a function that reads documents."""
 
-    def __call__(self, path: str | Path, account: Account, *, lenient: bool) -> Iterator[Document]:
-        """Yield the documents of a file, and count in the account what does not become a mention."""
+    def __call__(
+        self, path: str | Path, account: Account, *, lenient: bool, start: Any
+    ) -> Iterator[tuple[Document, Any]]:
+        """Yield the documents of a file, each with the position after it.
+
+        Args:
+            path: the file.
+            account: receives the numbers of what does not become a mention.
+            lenient: whether malformed brackets are counted instead of raising an error.
+            start: where to begin: the beginning of the file, or a position that was yielded before.
+        """
         ...
 
 
@@ -63,6 +72,7 @@ class CorpusFormat:
         recognize: a function that tells from the beginning of a file whether the file has the format. No two formats
             recognize the same file.
         read_documents: a function that reads documents with mentions.
+        beginning: the position before the first document.
         read_trees: a function that reads sentences with dependency trees; None if the format has none.
 
     Example:
@@ -77,6 +87,7 @@ class CorpusFormat:
     mentions: str
     recognize: Callable[[Beginning], bool]
     read_documents: DocumentReader
+    beginning: Any
     read_trees: Callable[[str | Path], Iterator[Sentence]] | None = None
 
     @property
@@ -141,19 +152,24 @@ def _is_tree_row(row: str) -> bool:
     return columns[6] == "_" or WHOLE_NUMBER.fullmatch(columns[6]) is not None
 
 
-def _read_conllu_documents(path: str | Path, account: Account, *, lenient: bool) -> Iterator[Document]:
-    return read_entities(read_conllu(path), path, account, lenient=lenient)
+def _read_gap_documents(
+    path: str | Path, account: Account, *, lenient: bool, start: gap.GapMark
+) -> Iterator[tuple[Document, gap.GapMark]]:
+    return gap.bookmarked_documents(path, start)  # GAP has no brackets that could be malformed
 
 
-def _read_gap_documents(path: str | Path, account: Account, *, lenient: bool) -> Iterator[Document]:
-    return read_gap(path)  # GAP has no brackets that could be malformed
-
-
-CONLLU = CorpusFormat("conllu", "CoNLL-U with Entity= in MISC", _is_conllu, _read_conllu_documents, read_conllu)
+CONLLU = CorpusFormat(
+    "conllu",
+    "CoNLL-U with Entity= in MISC",
+    _is_conllu,
+    entities.bookmarked_documents,
+    entities.BEGINNING,
+    read_conllu,
+)
 
 FORMATS = (
-    CorpusFormat("conll2012", "CoNLL-2012 columns", _is_conll2012, read_conll2012),
+    CorpusFormat("conll2012", "CoNLL-2012 columns", _is_conll2012, conll2012.bookmarked_documents, conll2012.BEGINNING),
     CONLLU,
-    CorpusFormat("gap", "GAP", _is_gap, _read_gap_documents),
+    CorpusFormat("gap", "GAP", _is_gap, _read_gap_documents, gap.BEGINNING),
 )
 """All formats, each with how it is recognized and read."""

@@ -13,13 +13,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 from attentionology.corpora_loaders.coreference.brackets import Marked
 from attentionology.corpora_loaders.coreference.building import build_document
 from attentionology.corpora_loaders.coreference.document import Document, PronounQuestion
 from attentionology.corpora_loaders.coreference.winobias import gender_label
 from attentionology.corpora_loaders.errors import CorpusError
-from attentionology.corpora_loaders.lines import WHOLE_NUMBER, numbered_lines
+from attentionology.corpora_loaders.lines import WHOLE_NUMBER, located_lines
 from attentionology.corpora_loaders.sentence import Sentence
 
 COLUMNS: tuple[str, ...] = (
@@ -31,8 +32,24 @@ _WORD = re.compile(r"['’]\w+|\w+(?:[-.&]\w+)*|[^\w\s]")
 _TRUE = {"true": True, "false": False}
 
 
-def read_gap(path: str | Path) -> Iterator[Document]:
-    """Yield one document per row.
+class GapMark(NamedTuple):
+    """A position between two rows, from which reading can be resumed.
+
+    Attributes:
+        offset: the number of bytes before the position, see `attentionology.corpora_loaders.lines.located_lines`.
+        line: the number of lines before it.
+    """
+
+    offset: int = 0
+    line: int = 0
+
+
+BEGINNING = GapMark()
+"""The position before the header."""
+
+
+def bookmarked_documents(path: str | Path, start: GapMark = BEGINNING) -> Iterator[tuple[Document, GapMark]]:
+    """Yield one document per row from a position on, each with the position after it.
 
     Raises:
         CorpusError: the header or the number of columns is different, an offset is not a number or the text differs
@@ -40,13 +57,13 @@ def read_gap(path: str | Path) -> Iterator[Document]:
             names are right. The error names file and line.
     """
     path = Path(path)
-    for line, text in numbered_lines(path):
+    for line, offset, text in located_lines(path, offset=start.offset, lines=start.line):
         columns = text.split("\t")
         if line == 1:
             if tuple(columns) != COLUMNS:
                 raise CorpusError(f"expected the columns {', '.join(COLUMNS)}", file=path, line=line)
         elif text.strip():
-            yield _document(path, line, columns)
+            yield _document(path, line, columns), GapMark(offset, line)
 
 
 def _document(path: Path, line: int, columns: list[str]) -> Document:

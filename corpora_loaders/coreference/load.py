@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from operator import eq
 from pathlib import Path
 
-from attentionology.corpora_loaders.coreference.document import Account, Document, Documents
+from attentionology.corpora_loaders.coreference.document import Account, Document
+from attentionology.corpora_loaders.coreference.documents import Documents
 from attentionology.corpora_loaders.coreference.formats import FORMATS, format_of
 from attentionology.corpora_loaders.corpus import CorpusFile, UniqueNames, describe_file, read_files
 from attentionology.corpora_loaders.errors import CorpusError
@@ -65,7 +67,9 @@ def load_documents(
     account = Account()
 
     def read(path: str | Path) -> Iterator[Document]:
-        return format_of(path).read_documents(path, account, lenient=lenient)
+        chosen = format_of(path)
+        for document, _ in chosen.read_documents(path, account, lenient=lenient, start=chosen.beginning):
+            yield document
 
     documents: list[Document] = []
     files: list[CorpusFile] = []
@@ -74,12 +78,14 @@ def load_documents(
         if not of_file:
             raise CorpusError("the file contains no document", file=path)
         if mentions_needed and not any(document.mentions for document in of_file):
-            *others, last = (corpus_format.mentions for corpus_format in FORMATS)
-            message = f"the file contains no mentions; expected {', '.join(others)}, or {last}"
-            raise CorpusError(message, file=path)
+            raise no_mentions(path)
         sentences = [sentence for document in of_file for sentence in document.sentences]
         files.append(describe_file(path, sha256, sentences))
-        documents += [_renamed(document, unique_names(document.id), sentence_names) for document in of_file]
+        for document in of_file:
+            name = unique_names(document.id)
+            documents.append(
+                renamed_document(document, name, [sentence_names(sentence.id) for sentence in document.sentences])
+            )
     return Documents(
         sentences=tuple(sentence for document in documents for sentence in document.sentences),
         files=tuple(files),
@@ -89,10 +95,21 @@ def load_documents(
     )
 
 
-def _renamed(document: Document, name: str, sentence_names: UniqueNames) -> Document:
-    """The document with a unique id, whose sentences have unique ids as well."""
-    ids = [sentence_names(sentence.id) for sentence in document.sentences]
-    if name == document.id and ids == [sentence.id for sentence in document.sentences]:
+def no_mentions(path: str | Path) -> CorpusError:
+    """The error for a file without mentions."""
+    *others, last = (corpus_format.mentions for corpus_format in FORMATS)
+    return CorpusError(f"the file contains no mentions; expected {', '.join(others)}, or {last}", file=path)
+
+
+def renamed_document(document: Document, name: str, ids: Sequence[str]) -> Document:
+    """The document with another id, whose sentences have other ids as well.
+
+    Args:
+        document: the document.
+        name: its id, unique in the corpus.
+        ids: the ids of its sentences, unique in the corpus.
+    """
+    if name == document.id and all(map(eq, ids, (sentence.id for sentence in document.sentences))):
         return document
     sentences = [
         replace(sentence, id=sentence_id, document=name)

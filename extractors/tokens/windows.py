@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import ClassVar
 
 from attentionology.corpora_loaders import Corpus, CorpusError, Sentence
 from attentionology.corpora_loaders.coreference import Document, Documents
+from attentionology.corpora_loaders.coreference.document import beginning_of
+from attentionology.corpora_loaders.lazy_items import LazyItems, LazyParts
 from attentionology.extractors.model.encoder import Encoder
 from attentionology.extractors.tokens.pieces import Pieces
 
@@ -70,13 +74,17 @@ class Windows(Corpus):
 
     unit: ClassVar[str] = "windows"
     limit_unit: ClassVar[str] = "documents"
+    has_heads: ClassVar[bool] = False
     tokens: ClassVar[str] = "syntactic"
 
-    sentences: tuple[Window, ...]
+    sentences: Sequence[Window]
     corpus: Documents = field(default_factory=lambda: Documents(()))
     how: str = ""
     cut: int = 0
     words_left_out: int = 0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "relations", Counter[str]())
 
     def counts(self) -> dict[str, int]:
         """Count what the documents hold, and how much of them is in windows."""
@@ -130,29 +138,42 @@ def make_windows(
         at_most = "" if limit is None else f", at most {limit}"
         raise ValueError(f"windows must have {frame + 1} pieces or more{at_most}, not {length}")
 
-    def length_of(document: Document) -> int:
-        default = DOCUMENT_LENGTH if stride is None and document.questions is None else LONG_WINDOW
+    def length_of(*, asked: bool) -> int:
+        default = DOCUMENT_LENGTH if stride is None and not asked else LONG_WINDOW
         return length or min(default, limit or default)
 
-    if not corpus.documents:
+    documents = corpus.documents
+    if not documents:
         raise CorpusError("there is no document")
-    lengths = sorted({length_of(document) for document in corpus.documents})
+    with_questions = corpus.facts.with_questions
+    kinds = [True] * (with_questions > 0) + [False] * (with_questions < len(documents))
+    lengths = sorted({length_of(asked=asked) for asked in kinds})
     if stride is not None and not 1 <= stride <= lengths[0] - frame:
         raise ValueError(
             f"windows of {lengths[0] - frame} pieces must start at most as many pieces apart, not {stride}"
         )
+    stay_in_files = isinstance(documents, LazyItems)
+    windows_of = WindowsOf(is_strided=stride is not None, whole=not stay_in_files)
     windows: list[Window] = []
     cut = left_out = 0
-    for document in corpus.documents:
-        of_document = list(_windows(encoder, document, length_of(document) - frame, stride))
-        windows += of_document
-        missing = len(document.words) - (of_document[-1].stop if of_document else 0)
+    for number, document in enumerate(documents):
+        room = length_of(asked=document.questions is not None) - frame
+        for start, stop, seen in _stretches(encoder, document, room, stride):
+            windows_of.starts.append(start)
+            windows_of.stops.append(stop)
+            windows_of.seen.append(seen)
+        windows_of.ends.append(len(windows_of.starts))
+        missing = len(document.words) - windows_of.last_stop(number)
         cut += missing > 0
         left_out += missing
+        if not stay_in_files:
+            windows += windows_of(number, document)
     size = " or ".join(map(str, lengths))
     how = f"windows of up to {size} pieces that start {stride} apart" if stride else f"the first {size} pieces"
     return Windows(
-        sentences=tuple(windows),
+        sentences=LazyParts(documents, windows_of.ends, windows_of)
+        if isinstance(documents, LazyItems)
+        else tuple(windows),
         files=corpus.files,
         corpus=corpus,
         how=f"Read of each document: {how}.",
@@ -161,26 +182,81 @@ def make_windows(
     )
 
 
-def _windows(encoder: Encoder, document: Document, room: int, stride: int | None) -> Iterator[Window]:
-    """Yield windows of at most ``room`` pieces. A single word that has more is a window that extraction will skip."""
-    ends = [0, *accumulate(_word_lengths(encoder, document))]  # the number of pieces before each word, and of all
-    words = document.words
-    start = seen = 0
-    while start < len(words):
-        stop = max(start + 1, _last_at_most(ends, ends[start] + room))
-        name = f"{document.id}@{start + 1}" if stride else document.id
-        if stop > seen:  # otherwise the window before has all of it
-            yield Window(
-                id=name,
-                words=words[start:stop],
+@dataclass(frozen=True)
+class WindowsOf:
+    """Makes the windows of a document, given where they are.
+
+    Attributes:
+        is_strided: whether a document may have several windows.
+        whole: whether windows have their whole documents. Otherwise they have the beginnings of their documents up to
+            their ends, so that many windows can be in memory while the documents are not; see
+            `attentionology.corpora_loaders.coreference.document.beginning_of`.
+        starts, stops: the first word of each window of all documents, and the word after its last word.
+        seen: what has been read before each window, see `Window`.
+        ends: for each document the number of windows of this document and of all documents before it.
+    """
+
+    is_strided: bool
+    whole: bool
+    starts: array[int] = field(default_factory=lambda: array("I"))
+    stops: array[int] = field(default_factory=lambda: array("I"))
+    seen: array[int] = field(default_factory=lambda: array("I"))
+    ends: array[int] = field(default_factory=lambda: array("Q"))
+
+    def __call__(self, number: int, document: Document) -> list[Window]:
+        """Return the windows of a document.
+
+        Args:
+            number: the position of the document in the corpus.
+            document: the document.
+        """
+        return [
+            Window(
+                id=f"{document.id}@{start + 1}" if self.is_strided else document.id,
+                words=document.words[start:stop],
                 document=document.id,
                 file=document.file,
                 line=document.line,
-                source=document,
+                source=document if self.whole else beginning_of(document, stop),
                 start=start,
                 seen=seen,
             )
-        if stride is None or stop == len(words):
+            for start, stop, seen in ((self.starts[row], self.stops[row], self.seen[row]) for row in self._rows(number))
+        ]
+
+    def last_stop(self, number: int) -> int:
+        """Return the word after the last word that is in a window of a document."""
+        rows = self._rows(number)
+        return self.stops[rows[-1]] if rows else 0
+
+    def _rows(self, number: int) -> range:
+        return range(self.ends[number - 1] if number else 0, self.ends[number])
+
+
+def with_whole_documents(inputs: Sequence[Sentence]) -> Sequence[Sentence]:
+    """Return windows that have their whole documents, if the inputs are windows that stay in their files.
+
+    Other inputs are returned as they are.
+    """
+    held = getattr(inputs, "sentences", inputs)
+    if isinstance(held, LazyParts) and isinstance(held.parts_of, WindowsOf):
+        return held.with_parts(replace(held.parts_of, whole=True))
+    return inputs
+
+
+def _stretches(encoder: Encoder, document: Document, room: int, stride: int | None) -> Iterator[tuple[int, int, int]]:
+    """Yield where the windows of a document are, with what has been read before each.
+
+    They have at most ``room`` pieces. A single word that has more is a window that extraction will skip.
+    """
+    ends = [0, *accumulate(_word_lengths(encoder, document))]  # the number of pieces before each word, and of all
+    words = len(document.words)
+    start = seen = 0
+    while start < words:
+        stop = max(start + 1, _last_at_most(ends, ends[start] + room))
+        if stop > seen:  # otherwise the window before has all of it
+            yield start, stop, seen
+        if stride is None or stop == words:
             return
         seen = stop
         start = max(start + 1, min(_last_at_most(ends, ends[start] + stride), stop))

@@ -1,0 +1,284 @@
+"""A lazily read coreference corpus and its windows, against the same files loaded at once."""
+
+from __future__ import annotations
+
+import gc
+import gzip
+import os
+import pickle
+import tempfile
+from functools import cache
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import attentionology
+from attentionology.analyses.contract import OptionGroup
+from attentionology.analyses.coreference.choices import account, choices
+from attentionology.analyses.coreference.options import CoreferenceOptions
+from attentionology.analyses.registry import choose_analyses
+from attentionology.analyses.shared.options import CountOptions
+from attentionology.corpora_loaders import CorpusError, lazy_items
+from attentionology.corpora_loaders.coreference import Document, LazyDocuments, load_documents, open_documents
+from attentionology.corpora_loaders.coreference.document import beginning_of
+from attentionology.corpora_loaders.lazy_items import stretch
+from attentionology.engine.corpus import CorpusOptions
+from attentionology.engine.part_keys import content_of_inputs
+from attentionology.extractors import make_windows
+from tests import tiny
+from tests.unit.coreference.test_benchmarks import HEADER as GAP_HEADER
+from tests.unit.coreference.test_benchmarks import row as gap_row
+from tests.unit.coreference.test_entities import token
+from tests.unit.test_lazy_treebank import windows_of
+
+DATA = Path(os.environ.get("ATTENTIONOLOGY_DATA", "missing"))
+
+
+def error_of(read, paths, **options):
+    """The error of a loader with its location; None if there is none."""
+    try:
+        read(paths, **options)
+    except CorpusError as error:
+        return str(error), str(error.file), error.line
+    return None
+
+
+def check_same(paths, **options):
+    """Compare a lazily read corpus with a loaded one, unless both have one error."""
+    expected = error_of(load_documents, paths, **options)
+    assert error_of(open_documents, paths, **options) == expected
+    if expected is not None:
+        return None
+    loaded, lazy = load_documents(paths, **options), open_documents(paths, **options)
+    for _ in range(2):
+        assert list(lazy.documents) == list(loaded.documents)
+        assert list(lazy) == list(loaded)
+    backwards = range(len(lazy.documents) - 1, -1, -1)
+    assert [lazy.documents[position] for position in backwards] == list(loaded.documents)[::-1]
+    assert [lazy[position] for position in range(-len(lazy), 0)] == list(loaded)
+    assert list(lazy[1:-1]) == list(loaded[1:-1])
+    assert (lazy.files, lazy.renamed, lazy.account) == (loaded.files, loaded.renamed, loaded.account)
+    assert list(lazy.relations.items()) == list(loaded.relations.items())
+    assert list(lazy.counts().items()) == list(loaded.counts().items())
+    assert (lazy.remarks(), lazy.facts) == (loaded.remarks(), loaded.facts)
+    assert repr(lazy) == f"Lazy{loaded!r}"
+    assert pickle.loads(pickle.dumps(lazy)) == lazy  # noqa: S301
+    return lazy
+
+
+def columns(name, sentences, *, begin=True, end=True):
+    """A document in CoNLL-2012 columns; each sentence is a list of brackets."""
+    rows = "\n".join("".join(f"word{k} {cell}\n" for k, cell in enumerate(cells)) for cells in sentences)
+    return (f"#begin document ({name})\n" if begin else "") + rows + ("\n#end document\n" if end else "")
+
+
+def entities(name, sentences, *, header=True):
+    """A document in CoNLL-U; each sentence is a list of brackets, in which - stands for none."""
+    text = f"# newdoc id = {name}\n" if name else "# newdoc\n"
+    text += "# global.Entity = eid-etype-head\n" if header else ""
+    for cells in sentences:
+        for number, cell in enumerate(cells, start=1):
+            text += token(number, f"word{number}", number - 1, misc="_" if cell == "-" else f"Entity={cell}")
+        text += "\n"
+    return text
+
+
+CELLS = {
+    "columns": ["-", "(1)", "(2)", "(1", "1)", "(3)|(1)"],
+    "entities": ["-", "(e1-x-1)", "(e2-x-1)", "(e1-x-1", "e1)"],
+}
+NAMES = st.sampled_from(["a", "b", "a#2", ""])
+
+
+@st.composite
+def files(draw, form):
+    """The text of a file with some documents, of which some have faults."""
+    cells = st.sampled_from(CELLS[form][:3] + (CELLS[form] if draw(st.booleans()) else []))
+    sentences = st.lists(st.lists(cells, min_size=1, max_size=3), min_size=1, max_size=3)
+    documents = draw(st.lists(st.tuples(NAMES, sentences, st.booleans()), min_size=1, max_size=5))
+    if form == "columns":
+        return "".join(columns(name, of_document, end=flag) for name, of_document, flag in documents)
+    return "".join(
+        entities(name, of_document, header=flag or not number)
+        for number, (name, of_document, flag) in enumerate(documents)
+    )
+
+
+@pytest.mark.parametrize("form", ["columns", "entities"])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(data=st.data(), size=st.integers(1, 4), lenient=st.booleans(), limit=st.none() | st.integers(1, 6))
+def test_everything_is_the_same(form, data, size, lenient, limit):
+    contents = data.draw(st.lists(files(form), min_size=1, max_size=3))
+    with tempfile.TemporaryDirectory() as folder, windows_of(size, kept=1):
+        paths = [Path(folder, f"{number}.conll") for number in range(len(contents))]
+        for number, (path, content) in enumerate(zip(paths, contents, strict=True)):
+            path.write_bytes(gzip.compress(content.encode()) if number == 1 else content.encode())
+        check_same(paths, lenient=lenient, limit=limit, mentions_needed=data.draw(st.booleans()))
+
+
+FILES = {
+    "one document without begin": columns("", [["(1)", "-"], ["(1)"]], begin=False, end=False),
+    "rows after the end": columns("a", [["(1)"]]) + "word (1)\n",
+    "a hash as a word": columns("a", [["(1)"]]) + "\n#begin document (b)\n# (2)\nword (2)\n",
+    "sentences before the first document": entities("", [["(e1-x-1)"]])[9:]
+    + entities("d", [["(e1-x-1)"]], header=False),
+    "no name of fields": entities("a", [["(e1-x-1)"]], header=False),
+    "a broken row": entities("a", [["(e1-x-1)"]]) + "broken\n\n",
+    "no mention": entities("a", [["-"]]),
+    "GAP": GAP_HEADER + "".join(gap_row(f"g-{number % 3}") for number in range(5)),
+    "GAP with a fault": GAP_HEADER + gap_row() + gap_row(pronoun=("he", 3)),
+    "empty": "",
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("limit", [None, 2])
+def test_files_of_all_formats_are_the_same(name, limit, tmp_path):
+    (tmp_path / "file").write_text(FILES[name])
+    with windows_of(2, kept=1):
+        check_same([tmp_path / "file"], limit=limit)
+    check_same([tmp_path / "file", tmp_path / "file"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name", ["coref/ontogum_dev.v4_gold_conll", "coref/gap-development.tsv", "ud/en_gum-dev.conllu"]
+)
+def test_real_corpora_are_the_same(name):
+    winobias = DATA / "coref" / "dev_type1_anti.v4_auto_conll"
+    if not winobias.exists():
+        pytest.skip("ATTENTIONOLOGY_DATA does not name a folder with corpora")
+    with windows_of(200, kept=1):
+        check_same([DATA / name, winobias], limit=100)
+
+
+@cache
+def encoder():
+    return tiny.encoder("bert", max_position_embeddings=200)
+
+
+def long_documents(number):
+    """Documents in which an entity of the beginning is mentioned again after the first window."""
+    first = [["(e1-x-1)", "(e2-x-1)", "-"], ["(e1-x-1)", "(e3-x-1", "-"]]
+    second = [["-", "e3)", "(e2-x-1)"], ["(e4-x-1)", "(e1-x-1)"]]
+    cells = [first[0], *second[1:], *first[1:], *second, ["-"] * 4]
+    return "".join(entities(f"d{k % 7}", cells[k % 2 :]) for k in range(number))
+
+
+@pytest.mark.parametrize("stride", [None, 3])
+def test_windows_are_those_of_loaded_documents(stride, tmp_path):
+    path = tmp_path / "a.conllu"
+    path.write_text(long_documents(12))
+    corpus = load_documents(path)
+    loaded = make_windows(encoder(), corpus, length=12, stride=stride)
+    with windows_of(4, kept=1):
+        source = open_documents(path)
+        lazy = make_windows(encoder(), source, length=12, stride=stride)
+        assert (lazy.counts(), lazy.remarks(), lazy.cut) == (loaded.counts(), loaded.remarks(), loaded.cut)
+        assert lazy == make_windows(encoder(), open_documents(path), length=12, stride=stride)
+        assert content_of_inputs(lazy) == content_of_inputs(loaded), "the keys of parts"
+        assert content_of_inputs(stretch(lazy, 3, 8)) == content_of_inputs(loaded[3:8])
+        for mine, theirs in zip(lazy.sentences, loaded.sentences, strict=True):
+            assert (mine.id, mine.words, mine.start, mine.seen) == (theirs.id, theirs.words, theirs.start, theirs.seen)
+            assert (mine.document, mine.file, mine.line) == (theirs.document, theirs.file, theirs.line)
+            for singletons in (True, False):
+                expected = list(choices(theirs, singletons=singletons))
+                assert list(choices(mine, singletons=singletons)) == expected
+        assert account(source, lazy.sentences) == account(corpus, loaded.sentences)
+        assert (lazy[-1].id, lazy.sentences[3:5][1].id) == (loaded[-1].id, loaded[4].id)
+
+
+@pytest.mark.parametrize("stop", range(1, 11))
+def test_the_beginning_of_a_document_decides_as_all_of_it(stop, tmp_path):
+    path = tmp_path / "a.conllu"
+    path.write_text(long_documents(1))
+    [document] = load_documents(path).documents
+    beginning = beginning_of(document, stop)
+    before = document.starting(0, stop)
+    assert beginning.words == document.words[: len(beginning.words)]
+    assert len(beginning.words) >= stop
+    assert beginning.mentions == document.mentions[: before.stop]
+    assert beginning.anaphors == {index for index in document.anaphors if index in before}
+    for mention in beginning.mentions:
+        assert beginning.is_singleton(mention) == document.is_singleton(mention)
+        assert beginning.text(mention) == document.text(mention)
+
+
+@pytest.mark.parametrize("change", ["content", "time"])
+def test_a_file_that_was_changed_is_refused_by_its_name(change, tmp_path):
+    first, second = tmp_path / "a.conll", tmp_path / "b.conll"
+    first.write_text(columns("a", [["(1)"]]) * 3)
+    second.write_text(columns("b", [["(1)"]]) * 3)
+    with windows_of(1, kept=1):
+        corpus = open_documents([first, second])
+        assert len(list(corpus.documents)) == 6
+        if change == "content":
+            second.write_text("broken\n")
+        else:
+            os.utime(second, ns=(1, 1))
+        for read in (corpus, corpus.documents):
+            with pytest.raises(CorpusError, match=r"b\.conll: the file has changed since it was indexed"):
+                list(read)
+
+
+def alive():
+    gc.collect()
+    return sum(isinstance(each, Document) for each in gc.get_objects())
+
+
+def most_alive(items):
+    """The largest number of documents in memory while items are read. Collecting garbage is slow, so it is sampled."""
+    return max(alive() for number, _ in enumerate(items) if number % 20 == 7)
+
+
+def test_only_a_few_documents_are_in_memory(tmp_path):
+    path = tmp_path / "a.conllu"
+    path.write_text(long_documents(100))
+    before = alive()
+    with windows_of(16, kept=1):  # of four or five sentences each
+        corpus = open_documents(path)
+        windows = make_windows(encoder(), corpus, length=12)
+        assert most_alive(corpus.documents) - before <= 3 * 4
+        assert most_alive(windows) - before <= 3 * 4
+        assert len(pickle.dumps(corpus.documents.corpus_index)) < 100 * 60
+
+
+def test_kept_windows_have_only_the_beginnings_of_documents(tmp_path):
+    path = tmp_path / "a.conllu"
+    path.write_text(entities("a", [["(e1-x-1)", "-"]] * 50) * 20)
+    with windows_of(50, kept=1):
+        held = list(make_windows(encoder(), open_documents(path), length=12).sentences)
+    assert [len(window.source.sentences) for window in held] == [-(-window.stop // 2) for window in held]
+    assert max(window.stop for window in held) < 12
+
+
+@pytest.mark.parametrize("stride", [None, 4])
+def test_a_run_has_the_results_of_a_loaded_corpus(stride, tmp_path):
+    path = tmp_path / "a.conllu"
+    path.write_text(long_documents(9))
+    options: list[OptionGroup] = [CoreferenceOptions(stride=stride), CountOptions(replicates=20)]
+    with windows_of(8, kept=1):
+        source = CorpusOptions(corpus=(str(path),)).read(choose_analyses(["coreference"]))
+        assert isinstance(source, LazyDocuments)
+        lazy = attentionology.analyze(encoder(), source, analyses="coreference", options=options)
+    loaded = attentionology.analyze(encoder(), load_documents(path), analyses="coreference", options=options)
+    assert lazy.record["corpus"] == loaded.record["corpus"]
+    assert lazy.record["sentences"] == loaded.record["sentences"]
+    assert lazy["coreference"].account == loaded["coreference"].account
+    assert lazy["coreference"].examples == loaded["coreference"].examples
+    assert lazy["coreference"].tables.cells.equals(loaded["coreference"].tables.cells)
+
+
+def test_passes_are_planned_without_reading(tmp_path):
+    path = tmp_path / "a.conll"
+    path.write_text(columns("a", [["(1)"]]) * 9)
+    with windows_of(2, kept=1):
+        first, second = open_documents(path), open_documents(path)
+        with patch.object(lazy_items.WindowReader, "read", side_effect=AssertionError):
+            assert first == second
+            assert first[1:] == second[1:] != first[:-1]
+            assert len(stretch(first, 2, 4)) == 2
+            assert first.facts == second.facts
