@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from attentionology.analyses.coreference.agreement import agree, source_of_agreement, traits
-from tests.documents import document
+from attentionology.analyses.coreference.agreement import agree, sources_of_agreement, traits
+from tests.documents import corpus, document
 
 
 def of(text, tags, spans, feats=None):
@@ -31,7 +31,7 @@ def of(text, tags, spans, feats=None):
 def test_lexicon(text, tags, span, expected):
     one, [found] = of(text, tags, [span])
     assert found == expected
-    assert source_of_agreement(one) == "a lexicon of English pronouns and titles, and tags"
+    assert sources_of_agreement(corpus(one)) == ["a lexicon of English pronouns and titles, and tags"]
 
 
 def test_a_title_is_seen_past_its_full_stop():
@@ -45,7 +45,7 @@ def test_features_go_before_the_lexicon():
         feats="Number=Sing Number=Sing _ Gender=Masc,Neut|Number=Plur|Person=2",
     )  # fmt: skip
     assert found == [("Sing", "", "3"), ("Plur", "Masc,Neut", "2")]
-    assert source_of_agreement(one) == "UD features"
+    assert sources_of_agreement(corpus(one)) == ["UD features"]
 
 
 @pytest.mark.parametrize(
