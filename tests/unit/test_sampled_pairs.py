@@ -48,7 +48,7 @@ def bitext() -> Bitext:
     for pair in corpus.pairs:
         links = sorted(pair.gold.possible if pair.gold else ())
         pairs.append(replace(pair, gold=PairLinks.of([k for n, k in enumerate(links) if n % 3], links)))
-    return replace(corpus, sentences=tuple(pairs))
+    return Bitext(tuple(pairs), corpus.files, total=corpus.total, gold=corpus.gold)
 
 
 def run_of(corpus: Bitext, out: Path | None = None, examples: int = KEPT) -> Run:

@@ -12,7 +12,7 @@ import pytest
 
 from attentionology.analyses.alignment.inputs import read_bitext
 from attentionology.analyses.alignment.options import AlignmentOptions, BitextOptions
-from attentionology.corpora_loaders.alignment import PairLinks
+from attentionology.corpora_loaders.alignment import Bitext, PairLinks
 from attentionology.engine.align import align
 from attentionology.reports.explorer.data import SampledSentence
 from attentionology.reports.explorer.encoding import inflated
@@ -32,9 +32,8 @@ def run(tmp_path_factory) -> Any:
         links = [link for n, link in enumerate(sorted(pair.gold.possible if pair.gold else ())) if n % 7 != 6]
         pairs.append(replace(pair, gold=PairLinks.of([link for n, link in enumerate(links) if n % 3], links)))
     options = [AlignmentOptions(replicates=0)]
-    return align(
-        bitext=replace(corpus, sentences=tuple(pairs)), options=options, out=tmp_path_factory.mktemp("run") / "r"
-    )
+    loaded = Bitext(tuple(pairs), corpus.files, total=corpus.total, gold=corpus.gold)
+    return align(bitext=loaded, options=options, out=tmp_path_factory.mktemp("run") / "r")
 
 
 @pytest.fixture(scope="module")
