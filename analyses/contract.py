@@ -56,20 +56,29 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Titles:
-    """The names of the model and of the corpus in figures and headings.
+    """The names of the model, of the corpus and of the kind of map in figures and headings.
+
+    Attributes:
+        model: the name of the model.
+        corpus: the name of the corpus.
+        map: the kind of map; empty for attention weights, and if the analysis is not about one kind of map.
 
     Example:
         >>> Titles("bert-base-uncased", "en_ewt-ud-dev.conllu").figure
         'bert-base-uncased on en_ewt-ud-dev.conllu'
+        >>> Titles("bert-base-uncased", "en_ewt-ud-dev.conllu", "norm").figure
+        'bert-base-uncased on en_ewt-ud-dev.conllu · map “norm”'
     """
 
     model: str = ""
     corpus: str = ""
+    map: str = ""
 
     @property
     def figure(self) -> str:
         """The title of a figure. It is empty if the model has no name."""
-        return f"{self.model} on {self.corpus}" if self.model else ""
+        kind = f" · map “{self.map}”" if self.map else ""
+        return f"{self.model} on {self.corpus}{kind}" if self.model else ""
 
 
 class Analysis(ABC, Generic[Facts, Results]):

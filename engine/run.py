@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -97,8 +97,9 @@ class Part:
         return self.counted.logs[self.source.requests[0]]
 
     def section(self, titles: Titles) -> Section:
-        """The tables, the figures and the section of the page."""
-        return self.analysis.section(self.results, titles)
+        """The tables, the figures and the section of the page. Figures name the kind of map unless it is weights."""
+        kind = "" if self.kind is None or self.kind == "weight" else self.kind
+        return self.analysis.section(self.results, replace(titles, map=kind))
 
     def show(self, width: int) -> RenderableType:
         """The results for a terminal with ``width`` columns."""
