@@ -12,7 +12,8 @@ from attentionology.reports.drawing import BLUE, GREY, ORANGE, STYLE, name_rows
 def dumbbells(contrast: Contrast) -> Figure | None:
     """Draw the values of both sides for each tested group, sorted by the difference.
 
-    Dots are filled if the difference is significant. If no group is tested, all groups with a difference are drawn.
+    Dots are filled if the difference is significant. If no group is tested, all groups with a difference are drawn, and
+    the legend says that they are not tested.
 
     Returns:
         the figure; None if no group has a difference.
@@ -35,7 +36,8 @@ def dumbbells(contrast: Contrast) -> Figure | None:
             gaps.append(f"{scale * row.difference:+.1f}" if percent else f"{row.difference:+.3f}")
         for side, color in ((contrast.first, BLUE), (contrast.second, ORANGE)):
             axes.plot([], [], "o", color=color, ms=4.8, label=side.name)
-        axes.plot([], [], "o", mec=GREY, mfc="white", ms=4.8, label="difference not significant")
+        hollow = "difference not significant" if contrast.tested else "difference not tested"
+        axes.plot([], [], "o", mec=GREY, mfc="white", ms=4.8, label=hollow)
         if percent:
             axes.set_xlim(0, 100)
         axes.set_xlabel(f"{contrast.quantity} ({contrast.unit})")

@@ -59,6 +59,16 @@ class Contrast:
     unit: str
 
     @property
+    def statement(self) -> str:
+        """What the values are, what n counts, and whether both sides read the same inputs, as one or two sentences."""
+        inputs = {
+            "paired": "Both sides read the same inputs, so the intervals are paired.",
+            "partly paired": "Both sides share some of their inputs, so the intervals are partly paired.",
+            "unpaired": "The intervals are not paired.",
+        }
+        return f"Values: {self.quantity} ({self.unit}); n counts {self.counted}. {inputs[self.pairing]}"
+
+    @property
     def scale(self) -> float:
         """The factor from values to displayed values."""
         return 100.0 if self.unit == "%" else 1.0

@@ -38,6 +38,7 @@ def comparison_section(comparison: Comparison, *, name: str, title: str) -> Sect
                 "significant": sum(row.significant for row in contrast.tested),
                 "figure": figure_name if drawn is not None else None,
                 "table": f"{name}.csv",
+                "chosen": has_choices(contrast),
             }
         )
     table = comparison.table
@@ -54,6 +55,11 @@ def comparison_section(comparison: Comparison, *, name: str, title: str) -> Sect
 def heading(contrast: Contrast) -> str:
     """Return the heading of a contrast, for example ``dependency, relations: norm minus weight``."""
     return f"{contrast.analysis}, {contrast.family}: {contrast.first.name} minus {contrast.second.name}"
+
+
+def has_choices(contrast: Contrast) -> bool:
+    """Return whether a side of the contrast chose a head for any group."""
+    return any(measured.choice for row in contrast.differences for measured in (row.first, row.second) if measured)
 
 
 def shown_values(contrast: Contrast, row: Difference) -> dict[str, str]:
@@ -76,8 +82,8 @@ def shown_values(contrast: Contrast, row: Difference) -> dict[str, str]:
         "interval": limits,
         "p": _p_value(row.p),
         "p_holm": _p_value(row.p_holm),
-        "choice_first": row.first.choice if row.first else "",
-        "choice_second": row.second.choice if row.second else "",
+        "choice_first": _arrow(row.first.choice) if row.first else "",
+        "choice_second": _arrow(row.second.choice) if row.second else "",
     }
 
 
@@ -90,6 +96,10 @@ def _cells(contrast: Contrast, row: Difference) -> dict[str, Any]:
         "reason": row.reason,
         **shown_values(contrast, row),
     }
+
+
+def _arrow(choice: str) -> str:
+    return choice.replace("->", "→")
 
 
 def _p_value(p: float) -> str:

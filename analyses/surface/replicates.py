@@ -107,9 +107,8 @@ def comparable_statistics(
     shares = [whole(name, name) for name in statistics if name not in ENTROPIES]
     entropies = [whole("entropy", "all layers"), *by_layer("entropy")]
     layered = [one for name in BY_LAYER for one in by_layer(name, f"{name}, ")]
-    quantity = "mean over heads and inputs"
     return (
-        Comparable("all layers", tuple(shares), f"{quantity}, share", "inputs", seed),
-        Comparable("layer by layer", tuple(layered), f"{quantity}, share", "inputs", seed),
-        Comparable("entropy", tuple(entropies), f"{quantity}, entropy", "inputs", seed, unit="nats"),
+        Comparable("all layers", tuple(shares), "mean share over heads and inputs", "inputs", seed),
+        Comparable("layer by layer", tuple(layered), "mean share over heads and inputs", "inputs", seed),
+        Comparable("entropy", tuple(entropies), "mean entropy over heads and inputs", "inputs", seed, unit="nats"),
     )
