@@ -23,7 +23,7 @@ export function Legend({ measure, colors }: { measure: Measure; colors: Coloring
   );
   const facts = [
     measure.n === null ? "" : `n = ${measure.n.toLocaleString("en")}`,
-    measure.baseline === null ? "" : `best fixed guess ${withUnit(measure.baseline, measure)}`,
+    measure.baseline === null ? "" : `baseline ${withUnit(measure.baseline, measure)}`,
   ].filter(Boolean);
   const mark = measure.baseline !== null && high > low ? (measure.baseline - low) / (high - low) : null;
   return (

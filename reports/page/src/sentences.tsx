@@ -77,7 +77,7 @@ export function Sentences({ data, sample, view, go }: Props) {
   return (
     <section class="sentences" aria-label={pairs ? "Sentence pairs" : "Sentences"}>
       <h3>
-        {pairs ? "Sentence pairs" : "Sentences"} <small>{judged > 0 && `head ${headName(head, data)}: ${right} of ${judged} right in this sample (${percent(right / judged)})`}</small>
+        {pairs ? "Sentence pairs" : "Sentences"} <small>{judged > 0 && `head ${headName(head, data)}: ${right.toLocaleString("en")} of ${judged.toLocaleString("en")} right in this sample (${percent(right / judged)})`}</small>
       </h3>
       <div class="controls">
         {!pairs && <div class="field">

@@ -36,7 +36,7 @@ def test_cells_show_the_numbers_of_the_data(open_page, pages, small):
         rank = 1 + sum(other > value for other in measure["values"])
         assert labels[index].startswith(f"{name}{interval}, rank {rank} ")
         assert abs(int(texts[index]) - 100 * value) <= 0.5 + 1e-9
-    assert_count(page.get_by_text("n = 27 · best fixed guess 40.0 %"), 1)
+    assert_count(page.get_by_text("n = 27 · baseline 40.0 %"), 1)
 
 
 def test_the_matrix_is_operated_by_keyboard(open_page, pages):
