@@ -46,6 +46,11 @@ def explored_coreference(results: CoreferenceResults, metric: CoreferenceAccurac
             f"held out {share(row['heldout_accuracy'])}"
         )
         facts.setdefault(name, []).append(Fact(f"antecedents, {_type(row)}", text, _id(row, kind)))
+    for row in rows[:1]:
+        if row not in certain:
+            name = head_name(int(row["layer"]), int(row["head"]))
+            gain = points(row["gain"], row["gain_low"], row["gain_high"])
+            phrases[name] = [f"is the best head for {_type(row)}, but not clearly better than the rules ({gain})"]
     for row in certain:
         name = head_name(int(row["layer"]), int(row["head"]))
         gain = points(row["gain"], row["gain_low"], row["gain_high"])

@@ -147,6 +147,12 @@ def test_coreference_is_part_of_it(coreference):
         assert list(found.values) == table.sort_values(["layer", "head"])["accuracy"].tolist()
         assert found.relation == "coreference"
     assert "rules" in explorer.findings[0].text
+    best = results.tables.best.query("candidates == 'preceding' and type == 'all'").iloc[0]
+    [card] = [card for card in explorer.cards if card.head == f"{best['layer']}-{best['head']}"]
+    if best["gain_low"] > 0:
+        assert "finds the antecedents of all mentions better than the rules do, by" in card.summary
+    else:
+        assert "is the best head for all mentions, but not clearly better than the rules" in card.summary
     assert explorer.sample is not None
     assert any(sentence.mentions for sentence in explorer.sample.sentences)
     sentence = next(each for each in explorer.sample.sentences if each.mentions)
