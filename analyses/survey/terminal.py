@@ -14,14 +14,10 @@ def survey_matrix(survey: Survey) -> RenderableType:
     """Return the held-out accuracies of one relation, models and maps as rows, and below it what failed."""
     matrices, several = MatrixMaker(survey).of(survey.relation), len(survey.maps) > 1
     names = short_names(survey.treebanks)
-    table = Table(
-        title=escape(f"{survey.relation}: held-out accuracy of the best head (in %)"),
-        caption=escape("All relations, intervals and contrasts are in the report and in the tables."),
-        title_justify="left",
-        caption_justify="left",
-        box=None,
-        padding=(0, 2, 0, 0),
-    )
+    # A title or caption of the table itself would be wrapped at the width of the table, which may be narrow.
+    title = f"{survey.relation}: held-out accuracy of the best head (in %)"
+    caption = "All relations, intervals and contrasts are in the report and in the tables."
+    table = Table(box=None, padding=(0, 2, 0, 0))
     table.add_column("model", overflow="fold")
     if several:
         table.add_column("map", no_wrap=True)
@@ -38,4 +34,4 @@ def survey_matrix(survey: Survey) -> RenderableType:
     for result, failure in survey.failures:
         where = f"{result.cell.model} on {result.cell.treebank}" + (f" ({failure.kind})" if failure.kind else "")
         lines.append(f"Failed: {where}: {failure.reason}")
-    return Group(table, "", *map(escape, lines))
+    return Group(escape(title), table, escape(caption), "", *map(escape, lines))
