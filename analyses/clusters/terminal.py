@@ -32,7 +32,7 @@ def clusters_table(results: ClusterResults, *, notes: bool = True) -> Table:
         show_header=not geography.neighbors.empty,
     )
     table.add_column("")
-    for heading in ("found", "layers shuffled", "p"):
+    for heading in ("observed", "layers shuffled", "p"):
         table.add_column(heading, justify="right", no_wrap=True)
     for row in geography.neighbors.to_dict("records"):
         table.add_row(row["question"], number(row["found"]), number(row["shuffled"]), number(row["p"], 4))

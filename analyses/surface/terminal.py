@@ -13,18 +13,19 @@ def surface_table(results: SurfaceResults) -> Table:
     """Return a rich table of the surface statistics, layer by layer, with the labels of heads below it."""
     layers, names = results.tables.layers, statistic_names(results.specials)
     columns = [name for name in BY_LAYER if layers[name].notna().any()]
-    labels = [
+    labeled = [
         f"{row['label']}: {' '.join(row['heads'][:8])}{' …' if len(row['heads']) > 8 else ''}"
         for row in label_rows(results.tables.heads, results.specials)
         if row["heads"] and row["label"] != "no label"
     ]
+    notes = [*results.notes, *([] if results.gradients is None else ["The gradients are in the report."])]
     uniform = number(layers["uniform_entropy"].iloc[0], 2)
+    if labeled:
+        labeled.insert(0, "Heads with a label:")
     table = Table(
         title="Where attention goes by layer (mean over heads, %)",
         caption=escape(
-            "\n".join(
-                [f"Entropy is in nats; that of attention to all tokens alike is {uniform}.", *labels, *results.notes]
-            )
+            "\n".join([f"Entropy is in nats; that of attention to all tokens alike is {uniform}.", *labeled, *notes])
         ),
         title_justify="left",
         caption_justify="left",

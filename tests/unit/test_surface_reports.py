@@ -80,6 +80,7 @@ def test_all_that_is_promised_is_there(tmp_path, family, changes):
     assert "mind the &lt;gap&gt;" in page
     for raw in ("<gap>", "<cls>", "<rel>", "<more>"):
         assert raw not in page
+    assert page.count("<span>1-1</span>") == 2  # once among the labels, once among the clusters
     assert ("Does it matter?" in page) == (surface.gradients is not None)
     assert (tmp_path / "tables" / "gradients.csv").exists() == (surface.gradients is not None)
     drawn = ["surface_statistics", "surface_offsets", "surface_entropy", "head_map"]
@@ -112,6 +113,7 @@ def test_tables_for_the_terminal(family):
     assert "mind it" in shown
     assert "mind the <gap>" in shown
     assert ("<cls>" in shown) == (family == "bert")
+    assert ("The gradients are in the report." in shown) == (surface.gradients is not None)
     assert shown.count("\n") < 40
 
 
