@@ -12,7 +12,7 @@ DOCS = Path(__file__).resolve().parent
 sys.path[:0] = [str(DOCS.parent), str(DOCS.parent / "src")]
 os.environ |= {"HF_HUB_OFFLINE": "1", "CHECK_SHAPES": "0", "PYTHONPATH": str(DOCS.parent / "src")}
 
-from jupyter_client.connect import ConnectionFileMixin
+from jupyter_client import KernelManager
 from myst_nb.core import render
 from sphinx.domains.python import PyObject
 
@@ -30,6 +30,7 @@ exclude_patterns = ["_build", "tutorials/data"]
 root_doc = "index"
 suppress_warnings = ["misc.highlighting_failure", "toc.empty_glob", "toc.glob"]
 nitpicky = True
+highlight_language = "text"  # most blocks without a language are commands or what they print
 OTHERS = (
     "torch torchmetrics numpy np npt pandas pd jaxtyping transformers matplotlib rich tokenizers tyro safetensors",
     "collections typing pathlib dataclasses types enum abc functools itertools argparse",
@@ -67,8 +68,8 @@ nb_execution_raise_on_error = True
 nb_execution_timeout = 300
 nb_merge_streams = True
 logging.getLogger("traitlets").setLevel(logging.WARNING)
-if os.name == "posix":
-    ConnectionFileMixin.transport.default_value = "ipc"  # kernels warn of connections that other users can read
+if hasattr(KernelManager, "transport_encryption"):  # since 8.9; without it, kernels warn that others could listen
+    KernelManager.transport_encryption.default_value = "auto"
 
 html_theme = "furo"
 html_title = f"attentionology {release}"
