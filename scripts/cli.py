@@ -16,7 +16,7 @@ from attentionology.analyses.registry import RegistryError
 from attentionology.analyses.shared.numbers import NUMBERS
 from attentionology.corpora_loaders import AttentionologyError
 from attentionology.corpora_loaders.errors import out_of_memory
-from attentionology.reports.help.pages import command_page, front_page
+from attentionology.reports.help.pages import command_page, front_page, no_command
 from attentionology.reports.streams import complain, delivered, guarded, say
 from attentionology.reports.terminal import visible
 from attentionology.scripts.commands import COMMANDS, Runnable, parser_type
@@ -96,6 +96,8 @@ def _run(arguments: list[str]) -> int:
         return _fail(
             f"{unnamed}: this name is not UTF-8, so the results cannot record it; rename the file or folder", 1
         )
+    if name is None and (not arguments or not arguments[0].startswith("-")):
+        return _fail(no_command(arguments[0] if arguments else None, tuple(COMMANDS)), 2)
     options = [a.split("=", 1)[0].replace("_", "-") for a in arguments if a.startswith("--")]
     if repeated := next((option for option in options if options.count(option) > 1), None):
         return _fail(f"{repeated} is given twice; give all its values after one {repeated}", 2)

@@ -5,6 +5,7 @@ A page of tyro has a narrow column of descriptions, keeps line breaks of docstri
 
 from __future__ import annotations
 
+import difflib
 import inspect
 import os
 import re
@@ -15,6 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from attentionology.reports.help.options import OptionHelp, OptionSection, option_sections
+from attentionology.reports.terminal import visible
 
 HELP_OPTION = OptionHelp("-h, --help", "", "Show this help and exit.")
 """The option that every command has."""
@@ -59,6 +61,24 @@ def front_page(name: str, description: str, commands: Mapping[str, str], closing
     more = f"The options of a command are listed by {name} COMMAND --help."
     usage = f"{_heading('Usage')} {name} COMMAND [OPTIONS]"
     return "\n\n".join([usage, *flowing(description), table, *flowing(more), *flowing(closing)])
+
+
+def no_command(word: str | None, commands: Sequence[str]) -> str:
+    """The message for arguments that do not begin with the name of a command.
+
+    Args:
+        word: the first argument; None if there are no arguments.
+        commands: the names of the commands.
+
+    Example:
+        >>> no_command("analyse", ("analyze", "show"))
+        "there is no command 'analyse'; did you mean 'analyze'?"
+    """
+    names = f"the commands are {', '.join(commands)}; attentionology --help describes them"
+    if word is None:
+        return f"no command is given; {names}"
+    close = difflib.get_close_matches(word, commands, n=1)
+    return f"there is no command {visible(word)!r}; " + (f"did you mean {close[0]!r}?" if close else names)
 
 
 def flowing(text: str) -> Iterator[str]:

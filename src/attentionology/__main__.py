@@ -1,7 +1,8 @@
-"""The command ``attentionology``, for interpreters that are started as ``python -m attentionology``."""
+"""``python -m attentionology`` is the command ``attentionology``."""
 
 import sys
 
 from attentionology.scripts.cli import main
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())
