@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -171,9 +172,9 @@ def on_device(model: Any, device: str | torch.device) -> Any:
             raise RuntimeError("it computes shapes and no numbers")
         return model.to(device)
     except (RuntimeError, AssertionError, NotImplementedError) as error:
-        reason = str(error).split(". ", 1)[0].split("\n", 1)[0][:120]
-        usual = "usual are cpu, cuda, cuda:1, mps"
-        raise ModelError(f"cannot use device {str(device)!r} ({usual}): {reason}") from error
+        reason = textwrap.shorten(str(error).split(". ", 1)[0].split("\n", 1)[0], 100, placeholder=" …")
+        usual = "devices are for example cpu, cuda, cuda:1 and mps"
+        raise ModelError(f"cannot use device {str(device)!r}: {reason}; {usual}") from error
 
 
 def save_model(model: Any, tokenizer: Any, folder: str | Path) -> None:
