@@ -20,6 +20,7 @@ from attentionology.probes.classifiers import AttentionClassifier
 from attentionology.probes.classifiers.trainings import Trainings
 
 _NAMES = {"train": "training texts", "dev": "dev texts", "test": "tested texts"}
+_ABBREVIATIONS = {"lstm": "LSTM", "cnn": "CNN"}
 _MANY_UNKNOWN = 0.25
 _MUCH_OVERLAP = 0.05
 _FEW_TEXTS = 200
@@ -127,7 +128,7 @@ def describe_model(model: AttentionModel) -> dict[str, Any]:
     config = model.config
     regularizer = f", {config['regularizer']}" if config["regularizer"] else ""
     return {
-        "name": f"{config['encoder']} classifier",
+        "name": f"{_ABBREVIATIONS.get(config['encoder'], config['encoder'])} classifier",
         "family": config["encoder"],
         "shape": f"{config['attention']} attention, {config['size']} dimensions{regularizer}",
         "config": config,

@@ -47,13 +47,14 @@ def explain_section(results: ExplainResults, *, model: str = "", corpus: str = "
         model, corpus: the names of the model and of the texts for titles.
     """
     tests = in_order_of_report()
+    article = "the " if model.endswith(" classifier") else ""
     tables = {name: getattr(results, name) for name in ("verdicts", "summary", "texts", "models", "curve")}
     tables |= {**results.tables, "training": results.history}
     verdicts = verdict_rows(results.verdicts)
     gates = {test.name for test in tests if test.gate}
     summarized = {name: short for test in tests for name, short in test.tables.items()}
     return Section(
-        title=f"May the attention of {model} be read as an explanation?",
+        title=f"May the attention of {article}{model} be read as an explanation?",
         template=Path(__file__).with_name("section.html.j2"),
         context={
             "verdicts": verdicts,
