@@ -23,7 +23,7 @@ from attentionology.reports.json_text import records
 from attentionology.reports.page import Section
 
 CANDIDATES = {
-    "preceding": "head words of the mentions before it",
+    "preceding": "head words of the preceding mentions",
     "mentions": "head words of all other mentions",
     "words": "all other words",
 }
