@@ -29,6 +29,12 @@ MAIN = "import sys; from attentionology.scripts.cli import main; sys.exit(main()
 VOLATILE = ("command", "started", "finished", "seconds", "git_commit", "versions")
 """Fields of the run record that differ from run to run, or from machine to machine."""
 
+RECORDS = ("run", "record")
+"""Where a JSON file has the run record: ``summary.json`` and ``states/run.json``. ``run.json`` is one."""
+
+SEAL = "seal"
+"""The checksum of ``states/run.json``, which covers the fields that differ."""
+
 UD, COREFERENCE = DATA / "ud", DATA / "coref"
 FRENCH = ["analyze", "--corpus", str(UD / "fr_gsd-dev.conllu"), "--limit", "200", "--tokens", "surface"]
 WIKIPEDIA = str(DATA / "text" / "wiki_valid_paragraphs.txt")
@@ -94,7 +100,8 @@ def digest(path: Path) -> str:
     # The sample treebank lies wherever the package lies.
     text = re.sub(r'"[^"]*/(?=sample/en_sample\.conllu")', '"', path.read_text(encoding="utf-8"))
     content: dict[str, Any] = json.loads(text)
-    for record in (content, content.get("run", {})):
+    content.pop(SEAL, None)
+    for record in (content, *(content.get(name, {}) for name in RECORDS)):
         for name in VOLATILE:
             record.pop(name, None)
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
