@@ -137,16 +137,7 @@ class RunOptions(Job):
     def prepare(
         self, *, model: LoadedModel | None = None, corpus: Corpus | None = None, stages: Stages | None = None
     ) -> Prepared:
-        """Read the corpus, load the model, and cut a text into segments.
-
-        Args:
-            model: the model, if it has been loaded.
-            corpus: the corpus, if it has been loaded.
-            stages: receives the times of the stages.
-
-        Raises:
-            OptionError, CorpusError, ModelError: an option cannot be used, or the corpus or the model cannot be read.
-        """
+        """Read the corpus, load the model, and cut a text into segments, as `Job.prepare` says."""
         from attentionology.corpora_loaders import PlainText
         from attentionology.engine.pass_counts import Limits
         from attentionology.engine.preparing import Prepared
