@@ -39,8 +39,8 @@ def averaged_heads(batch: MapBatch) -> MapBatch:
         [0.5]
     """
 
-    def recompute(indices: Sequence[int]) -> list[Float[Tensor, "layers 1 n m"]]:
-        return [maps.mean(1, keepdim=True) for maps in batch.exact(indices)]
+    def recompute(indices: Sequence[int], first_layers: int | None = None) -> list[Float[Tensor, "layers 1 n m"]]:
+        return [maps.mean(1, keepdim=True) for maps in batch.exact(indices, first_layers)]
 
     maps = batch.maps.mean(2, keepdim=True)
     return replace(batch, maps=maps, recompute=None if batch.recompute is None else recompute)

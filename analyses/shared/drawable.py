@@ -105,5 +105,5 @@ def selected(batch: MapBatch, rows: Sequence[int]) -> MapBatch:
         sentences=tuple(batch.sentences[row] for row in rows),
         labels=tuple(batch.labels[row] for row in rows) if batch.labels else (),
         forms=tuple(batch.forms[row] for row in rows) if batch.forms else (),
-        recompute=lambda indices: batch.exact([rows[index] for index in indices]),
+        recompute=lambda indices, first_layers=None: batch.exact([rows[index] for index in indices], first_layers),
     )

@@ -79,13 +79,22 @@ class MapMaker:
         """Whether the rows of the map are those of the attention weights, so that one check serves both."""
         return self.kind.rows_sum_to_one and not self.kind.reads_weights
 
-    def __call__(self, encoder: Encoder, pieces: Sequence[Pieces]) -> tuple[Maps, list[int]]:
+    def __call__(
+        self, encoder: Encoder, pieces: Sequence[Pieces], first_layers: int | None = None
+    ) -> tuple[Maps, list[int]]:
         """Make the maps of one padded batch, with zeros outside the sentences, and count the positions of each.
+
+        Args:
+            encoder: the model.
+            pieces: the pieces of each sentence.
+            first_layers: the number of layers that are needed; None for all. There may be more in the result.
 
         Raises:
             ModelError: attention is not a distribution over the sentence, or a map is not what its kind promises.
         """
-        forward = encoder.forward(pieces, hidden_states=self.reads_weights)
+        if self.reads_weights:  # the layers are verified together
+            first_layers = None
+        forward = encoder.forward(pieces, hidden_states=self.reads_weights, first_layers=first_layers)
         return make_maps([self], forward, encoder, pieces)[0]
 
     def of(self, batch: SharedBatch) -> MapBatch:
@@ -191,7 +200,11 @@ def _taken_from(layers: list[Layer]) -> Iterator[Layer]:
 
 
 def _recompute(
-    maker: MapMaker, encoder: Encoder, pieces: Sequence[Pieces], indices: Sequence[int]
+    maker: MapMaker,
+    encoder: Encoder,
+    pieces: Sequence[Pieces],
+    indices: Sequence[int],
+    first_layers: int | None = None,
 ) -> list[Float[Tensor, "layers heads n n"]]:
     """Return the maps of some sentences of a batch in float64.
 
@@ -199,7 +212,7 @@ def _recompute(
     architectures (ModernBERT in transformers 5) turn padding into NaN in float64.
     """
     double = encoder.double
-    return [maker(double, [pieces[i]])[0][0].cpu() for i in indices]
+    return [maker(double, [pieces[i]], first_layers)[0][0].cpu() for i in indices]
 
 
 def _map_batch(

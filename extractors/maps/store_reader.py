@@ -127,7 +127,7 @@ class StoredMaps(Sequence[MapBatch]):
             sentences=(sentence,),
             kind=self.kind,
             noise=get_kind(self.kind).noise,
-            recompute=None if exact is None else lambda indices: [exact(sentence) for _ in indices],
+            recompute=None if exact is None else lambda indices, _=None: [exact(sentence) for _ in indices],
         )
 
     def __iter__(self) -> Iterator[MapBatch]:

@@ -166,7 +166,9 @@ def conditions_of(model: Any, batching: Batching) -> list[str]:
     return conditions
 
 
-def check_full_attention(model: Any, attentions: Sequence[Tensor | None], shape: tuple[int, ...], name: str) -> None:
+def check_full_attention(
+    model: Any, attentions: Sequence[Tensor | None], shape: tuple[int, ...], name: str, n_layers: int | None = None
+) -> None:
     """Check that every layer gave one square matrix per head.
 
     Args:
@@ -174,11 +176,13 @@ def check_full_attention(model: Any, attentions: Sequence[Tensor | None], shape:
         attentions: the attention of all layers.
         shape: the numbers of inputs and pieces of the batch.
         name: the name of the model, for the message.
+        n_layers: the number of layers that were computed; None for all.
 
     Raises:
         ModelError: a layer did not.
     """
-    family, layers = model.config.model_type, model.config.num_hidden_layers
+    family = model.config.model_type
+    layers = model.config.num_hidden_layers if n_layers is None else n_layers
     if len(attentions) != layers or not layers:
         raise ModelError(
             f"{name}: {len(attentions)} of {layers} layers gave attention weights; either {family!r} models do not "

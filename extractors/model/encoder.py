@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from attentionology.extractors.model.conditions import (
     switch_to_eager,
 )
 from attentionology.extractors.model.files import LoadedFiles
+from attentionology.extractors.model.first_layers import only_first_layers
 from attentionology.extractors.model.forward_pass import Forward, ModelLayers, model_inputs
 from attentionology.extractors.model.layer_reading import parameters_key, read_layers
 from attentionology.extractors.model.loaded_model import Float64Model, LoadedModel, load_pretrained
@@ -109,20 +111,25 @@ class Encoder(LoadedModel):
         """Tokenize sentences and match words with pieces, see `attentionology.extractors.tokens.pieces.align`."""
         return align(self.tokenizer, sentences)
 
-    def forward(self, batch: Sequence[Pieces], *, hidden_states: bool = False) -> Forward:
+    def forward(
+        self, batch: Sequence[Pieces], *, hidden_states: bool = False, first_layers: int | None = None
+    ) -> Forward:
         """Run one forward pass over sentences padded to the longest. Segment ids are zero unless the pieces have
         others.
 
         Args:
             batch: the pieces of each sentence.
             hidden_states: whether to keep hidden states, too, and read the layers' weights.
+            first_layers: the number of layers whose attention is needed; None for all. There may be more in the result.
 
         Raises:
             ModelError: a layer gives no attention matrix; with ``hidden_states``, for the same reasons as `layers`.
         """
         ids, mask = self.pad(batch)
         layers = self.layers if hidden_states else None
-        attentions, hidden = self._run(ids, mask, self.segment_ids(batch), hidden_states=hidden_states)
+        cut = nullcontext(self.n_layers) if first_layers is None else only_first_layers(self.model, first_layers)
+        with cut as n_layers:
+            attentions, hidden = self._run(ids, mask, self.segment_ids(batch), n_layers, hidden_states=hidden_states)
         return Forward(list(attentions), mask, hidden, layers)
 
     @property
@@ -199,14 +206,17 @@ class Encoder(LoadedModel):
         ids: Int[Tensor, "batch n"],
         mask: Bool[Tensor, "batch n"],
         segment_ids: Int[Tensor, "batch n"] | None = None,
+        n_layers: int | None = None,
         *,
         hidden_states: bool = False,
     ) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...] | None]:
-        """Return the attention of all layers, and all hidden states if ``hidden_states`` is true."""
+        """Return the attention of all layers, of which there must be ``n_layers``, and all hidden states if
+        ``hidden_states`` is true.
+        """
         with self._reading(f"an input of {ids.shape[1]} pieces in {str(self.dtype).removeprefix('torch.')}"):
             output = self.model(**model_inputs(ids, mask, segment_ids), output_hidden_states=hidden_states)
         attentions = tuple(getattr(output, "attentions", None) or ())
-        check_full_attention(self.model, attentions, tuple(ids.shape), self.label)
+        check_full_attention(self.model, attentions, tuple(ids.shape), self.label, n_layers)
         return attentions, tuple(output.hidden_states) if hidden_states else None
 
 

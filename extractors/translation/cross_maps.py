@@ -244,7 +244,10 @@ def cross_map_batches(
 
 
 def _recompute(
-    exact: Callable[[int], list[Float[Tensor, "layers heads rows columns"]]], number: int, indices: Sequence[int]
+    exact: Callable[[int], list[Float[Tensor, "layers heads rows columns"]]],
+    number: int,
+    indices: Sequence[int],
+    _first_layers: int | None = None,
 ) -> list[Float[Tensor, "layers heads rows columns"]]:
     """Return the maps of one of several makers for some pairs."""
     return [exact(index)[number] for index in indices]

@@ -171,7 +171,7 @@ class PairEncoder(LoadedModel):
 
 
 def _similarity_batch(encoder: Encoder, pairs: tuple[SentencePair, ...], pieces: Sequence[PairPieces]) -> MapBatch:
-    def recompute(indices: Sequence[int]) -> list[Float[Tensor, "layers 1 n m"]]:
+    def recompute(indices: Sequence[int], _first_layers: int | None = None) -> list[Float[Tensor, "layers 1 n m"]]:
         return [_cosines(encoder.double, [pieces[index]])[0].cpu() for index in indices]
 
     return _of_words(pairs, _cosines(encoder, pieces), "cosine", FLOAT32_NOISE, recompute)
@@ -215,7 +215,7 @@ def _block(batch: MapBatch, pairs: tuple[SentencePair, ...]) -> MapBatch:
 
     exact = batch.recompute  # and not the batch, whose maps would be kept
 
-    def recompute(indices: Sequence[int]) -> list[Float[Tensor, "layers heads n m"]]:
+    def recompute(indices: Sequence[int], _first_layers: int | None = None) -> list[Float[Tensor, "layers heads n m"]]:
         return [] if exact is None else [cut(maps, k) for maps, k in zip(exact(indices), indices, strict=True)]
 
     n, m = max(map(len, pairs)), max(len(pair.source) for pair in pairs)

@@ -185,7 +185,7 @@ def test_near_ties_are_decided_exactly_whatever_float32_says():
     exact = [0.5 + 1e-9 * rng.random((2, 3, len(w) + 2, len(w) + 2)) for w in windows]
     rounded = batch_of(windows, [m.astype(np.float32) for m in exact])
     batch = type(rounded)(
-        **{**vars(rounded), "recompute": lambda indices: [torch.from_numpy(exact[i]) for i in indices]}
+        **{**vars(rounded), "recompute": lambda indices, _: [torch.from_numpy(exact[i]) for i in indices]}
     )
     accuracy = CoreferenceAccuracy(corpus(*docs), 2, 3, replicates=0)
     accuracy.update(batch)

@@ -147,6 +147,6 @@ def test_close_columns_are_decided_in_float64():
     pair = SentencePair(id="1", source=("a", "b"), words=("x", "y"))
     none = torch.zeros(1, 2, dtype=torch.bool)
     columns = Columns(torch.tensor([2]), none)
-    batch = MapBatch(maps, torch.tensor([2]), none, (pair,), recompute=lambda _: [exact[0]], columns=columns)
+    batch = MapBatch(maps, torch.tensor([2]), none, (pair,), recompute=lambda *_: [exact[0]], columns=columns)
     assert maps[0, 0, 0, :, 0].argmax() == 0
     assert aligned_rows(batch).tolist() == [[[[1, 1]]]]
