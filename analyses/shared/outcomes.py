@@ -28,14 +28,14 @@ from torch import Tensor
 from torchmetrics import Metric
 
 from attentionology.analyses.shared.decision_limit import TOO_LARGE, TooManyDecisionsError, check_limit
-from attentionology.analyses.shared.resampling import halves, poisson_weights
+from attentionology.analyses.shared.resampling import MOST_DRAWN, halves, poisson_weights
 
 SPLITS = 10
 """The number of ways in which the corpus is cut into halves for held-out accuracy. A single split depends on luck."""
 
 _ROWS = 2**19
-"""The number of decisions that are multiplied at once. A replicate draws each of them 20 times at most, so that all
-sums are below 2²⁴, where float32 is exact."""
+"""The number of decisions that are multiplied at once. A replicate draws each of them `MOST_DRAWN` times at most, so
+that all sums are below 2²⁴, where float32 is exact."""
 
 Array = npt.NDArray[Any]
 
@@ -168,21 +168,37 @@ class OutcomeCounts(Metric):
         whole_corpus = np.ones((1, len(ids)), dtype=bool)
         subsets = np.concatenate([whole_corpus, halves(ids, SPLITS, self.seed)])
         draws = poisson_weights(ids, self.replicates, self.seed)
-        # One row of weights per unit, so that those of a decision are adjacent.
-        weights = torch.from_numpy(np.ascontiguousarray(np.concatenate([subsets, draws]).T, dtype=np.float32))
-        products = torch.empty(weights.shape[1], outcomes.shape[1])
-        drawn = torch.empty(self.bootstrap.shape[1:], dtype=torch.int32)
-        for index in np.unique(group):
-            rows_of_group = np.flatnonzero(group == index)
-            for start in range(0, len(rows_of_group), _ROWS):
-                rows = rows_of_group[start : start + _ROWS]
-                units, right = torch.from_numpy(unit[rows]), outcomes[torch.from_numpy(rows)]
-                # float32 is exact here, because all factors and sums are small integers.
-                torch.mm(weights.index_select(0, units).T, right, out=products)
-                self.counts[index] += products[: len(subsets)].to(self.counts)
-                self.bootstrap[index] += drawn.copy_(products[len(subsets) :])
-        self._check_limit()
+        weights = torch.from_numpy(np.concatenate([subsets, draws]).astype(np.float32))
+        for start in range(0, len(group), _ROWS):
+            rows = slice(start, start + _ROWS)
+            self._add(group[rows], unit[rows], outcomes[rows], weights)
+        if int(self.counts[:, 0, -1].sum()) * MOST_DRAWN >= TOO_LARGE:
+            self._check_limit()
         return outcomes
+
+    def _add(
+        self,
+        group: Int[np.ndarray, " decisions"],
+        unit: Int[np.ndarray, " decisions"],
+        outcomes: Float[Tensor, "decisions outcomes"],
+        weights: Float[Tensor, "weightings units"],
+    ) -> None:
+        """Add weighted outcomes to the states. Float32 is exact here, because all factors and sums are small integers.
+
+        The decisions of a group that belong to the same unit have the same weights, so they are added up first.
+        """
+        n_units, n_subsets = weights.shape[1], self.counts.shape[1]
+        pairs, row = np.unique(group * n_units + unit, return_inverse=True)
+        by_pair = torch.zeros(len(pairs), outcomes.shape[1]).index_add_(0, torch.from_numpy(row), outcomes)
+        groups, starts = np.unique(pairs // n_units, return_index=True)
+        cuts = starts[1:].tolist()
+        units_by_group = torch.from_numpy(pairs % n_units).tensor_split(cuts)
+        products = torch.empty(len(weights), outcomes.shape[1])
+        drawn = torch.empty(self.bootstrap.shape[1:], dtype=torch.int32)
+        for index, units, right in zip(groups.tolist(), units_by_group, by_pair.tensor_split(cuts), strict=True):
+            torch.mm(weights.index_select(1, units), right, out=products)
+            self.counts[index].add_(products[:n_subsets].to(self.counts))
+            self.bootstrap[index].add_(drawn.copy_(products[n_subsets:]))
 
     def merge_state(self, incoming_state: dict[str, Any] | Metric) -> None:
         """Add the counts of another part of the corpus.

@@ -12,12 +12,16 @@ halves for held-out accuracy are bits of the same hash, for the same reasons.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import math
 from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
+
+MOST_DRAWN = 20
+"""How often a replicate draws one sentence at most, see `poisson_weights`."""
 
 _MASK = (1 << 64) - 1
 
@@ -63,19 +67,25 @@ def poisson_weights(sentence_ids: Sequence[str], replicates: int, seed: int = 0)
         seed: the seed of the hash.
 
     Returns:
-        the weights, shape (replicates, sentences).
+        the weights, shape (replicates, sentences), which cannot be written to.
 
     Example:
         >>> weights = poisson_weights([f"s{i}" for i in range(1000)], replicates=10)
         >>> weights.shape, round(float(weights.mean()), 1), round(float(weights.var()), 1)
         ((10, 1000), 1.0, 1.0)
     """
+    return _poisson_weights(tuple(sentence_ids), replicates, seed)
+
+
+@functools.lru_cache(maxsize=1)  # all metrics with a bootstrap draw the sentences of a batch, one after the other
+def _poisson_weights(sentence_ids: tuple[str, ...], replicates: int, seed: int) -> npt.NDArray[np.uint8]:
     steps = np.arange(1, replicates + 1, dtype=np.uint64)[:, None] * np.uint64(0x9E3779B97F4A7C15)
     state = sentence_keys(sentence_ids, seed)[None, :] + steps
     state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)  # the splitmix64 finalizer
     state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     state ^= state >> np.uint64(31)
     uniform = (state >> np.uint64(11)).astype(np.float64) * 2.0**-53  # the upper 53 bits fill a float64's mantissa
-    mass = np.exp(-1.0) / np.array([math.factorial(k) for k in range(20)], dtype=np.float64)
+    mass = np.exp(-1.0) / np.array([math.factorial(k) for k in range(MOST_DRAWN)], dtype=np.float64)
     weights: npt.NDArray[np.uint8] = np.searchsorted(np.cumsum(mass), uniform, side="right").astype(np.uint8)
+    weights.setflags(write=False)
     return weights

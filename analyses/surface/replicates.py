@@ -19,10 +19,7 @@ from torch import Tensor
 
 from attentionology.analyses.shared.comparable import Comparable, Measured
 from attentionology.analyses.shared.exact_sums import ExactSumError, fixed
-from attentionology.analyses.shared.resampling import poisson_weights
-
-_MOST_DRAWN = 20
-"""How often a replicate draws one input at most, see `poisson_weights`."""
+from attentionology.analyses.shared.resampling import MOST_DRAWN, poisson_weights
 
 _EXACT = 2**53
 """The number below which all whole numbers are exact in float64."""
@@ -65,10 +62,10 @@ def replicate_sums(
     """
     units = fixed(torch.where(defined[..., None], values, 0))
     largest = int(units.abs().max()) if len(ids) else 0
-    if largest * _MOST_DRAWN >= _EXACT:
+    if largest * MOST_DRAWN >= _EXACT:
         raise ExactSumError("a statistic is too large for exact sums of its bootstrap replicates")
-    at_once = max(1, (_EXACT - 1) // (_MOST_DRAWN * max(1, largest)))
-    weights = torch.from_numpy(poisson_weights(ids, replicates, seed)).double()
+    at_once = max(1, (_EXACT - 1) // (MOST_DRAWN * max(1, largest)))
+    weights = torch.from_numpy(poisson_weights(ids, replicates, seed).astype(np.float64))
     sums = torch.zeros(replicates, *values.shape[1:], dtype=torch.int64)
     for start in range(0, len(ids), at_once):
         rows = slice(start, start + at_once)

@@ -85,7 +85,7 @@ def test_products_are_exact_whatever_their_number(monkeypatch):
     ids = [f"s{index}" for index in range(50)]
     expected = replicate_sums(values, defined, ids, 20, 0)[0]
     units = (values * 2**32).round().long()
-    weights = torch.from_numpy(poisson_weights(ids, 20, 0)).long()
+    weights = torch.from_numpy(poisson_weights(ids, 20, 0).astype(np.int64))
     assert torch.equal(expected, (weights[:, :, None, None] * units).sum(1))
     monkeypatch.setattr(replicates, "_EXACT", 2**38)  # three inputs at once
     assert torch.equal(replicate_sums(values, defined, ids, 20, 0)[0], expected)
