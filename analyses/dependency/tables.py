@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 
-from attentionology.analyses.shared.best_head import best_head, cells, drawn, heldout, interval, rate, rates
+from attentionology.analyses.shared.best_head import best_head, cells_of_groups, drawn, heldout, intervals, rate, rates
 from attentionology.analyses.shared.outcomes import Counts
 from attentionology.corpora_loaders import coarse_relation, is_punct
 from attentionology.extractors import DIRECTIONS
@@ -53,12 +54,11 @@ def tables(relations: Sequence[str], subsets: Counts, replicates: Counts, offset
         offsets: the fixed offsets, in the order of the baselines.
     """
     members = members_of(relations, subsets)
-    rows_of_cells = [
-        cells(subsets.correct[rows, 0].sum(0), int(subsets.total[rows, 0].sum()), DIRECTIONS, {"relation": name})
-        for name, rows in members.items()
-    ]
+    correct = np.stack([subsets.correct[rows, 0].sum(0) for rows in members.values()])
+    total = np.array([subsets.total[rows, 0].sum() for rows in members.values()])
     best = [_best(name, rows, subsets, replicates, offsets) for name, rows in members.items()]
-    return DependencyTables(pd.concat(rows_of_cells, ignore_index=True), pd.DataFrame(best))
+    by_head = cells_of_groups(correct, total, DIRECTIONS, {"relation": list(members)})
+    return DependencyTables(by_head, pd.DataFrame(best))
 
 
 def members_of(relations: Sequence[str], subsets: Counts) -> dict[str, list[int]]:
@@ -90,8 +90,8 @@ def _best(name: str, rows: list[int], subsets: Counts, replicates: Counts, offse
     drawn_total = drawn(replicates.total[rows])
     drawn_right = drawn(replicates.correct[(rows, slice(None), *chosen)])
     drawn_by_offset = drawn(replicates.baselines[rows, :, offset])
-    low, high = interval(rates(drawn_right, drawn_total))
-    gain_low, gain_high = interval(rates(drawn_right - drawn_by_offset, drawn_total))
+    drawn_rates = rates(np.stack([drawn_right, drawn_right - drawn_by_offset]), drawn_total)
+    (low, high), (gain_low, gain_high) = intervals(drawn_rates)
     return {
         "relation": name,
         "total": n,

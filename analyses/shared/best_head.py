@@ -119,23 +119,30 @@ def heldout_choices(correct: Array, total: Array) -> list[HeldOutChoice]:
         >>> [(choice.head, choice.correct, choice.total) for choice in heldout_choices(correct, np.array([10, 5]))]
         [((0, 0, 0), 2, 5), ((0, 0, 1), 3, 5)]
     """
+    choosing = np.stack([correct[1:], correct[0] - correct[1:]], axis=1)  # split, half, direction, layer, head
+    n_choosing = np.stack([total[1:], total[0] - total[1:]], axis=1)
+    heads = iter(_argbests(choosing.reshape(-1, *correct.shape[1:])))
     choices = []
-    for split in range(1, len(correct)):
-        first = correct[split], int(total[split])
-        second = correct[0] - correct[split], int(total[0] - total[split])
-        for (choosing, n_choosing), (scoring, n_scoring) in ((first, second), (second, first)):
-            if n_choosing > 0:
-                head = argbest(choosing)
-                choices.append(HeldOutChoice(split - 1, head, int(scoring[head]), n_scoring))
+    for split, half in np.ndindex(*n_choosing.shape):
+        head = next(heads)
+        if n_choosing[split, half] > 0:
+            other = 1 - half
+            choices.append(HeldOutChoice(split, head, int(choosing[split, other][head]), int(n_choosing[split, other])))
     return choices
 
 
 def argbest(correct: Array) -> Choice:
     """Return the index (direction, layer, head) of the largest count; ties are broken as in the authors' code."""
-    by_head = np.moveaxis(correct, 0, -1)
-    last = by_head.size - 1 - int(by_head.ravel()[::-1].argmax())
-    layer, head, direction = np.unravel_index(last, by_head.shape)
-    return int(direction), int(layer), int(head)
+    return _argbests(correct[None])[0]
+
+
+def _argbests(correct: Array) -> list[Choice]:
+    """Return the same for many tables of counts at once, shape (tables, directions, layers, heads)."""
+    by_head = np.moveaxis(correct, 1, -1)
+    counts = by_head.reshape(len(correct), -1)
+    last = counts.shape[1] - 1 - counts[:, ::-1].argmax(1)
+    layers, heads, directions = np.unravel_index(last, by_head.shape[1:])
+    return list(zip(directions.tolist(), layers.tolist(), heads.tolist(), strict=True))
 
 
 def cells(correct: Array, total: int, directions: Sequence[str], names: Mapping[str, str]) -> pd.DataFrame:
@@ -147,16 +154,32 @@ def cells(correct: Array, total: int, directions: Sequence[str], names: Mapping[
         directions: the names of the directions.
         names: columns that are the same in all rows, by their names.
     """
-    direction, layer, head = (axis.ravel() for axis in np.indices(correct.shape))
+    of_group = {name: [value] for name, value in names.items()}
+    return cells_of_groups(correct[None], np.array([total]), directions, of_group)
+
+
+def cells_of_groups(
+    correct: Array, total: Array, directions: Sequence[str], names: Mapping[str, Sequence[str]]
+) -> pd.DataFrame:
+    """Return the tables of `cells` of several groups of decisions, one below the other.
+
+    Args:
+        correct: the numbers of right decisions, shape (groups, directions, layers, heads).
+        total: the numbers of decisions, shape (groups,).
+        directions: the names of the directions.
+        names: columns with one value for each group, by their names.
+    """
+    group, direction, layer, head = (axis.ravel() for axis in np.indices(correct.shape))
+    totals = total[group]
     return pd.DataFrame(
         {
-            **names,
+            **{name: np.array(values)[group] for name, values in names.items()},
             "direction": np.array(directions)[direction],
             "layer": layer + 1,
             "head": head + 1,
             "correct": correct.ravel(),
-            "total": total,
-            "accuracy": correct.ravel() / total if total else np.nan,
+            "total": totals,
+            "accuracy": np.where(totals > 0, correct.ravel() / np.maximum(totals, 1), np.nan),
         }
     )
 
@@ -172,16 +195,26 @@ def rate(correct: int, total: int) -> float:
 
 
 def rates(correct: Array, total: Array) -> Array:
-    """Return the shares of right decisions, without the entries that have no decisions."""
-    return correct[total > 0] / total[total > 0]
+    """Return the shares of right decisions, without the entries that have no decisions.
+
+    Args:
+        correct: the numbers of right decisions, shape (…, entries).
+        total: the numbers of decisions, shape (entries,).
+    """
+    return correct[..., total > 0] / total[total > 0]
 
 
 def interval(values: Array) -> tuple[float, float]:
     """Return the 2.5 % and 97.5 % quantiles, NaN if there are no values."""
-    if not len(values):
-        return float("nan"), float("nan")
-    low, high = np.quantile(values, [0.025, 0.975])
-    return float(low), float(high)
+    return intervals(values[None])[0]
+
+
+def intervals(values: Array) -> list[tuple[float, float]]:
+    """Return the same for each row of values, shape (rows, values)."""
+    if not values.shape[1]:
+        return [(float("nan"), float("nan"))] * len(values)
+    low, high = np.quantile(values, [0.025, 0.975], axis=1).tolist()
+    return list(zip(low, high, strict=True))
 
 
 def with_control(
