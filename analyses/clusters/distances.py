@@ -158,7 +158,8 @@ class HeadDistances(Metric):
         n = inputs[0].shape[-1]
         runs = math.ceil(n * n / _RUN)
         run = math.ceil(n * n / runs)
-        scaled = np.zeros((len(self.doubled), len(inputs), runs * run), dtype=np.float32)
+        scaled = np.empty((len(self.doubled), len(inputs), runs * run), dtype=np.float32)
+        scaled[..., n * n :] = 0
         for index, maps in enumerate(inputs):
             if self.smoothing:
                 maps = np.float32(1 - self.smoothing) * maps + np.float32(self.smoothing / n)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 import torch
 from jaxtyping import Bool
 from torch import Tensor
@@ -20,11 +22,11 @@ def class_members(batch: MapBatch) -> Bool[Tensor, "batch n classes"]:
     """
     if len(batch.forms) != len(batch):
         raise ValueError("the batch has no forms, which distinguish punctuation from words")
-    n = batch.maps.shape[-1]
-    punctuation, period_comma = torch.zeros(2, len(batch), n, dtype=torch.bool)
-    for row, forms in enumerate(batch.forms):
-        punctuation[row, : len(forms)] = torch.tensor([is_punctuation(form) for form in forms])
-        period_comma[row, : len(forms)] = torch.tensor([form in (".", ",") for form in forms])
+    forms = list(chain.from_iterable(batch.forms))
+    inside = torch.arange(batch.maps.shape[-1]) < batch.lengths[:, None]
+    punctuation, period_comma = torch.zeros(2, *inside.shape, dtype=torch.bool)
+    punctuation[inside] = torch.tensor([is_punctuation(form) for form in forms])
+    period_comma[inside] = torch.tensor([form in (".", ",") for form in forms])
     words = batch.words
     first = batch.special & (words.cumsum(1) == 0)
     classes = [first, batch.special & ~first, period_comma & words, punctuation & words, words & ~punctuation]

@@ -223,23 +223,25 @@ def _map_batch(
     sentences: tuple[Sentence, ...],
     pieces: Sequence[Pieces],
 ) -> MapBatch:
-    special_mask = torch.zeros(maps.shape[0], maps.shape[-1], dtype=torch.bool)
+    special: list[bool] = []  # at the positions of all sentences, one after the other
     labels, forms = [], []
-    for row, (sentence, p) in enumerate(zip(sentences, pieces, strict=True)):
+    for sentence, p in zip(sentences, pieces, strict=True):
         if maker.level == "word":
-            is_special = torch.tensor(p.special)
+            special += p.special
             words = iter(sentence.words)
             specials = (token for token, position in zip(p.tokens, p.positions, strict=True) if p.special[position])
             labels.append(tuple(next(specials) if special else next(words) for special in p.special))
             forms.append(labels[-1])
         else:
-            is_special = torch.tensor([p.special[position] for position in p.positions])
+            special += [p.special[position] for position in p.positions]
             labels.append(tuple(p.tokens))
             forms.append(tuple(encoder.forms[piece] for piece in p.ids))
-        special_mask[row, : len(is_special)] = is_special
+    n_positions = torch.tensor(lengths)
+    special_mask = torch.zeros(maps.shape[0], maps.shape[-1], dtype=torch.bool)
+    special_mask[torch.arange(maps.shape[-1]) < n_positions[:, None]] = torch.tensor(special)
     return MapBatch(
         maps=maps,
-        lengths=torch.tensor(lengths),
+        lengths=n_positions,
         special=special_mask,
         sentences=sentences,
         labels=tuple(labels),

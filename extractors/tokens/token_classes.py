@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import unicodedata
 from collections.abc import Sequence
@@ -60,6 +61,7 @@ def token_classes(forms: PieceForms, mask_id: int | None, batch: Sequence[Pieces
     return classes
 
 
+@functools.lru_cache(maxsize=2**14)
 def is_punctuation(form: str) -> bool:
     """Whether a form has characters and all of them are punctuation by their Unicode category.
 

@@ -56,8 +56,10 @@ class WordMerger:
     def __init__(self, batch: Sequence[Pieces], n: int, *, dtype: torch.dtype, device: torch.device) -> None:
         k = max(len(pieces.special) for pieces in batch)
         belongs = torch.zeros(len(batch), n, k, dtype=dtype)
-        for row, pieces in enumerate(batch):
-            belongs[row, range(len(pieces)), pieces.positions] = 1
+        inside = torch.arange(n) < torch.tensor([len(pieces) for pieces in batch])[:, None]
+        row, piece = torch.nonzero(inside, as_tuple=True)
+        position = torch.tensor(list(itertools.chain.from_iterable(pieces.positions for pieces in batch)))
+        belongs[row, piece, position] = 1
         sizes = belongs.sum(1, keepdim=True).clamp(min=1)
         self.to: Float[Tensor, "batch n k"] = belongs.to(device)
         self.k = k
