@@ -176,22 +176,22 @@ class SurfaceStatistics(ExactMetric):
             for sums, count in ((self.macro, inputs), (self.pooled, rows))
         ]
         first_statistic = len(self.offsets)
-        index = [(layer + 1, head + 1) for layer in range(self.n_layers) for head in range(self.n_heads)]
-        heads = pd.DataFrame(index, columns=["layer", "head"])
-        for suffix, table in zip(("", "_pooled"), means, strict=True):
-            for column, name in enumerate(STATISTICS, start=first_statistic):
-                heads[name + suffix] = table[:, column]
+        layer, head = np.indices((self.n_layers, self.n_heads)).reshape(2, -1) + 1
+        statistics = {
+            name + suffix: table[:, column]
+            for suffix, table in zip(("", "_pooled"), means, strict=True)
+            for column, name in enumerate(STATISTICS, start=first_statistic)
+        }
+        heads = pd.DataFrame({"layer": layer, "head": head, **statistics})
         offsets = pd.DataFrame(
             {
-                "layer": layer,
-                "head": head,
-                "offset": offset,
-                "attention": means[0][row, column],
-                "attention_pooled": means[1][row, column],
-                "rows": int(rows[column]),
+                "layer": np.repeat(layer, first_statistic),
+                "head": np.repeat(head, first_statistic),
+                "offset": np.tile(self.offsets, len(heads)),
+                "attention": means[0][:, :first_statistic].ravel(),
+                "attention_pooled": means[1][:, :first_statistic].ravel(),
+                "rows": np.tile(rows[:first_statistic], len(heads)),
             }
-            for row, (layer, head) in enumerate(index)
-            for column, offset in enumerate(self.offsets)
         )
         inputs, rows = inputs[first_statistic:], rows[first_statistic:]
         counts = pd.DataFrame({"statistic": STATISTICS, "inputs": inputs.numpy(), "rows": rows.numpy()})
