@@ -23,10 +23,11 @@ Blocks are large enough that the calls cost little, and small enough for the cac
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, islice
 from typing import NamedTuple
 
 import numpy as np
@@ -45,7 +46,8 @@ from attentionology.extractors.threads import one_thread
 SMOOTHING = DISTANCE_SMOOTHING
 """The share of uniform attention that the published code mixes into each row: (1 − s) α + s / n."""
 
-_GROUP = 2**14  # the number of cells per head that are gathered before threads compare them
+_GROUP = 2**14  # the number of cells per head that are gathered before a thread compares them
+_AHEAD = 2 * _GROUP  # the number of cells per head that wait for threads, if one input has no more than that
 _BLOCK = 2**18  # the number of cells of all heads together that are compared at a time
 _RUN = 2**7  # the number of products that are added up in float32; with many more, rounding shows in the sums
 _FACTOR = 4.0  # a power of two, so that multiplying by it is exact
@@ -122,10 +124,8 @@ class HeadDistances(Metric):
         heads, threads = len(self.doubled), self.threads or torch.get_num_threads()
         total = _Sums(np.zeros(heads, dtype=np.int64), np.zeros((heads // 2, heads), dtype=np.int64))
         with one_thread(), ThreadPoolExecutor(threads) as pool:
-            for cells in self._groups(batch):
-                shares = [range(first, cells.blocks, threads) for first in range(threads)]
-                for part in pool.map(_added_up, [cells] * threads, shares):
-                    total = _Sums(total.alone + part.alone, total.together + part.together)
+            for part in self._parts(batch, pool, threads):
+                total = _Sums(total.alone + part.alone, total.together + part.together)
         self.doubled += torch.from_numpy(_doubled_divergences(total)).to(self.doubled.device)
         self.rows += int(batch.lengths.sum())
 
@@ -141,17 +141,22 @@ class HeadDistances(Metric):
         rows = int(self.rows)
         return HeadDistanceTables(sums / max(rows, 1), sums, rows)
 
-    def _groups(self, batch: MapBatch) -> Iterator[_Cells]:
-        """Yield the cells of several inputs of the same length at a time."""
-        for n, inputs in groupby((maps for _, maps in batch.unpadded()), key=lambda maps: maps.shape[-1]):
-            waiting: list[Array32] = []
-            for maps in inputs:
-                waiting.append(maps)
-                if len(waiting) * n * n >= _GROUP:
-                    yield self._gathered(waiting)
-                    waiting = []
-            if waiting:
-                yield self._gathered(waiting)
+    def _parts(self, batch: MapBatch, pool: ThreadPoolExecutor, threads: int) -> Iterator[_Sums]:
+        """Yield the sums over parts of a batch.
+
+        Most inputs are too short to be divided among threads, so several groups of inputs are compared at the same
+        time, unless they have many cells.
+        """
+        waiting: deque[tuple[int, list[Future[_Sums]]]] = deque()
+        for inputs in _groups(batch):
+            size = len(inputs) * inputs[0].shape[-1] ** 2
+            while waiting and size + sum(cells for cells, _ in waiting) > _AHEAD:
+                yield from (part.result() for part in waiting.popleft()[1])
+            cells = self._gathered(inputs)
+            shares = (range(first, cells.blocks, threads) for first in range(min(threads, cells.blocks)))
+            waiting.append((size, [pool.submit(_added_up, cells, share) for share in shares]))
+        for _, parts in waiting:
+            yield from (part.result() for part in parts)
 
     def _gathered(self, inputs: list[Array32]) -> _Cells:
         """Copy inputs of shape (layers, heads, n, n) beside each other, smoothed, multiplied, and without zeros."""
@@ -166,6 +171,14 @@ class HeadDistances(Metric):
             np.multiply(maps, np.float32(_FACTOR), out=scaled[:, index, : n * n].reshape(maps.shape))
         np.maximum(scaled, _SMALLEST, out=scaled)
         return _Cells(scaled.reshape(len(scaled), -1), run)
+
+
+def _groups(batch: MapBatch) -> Iterator[list[Array32]]:
+    """Yield the maps of several inputs of the same length at a time."""
+    for n, inputs in groupby((maps for _, maps in batch.unpadded()), key=lambda maps: maps.shape[-1]):
+        at_once = math.ceil(_GROUP / n**2)
+        while group := list(islice(inputs, at_once)):
+            yield group
 
 
 @dataclass(frozen=True)

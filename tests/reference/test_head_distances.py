@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any
 
 import numpy as np
 import pytest
@@ -58,6 +61,37 @@ def counted(*batches: MapBatch, threads: int | None = None) -> HeadDistances:
     return metric
 
 
+class LastFirst:
+    """Stands in for threads: what was submitted is computed when a result is asked for, the last first."""
+
+    most = 0  # the largest number of cells per head that waited
+
+    def __init__(self, threads: int) -> None:
+        self.tasks: list[tuple[Future, Callable, tuple]] = []
+        LastFirst.most = 0
+
+    def __enter__(self) -> LastFirst:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        assert not self.tasks
+
+    def submit(self, function: Callable, *arguments: Any) -> Future:
+        pool = self
+
+        class Computed(Future):
+            def result(self, timeout=None):
+                while pool.tasks:
+                    future, call, values = pool.tasks.pop()
+                    future.set_result(call(*values))
+                return super().result(timeout)
+
+        self.tasks.append((Computed(), function, arguments))
+        cells = {id(cells): cells.scaled.shape[1] for _, _, (cells, _) in self.tasks}
+        LastFirst.most = max(LastFirst.most, sum(cells.values()))
+        return self.tasks[-1][0]
+
+
 def test_cutting_into_blocks_changes_no_bit(monkeypatch):
     batch = batch_of(np.random.default_rng(1), [17, 20, 3, 11])
     whole = counted(batch)
@@ -65,6 +99,18 @@ def test_cutting_into_blocks_changes_no_bit(monkeypatch):
     monkeypatch.setattr(module, "_GROUP", 300)
     monkeypatch.setattr(module, "_BLOCK", 128)
     assert torch.equal(counted(batch, threads=1).doubled, whole.doubled)
+
+
+@pytest.mark.parametrize("ahead", [0, 300, 1000])
+def test_groups_that_wait_for_threads_change_no_bit_and_are_few(monkeypatch, ahead):
+    batch = batch_of(np.random.default_rng(7), [17, 17, 17, 12, 12, 3, 3, 3, 3])
+    monkeypatch.setattr(module, "_GROUP", 300)
+    whole = counted(batch, threads=1)
+    assert whole.compute().sums.to_numpy() == pytest.approx(naive([batch]), abs=5e-6)
+    monkeypatch.setattr(module, "_AHEAD", ahead)
+    monkeypatch.setattr(module, "ThreadPoolExecutor", LastFirst)
+    assert torch.equal(counted(batch, threads=2).doubled, whole.doubled)
+    assert LastFirst.most <= 1.05 * max(2 * 17**2, ahead)  # runs of equal lengths take a few cells more
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3, 16])
