@@ -131,7 +131,7 @@ def _compare(
     for start in range(0, n_layers, step):
         layers = slice(start, start + step)
         # With the heads last, a maximum over a row or a column and the value of a cell are those of adjacent numbers.
-        candidates = batch.maps[:, layers].permute(0, 3, 4, 1, 2).flatten(3).contiguous()
+        candidates = batch.maps[:, layers].permute(0, 3, 4, 1, 2).contiguous().flatten(3)
         cells = candidates.view(-1, candidates.shape[-1])
         cells.index_fill_(0, barred, -torch.inf)
         for direction, (row, column) in enumerate(((dependent, governor), (governor, dependent))):
