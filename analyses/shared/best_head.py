@@ -10,6 +10,7 @@ of a model of the same architecture that has learned nothing?
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -88,11 +89,8 @@ def heldout(correct: Array, total: Array) -> dict[str, Any]:
         >>> heldout(correct, np.array([10, 5]))["heldout_accuracy"]
         0.5
     """
-    splits = len(correct) - 1
-    right, scored = np.zeros(splits, dtype=np.int64), np.zeros(splits, dtype=np.int64)
-    for choice in heldout_choices(correct, total):
-        right[choice.split] += choice.correct
-        scored[choice.split] += choice.total
+    _, scores, totals = _scored_choices(correct, total)
+    right, scored = scores.sum(1), totals.sum(1)
     by_split = rates(right, scored)
     return {
         "heldout_correct": int(right.sum()),
@@ -119,16 +117,29 @@ def heldout_choices(correct: Array, total: Array) -> list[HeldOutChoice]:
         >>> [(choice.head, choice.correct, choice.total) for choice in heldout_choices(correct, np.array([10, 5]))]
         [((0, 0, 0), 2, 5), ((0, 0, 1), 3, 5)]
     """
+    heads, scores, totals = _scored_choices(correct, total)
+    choices = zip(heads, scores.ravel().tolist(), totals.ravel().tolist(), strict=True)
+    halves = np.stack([total[1:], total[0] - total[1:]], axis=1).ravel().tolist()
+    return [
+        HeldOutChoice(number // 2, *choice)
+        for number, (choice, size) in enumerate(zip(choices, halves, strict=True))
+        if size > 0
+    ]
+
+
+def _scored_choices(correct: Array, total: Array) -> tuple[list[Choice], Array, Array]:
+    """Choose on both halves of each split, and score on the other half.
+
+    Returns:
+        the heads that are chosen on the first and on the second half of each split; their right decisions in the other
+        half and its size, shape (splits, 2), which are 0 if the half that was used to choose is empty.
+    """
     choosing = np.stack([correct[1:], correct[0] - correct[1:]], axis=1)  # split, half, direction, layer, head
-    n_choosing = np.stack([total[1:], total[0] - total[1:]], axis=1)
-    heads = iter(_argbests(choosing.reshape(-1, *correct.shape[1:])))
-    choices = []
-    for split, half in np.ndindex(*n_choosing.shape):
-        head = next(heads)
-        if n_choosing[split, half] > 0:
-            other = 1 - half
-            choices.append(HeldOutChoice(split, head, int(choosing[split, other][head]), int(n_choosing[split, other])))
-    return choices
+    sizes = np.stack([total[1:], total[0] - total[1:]], axis=1)
+    heads = _argbests(choosing.reshape(-1, *correct.shape[1:]))
+    split, half = np.indices(sizes.shape).reshape(2, -1)
+    scores = choosing[split, 1 - half, *zip(*heads, strict=True)].reshape(sizes.shape)
+    return heads, np.where(sizes > 0, scores, 0), np.where(sizes > 0, sizes[:, ::-1], 0)
 
 
 def argbest(correct: Array) -> Choice:
@@ -139,8 +150,8 @@ def argbest(correct: Array) -> Choice:
 def _argbests(correct: Array) -> list[Choice]:
     """Return the same for many tables of counts at once, shape (tables, directions, layers, heads)."""
     by_head = np.moveaxis(correct, 1, -1)
-    counts = by_head.reshape(len(correct), -1)
-    last = counts.shape[1] - 1 - counts[:, ::-1].argmax(1)
+    n_cells = math.prod(by_head.shape[1:])
+    last = n_cells - 1 - by_head.reshape(-1, n_cells)[:, ::-1].argmax(1)
     layers, heads, directions = np.unravel_index(last, by_head.shape[1:])
     return list(zip(directions.tolist(), layers.tolist(), heads.tolist(), strict=True))
 

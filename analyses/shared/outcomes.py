@@ -241,8 +241,8 @@ class OutcomeCounts(Metric):
             array = state.cpu().numpy()
             return Counts(
                 correct=array[..., :heads].reshape(*array.shape[:2], *self.shape),
-                baselines=array[..., heads:-1],
-                total=array[..., -1],
+                baselines=array[..., heads:-1].copy(),  # read often, and far apart in the state
+                total=array[..., -1].copy(),
             )
 
         return split(self.counts), split(self.bootstrap)
