@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pytest
 
 from attentionology.analyses.shared.resampling import halves, poisson_weights
 
@@ -57,3 +58,13 @@ def test_halves_are_halves_and_splits_are_independent():
 def test_no_sentences():
     assert poisson_weights([], 3).shape == (3, 0)
     assert halves([], 2).shape == (2, 0)
+
+
+def test_weights_that_are_kept_cannot_be_written_to():
+    weights = poisson_weights(["a", "b"], 6)
+    with pytest.raises(ValueError, match="read-only"):
+        weights[0, 0] = 7
+    for ids, replicates, seed in ((["b", "a"], 6, 0), (["a", "b"], 5, 0), (["a", "b"], 6, 1)):
+        expected = np.hstack([poisson_weights([name], replicates, seed) for name in ids])
+        assert np.array_equal(poisson_weights(ids, replicates, seed), expected)
+    assert np.array_equal(poisson_weights(("a", "b"), 6), weights)
