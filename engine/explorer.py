@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any, Protocol
@@ -220,19 +220,9 @@ def _joined(by_kind: Mapping[str, InputSample]) -> Iterator[_ByKind]:
 def _sentence(by_kind: _ByKind, heads: int) -> SampledSentence:
     """Return an input for the page, given its maps of each kind and the number of heads of the model."""
     annotation = next(iter(by_kind.values()))[1].annotation
+    annotated = {each.name: getattr(annotation, each.name) for each in fields(annotation)}
     return SampledSentence(
-        id=annotation.id,
-        document=annotation.document,
-        file=Path(annotation.file or "").name,
-        line=annotation.line,
-        rows=annotation.rows,
-        special=annotation.special,
-        heads=annotation.heads,
-        relations=annotation.relations,
-        mentions=annotation.mentions,
-        links=annotation.links,
-        columns=annotation.columns,
-        special_columns=annotation.special_columns,
+        **{**annotated, "file": Path(annotation.file or "").name},
         maps={kind: _encoded(metric, each, heads) for kind, (metric, each) in by_kind.items()},
         guesses={
             f"{kind}/{name}": deflated(each.guesses(index))

@@ -10,43 +10,15 @@ from typing import Any
 from attentionology.corpora_loaders import Sentence
 from attentionology.corpora_loaders.alignment import PairLinks, SentencePair
 from attentionology.extractors import Columns, MapBatch, Window
-from attentionology.reports.explorer.data import Link, ShownMention
+from attentionology.reports.explorer.data import AnnotatedInput, Link, ShownMention
 
 _OF_PAIRS = ("columns", "special_columns", "links")
 """The fields that only sentence pairs have. They are not written for other inputs."""
 
 
 @dataclass(frozen=True)
-class Annotation:
-    """What the corpus says about an input. Rows and columns are those of its maps.
-
-    Attributes:
-        id: the id of the input.
-        document: the id of its document; None if it is not known.
-        file, line: the file, and the line where the input starts.
-        rows: the words and special tokens.
-        special: which rows are special tokens.
-        heads: the row of each word's syntactic head, −1 for the root, None where there is none.
-        relations: the relation of each word to its head.
-        mentions: the mentions of entities.
-        columns: the source words and special tokens of a sentence pair, whose rows are the target words; None if the
-            columns are the rows.
-        special_columns: which columns are special tokens; None if ``columns`` is None.
-        links: the gold links of a sentence pair. A pair without gold links has none.
-    """
-
-    id: str
-    document: str | None
-    file: str | None
-    line: int | None
-    rows: tuple[str, ...]
-    special: tuple[bool, ...]
-    heads: tuple[int | None, ...] = ()
-    relations: tuple[str | None, ...] = ()
-    mentions: tuple[ShownMention, ...] = ()
-    columns: tuple[str, ...] | None = None
-    special_columns: tuple[bool, ...] | None = None
-    links: tuple[Link, ...] = ()
+class Annotation(AnnotatedInput):
+    """What the corpus says about an input of the stored sample, which is stored as JSON."""
 
     @classmethod
     def of(cls, batch: MapBatch, index: int) -> Annotation:

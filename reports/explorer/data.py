@@ -164,21 +164,43 @@ class EncodedMap:
 
 
 @dataclass(frozen=True)
-class SampledSentence:
-    """An input of the sample.
+class AnnotatedInput:
+    """What the corpus says about an input. Rows and columns are those of its maps.
 
     Attributes:
         id: the id of the input.
         document: the id of its document; None if it is not known.
-        file, line: the file, empty if it is not known, and the line where the input starts.
+        file, line: the file, and the line where the input starts. A file that is not known is None, or empty on a page.
         rows: the words and special tokens.
-        columns: the words of the columns if they are not those of the rows, as in an alignment.
         special: which rows are special tokens.
+        heads: the row of each word's syntactic head, −1 for the root, None where there is none.
+        relations: the relation of each word to its head.
+        mentions: the mentions of entities.
+        columns: the source words and special tokens of a sentence pair, whose rows are the target words; None if the
+            columns are the rows.
         special_columns: which columns are special tokens; None if ``columns`` is None.
-        heads: the index of the row of each word's syntactic head, −1 for the root; None where there is none.
-        relations: the relation of each word.
-        mentions: the mentions.
-        links: the gold links of a word alignment.
+        links: the gold links of a sentence pair. A pair without gold links has none.
+    """
+
+    id: str
+    document: str | None
+    file: str | None
+    line: int | None
+    rows: tuple[str, ...]
+    special: tuple[bool, ...]
+    heads: tuple[int | None, ...] = ()
+    relations: tuple[str | None, ...] = ()
+    mentions: tuple[ShownMention, ...] = ()
+    columns: tuple[str, ...] | None = None
+    special_columns: tuple[bool, ...] | None = None
+    links: tuple[Link, ...] = ()
+
+
+@dataclass(frozen=True)
+class SampledSentence(AnnotatedInput):
+    """An input of the sample, with its maps.
+
+    Attributes:
         maps: the maps by kind.
         guesses: the guesses of analyses by key, for example ``weight/dep->head``: base64 codes of raw deflate streams
             of unsigned 16-bit numbers of shape (layers, heads, rows), little-endian. A guess is the index of a row, or
@@ -186,18 +208,6 @@ class SampledSentence:
             the same kind. Guesses are exact: they do not depend on the quantization of the maps.
     """
 
-    id: str
-    document: str | None
-    file: str
-    line: int | None
-    rows: tuple[str, ...]
-    special: tuple[bool, ...]
-    heads: tuple[int | None, ...] = ()
-    relations: tuple[str | None, ...] = ()
-    mentions: tuple[ShownMention, ...] = ()
-    links: tuple[Link, ...] = ()
-    columns: tuple[str, ...] | None = None
-    special_columns: tuple[bool, ...] | None = None
     maps: Mapping[str, EncodedMap] = field(default_factory=dict)
     guesses: Mapping[str, str] = field(default_factory=dict)
 
