@@ -180,7 +180,7 @@ def notes(run: Finished) -> Iterator[str]:
         vectors = run.source.vectors
         words = [word for text in texts.test for word in text.words]
         without = int((vectors.rows(words) < 0).sum())
-        yield f"Tested words without a vector: {without:,} of {len(words):,} ({without / len(words):.0%})."
+        yield f"Tested words without a vector: {without:,} of {len(words):,} ({100 * without / len(words):.0f} %)."
         yield from vectors.remarks()
     repeated = texts.overlap()
     if repeated:
@@ -197,8 +197,8 @@ def notes(run: Finished) -> Iterator[str]:
         )
         share = run.table["null_space"].mean()
         yield (
-            f"In {share:.0%} of texts × heads, there are more positions than dimensions of the value vectors, so other "
-            "attention can give exactly the same output (Brunner et al. 2020)."
+            f"In {100 * share:.0f} % of texts × heads, there are more positions than dimensions of the value vectors, "
+            "so other attention can give exactly the same output (Brunner et al. 2020)."
         )
         if options.transformer.finetune:
             yield "The model was fine-tuned without dropout."
@@ -220,12 +220,13 @@ def _warnings(run: Finished) -> Iterator[str]:
         yield from model.warnings
     words, unknown = sum(map(len, tested)), _unknown(run) or 0
     if unknown > _MANY_UNKNOWN * words:
-        yield f"{unknown / words:.0%} of the tested words are unknown to the model, which cannot tell them apart."
+        share = f"{100 * unknown / words:.0f} %"
+        yield f"{share} of the tested words are unknown to the model, which cannot tell them apart."
     if texts.overlap() > _MUCH_OVERLAP * len(tested):
-        yield f"{texts.overlap() / len(tested):.0%} of the tested texts also occur word for word in training."
+        yield f"{100 * texts.overlap() / len(tested):.0f} % of the tested texts also occur word for word in training."
     if texts.overlap("dev") > _MUCH_OVERLAP * len(tested):
-        share = texts.overlap("dev") / len(tested)
-        yield f"{share:.0%} of the tested texts also occur word for word in the texts by which the epoch was chosen."
+        share = f"{100 * texts.overlap('dev') / len(tested):.0f} %"
+        yield f"{share} of the tested texts also occur word for word in the texts by which the epoch was chosen."
     if texts.dev is not None and len(texts.dev.classes) < 2:
         yield "All dev texts have the same label, so they cannot decide between epochs, and the first epoch was taken."
     if len(tested) < _FEW_TEXTS:
@@ -233,8 +234,8 @@ def _warnings(run: Finished) -> Iterator[str]:
     right, most = run.table["correct"].mean(), max(tested.balance().values()) / len(tested)
     if right <= most:
         yield (
-            f"The model is right about {right:.0%} of the tested texts; always predicting the most frequent class "
-            f"would be right about {most:.0%}. The attention of such a model explains nothing."
+            f"The model is right about {100 * right:.0f} % of the tested texts; always predicting the most "
+            f"frequent class would be right about {100 * most:.0f} %. The attention of such a model explains nothing."
         )
     if (run.table["predicted"] == run.table["predicted"].iloc[0]).all():
         yield "The model predicts the same class for every tested text."

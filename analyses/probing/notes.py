@@ -63,7 +63,8 @@ def notes(options: ProbingOptions, inputs: ProbingInputs, trained: TrainedProbes
     if inputs.vectors is not None:
         for role in inputs.treebanks:
             unknown, words, _ = unknown_words(inputs.vectors, inputs.stores[role].sentences)
-            yield f"Words without a vector in the {role} sentences: {unknown:,} of {words:,} ({unknown / words:.1%})."
+            share = f"{100 * unknown / words:.1f} %"
+            yield f"Words without a vector in the {role} sentences: {unknown:,} of {words:,} ({share})."
         yield from inputs.vectors.remarks()
     repeated, tested = overlap(inputs)
     if repeated:
@@ -87,14 +88,15 @@ def warnings(options: ProbingOptions, inputs: ProbingInputs, workspace: Workspac
     if inputs.vectors is not None:
         unknown, words, _ = unknown_words(inputs.vectors, inputs.stores["test"].sentences)
         if unknown > _MANY_UNKNOWN * words:
-            share = f"{unknown / words:.0%} of the tested words have no vector."
+            share = f"{100 * unknown / words:.0f} % of the tested words have no vector."
             yield f"{share} Probes that read words cannot tell them apart."
     repeated, tested = overlap(inputs)
     if repeated > _MUCH_OVERLAP * tested:
-        yield f"{repeated / tested:.0%} of the tested sentences also occur word for word in training."
+        yield f"{100 * repeated / tested:.0f} % of the tested sentences also occur word for word in training."
     repeated, tested = overlap(inputs, dev=True) if recipe.patience is not None else (0, 0)
     if repeated > _MUCH_OVERLAP * tested:
-        yield f"{repeated / tested:.0%} of the tested sentences also occur word for word among the dev sentences."
+        share = f"{100 * repeated / tested:.0f} %"
+        yield f"{share} of the tested sentences also occur word for word among the dev sentences."
     if "train" not in inputs.treebanks and len(inputs.splits) < options.treebanks.folds:
         yield f"The treebank gives only {len(inputs.splits)} folds."
     if options.treebanks.limit is not None:

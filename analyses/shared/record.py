@@ -125,7 +125,7 @@ def warnings_of(reading: dict[str, Any]) -> list[str]:
     if share <= _MANY_UNKNOWN:
         return []
     return [
-        f"{share:.0%} of the words contain pieces that the model's tokenizer does not know. Attention "
+        f"{100 * share:.0f} % of the words contain pieces that the model's tokenizer does not know. Attention "
         "to such words shows little about them."
     ]
 

@@ -106,7 +106,7 @@ def _alignment(encoder: Encoder, sentences: Sequence[Sentence]) -> tuple[bool, s
     words = sum(len(s) for s in sentences)
     matched = sum(p.special.count(False) - p.substituted for p in aligned)
     unknown = sum(p.unknown for p in aligned)
-    result = f"{matched} of {words} words have pieces of their own, {unknown} words have unknown pieces"
+    result = f"{matched:,} of {words:,} words have pieces of their own, {unknown:,} words have unknown pieces"
     if unknown > 0.1 * words:
         result += "; a share this large means that the tokenizer does not know this language or script"
     return matched == words and unknown <= 0.1 * words, result
@@ -185,5 +185,6 @@ def _sink(encoder: Encoder, sentences: Sequence[Sentence]) -> tuple[None, str]:
             last += float(array[..., -1].sum()) if special[-1] else 0.0
     return (
         None,
-        f"{first / rows:.0%} on the first special token, {last / rows:.0%} on the last (mean over heads)",
+        f"{100 * first / rows:.0f} % on the first special token, {100 * last / rows:.0f} % on the last "
+        "(mean over heads)",
     )

@@ -173,9 +173,9 @@ def test_many_unknown_words_are_warned_of_in_terminal_record_and_report(model, t
     (tmp_path / "zh.conllu").write_text("1\t漢字\t_\tX\t_\t_\t2\tdet\t_\t_\n2\tman\t_\tX\t_\t_\t0\troot\t_\t_\n")
     assert run("--model", model, "--corpus", tmp_path / "zh.conllu", "--out", tmp_path / "run") == 0
     (warning,) = json.loads((tmp_path / "run" / "run.json").read_text())["warnings"]
-    assert warning.startswith("50% of the words")
+    assert warning.startswith("50 % of the words")
     assert f"Warning: {warning}" in capsys.readouterr().out
-    assert "Warning: 50% of the words" in (tmp_path / "run" / "report.html").read_text()
+    assert "Warning: 50 % of the words" in (tmp_path / "run" / "report.html").read_text()
 
 
 def test_left_over_weights_are_told_in_terminal_record_and_report(model, corpus, tmp_path, capsys):
