@@ -24,7 +24,8 @@ repository = sys.argv[1]
 sys.path.append(repository)
 from tests import outlines, shortcuts
 sys.path.remove(repository)
-outlines.Figures(draw=False).replaced(".svg", ".png").__enter__()
+figures = outlines.Figures(draw=False).replaced(".svg", ".png")  # they are drawn again when it is collected
+figures.__enter__()
 shortcuts.take_shortcuts(outlines.pytest.MonkeyPatch())
 
 def run(task):
