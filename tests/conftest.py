@@ -12,6 +12,7 @@ from jaxtyping import install_import_hook
 
 from tests import shortcuts
 from tests.outlines import FIGURES
+from tests.programs import Programs
 
 if os.environ.get("CHECK_SHAPES", "1") != "0":
     install_import_hook(
@@ -53,3 +54,11 @@ def quick_geography() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         shortcuts.scale_quickly(patch)
         yield
+
+
+@pytest.fixture(scope="session")
+def programs(tmp_path_factory) -> Iterator[Programs]:
+    """Processes that share their imports."""
+    running = Programs(tmp_path_factory.mktemp("programs"))
+    yield running
+    running.close()

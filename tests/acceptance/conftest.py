@@ -13,7 +13,6 @@ from attentionology.analyses.shared.builtin import load_encoder
 from attentionology.corpora_loaders import load_treebank
 from attentionology.engine import parts
 from attentionology.extractors.maps import batching
-from tests.acceptance.programs import Programs
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 DATA = Path(os.environ.get("ATTENTIONOLOGY_DATA", REPOSITORY.parent / "shared" / "data"))
@@ -40,14 +39,6 @@ def short_windows(request) -> Iterator[None]:
         for module in (batching, parts):
             patch.setattr(module, "WINDOW", request.module.WINDOW)
         yield
-
-
-@pytest.fixture(scope="session")
-def programs(tmp_path_factory) -> Iterator[Programs]:
-    """Processes that share their imports."""
-    running = Programs(tmp_path_factory.mktemp("programs"))
-    yield running
-    running.close()
 
 
 @pytest.fixture(scope="session")

@@ -22,7 +22,7 @@ from attentionology.scripts.analyze import analyze_command
 from attentionology.scripts.cli import main
 from tests import documentation, tiny
 from tests.acceptance.conftest import REPOSITORY
-from tests.acceptance.programs import Programs
+from tests.programs import Programs
 
 EXAMPLE = "docs/how-to/write-an-analysis.md"
 DEMO = '"demo"'

@@ -10,7 +10,7 @@ import pytest
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.scripts.cli import main
 from tests import tiny
-from tests.acceptance.programs import UNREAD
+from tests.programs import UNREAD
 
 TREE = "# sent_id = {id}\n1\tCats\t_\tNOUN\t_\t_\t2\t{relation}\t_\t_\n2\tsleep\t_\tVERB\t_\t_\t0\troot\t_\t_\n\n"
 RELATION = "n\x1b[31m\x07subj\u202e[bold]"

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -170,37 +168,30 @@ def test_a_model_that_was_moved_has_the_same_parts(folder, plain, tmp_path):
     assert {path.name: path.stat().st_mtime_ns for path in (tmp_path / "parts").iterdir()} == before
 
 
-def test_a_killed_run_is_continued(folder, plain, tmp_path):
+def test_a_killed_run_is_continued(folder, plain, programs, tmp_path):
     arguments = command(folder, "--parts", tmp_path / "parts", "--out", tmp_path / "out")
-    process = subprocess.Popen([sys.executable, str(folder / "program.py"), *arguments], env=environment())
+    process = programs.start("-m", "program", *arguments, folder=folder, paths=[folder])
     wait_for_a_part(process, tmp_path / "parts")
     process.kill()
-    process.wait()
+    programs.wait(process)
     assert not (tmp_path / "out").exists()
     counts = list((tmp_path / "parts").glob("*.safetensors"))
     assert 1 <= len(counts) <= 3
     assert equal(counted(folder, PartOptions(parts=tmp_path / "parts")), plain)
 
 
-def test_a_worker_that_dies_is_replaced(folder, tmp_path):
+def test_a_worker_that_dies_is_replaced(folder, programs, tmp_path):
     arguments = command(folder, "--parts", tmp_path / "parts", "--workers", 2, "--out", tmp_path / "out")
-    process = subprocess.Popen(
-        [sys.executable, str(folder / "program.py"), *arguments],
-        env=environment(),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
+    process = programs.start("-m", "program", *arguments, folder=folder, paths=[folder])
     deadline = time.monotonic() + 120
     victims: list[psutil.Process] = []
-    while not victims and time.monotonic() < deadline and process.poll() is None:
-        servers = [
-            child for child in psutil.Process(process.pid).children() if "forkserver" in " ".join(child.cmdline())
-        ]
+    while not victims and time.monotonic() < deadline and is_running(process):
+        servers = [child for child in process.children() if "forkserver" in " ".join(child.cmdline())]
         victims = [worker for server in servers for worker in server.children()]
         time.sleep(0.05)
     assert victims
     os.kill(victims[0].pid, signal.SIGKILL)
-    assert process.wait(300) == 0, "see stderr"
+    assert programs.wait(process) == 0
     assert len(list((tmp_path / "parts").glob("*.safetensors"))) == 3
     assert (tmp_path / "out" / "run.json").is_file()
 
@@ -219,14 +210,14 @@ def test_other_impossible_options_are_refused(folder, tmp_path, capsys):
         assert options[0] in capsys.readouterr().err
 
 
-def environment() -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-
-
-def wait_for_a_part(process: subprocess.Popen[bytes], parts: Path) -> None:
+def wait_for_a_part(process: psutil.Process, parts: Path) -> None:
     deadline = time.monotonic() + 120
-    while time.monotonic() < deadline and process.poll() is None and not list(parts.glob("*.safetensors")):
+    while time.monotonic() < deadline and is_running(process) and not list(parts.glob("*.safetensors")):
         time.sleep(0.02)
+
+
+def is_running(process: psutil.Process) -> bool:
+    return bool(process.status() != psutil.STATUS_ZOMBIE)
 
 
 def test_the_number_of_threads_has_no_effect(folder, plain):

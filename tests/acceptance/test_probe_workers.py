@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -14,10 +10,10 @@ import psutil  # type: ignore[import-untyped]
 import pytest
 
 from tests.acceptance.probing import files_of, on_disk, run
+from tests.programs import Programs
 
 SMALL = ("--recipe", "paper", "--limit", 40, "--folds", 2, "--seeds", 2, "--replicates", 20, "--tree")
 LONG = ("--recipe", "tuned", "--epochs", 3, "--folds", 3, "--seeds", 2, "--replicates", 20, "--controls", "task")
-MAIN = "import sys; from attentionology.scripts.cli import main; sys.exit(main())"
 
 
 @pytest.fixture(scope="module")
@@ -71,20 +67,20 @@ def test_a_training_that_fails_is_the_same_error(model, tmp_path, capsys):
     assert errors[1].split(",")[0] == errors[0].split(",")[0]  # which fold fails first may differ
 
 
-def test_a_process_that_dies_is_replaced(long, model, tmp_path):
-    process = started(model, tmp_path)
+def test_a_process_that_dies_is_replaced(long, model, programs, tmp_path):
+    process = started(programs, model, tmp_path)
     wait_for_a_checkpoint(process, tmp_path)
-    os.kill(workers_of(process)[0].pid, signal.SIGKILL)
-    assert process.wait(300) == 0, "see stderr"
-    assert without_figures(tmp_path / "run") == without_figures(long)
+    workers_of(process)[0].kill()
+    assert programs.wait(process) == 0
+    assert files_of(tmp_path / "run") == files_of(long)
 
 
-def test_a_killed_run_is_continued(long, model, tmp_path):
-    process = started(model, tmp_path)
+def test_a_killed_run_is_continued(long, model, programs, tmp_path):
+    process = started(programs, model, tmp_path)
     wait_for_a_checkpoint(process, tmp_path)
     workers = workers_of(process)
     process.kill()
-    process.wait()
+    programs.wait(process)
     assert len(workers) == 2
     psutil.wait_procs(workers, timeout=60)
     assert not any(worker.is_running() for worker in workers)
@@ -99,27 +95,20 @@ def test_there_is_at_least_one_process(model, tmp_path, capsys):
     assert "--workers must be at least 1, not 0" in capsys.readouterr().err
 
 
-def without_figures(folder: Path) -> dict[str, bytes]:
-    """Tables and trained probes. The figures of these tests are outlines, but those of another process are whole."""
-    return {name: content for name, content in files_of(folder).items() if not name.endswith(".svg")}
-
-
-def started(model: str, folder: Path) -> subprocess.Popen[bytes]:
+def started(programs: Programs, model: str, folder: Path) -> psutil.Process:
     """Start a run in two processes."""
-    given = ["probe", "--model", model, *map(str, LONG), "--workers", "2", "--out", str(folder / "run")]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-    return subprocess.Popen([sys.executable, "-c", MAIN, *given], env=environment, stdout=subprocess.DEVNULL)
+    given = ["probe", "--model", model, *LONG, "--workers", 2, "--out", folder / "run"]
+    return programs.start("-m", "attentionology.scripts.cli", *given, folder=folder)
 
 
-def wait_for_a_checkpoint(process: subprocess.Popen[bytes], folder: Path) -> None:
+def wait_for_a_checkpoint(process: psutil.Process, folder: Path) -> None:
     deadline = time.monotonic() + 120
     while not list((folder / "cache").glob("training/*.safetensors")):
-        assert process.poll() is None
+        assert process.status() != psutil.STATUS_ZOMBIE
         assert time.monotonic() < deadline
         time.sleep(0.01)
 
 
-def workers_of(process: subprocess.Popen[bytes]) -> list[psutil.Process]:
-    children = psutil.Process(process.pid).children()
-    servers = [child for child in children if "forkserver" in " ".join(child.cmdline())]
+def workers_of(process: psutil.Process) -> list[psutil.Process]:
+    servers = [child for child in process.children() if "forkserver" in " ".join(child.cmdline())]
     return [worker for server in servers for worker in server.children()]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
-from multiprocessing import get_context
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.extractors import ExtractionLog, MapBatch, extract
 from tests import tiny
 from tests.maps import RELATIONS, batch_of, random_corpus
+from tests.programs import REPOSITORY
 from tests.reference import naive
 
 
@@ -196,20 +196,16 @@ def _count_share(rank: int, world: int, port: int, folder: str) -> None:
 
 
 @pytest.mark.slow
-def test_several_processes_give_the_bits_of_one(tmp_path):
+def test_several_processes_give_the_bits_of_one(programs, tmp_path):
     import socket
 
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    other = get_context("spawn").Process(target=_count_share, args=(1, 2, port, str(tmp_path)))
-    other.start()
-    try:
-        _count_share(0, 2, port, str(tmp_path))
-    finally:
-        other.join(300)
-        other.kill()
-    assert other.exitcode == 0
+    code = "import sys; from tests.reference.test_dependency import _count_share as count\n"
+    code += "rank, port, folder = sys.argv[1:]; count(int(rank), 2, int(port), folder)"
+    done = programs.together(*(["-c", code, rank, port, tmp_path] for rank in range(2)), folder=REPOSITORY)
+    assert [process.returncode for process in done] == [0, 0], [process.stderr for process in done]
     texts, maps = random_corpus(3)
     accuracy = DependencyAccuracy(RELATIONS, 2, 3, replicates=20)
     accuracy.update(batch_of(texts, maps))

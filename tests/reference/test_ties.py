@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
@@ -19,6 +14,7 @@ from attentionology.analyses.explanation.ties import GRADIENTS, LEFT_OUT, WEIGHT
 from attentionology.extractors.replaceable.attention_model import drop, probabilities
 from attentionology.probes.classifiers import AttentionClassifier, Vocabulary
 from attentionology.probes.classifiers import attention_classifier as classifiers
+from tests.programs import REPOSITORY
 
 pytestmark = pytest.mark.slow
 
@@ -124,8 +120,20 @@ def test_order_and_batches_change_no_tau_and_no_word(encoder, monkeypatch):
             monkeypatch.undo()
 
 
+WITH_INSTRUCTIONS = """
+import os, sys
+os.environ["ATEN_CPU_CAPABILITY"] = sys.argv[1]
+
+import pytest, torch
+assert torch.backends.cpu.get_cpu_capability() == sys.argv[1].upper()
+from tests.reference.test_ties import test_order_and_batches_change_no_tau_and_no_word as test
+test("average", pytest.MonkeyPatch())
+"""
+"""Torch asks for the instruction set only once, when it first computes something."""
+
+
 @pytest.mark.parametrize("capability", ["default", "avx2"])
-def test_order_and_batches_change_nothing_with_any_instructions(capability):
+def test_order_and_batches_change_nothing_with_any_instructions(capability, programs):
     """What is computed in one go differs between instruction sets, and with it the last digits.
 
     Without context a word that occurs twice has the same score twice, so last digits matter most. The instructions of
@@ -136,16 +144,5 @@ def test_order_and_batches_change_nothing_with_any_instructions(capability):
         pytest.skip("the test above uses these instructions")
     if capability == "avx2" and machine == "DEFAULT":
         pytest.skip("this processor has no AVX2")
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("ATEN_CPU", "PYTEST_"))}
-    environment |= {"ATEN_CPU_CAPABILITY": capability, "CHECK_SHAPES": "0"}  # the test above checks the shapes
-    node = f"{Path(__file__)}::test_order_and_batches_change_no_tau_and_no_word[average]"
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", node],
-        cwd=Path(__file__).parents[2],
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout[-3000:]
-    assert "1 passed" in done.stdout
+    done = programs.run("-c", WITH_INSTRUCTIONS, capability, folder=REPOSITORY)
+    assert done.returncode == 0, done.stderr

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import os
 import resource
 import subprocess
 import sys
@@ -23,6 +22,7 @@ from attentionology.scripts.analyze import Analyze
 from attentionology.scripts.doctor import Doctor
 from attentionology.scripts.explain import Explain
 from tests import tiny
+from tests.programs import REPOSITORY, Programs
 
 LAYERS, HEADS, WORDS = 12, 8, 500
 MAPS = 4 * LAYERS * HEADS * WORDS**2  # bytes of one sentence in float32
@@ -136,27 +136,15 @@ class Peak(NamedTuple):
     virtual: int
 
 
-def run(*arguments: object, limit: int | None = None) -> tuple[int, str, Peak]:
+def run(programs: Programs, *arguments: object, limit: int = resource.RLIM_INFINITY) -> tuple[int, str, Peak]:
     """The real command in a process of its own, perhaps with a limit on its addresses: status, messages, peak."""
     script = (
-        "import re, sys; from attentionology.scripts.cli import main; status = main(sys.argv[1:])\n"
+        "import re, resource, sys; from attentionology.scripts.cli import main\n"
+        f"resource.setrlimit(resource.RLIMIT_AS, ({limit}, {limit})); status = main(sys.argv[1:])\n"
         "sizes = dict(re.findall(r'(Vm\\w+):\\s*(\\d+) kB', open('/proc/self/status').read()))\n"
         "print(sizes['VmHWM'], sizes['VmPeak'], file=sys.stderr); sys.exit(status)"
     )
-
-    def restrict() -> None:
-        if limit is not None:
-            resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-
-    done = subprocess.run(
-        [sys.executable, "-c", script, *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        check=False,
-        preexec_fn=restrict,
-        env=os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
-        cwd=Path(__file__).parents[2],
-    )
+    done = programs.run("-c", script, *arguments, folder=REPOSITORY)
     *messages, sizes = done.stderr.splitlines()
     resident, virtual = (1024 * int(size) for size in sizes.split())
     return done.returncode, "\n".join(messages), Peak(resident, virtual)
@@ -167,13 +155,13 @@ linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /
 
 @pytest.mark.slow
 @linux
-def test_a_long_sentence_takes_few_copies_of_its_maps_and_that_is_told_before(long_input, tmp_path):
+def test_a_long_sentence_takes_few_copies_of_its_maps_and_that_is_told_before(long_input, programs, tmp_path):
     """In float32 one; in float64 one, of twice the size, for its close decisions; and some layers."""
     model, long, short = long_input
     arguments = ["analyze", "--model", model, "--analyses", "dependency", "--replicates", 0, "--corpus"]
     peaks = []
     for corpus in (long, short):
-        status, messages, peak = run(*arguments, corpus, "--out", tmp_path / corpus.stem)
+        status, messages, peak = run(programs, *arguments, corpus, "--out", tmp_path / corpus.stem)
         assert status == 0, messages
         peaks.append(peak)
     taken = peaks[0].resident - peaks[1].resident
@@ -186,7 +174,7 @@ def test_a_long_sentence_takes_few_copies_of_its_maps_and_that_is_told_before(lo
     assert told.total == told.weights + told.maps
 
     limit = peaks[1].virtual + 2 * MAPS
-    status, messages, _ = run(*arguments, long, "--out", tmp_path / "limited", limit=limit)
+    status, messages, _ = run(programs, *arguments, long, "--out", tmp_path / "limited", limit=limit)
     assert status == 1
     assert messages.startswith("attentionology: ")
     assert "\n" not in messages

@@ -17,6 +17,7 @@ from attentionology.reports.console import Terminal
 from attentionology.reports.streams import say_json
 from attentionology.reports.terminal import visible
 from attentionology.scripts.cli import main
+from tests.programs import UNREAD
 
 SIGNS = {
     "\x1b": "\\u001b",
@@ -135,10 +136,9 @@ def test_closed_streams(descriptor):
 
 
 @pytest.mark.slow
-def test_a_message_that_nobody_reads_keeps_its_status(tmp_path):
-    pipe = closed_pipe()
-    done = command(["analyze", "--corpus", str(tmp_path / "none")], stdout=subprocess.PIPE, stderr=pipe)
-    os.close(pipe)
+def test_a_message_that_nobody_reads_keeps_its_status(programs, tmp_path):
+    arguments = ["analyze", "--corpus", str(tmp_path / "none")]
+    done = programs.run("-m", "attentionology.scripts.cli", *arguments, folder=tmp_path, err=UNREAD)
     assert (done.returncode, done.stdout) == (1, "")
 
 

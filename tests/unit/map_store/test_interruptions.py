@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 import torch
 
 from attentionology.storage.cache_log import CacheLog
 from attentionology.storage.partial import locked, unfinished_name
+from tests.programs import REPOSITORY, Programs
 from tests.unit.map_store.stores import contents, store, tensors
 
 
@@ -81,20 +77,18 @@ for step in map(int, sys.argv[2:]):
 """Each file is flushed twice: before it gets its name, and its folder after. The imports are shared by all steps."""
 
 
-def python(code: str, *arguments: object) -> list[int]:
+def numbers(programs: Programs, code: str, *arguments: object) -> list[int]:
     """The numbers that a process of its own prints."""
-    root = Path(__file__).parents[3]
-    environment = {**os.environ, "PYTHONPATH": f"{root}{os.pathsep}{root / 'src'}", "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, "-c", code, *map(str, arguments)]
-    done = subprocess.run(command, check=True, env=environment, cwd=root, stdout=subprocess.PIPE, text=True)
+    done = programs.run("-c", code, *arguments, folder=REPOSITORY)
+    done.check_returncode()
     return [int(number) for number in done.stdout.split()]
 
 
 @pytest.mark.slow
-def test_killed_while_it_writes(tmp_path):
+def test_killed_while_it_writes(programs, tmp_path):
     whole = store(tmp_path / "whole", batch_cells=1)
     steps = (1, 4, 9, 14)
-    assert python(MAKING, tmp_path, *steps) == [-9] * len(steps)
+    assert numbers(programs, MAKING, tmp_path, *steps) == [-9] * len(steps)
     for step in steps:
         log = CacheLog()
         resumed = store(tmp_path / str(step), batch_cells=1, cache_log=log)
@@ -119,7 +113,7 @@ assert os.waitpid(other, 0)[1] == 0
 
 
 @pytest.mark.slow
-def test_processes_that_share_a_store_make_each_part_once(tmp_path):
-    made = python(SHARING, tmp_path)
+def test_processes_that_share_a_store_make_each_part_once(programs, tmp_path):
+    made = numbers(programs, SHARING, tmp_path)
     assert len(made) == 2
     assert sum(made) == 10
