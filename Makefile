@@ -53,8 +53,9 @@ docs: .venv/installed-docs
 	HF_HUB_OFFLINE=1 OMP_NUM_THREADS=1 $(BIN)/sphinx-build -W -n -E --keep-going --quiet -d build/doctrees -b html docs build/site
 	@echo build/site/index.html
 
-# Several processes of one thread each; several threads in each of them would wait for each other.
-PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
+# Several processes of one thread each; several threads in each of them would wait for each other. They take the files
+# in the order of tests/conftest.py, the longest first.
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 # Mypy, which is one process and takes a minute, runs beside the first tests.
 test: lint

@@ -20,6 +20,25 @@ if os.environ.get("CHECK_SHAPES", "1") != "0":
     )
 
 
+LONGEST = (
+    "test_probe_workers test_parts test_house test_output test_demo_numbers test_surface test_coreference "
+    "test_distribution test_sentences test_analyze test_commits test_tables_page test_results test_texts test_examples "
+    "test_dry_run test_erasure test_memory test_explain_reports test_doctests test_norm_maps test_ties "
+    "test_sampled_pairs test_decoding test_dependency test_surface_reports test_interruptions test_engine "
+    "test_terminal test_jobs test_lazy_corpus"
+).split()
+"""The names of the files of tests that take longest, those of acceptance tests first."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the files that take longest, so that several processes end at about the same time.
+
+    With ``--dist loadfile``, a process runs whole files. Each takes the next file from the list.
+    """
+    ranks = {name: rank for rank, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: ranks.get(item.path.stem, len(ranks)))
+
+
 @pytest.fixture(autouse=True, scope="session")
 def quick_runs() -> Iterator[None]:
     """Take the `shortcuts`."""
