@@ -47,6 +47,14 @@ def quick_runs() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(autouse=True, scope="session")
+def figures_are_shared(tmp_path_factory) -> None:
+    """Let the processes of pytest-xdist, whose folders are in the same one, draw each figure once between them."""
+    folder = tmp_path_factory.getbasetemp()
+    FIGURES.shared = (folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder) / "figures"
+    FIGURES.shared.mkdir(exist_ok=True)
+
+
 @pytest.fixture(autouse=True, scope="module")
 def figures_are_outlines() -> Iterator[pytest.MonkeyPatch]:
     """Draw a figure of each name once, because figures take most of the time of a small run; see `outlines`.

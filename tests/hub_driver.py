@@ -29,13 +29,16 @@ def _loopback_only(host: Any, *arguments: Any, **options: Any) -> Any:
 
 def main() -> None:
     socket.getaddrinfo = _loopback_only
+    import pytest
     from huggingface_hub import constants
 
     from attentionology.extractors import ModelError
     from attentionology.extractors.model.hub import hub_model
     from attentionology.scripts import cli
-    from tests.outlines import FIGURES
+    from tests import outlines, shortcuts
 
+    figures = outlines.Figures(draw=False)
+    shortcuts.take_shortcuts(pytest.MonkeyPatch())
     usual = {"offline": constants.HF_HUB_OFFLINE, "cache": constants.HF_HUB_CACHE, "endpoint": constants.ENDPOINT}
     for line in sys.stdin:
         task = {**usual, **json.loads(line)}
@@ -43,7 +46,7 @@ def main() -> None:
         constants.ENDPOINT, constants.HF_HUB_DISABLE_SYMLINKS = task["endpoint"], not task.get("links", True)
         answer: dict[str, Any] = {"status": 0}
         out, err = io.StringIO(), io.StringIO()
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), FIGURES.replaced(".svg", ".png"):
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), figures.replaced(".svg", ".png"):
             if "argv" in task:
                 answer["status"] = cli.main(task["argv"])
             else:

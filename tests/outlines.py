@@ -52,7 +52,7 @@ def artists(artist: Artist) -> Iterator[Artist]:
         yield from artists(child)
 
 
-def outline(figure: Figure) -> tuple[str, frozenset[tuple[str, bool]]]:
+def outline(figure: Figure) -> tuple[str, list[tuple[str, bool]]]:
     """The SVG of the words and of a digest of the numbers; the kinds of artists, each with whether it has gaps."""
     texts, digest, kinds = [], hashlib.sha256(), set()
     for artist in artists(figure):
@@ -64,7 +64,7 @@ def outline(figure: Figure) -> tuple[str, frozenset[tuple[str, bool]]]:
             digest.update(repr(array.shape).encode() + array.tobytes())
         texts.append(words(artist))
     shown_words = "\n".join(filter(None, texts))
-    return SVG.format(html.escape(f"{shown_words}\n{digest.hexdigest()}")), frozenset(kinds)
+    return SVG.format(html.escape(f"{shown_words}\n{digest.hexdigest()}")), sorted(kinds)
 
 
 class Figures:
@@ -77,13 +77,17 @@ class Figures:
 
     Args:
         draw: False writes outlines without drawing anything, and empty files instead of PNGs.
+
+    Attributes:
+        shared: a folder in which several processes note which SVGs they draw, so that the first of all draws it.
     """
 
     def __init__(self, *, draw: bool = True) -> None:
         self.draw = draw
         self.savefig = Figure.savefig
         self.outlined: tuple[str, ...] = ()
-        self.drawn: set[object] = set()
+        self.drawn: set[str] = set()
+        self.shared: Path | None = None
         self.pngs: dict[str, bytes] = {}
 
     def save(self, figure: Figure, path: Path | BytesIO, **options: Any) -> None:
@@ -100,11 +104,22 @@ class Figures:
             path.write_bytes(self.pngs[name])
         else:
             svg, kinds = outline(figure)
-            first = (path.stem.partition("-")[0], kinds)
-            if first not in self.drawn:
+            if self.is_first(repr((path.stem.partition("-")[0], kinds))):
                 self.savefig(figure, path, **options)
-                self.drawn.add(first)
             path.write_text(svg, encoding="utf-8")
+
+    def is_first(self, figure: str) -> bool:
+        """Whether a figure is the first that is described like this. The next one is not."""
+        if figure in self.drawn:
+            return False
+        self.drawn.add(figure)
+        if self.shared is None:
+            return True
+        try:
+            (self.shared / hashlib.sha256(figure.encode()).hexdigest()).touch(exist_ok=False)
+        except FileExistsError:
+            return False
+        return True
 
     @contextlib.contextmanager
     def replaced(self, *suffixes: str) -> Iterator[None]:

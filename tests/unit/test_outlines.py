@@ -73,6 +73,14 @@ def test_figures_can_be_drawn_in_full(tmp_path):
     assert "<path" in (tmp_path / "full.svg").read_text()
 
 
+def test_processes_draw_each_figure_once_between_them(tmp_path):
+    one, other = Figures(), Figures()
+    one.shared = other.shared = tmp_path
+    assert [figures.is_first("a") for figures in (one, other, one)] == [True, False, False]
+    assert [figures.is_first("b") for figures in (other, one, other)] == [True, False, False]
+    assert Figures().is_first("a")
+
+
 def test_nothing_is_drawn_where_outlines_are_enough(tmp_path):
     with Figures(draw=False).replaced(".svg", ".png"):
         figure().savefig(tmp_path / "a.svg")
