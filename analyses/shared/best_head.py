@@ -138,7 +138,8 @@ def _scored_choices(correct: Array, total: Array) -> tuple[list[Choice], Array, 
     sizes = np.stack([total[1:], total[0] - total[1:]], axis=1)
     heads = _argbests(choosing.reshape(-1, *correct.shape[1:]))
     split, half = np.indices(sizes.shape).reshape(2, -1)
-    scores = choosing[split, 1 - half, *zip(*heads, strict=True)].reshape(sizes.shape)
+    direction, layer, head = np.array(heads, dtype=np.int64).reshape(-1, 3).T
+    scores = choosing[split, 1 - half, direction, layer, head].reshape(sizes.shape)
     return heads, np.where(sizes > 0, scores, 0), np.where(sizes > 0, sizes[:, ::-1], 0)
 
 

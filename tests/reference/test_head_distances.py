@@ -67,7 +67,7 @@ class LastFirst:
     most = 0  # the largest number of cells per head that waited
 
     def __init__(self, threads: int) -> None:
-        self.tasks: list[tuple[Future, Callable, tuple]] = []
+        self.tasks: list[tuple[Future[Any], Callable[..., Any], tuple[Any, ...]]] = []
         LastFirst.most = 0
 
     def __enter__(self) -> LastFirst:
@@ -76,10 +76,10 @@ class LastFirst:
     def __exit__(self, *_: object) -> None:
         assert not self.tasks
 
-    def submit(self, function: Callable, *arguments: Any) -> Future:
+    def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
         pool = self
 
-        class Computed(Future):
+        class Computed(Future[Any]):
             def result(self, timeout=None):
                 while pool.tasks:
                     future, call, values = pool.tasks.pop()
