@@ -13,6 +13,9 @@ from attentionology.analyses.alignment.results import AlignmentResults
 from attentionology.analyses.alignment.series import FORWARD, TOGETHER
 from attentionology.reports.format import interval, percent
 
+_WIDE = 100
+"""The columns of a terminal from which on error rates have intervals."""
+
 
 def alignment_table(results: AlignmentResults, width: int) -> RenderableType:
     """Return tables of the error rates by layer, of the best layers and heads, and of the baselines.
@@ -24,7 +27,8 @@ def alignment_table(results: AlignmentResults, width: int) -> RenderableType:
     parts = [_layers(results, width)]
     if results.has_gold:
         parts += [_best(results, width), _baselines(results)]
-    return Group(*(renderable for part in parts for renderable in (part, "")))
+    brackets = [] if width < _WIDE or not results.has_gold else ["In square brackets: 95 % intervals."]
+    return Group(parts[0], *(renderable for part in parts[1:] for renderable in ("", part)), *brackets)
 
 
 def _layers(results: AlignmentResults, width: int) -> Table:
@@ -45,7 +49,7 @@ def _layers(results: AlignmentResults, width: int) -> Table:
 
 
 def _best(results: AlignmentResults, width: int) -> Table:
-    best = _table("Best layer, or layer and head", ["setting", "measure", "heads", "links"])
+    best = _table("Best layer, or layer and head (error rates in %)", ["setting", "measure", "heads", "links"])
     for heading in ("best", "error rate", "held-out", "by largest norm"):
         best.add_column(heading, justify="right", no_wrap=True)
     for row in results.tables.best.to_dict("records"):
@@ -57,7 +61,7 @@ def _best(results: AlignmentResults, width: int) -> Table:
 
 
 def _baselines(results: AlignmentResults) -> Table:
-    others = _table("Baselines", ["name"])
+    others = _table("Baselines (%)", ["name"])
     for heading in ("error rate", "precision", "recall"):
         others.add_column(heading, justify="right", no_wrap=True)
     for row in results.tables.baselines.to_dict("records"):
@@ -76,5 +80,5 @@ def _table(title: str, columns: list[str]) -> Table:
 
 
 def _rate(row: Mapping[Any, Any], width: int) -> str:
-    bounds = interval(row["low"], row["high"]) if width >= 100 else ""
+    bounds = interval(row["low"], row["high"]) if width >= _WIDE else ""
     return f"{percent(row['error_rate'])} {bounds}".strip()

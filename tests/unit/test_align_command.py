@@ -23,6 +23,9 @@ def test_results_are_written(tmp_path, capsys):
     arguments = ["--limit", "12", "--controls", "1", "--write", str(links), "--baseline", f"gold={SAMPLE_GOLD}"]
     assert align(tmp_path, *arguments) == 0
     shown = capsys.readouterr().out
+    assert "\n\n\n" not in "\n".join(line.rstrip() for line in shown.splitlines())
+    assert "Best layer, or layer and head (error rates in %)" in shown
+    assert "Baselines (%)" in shown
     assert "Sentence pairs read: 12, skipped: 0" in shown
     assert "random weights 1, best" in shown
     out = tmp_path / "out"
