@@ -82,10 +82,9 @@ class WindowCache(Generic[Item]):
         """The items of a window, read from the files if they are not held."""
         window = self._windows.get(number)
         if window is None:
-            window = reader.read(number)
             while len(self._windows) >= self._most:
                 self._windows.popitem()  # the one that was added last
-            self._windows[number] = window
+            window = self._windows[number] = reader.read(number)
         return window
 
 
@@ -166,7 +165,7 @@ class LazyItems(Unread[Item], Generic[Item, Index]):
         window: tuple[Item, ...] = ()
         for position in self._positions:
             if position not in within:
-                number = self.corpus_index.window_of(position)
+                number, window = self.corpus_index.window_of(position), ()  # the old window is freed first
                 within, window = self.corpus_index.positions(number), self._cache.get(number, reader)
             yield window[position - within.start]
 

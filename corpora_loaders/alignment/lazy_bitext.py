@@ -1,7 +1,7 @@
 """A bitext whose sentence pairs stay in their files, with their links, until they are needed.
 
 A loaded pair of sentences of 25 words takes about 9 kB with its gold links. A lazily read bitext keeps an index, which
-takes less than 1 kB for each window of 1,024 pairs, and a few windows. Everything else is as in a loaded bitext.
+takes less than 1 kB for each window of 1,024 pairs, and one window. Everything else is as in a loaded bitext.
 
 The files of both sides and all files of links are read side by side: files of links list the pairs in the order of the
 bitext, so the links of a window of pairs are together as well.
@@ -75,6 +75,13 @@ class LazyBitext(Bitext):
 
     Attributes:
         sentences: the sentence pairs, in file order.
+
+    Example:
+        >>> from attentionology.corpora_loaders.alignment import LazyBitext, open_bitext
+        >>> from attentionology.corpora_loaders.sample.translation import SAMPLE_PAIRS
+        >>> bitext = open_bitext(SAMPLE_PAIRS, limit=20)
+        >>> isinstance(bitext, LazyBitext), bitext.sentences
+        (True, LazyItems(20 items))
     """
 
     sentences: LazyItems[SentencePair, BitextIndex]

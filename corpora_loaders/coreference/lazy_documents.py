@@ -1,7 +1,7 @@
 """A coreference corpus whose documents stay in their files until they are needed.
 
 A loaded document of a thousand words takes about 300 kB with its mentions. A lazily read corpus keeps an index, which
-takes about 10 bytes for each document and less than 1 kB for each window, and a few windows. A window has as many
+takes about 10 bytes for each document and less than 1 kB for each window, and 16 windows. A window has as many
 documents as have 1,024 sentences together. Everything else is as in a loaded corpus. A single document is always held
 as a whole, because its mentions may refer to any of its words: a CoNLL-U file without ``newdoc`` is one document.
 
@@ -29,6 +29,9 @@ from attentionology.corpora_loaders.file_index import SerialIndex, index_files
 from attentionology.corpora_loaders.lazy_items import LazyItems, LazyParts, WindowCache
 from attentionology.corpora_loaders.sentence import Sentence
 
+KEPT_TIMES = 4
+"""How many times as many windows of documents are held as of other items: 16, which have 16,384 sentences."""
+
 
 @dataclass(frozen=True)
 class DocumentIndex(SerialIndex[Document, Any]):
@@ -50,6 +53,14 @@ class DocumentIndex(SerialIndex[Document, Any]):
     sentence_suffixes: Suffixes
     facts: DocumentFacts
     relations: Mapping[str, int]
+
+    @property
+    def kept_windows(self) -> int:
+        """The number of windows that are held: more than of a treebank, because documents take longer to read.
+
+        Most of a document is often not in any window of the model, but all of it must be read for its mentions.
+        """
+        return KEPT_TIMES * file_index.KEPT_WINDOWS
 
     def read(self, number: int, mark: Any) -> Iterator[Document]:
         """Yield the documents of a file, with their ids unchanged."""
@@ -85,6 +96,13 @@ class LazyDocuments(Documents):
     Attributes:
         sentences: the sentences of all documents in order.
         documents: the documents, in file order.
+
+    Example:
+        >>> from attentionology.corpora_loaders.coreference import LazyDocuments, open_documents
+        >>> from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
+        >>> corpus = open_documents(SAMPLE_TREEBANK)
+        >>> isinstance(corpus, LazyDocuments), corpus.documents
+        (True, LazyItems(10 items))
     """
 
     documents: LazyItems[Document, DocumentIndex] = field(kw_only=True)
@@ -147,7 +165,7 @@ def open_documents(
         building.add,
         contents="document",
         limit=limit,
-        keep=file_index.KEPT_WINDOWS,
+        keep=KEPT_TIMES * file_index.KEPT_WINDOWS,
         check_file=building.check_file,
     )
     index = DocumentIndex(

@@ -188,8 +188,8 @@ class WindowsOf:
 
     Attributes:
         is_strided: whether a document may have several windows.
-        whole: whether windows have their whole documents. Otherwise they have the beginnings of their documents up to
-            their ends, so that many windows can be in memory while the documents are not; see
+        whole: whether the only windows of documents have their whole documents. Otherwise they have the beginnings of
+            their documents up to their ends, so that many windows can be in memory while the documents are not; see
             `attentionology.corpora_loaders.coreference.document.beginning_of`.
         starts, stops: the first word of each window of all documents, and the word after its last word.
         seen: what has been read before each window, see `Window`.
@@ -217,7 +217,8 @@ class WindowsOf:
                 document=document.id,
                 file=document.file,
                 line=document.line,
-                source=document if self.whole else beginning_of(document, stop),
+                # Several windows of a document share it, so that it takes less memory than their beginnings would.
+                source=document if self.whole or self.is_strided else beginning_of(document, stop),
                 start=start,
                 seen=seen,
             )

@@ -24,7 +24,7 @@ from attentionology.corpora_loaders import (
     treebank_index,
 )
 from attentionology.corpora_loaders.compact import IdCounts, UniqueSuffixes, numbered_name
-from attentionology.corpora_loaders.coreference import formats
+from attentionology.corpora_loaders.coreference import formats, lazy_documents
 from attentionology.corpora_loaders.corpus import UniqueNames
 from attentionology.corpora_loaders.file_index import WINDOW
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
@@ -36,7 +36,11 @@ DATA = Path(os.environ.get("ATTENTIONOLOGY_DATA", "missing"))
 @contextmanager
 def windows_of(size, kept=2):
     """Windows of a few sentences, so that small treebanks have many."""
-    with patch.object(file_index, "WINDOW", size), patch.object(file_index, "KEPT_WINDOWS", kept):
+    with (
+        patch.object(file_index, "WINDOW", size),
+        patch.object(file_index, "KEPT_WINDOWS", kept),
+        patch.object(lazy_documents, "KEPT_TIMES", 1),
+    ):
         yield
 
 
