@@ -149,7 +149,7 @@ def open_documents(
         >>> corpus
         LazyDocuments(10 documents, 157 sentences, 2,809 words, 584 mentions, 'en_sample.conllu')
         >>> corpus.documents[1].id, corpus[20].id
-        ('workshop', 'workshop-05')
+        ('night_train', 'night_train-07')
     """
     account, building = Account(), _Building(mentions_needed=mentions_needed)
 
