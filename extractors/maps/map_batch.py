@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -43,6 +43,7 @@ model it was at most 9e-6. `attentionology.extractors.model.doctor` measures it 
 """
 
 
+@runtime_checkable
 class Recompute(Protocol):
     """Computes maps again in float64, see `MapBatch.exact`. The result may have more layers than are needed."""
 
