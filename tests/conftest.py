@@ -1,6 +1,6 @@
-"""Shapes in annotations are checked while the tests run, in every room with tensors; see `shapes`.
+"""Shapes in annotations are checked while the tests run: jaxtyping with beartype, in every room with tensors.
 
-Wrapping every function takes several seconds per process and slows whole commands down, so `make test` runs the
+Wrapping every function takes 20 to 30 seconds per process and slows whole commands down, so `make test` runs the
 acceptance tests, which start commands, with CHECK_SHAPES=0. The unit and reference tests check the same functions.
 """
 
@@ -8,15 +8,16 @@ import os
 from collections.abc import Iterator
 
 import pytest
+from jaxtyping import install_import_hook
 
 from tests import shortcuts
 from tests.outlines import FIGURES
 from tests.programs import Programs
 
 if os.environ.get("CHECK_SHAPES", "1") != "0":
-    from tests.shapes import check_shapes
-
-    check_shapes(["attentionology.extractors", "attentionology.analyses", "attentionology.probes"])
+    install_import_hook(
+        ["attentionology.extractors", "attentionology.analyses", "attentionology.probes"], "beartype.beartype"
+    )
 
 
 LONGEST = (
