@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -61,12 +61,13 @@ def counted(*batches: MapBatch, threads: int | None = None) -> HeadDistances:
     return metric
 
 
-class LastFirst:
+class LastFirst(ThreadPoolExecutor):
     """Stands in for threads: what was submitted is computed when a result is asked for, the last first."""
 
     most = 0  # the largest number of cells per head that waited
 
     def __init__(self, threads: int) -> None:
+        super().__init__(threads)
         self.tasks: list[tuple[Future[Any], Callable[..., Any], tuple[Any, ...]]] = []
         LastFirst.most = 0
 
@@ -76,7 +77,7 @@ class LastFirst:
     def __exit__(self, *_: object) -> None:
         assert not self.tasks
 
-    def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
+    def submit(self, function: Callable[..., Any], /, *arguments: Any, **_: Any) -> Future[Any]:
         pool = self
 
         class Computed(Future[Any]):
