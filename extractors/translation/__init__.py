@@ -2,6 +2,7 @@
 
 from attentionology.extractors.translation.cross_maps import CROSS_KINDS, CrossMapMaker
 from attentionology.extractors.translation.decoding import ForcedDecoding
+from attentionology.extractors.translation.excerpts import Excerpt
 from attentionology.extractors.translation.merging import AlignmentSetting
 from attentionology.extractors.translation.pair_encoder import PairEncoder, PairMethod, SimilarityMaker
 from attentionology.extractors.translation.pair_reading import (
@@ -19,6 +20,7 @@ __all__ = [
     "GATHERED",
     "AlignmentSetting",
     "CrossMapMaker",
+    "Excerpt",
     "ForcedDecoding",
     "PairBatch",
     "PairEncoder",

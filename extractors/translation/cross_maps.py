@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import get_args
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor
 
-from attentionology.corpora_loaders.alignment import SentencePair
 from attentionology.extractors.kinds import MapKind, get_kind
 from attentionology.extractors.kinds.attention_block import attn, norm
 from attentionology.extractors.kinds.weight import weight
 from attentionology.extractors.layers import AttentionBlock
-from attentionology.extractors.maps.map_batch import Columns, Level, MapBatch
+from attentionology.extractors.maps.map_batch import Level
 from attentionology.extractors.maps.map_maker import Merge
 from attentionology.extractors.translation.decoding import ForcedDecoding
 from attentionology.extractors.translation.merging import AlignmentSetting, CrossMerger, apart, row_count
@@ -80,20 +78,32 @@ class CrossMapMaker:
 
 @torch.inference_mode()
 def cross_maps(
-    makers: Sequence[CrossMapMaker], forward: ForcedDecoding, pieces: Sequence[PairPieces], name: str = ""
+    makers: Sequence[CrossMapMaker],
+    forward: ForcedDecoding,
+    pieces: Sequence[PairPieces],
+    name: str = "",
+    layers: Collection[int] | None = None,
 ) -> list[Float[Tensor, "batch layers heads rows columns"]]:
     """Make the maps of several makers from one forward pass, with zeros outside the sentence pairs.
 
     Makers of one kind share its map of each layer, and the sums over the pieces of source words.
 
+    Args:
+        makers: what to make.
+        forward: the forward pass.
+        pieces: the pieces of each pair.
+        name: the name of the model, for messages.
+        layers: the layers to make maps of, 0-based; None for all. The maps of the others are 0.
+
     Raises:
         ModelError: cross-attention is not a distribution, or is not what its weights say.
     """
     forward.check(name)
-    mergers = {level: _merger(forward, pieces, level) for level in _levels(makers)}
+    mergers = {level: _merger(forward, pieces, level) for level in levels_of(makers)}
     by_maker = [mergers[maker.level].in_setting(maker.setting) for maker in makers]
     results: list[Tensor] = []
-    for number, layer in enumerate(forward.layers()):
+    for number in range(len(forward.attentions)) if layers is None else sorted(layers):
+        layer = forward.layer(number)
         whole: dict[str, Tensor] = {}
         summed: dict[tuple[str, Level], Tensor] = {}
         for index, (maker, merger) in enumerate(zip(makers, by_maker, strict=True)):
@@ -103,7 +113,7 @@ def cross_maps(
                 if maker.kind not in whole:
                     whole[maker.kind] = CROSS_KINDS[maker.kind](layer)
                 layer_map = whole[maker.kind]
-            if number == 0:
+            if len(results) == index:
                 shape = (len(pieces), len(forward.attentions), layer_map.shape[1], merger.rows, merger.k)
                 results.append(layer_map.new_zeros(shape))
             if maker.merges_vectors:
@@ -115,7 +125,7 @@ def cross_maps(
     return results
 
 
-def _levels(makers: Sequence[CrossMapMaker]) -> list[Level]:
+def levels_of(makers: Sequence[CrossMapMaker]) -> list[Level]:
     """Return the levels of the makers, each of them once."""
     return list(dict.fromkeys(maker.level for maker in makers))
 
@@ -123,55 +133,19 @@ def _levels(makers: Sequence[CrossMapMaker]) -> list[Level]:
 def _merger(forward: ForcedDecoding, pieces: Sequence[PairPieces], level: Level) -> CrossMerger:
     alpha = forward.attentions[0]
     shape = (forward.target_mask.shape[1], forward.source_mask.shape[1])
-    return CrossMerger(_grouped(level, pieces), shape, "AWI", dtype=alpha.dtype, device=alpha.device)
+    return CrossMerger(at_level(level, pieces), shape, "AWI", dtype=alpha.dtype, device=alpha.device)
 
 
-def _grouped(level: Level, pieces: Sequence[PairPieces]) -> Sequence[PairPieces]:
+def at_level(level: Level, pieces: Sequence[PairPieces]) -> Sequence[PairPieces]:
     """Return the pieces with the positions of a level."""
     return pieces if level == "word" else [apart(pair) for pair in pieces]
 
 
-@dataclass(frozen=True, eq=False)
-class _Frame:
-    """What the rows and columns of a batch of maps are, whatever their kind.
-
-    Attributes:
-        lengths: the number of rows of each pair.
-        labels: what the rows are.
-        columns: what the columns are.
-    """
-
-    lengths: Int[Tensor, " batch"]
-    labels: tuple[tuple[str, ...], ...]
-    columns: Columns
-
-    @classmethod
-    def of(cls, level: Level, pairs: Sequence[SentencePair], pieces: Sequence[PairPieces]) -> _Frame:
-        """Read the rows and columns off sentence pairs and their pieces."""
-        grouped = _grouped(level, pieces)
-        rows = torch.tensor([row_count(pair.target) for pair in grouped])
-        columns = torch.tensor([len(pair.source.special) for pair in grouped])
-        special = torch.zeros(len(pieces), int(columns.max()), dtype=torch.bool)
-        row_labels, column_labels = [], []
-        for index, (pair, pair_pieces) in enumerate(zip(pairs, pieces, strict=True)):
-            source, target = pair_pieces.source, pair_pieces.target
-            is_special = grouped[index].source.special
-            special[index, : len(is_special)] = torch.tensor(is_special)
-            if level == "word":
-                words = iter(pair.source)
-                of_columns = zip(source.tokens, source.positions, strict=True)
-                specials = (token for token, position in of_columns if is_special[position])
-                column_labels.append(tuple(next(specials) if flag else next(words) for flag in is_special))
-                row_labels.append(pair.words)
-            else:
-                of_rows = zip(target.tokens, target.positions, strict=True)
-                column_labels.append(tuple(source.tokens))
-                row_labels.append(tuple(token for token, position in of_rows if not target.special[position]))
-        return cls(rows, tuple(row_labels), Columns(columns, special, tuple(column_labels)))
-
-
 def exact_cross_maps(
-    makers: Sequence[CrossMapMaker], translator: Translator, pieces: Sequence[PairPieces]
+    makers: Sequence[CrossMapMaker],
+    translator: Translator,
+    pieces: Sequence[PairPieces],
+    layers: Collection[int] | None = None,
 ) -> list[list[Float[Tensor, "layers heads rows columns"]]]:
     """Make the maps of sentence pairs in float64.
 
@@ -179,6 +153,8 @@ def exact_cross_maps(
         makers: what to make.
         translator: the model.
         pieces: the pieces of each pair. All are read together.
+        layers: the layers to make maps of, 0-based; None for all. The decoder is run up to the last of these, and the
+            maps of other layers are 0 or missing.
 
     Returns:
         for each pair a map for each maker, without padding.
@@ -186,9 +162,10 @@ def exact_cross_maps(
     Raises:
         ModelError: cross-attention is not a distribution, or is not what its weights say.
     """
-    forward = translator.double.decode(pieces, values=_read_weights(makers))
-    maps = [of_maker.cpu() for of_maker in cross_maps(makers, forward, pieces, translator.name)]
-    sizes = [[(row_count(pair.target), len(pair.source.special)) for pair in _grouped(maker.level, pieces)]
+    depth = None if layers is None else max(layers) + 1
+    forward = translator.double.decode(pieces, values=read_weights(makers), depth=depth)
+    maps = [of_maker.cpu() for of_maker in cross_maps(makers, forward, pieces, translator.name, layers)]
+    sizes = [[(row_count(pair.target), len(pair.source.special)) for pair in at_level(maker.level, pieces)]
              for maker in makers]  # fmt: skip
     return [
         [of_maker[index, ..., : size[index][0], : size[index][1]] for of_maker, size in zip(maps, sizes, strict=True)]
@@ -196,58 +173,6 @@ def exact_cross_maps(
     ]
 
 
-def _read_weights(makers: Sequence[CrossMapMaker]) -> bool:
+def read_weights(makers: Sequence[CrossMapMaker]) -> bool:
     """Whether a maker reads the weights of the model."""
     return any(maker.map_kind.reads_weights for maker in makers)
-
-
-def cross_map_batches(
-    makers: Sequence[CrossMapMaker],
-    translator: Translator,
-    pairs: tuple[SentencePair, ...],
-    pieces: Sequence[PairPieces],
-) -> list[MapBatch]:
-    """Return what several makers make of one forward pass.
-
-    Args:
-        makers: what to make.
-        translator: the model.
-        pairs: the sentence pairs.
-        pieces: the pieces of each pair.
-
-    Raises:
-        ModelError: cross-attention is not a distribution, or is not what its weights say.
-    """
-
-    @functools.lru_cache(maxsize=1)
-    def exact(index: int) -> list[Float[Tensor, "layers heads rows columns"]]:
-        """Make all maps of one pair in float64."""
-        return exact_cross_maps(makers, translator, [pieces[index]])[0]
-
-    maps = cross_maps(makers, translator.decode(pieces, values=_read_weights(makers)), pieces, translator.name)
-    frames = {level: _Frame.of(level, pairs, pieces) for level in _levels(makers)}
-    return [
-        MapBatch(
-            maps=maps[number],
-            lengths=frames[maker.level].lengths,
-            special=torch.zeros(len(pieces), maps[number].shape[-2], dtype=torch.bool),
-            sentences=pairs,
-            labels=frames[maker.level].labels,
-            kind=maker.kind,
-            level=maker.level,
-            noise=max(maker.map_kind.noise, translator.noise),
-            recompute=functools.partial(_recompute, exact, number),
-            columns=frames[maker.level].columns,
-        )
-        for number, maker in enumerate(makers)
-    ]
-
-
-def _recompute(
-    exact: Callable[[int], list[Float[Tensor, "layers heads rows columns"]]],
-    number: int,
-    indices: Sequence[int],
-    _first_layers: int | None = None,
-) -> list[Float[Tensor, "layers heads rows columns"]]:
-    """Return the maps of one of several makers for some pairs."""
-    return [exact(index)[number] for index in indices]

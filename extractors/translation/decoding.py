@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,20 +54,22 @@ class ForcedDecoding:
         layers = amount(len(self.attentions), "layers")
         return f"ForcedDecoding({amount(pairs, 'sentence pairs')}, {pieces}, {layers})"
 
-    def layers(self) -> Iterator[AttentionBlock]:
-        """Yield the cross-attention of the layers one after the other, each verified if the pass kept what it takes.
+    def layer(self, number: int) -> AttentionBlock:
+        """Return the cross-attention of a layer, verified if the pass kept what it takes.
+
+        Args:
+            number: the layer, 0-based.
 
         Raises:
             ModelError: what is recomputed is not what the model computed.
         """
-        for number, alpha in enumerate(self.attentions):
-            if self.blocks is None:
-                yield AttentionBlock(alpha, self.source_mask)
-                continue
-            block = AttentionBlock(alpha, self.source_mask, weights=self.blocks.weights[number], x=self.encoded)
-            where = f"{self.blocks.family!r} decoder layer {number + 1}"
-            verify_cross_attention(block, self.outputs[number], self.target_mask, where)
-            yield block
+        alpha = self.attentions[number]
+        if self.blocks is None:
+            return AttentionBlock(alpha, self.source_mask)
+        block = AttentionBlock(alpha, self.source_mask, weights=self.blocks.weights[number], x=self.encoded)
+        where = f"{self.blocks.family!r} decoder layer {number + 1}"
+        verify_cross_attention(block, self.outputs[number], self.target_mask, where)
+        return block
 
     def check(self, name: str) -> None:
         """Check that every row of attention is a distribution over the pieces of its source sentence.
@@ -88,7 +90,9 @@ class ForcedDecoding:
             )
 
 
-def check_shapes(attentions: Sequence[Tensor], config: Any, shape: tuple[int, int, int], name: str) -> None:
+def check_shapes(
+    attentions: Sequence[Tensor], config: Any, shape: tuple[int, int, int], name: str, depth: int | None = None
+) -> None:
     """Check that every layer of the decoder gave one matrix per head, and as many heads as the others.
 
     Args:
@@ -96,11 +100,12 @@ def check_shapes(attentions: Sequence[Tensor], config: Any, shape: tuple[int, in
         config: the configuration of the model.
         shape: the numbers of sentence pairs, target pieces and source pieces.
         name: the name of the model, for the message.
+        depth: the number of layers that were run; None for all.
 
     Raises:
         ModelError: a layer did not.
     """
-    layers = getattr(config, "num_decoder_layers", None) or getattr(config, "decoder_layers", None)
+    layers = depth or getattr(config, "num_decoder_layers", None) or getattr(config, "decoder_layers", None)
     if not attentions or (layers is not None and len(attentions) != layers):
         raise ModelError(
             f"{name}: {len(attentions)} of {layers} decoder layers gave cross-attention; either {config.model_type!r} "

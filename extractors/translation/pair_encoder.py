@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 import torch
@@ -133,10 +133,10 @@ class PairEncoder(LoadedModel):
         """
         return self._maps(self.encoder, makers, pairs, pieces)
 
-    def exact_maps(
+    def exact_batches(
         self, makers: Sequence[MapMaker | SimilarityMaker], pair: SentencePair, pieces: PairPieces | JointPieces
-    ) -> list[Float[Tensor, "layers heads n m"]]:
-        """Return a map of one pair in float64 for each of several makers.
+    ) -> list[MapBatch]:
+        """Return the maps of one pair in float64, as a batch of one pair for each of several makers.
 
         Args:
             makers: see `maps`.
@@ -146,7 +146,8 @@ class PairEncoder(LoadedModel):
         Raises:
             ModelError: a maker is of another method, or attention is not a distribution.
         """
-        return [batch.maps[0].cpu() for batch in self._maps(self.encoder.double, makers, (pair,), [pieces])]
+        batches = self._maps(self.encoder.double, makers, (pair,), [pieces])
+        return [replace(batch, maps=batch.maps.cpu(), recompute=None) for batch in batches]
 
     def _maps(
         self,

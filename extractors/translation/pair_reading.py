@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,8 +12,9 @@ from attentionology.corpora_loaders.alignment import SentencePair
 from attentionology.corpora_loaders.describing import amount
 from attentionology.extractors.maps.batching import DEFAULT_BATCH_CELLS, ExtractionLog, TooLong, plan
 from attentionology.extractors.maps.map_batch import MapBatch
-from attentionology.extractors.model.conditions import Batching, fitting
-from attentionology.extractors.translation.cross_maps import CrossMapMaker, cross_map_batches, exact_cross_maps
+from attentionology.extractors.translation.cross_batches import cross_map_batches, exact_cross_batches
+from attentionology.extractors.translation.cross_maps import CrossMapMaker
+from attentionology.extractors.translation.excerpts import BATCH_PIECES, Excerpt, exact_excerpts, exact_groups
 from attentionology.extractors.translation.pair_encoder import PairEncoder
 from attentionology.extractors.translation.translator import Translator
 
@@ -23,9 +24,6 @@ PairReader = Translator | PairEncoder
 GATHERED = 256
 """How many pairs a batch has at least when links are counted. Several of them need float64, and reading these together
 saves time. The fixed cost of counting a batch is then small, too."""
-
-_BATCH_PIECES = 2048
-_EXACT_PART = 2  # of the bounds of a batch, since float64 maps take twice the memory
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -100,24 +98,47 @@ class PairBatch:
         Raises:
             ModelError: attention is not a distribution, or is not what its weights say.
         """
+        excerpts = {index: Excerpt(tuple(makers)) for index in indices}
+        for index, maps in self.exact_excerpts(excerpts):
+            yield index, [maps[maker] for maker in makers]
+
+    def exact_excerpts(self, excerpts: Mapping[int, Excerpt]) -> Iterator[tuple[int, dict[Any, Tensor]]]:
+        """Yield some pairs with what is needed of their maps in float64, see `exact_maps`.
+
+        Args:
+            excerpts: what is needed of the maps, by the index of the pair.
+
+        Yields:
+            the index of a pair and its maps. Values that are not needed may be missing or 0.
+
+        Raises:
+            ModelError: attention is not a distribution, or is not what its weights say.
+        """
+        if isinstance(self.reader, Translator):
+            yield from exact_excerpts(self.reader, self.pieces, excerpts)
+            return
+        for index, excerpt in excerpts.items():
+            batches = self.reader.exact_batches(excerpt.makers, self.sentences[index], self.pieces[index])
+            yield index, {maker: each.maps[0] for maker, each in zip(excerpt.makers, batches, strict=True)}
+
+    def exact_batches(self, makers: Sequence[Any], indices: Sequence[int]) -> Iterator[tuple[int, list[MapBatch]]]:
+        """Yield some pairs with their maps in float64 as batches of one pair, see `exact_maps`.
+
+        Args:
+            makers: see `maps`.
+            indices: the pairs, as 0-based indices into the batch.
+
+        Raises:
+            ModelError: attention is not a distribution, or is not what its weights say.
+        """
         if isinstance(self.reader, PairEncoder):
             for index in indices:
-                yield index, self.reader.exact_maps(makers, self.sentences[index], self.pieces[index])
+                yield index, self.reader.exact_batches(makers, self.sentences[index], self.pieces[index])
             return
-        for group in _groups(indices, self.pieces, self.reader.double.batching):
-            read = [self.pieces[index] for index in group]
-            yield from zip(group, exact_cross_maps(makers, self.reader, read), strict=True)
-
-
-def _groups(indices: Sequence[int], pieces: Sequence[Any], batching: Batching) -> Iterator[list[int]]:
-    """Cut pairs into groups, longest first, that a model reads together in float64."""
-    left = sorted(indices, key=lambda index: -len(pieces[index]))
-    while left:
-        n = len(pieces[left[0]])
-        size = max(1, min(DEFAULT_BATCH_CELLS // _EXACT_PART // n**2, _BATCH_PIECES // _EXACT_PART // n))
-        group = fitting(batching, left[:size], lambda index: len(pieces[index]))
-        yield group
-        left = left[len(group) :]
+        lengths = {index: len(self.pieces[index]) for index in indices}
+        for group in exact_groups(lengths, dict.fromkeys(indices, 0), self.reader.double.batching):
+            pairs, pieces = [self.sentences[index] for index in group], [self.pieces[index] for index in group]
+            yield from zip(group, exact_cross_batches(makers, self.reader, pairs, pieces), strict=True)
 
 
 def read_pairs(
@@ -154,7 +175,7 @@ def read_pairs(
     limits = (batch_cells, max_length, too_long)
     model: Any = reader  # what is read of a pair depends on the model
     waiting: list[list[tuple[SentencePair, Any]]] = []
-    for batch in plan(model, pairs, *limits, filled, batch_pieces=_BATCH_PIECES, noun="sentence pair"):
+    for batch in plan(model, pairs, *limits, filled, batch_pieces=BATCH_PIECES, noun="sentence pair"):
         waiting.append(batch)
         if sum(map(len, waiting)) >= gather:
             yield _batch_of(reader, waiting)
@@ -182,26 +203,24 @@ def extract_cross(
 ) -> Iterator[tuple[MapBatch, ...]]:
     """Yield one map batch per maker for each batch of sentence pairs, all from one forward pass.
 
-        Args:
-            translator: the model.
-            pairs: read lazily, one window at a time.
-            makers: what to make of each pass.
-            batch_cells, too_long, max_length, log: see `read_pairs`.
+    Args:
+        translator: the model.
+        pairs: read lazily, one window at a time.
+        makers: what to make of each pass.
+        batch_cells, too_long, max_length, log: see `read_pairs`.
 
-        Raises:
-            ValueError: there is no maker, or an option has a value that cannot be used.
-            ExtractionError: a pair cannot be read and ``too_long`` is ``"error"``.
-            ModelError: cross-attention is not a distribution, or is not what its weights say.
+    Raises:
+        ValueError: there is no maker, or an option has a value that cannot be used.
+        ExtractionError: a pair cannot be read and ``too_long`` is ``"error"``.
+        ModelError: cross-attention is not a distribution, or is not what its weights say.
 
-        Example:
-            >>> from torch import Tensor
-
-    from attentionology.corpora_loaders.alignment import SentencePair
-            >>> from attentionology.extractors.translation import CrossMapMaker, extract_cross, load_sample_translator
-            >>> pair = SentencePair(id="1", source=("bad", "dag"), words=("mä",))
-            >>> [(batch,)] = extract_cross(load_sample_translator(), [pair], [CrossMapMaker("norm", "AWI")])
-            >>> batch  # one target word, and two source words and the end of the sentence
-            MapBatch('norm', word level, 1 sentence, shape (1, 2, 4, 1, 3))
+    Example:
+        >>> from attentionology.corpora_loaders.alignment import SentencePair
+        >>> from attentionology.extractors.translation import CrossMapMaker, extract_cross, load_sample_translator
+        >>> pair = SentencePair(id="1", source=("bad", "dag"), words=("mä",))
+        >>> [(batch,)] = extract_cross(load_sample_translator(), [pair], [CrossMapMaker("norm", "AWI")])
+        >>> batch  # one target word, and two source words and the end of the sentence
+        MapBatch('norm', word level, 1 sentence, shape (1, 2, 4, 1, 3))
     """
     if not makers:
         raise ValueError("no maker is given")

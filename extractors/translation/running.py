@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,6 +33,25 @@ def core(model: Any) -> Any:
     """Return the model without its language-model head, if it can be run without."""
     base = model.base_model
     return base if hasattr(base, "encoder") and hasattr(base, "decoder") else model
+
+
+@contextmanager
+def first_layers(model: Any, path: str, number: int) -> Iterator[None]:
+    """Let the decoder end after some of its layers. What these give does not depend on the layers that follow.
+
+    Args:
+        model: an encoder–decoder.
+        path: the names of the modules from the model to the list of the decoder's layers, separated by dots.
+        number: the number of layers to run.
+    """
+    *parents, name = path.split(".")
+    decoder = functools.reduce(getattr, parents, core(model))
+    layers = getattr(decoder, name)
+    decoder.register_module(name, layers[:number])
+    try:
+        yield
+    finally:
+        decoder.register_module(name, layers)
 
 
 def decoder_inputs(model: Any, labels: list[int]) -> list[int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from attentionology.corpora_loaders.alignment import SentencePair
 from attentionology.corpora_loaders.sample.translation import SAMPLE_TRANSLATOR
 from attentionology.extractors.errors import ModelError
 from attentionology.extractors.layers import ARCHITECTURES
+from attentionology.extractors.layers.architectures import CrossAttention
 from attentionology.extractors.layers.cross_attention import CrossBlocks, CrossRecorder, read_cross_attention
 from attentionology.extractors.maps.map_batch import FLOAT32_NOISE
 from attentionology.extractors.model.conditions import Batching, switch_to_eager
@@ -23,7 +25,7 @@ from attentionology.extractors.model.loading import load_translation_model, max_
 from attentionology.extractors.model.random_copy import random_copy
 from attentionology.extractors.tokens.pieces import Unalignable, prepare_tokenizer
 from attentionology.extractors.translation.decoding import ForcedDecoding, check_shapes, find_pair_batching
-from attentionology.extractors.translation.running import core, decoder_inputs, run
+from attentionology.extractors.translation.running import core, decoder_inputs, first_layers, run
 from attentionology.extractors.translation.sides import (
     PairPieces,
     TokenizerSide,
@@ -131,8 +133,13 @@ class Translator(LoadedModel):
     @property
     def noise(self) -> float:
         """The relative difference below which two float32 values must not be compared, see `MapBatch.exact`."""
+        return FLOAT32_NOISE if self._names is None else self._names.noise
+
+    @property
+    def _names(self) -> CrossAttention | None:
+        """The names of the modules of cross-attention; None if they are not known."""
         row = ARCHITECTURES.get(self.family)
-        return FLOAT32_NOISE if row is None or row.cross is None else row.cross.noise
+        return None if row is None else row.cross
 
     @property
     def blocks(self) -> CrossBlocks:
@@ -168,12 +175,14 @@ class Translator(LoadedModel):
         return aligned
 
     @torch.inference_mode()
-    def decode(self, batch: Sequence[PairPieces], *, values: bool = False) -> ForcedDecoding:
+    def decode(self, batch: Sequence[PairPieces], *, values: bool = False, depth: int | None = None) -> ForcedDecoding:
         """Run one forward pass over sentence pairs, padded on the right to the longest on either side.
 
         Args:
             batch: the pieces of each pair.
             values: whether to keep what value vectors are recomputed from, and verify that.
+            depth: the number of decoder layers to run; None for all. All are run if the names of the decoder's layers
+                are not known.
 
         Raises:
             ModelError: the model cannot read the batch or a layer gives no cross-attention; with ``values``, for the
@@ -187,10 +196,15 @@ class Translator(LoadedModel):
         blocks = self.blocks if values else None
         recorder = CrossRecorder(blocks or CrossBlocks((), (), time_first=False, family=self.family))
         pieces = f"{source.shape[1]} source and {target.shape[1]} target pieces"
-        with self._reading(pieces), recorder as recorded:
+        names = self._names
+        cut = None if names is None else depth
+        fewer: AbstractContextManager[None] = nullcontext()
+        if names is not None and cut is not None:
+            fewer = first_layers(self.model, names.layers, cut)
+        with self._reading(pieces), recorder as recorded, fewer:
             output = run(self.model, inputs)
         attentions = output.attentions
-        check_shapes(attentions, self.model.config, (len(batch), target.shape[1], source.shape[1]), self.label)
+        check_shapes(attentions, self.model.config, (len(batch), target.shape[1], source.shape[1]), self.label, cut)
         return ForcedDecoding(
             attentions, source_mask, target_mask, output.encoded if values else None, recorded.outputs, blocks
         )

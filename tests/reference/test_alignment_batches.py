@@ -12,8 +12,15 @@ import torch
 from attentionology.analyses.alignment.hypotheses import LinkMaker
 from attentionology.analyses.alignment.series import REVERSE, Series, all_series
 from attentionology.corpora_loaders.alignment import SentencePair
-from attentionology.extractors.translation import CrossMapMaker, PairBatch, PairPieces, Translator, read_pairs
-from attentionology.extractors.translation.pair_reading import _groups
+from attentionology.extractors.translation import (
+    CrossMapMaker,
+    Excerpt,
+    PairBatch,
+    PairPieces,
+    Translator,
+    read_pairs,
+)
+from attentionology.extractors.translation.excerpts import exact_groups
 from tests import tiny_translation
 
 WORDS = ("an", "unbelievably", "old", "garden", ".", "she", "sings", "museum", "trains")
@@ -133,12 +140,39 @@ def test_maps_in_float64_do_not_depend_on_padding():
 
 
 def test_a_model_that_padding_disturbs_reads_pairs_one_by_one_in_float64():
-    pieces = ["a" * n for n in (3, 9, 9, 5)]
-    assert list(_groups([0, 1, 2, 3], pieces, "one by one")) == [[1], [2], [3], [0]]
-    assert list(_groups([0, 1, 2, 3], pieces, "padded")) == [[1, 2, 3, 0]]
-    assert list(_groups([], pieces, "padded")) == []
-    long = ["a" * 300] * 3
-    assert list(_groups([0, 1, 2], long, "padded")) == [[0], [1], [2]]
+    lengths, whole = {0: 3, 1: 9, 2: 9, 3: 5}, dict.fromkeys(range(4), 6)
+    assert list(exact_groups(lengths, whole, "one by one")) == [[1], [2], [3], [0]]
+    assert list(exact_groups(lengths, whole, "padded")) == [[1, 2, 3, 0]]
+    assert list(exact_groups({}, {}, "padded")) == []
+    assert list(exact_groups({0: 300, 1: 300}, whole, "padded")) == [[0], [1]]
+
+
+def test_pairs_that_need_the_same_depth_are_read_together():
+    lengths, depths = {0: 100, 1: 90, 2: 100, 3: 90, 4: 20}, {0: 1, 1: 2, 2: 1, 3: 2, 4: 3}
+    assert list(exact_groups(lengths, depths, "padded")) == [[4, 1, 3], [0, 2]]
+
+
+@pytest.mark.parametrize("family", tiny_translation.FAMILIES)
+def test_excerpts_are_parts_of_whole_maps(family):
+    """What the decoder does not run, later layers and later words, changes nothing in what is needed."""
+    model = tiny_translation.translator(family)
+    makers = (CrossMapMaker("attn", "AWO"), CrossMapMaker("norm"), CrossMapMaker("weight", "AWO"))
+    [batch] = read_pairs(model, tiny_translation.PAIRS, gather=len(tiny_translation.PAIRS))
+    whole = dict(batch.exact_maps(makers, range(len(batch))))
+    excerpts = {0: Excerpt(makers, frozenset({0}), 1), 1: Excerpt(makers[1:], frozenset({1}), 3), 2: Excerpt(makers)}
+    if family == "marian":
+        excerpts = {index: excerpts[index] for index in (0, 1)}  # a group of which no pair needs all layers
+    read = dict(batch.exact_excerpts(excerpts))
+    assert sorted(read) == sorted(excerpts)
+    for index, excerpt in excerpts.items():
+        assert set(excerpt.makers) <= set(read[index])
+        for maker, expected in zip(makers, whole[index], strict=True):
+            layers = sorted(excerpt.layers or range(model.n_layers))
+            if maker in excerpt.makers:
+                part = read[index][maker][layers, :, : excerpt.words]
+                np.testing.assert_allclose(part, expected[layers, :, : excerpt.words], rtol=1e-12, atol=1e-14)
+    if family == "marian":
+        assert all(len(maps) == 2 for maps in read[0].values())  # of 3 layers
 
 
 def test_a_batch_of_several_passes_makes_no_maps_at_once():
