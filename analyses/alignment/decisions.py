@@ -63,18 +63,18 @@ def best_columns(batch: MapBatch) -> Int[Tensor, "batch layers heads n"]:
 
 @dataclass(frozen=True, eq=False)
 class Decisions:
-    """The decisions about inputs as float32 makes them, and the inputs for which it cannot.
+    """The decisions about inputs as float32 makes them, and those that it cannot make.
 
     Attributes:
         best: the column with the largest value of each row, or the row with the largest value of each column; −1 beyond
             the end of an input. `decide` changes it.
-        close: the inputs that are to be decided in float64.
+        close: the decisions that are to be made in float64: the indices of input, layer, head and position.
         noise: the relative difference below which float32 cannot decide.
         of_columns: whether each column has a decision, and not each row.
     """
 
     best: Int[Tensor, "batch layers heads positions"]
-    close: frozenset[int]
+    close: Int[Tensor, "close 4"]
     noise: float
     of_columns: bool = False
 
@@ -95,20 +95,21 @@ class Decisions:
     @classmethod
     def together(cls, parts: Sequence[Decisions]) -> Decisions:
         """Return the decisions about the inputs of several batches of the same maps."""
-        starts = [0, *itertools.accumulate(len(part.best) for part in parts)]
-        close = frozenset(start + index for start, part in zip(starts, parts, strict=False) for index in part.close)
-        return cls(padded([part.best for part in parts]), close, parts[0].noise, parts[0].of_columns)
+        starts = itertools.accumulate((len(part.best) for part in parts), initial=0)
+        close = [part.close + torch.tensor([start, 0, 0, 0]) for start, part in zip(starts, parts, strict=False)]
+        return cls(padded([part.best for part in parts]), torch.cat(close), parts[0].noise, parts[0].of_columns)
 
     def decide(self, index: int, exact: Float[Tensor, "layers heads n m"]) -> None:
-        """Make the decisions about one input again.
+        """Make the close decisions about one input again.
 
         Args:
             index: the input.
-            exact: its maps in float64, without padding.
+            exact: its maps in float64, without padding. Only layers and rows with close decisions are read.
         """
-        values = exact.transpose(-1, -2) if self.of_columns else exact
-        best = self.best[index, ..., : values.shape[-2]]
-        best.copy_(first_of_equals(values, SAME * self.noise).cpu().masked_fill(best < 0, -1))
+        _, layers, heads, positions = self.close[self.close[:, 0] == index].T
+        values = (exact.transpose(-1, -2) if self.of_columns else exact)[layers, heads, positions]
+        best = first_of_equals(values, SAME * self.noise).cpu()
+        self.best[index, layers, heads, positions] = best.to(self.best.dtype)
 
 
 def padded(parts: Sequence[Int[Tensor, "*_"]]) -> Int[Tensor, "*_"]:
@@ -137,7 +138,7 @@ def first_of_equals(values: Float[Tensor, "*shape m"], tolerance: float) -> Int[
 
 def _settled(decisions: Decisions, batch: MapBatch) -> Decisions:
     """Make the decisions about a batch in float64 that float32 cannot make, input by input to hold few maps."""
-    for index in sorted(decisions.close):
+    for index in sorted(set(decisions.close[:, 0].tolist())):
         decisions.decide(index, batch.exact([index])[0])
     return decisions
 
@@ -147,15 +148,15 @@ def _largest(
     asked: Bool[Tensor, "batch n"],
     candidates: Bool[Tensor, "batch m"],
     noise: float,
-) -> tuple[Int[Tensor, "batch layers heads n"], frozenset[int]]:
-    """Return the largest candidate for each of the positions, and the inputs in which two are too close."""
+) -> tuple[Int[Tensor, "batch layers heads n"], Int[Tensor, "close 4"]]:
+    """Return the largest candidate for each of the positions, and the indices of those of which two are too close."""
     if not candidates.all():
         values = values.masked_fill(~candidates.to(values.device)[:, None, None, None], -torch.inf)
     largest, best = values.max(-1)
     near = values >= (largest - noise * largest.abs()).unsqueeze(-1)
     close = (near.sum(-1, dtype=torch.int32) > 1).cpu() & asked[:, None, None]
-    best = best.cpu().masked_fill_(~asked[:, None, None], -1)
-    return best, frozenset(close.flatten(1).any(1).nonzero().flatten().tolist())
+    best = best.to("cpu", torch.int32).masked_fill_(~asked[:, None, None], -1)
+    return best, close.nonzero()
 
 
 def aligned_rows(
@@ -192,7 +193,7 @@ def rows_of_words(
         best: a decision about each column.
         is_word: which columns are words.
     """
-    words = torch.full((*best.shape[:3], int(is_word.sum(1).max())), -1)
+    words = best.new_full((*best.shape[:3], int(is_word.sum(1).max())), -1)
     for index, flags in enumerate(is_word):
         chosen = best[index][..., flags]
         words[index, ..., : chosen.shape[-1]] = chosen
@@ -232,4 +233,4 @@ def words_of_rows(
         words: the source word of each column, −1 at special tokens.
     """
     by_column = words[:, None, None].expand(*best.shape[:3], -1)
-    return by_column.gather(-1, best.clamp(min=0)).masked_fill_(best < 0, -1)
+    return by_column.to(best.dtype).gather(-1, best.clamp(min=0).long()).masked_fill_(best < 0, -1)

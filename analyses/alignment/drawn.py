@@ -1,16 +1,16 @@
 """The maps of the sentence pairs that the report shows, which are made when a pair is drawn for the sample.
 
 A batch of an alignment run consists of links, whose maps are dropped as soon as the links are made. Of all pairs only a
-few are drawn, so these are read once more, each by itself and in float64. Their maps therefore depend neither on the
-batch nor on how the corpus was cut, and their largest values are the decisions that are counted: those that float32
-cannot make are made in float64, too.
+few are drawn, so these are read once more, in float64. Their maps therefore depend neither on the batch nor on how the
+corpus was cut: they are quantized, which is far coarser than what rounding in float64 may differ by. And their largest
+values are the decisions that are counted, because those that float32 cannot make are made in float64, too.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from jaxtyping import Int
 from torch import Tensor
@@ -98,28 +98,25 @@ class DrawablePairs(Drawable):
 
     def drawn(self, indices: Sequence[int], kind: str | None) -> Iterator[MapBatch]:
         """Yield the maps of each of some pairs."""
+        self._read([index for index in indices if index not in self._maps])
         for index in indices:
-            yield self._maps_of_pair(index)[self._number(kind)]
+            yield self._maps[index][self._number(kind)]
 
     def _number(self, kind: str | None) -> int:
         return [each.kind for each in self.series].index(kind or "")
 
     @functools.cached_property
-    def _maps_of_pair(self) -> Callable[[int], list[MapBatch]]:
-        """A function that makes the maps of a pair once for all series."""
+    def _maps(self) -> dict[int, list[MapBatch]]:
+        """The maps of all series of the pairs that have been read."""
+        return {}
 
-        @functools.cache
-        def maps_of_pair(index: int) -> list[MapBatch]:
-            pair = PairBatch(self.batch.reader, (self.batch.sentences[index],), [self.batch.pieces[index]])
-            made = pair.maps([map_maker(each, self.merge) for each in self.series])
-            return [_exact(maps_of(each, batch)) for each, batch in zip(self.series, made, strict=True)]
-
-        return maps_of_pair
-
-
-def _exact(batch: MapBatch) -> MapBatch:
-    """Return the maps of one input in float64."""
-    return replace(batch, maps=batch.exact([0])[0][None], noise=0.0, recompute=None)
+    def _read(self, indices: Sequence[int]) -> None:
+        """Make the maps of some pairs for all series."""
+        makers = [map_maker(each, self.merge) for each in self.series]
+        chosen = list(dict.fromkeys(makers))
+        for index, batches in self.batch.exact_batches(chosen, indices):
+            made = dict(zip(chosen, batches, strict=True))
+            self._maps[index] = [maps_of(each, made[maker]) for each, maker in zip(self.series, makers, strict=True)]
 
 
 def source_guesses(batch: MapBatch) -> Int[Tensor, "batch 1 layers heads n"]:

@@ -17,7 +17,7 @@ from attentionology.analyses.alignment.symmetrization import symmetrized
 from attentionology.analyses.alignment.undecided import Undecided
 from attentionology.corpora_loaders.alignment import PairLinks, SentencePair
 from attentionology.extractors import MapBatch, MapMaker, Merge, get_kind, is_punctuation
-from attentionology.extractors.translation import CrossMapMaker, PairBatch, SimilarityMaker
+from attentionology.extractors.translation import CrossMapMaker, Excerpt, PairBatch, SimilarityMaker
 
 Booleans = npt.NDArray[np.bool_]
 
@@ -154,10 +154,14 @@ class LinkMaker:
         if not isinstance(batch, PairBatch):
             raise TypeError("links are made of batches of sentence pairs")
         makers = self._makers
-        undecided, chosen = self.undecided(batch), list(dict.fromkeys(makers.values()))
-        for index, maps in batch.exact_maps(chosen, sorted(undecided.close)):
-            exact = dict(zip(chosen, maps, strict=True))
-            undecided.decide(index, {each: exact_map_of(each, exact[maker]) for each, maker in makers.items()})
+        undecided = self.undecided(batch)
+        excerpts = {
+            index: Excerpt(tuple(dict.fromkeys(makers[each] for each in close.series)), close.layers, close.words)
+            for index, close in undecided.close.items()
+        }
+        for index, maps in batch.exact_excerpts(excerpts):
+            series = undecided.close[index].series
+            undecided.decide(index, {each: exact_map_of(each, maps[makers[each]]) for each in series})
         return _linked(undecided)
 
     def undecided(self, batch: PairBatch) -> Undecided:
@@ -192,8 +196,8 @@ def linked_pairs(maps: Mapping[Series, MapBatch], both: set[Series] | None = Non
     """
     undecided = Undecided.of(maps, both or frozenset())
     # Input by input, because maps in float64 are made for all series of an input at once, and then dropped.
-    for index in sorted(undecided.close):
-        undecided.decide(index, {series: maps[series].exact([index])[0] for series in undecided.close_series(index)})
+    for index, close in undecided.close.items():
+        undecided.decide(index, {series: maps[series].exact([index])[0] for series in close.series})
     return _linked(undecided)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from attentionology.analyses.alignment.decisions import SAME, columns_of
@@ -26,7 +26,7 @@ _LEFT_OUT = -1.0
 
 def itermax(
     cosines: Float[Tensor, "batch layers heads n m"], cells: Bool[Tensor, "batch n m"], tolerance: float
-) -> tuple[Bool[Tensor, "batch layers heads n m"], Bool[Tensor, " batch"]]:
+) -> tuple[Bool[Tensor, "batch layers heads n m"], Bool[Tensor, "batch layers heads"]]:
     """Link the words of sentence pairs, and say where two similarities are too close to be compared.
 
     Similarities are (1 + cosine) / 2, so that a discount makes them smaller. Of equal similarities, the first is taken.
@@ -37,7 +37,7 @@ def itermax(
         tolerance: the relative difference up to which two similarities are equal.
 
     Returns:
-        Which words are linked, and in which pairs a decision was made between similarities that were equal.
+        Which words are linked, and where a decision was made between similarities that were equal.
 
     Example:
         >>> import torch
@@ -46,13 +46,13 @@ def itermax(
         >>> links, close = itermax(cosines.view(1, 1, 1, 3, 3), torch.ones(1, 3, 3, dtype=torch.bool), 1e-6)
         >>> links[0, 0, 0].int().tolist()  # the second target word is given the first source word in the second round
         [[1, 0, 0], [1, 0, 0], [0, 0, 1]]
-        >>> close.tolist()
-        [False]
+        >>> close.any().item()
+        False
     """
     cells = cells[:, None, None].to(cosines.device)
     similarities = (1 + cosines) / 2
     links = torch.zeros_like(cosines, dtype=torch.bool)
-    close = torch.zeros(len(cosines), dtype=torch.bool, device=cosines.device)
+    close = torch.zeros(cosines.shape[:3], dtype=torch.bool, device=cosines.device)
     for _ in range(ROUNDS):
         rows, columns = links.any(-1, keepdim=True), links.any(-2, keepdim=True)
         candidates = torch.where(rows ^ columns, DISCOUNT * similarities, similarities)
@@ -66,53 +66,58 @@ def itermax(
 
 def _best(
     candidates: Float[Tensor, "batch layers heads n m"], tolerance: float
-) -> tuple[Bool[Tensor, "batch layers heads n m"], Bool[Tensor, " batch"]]:
+) -> tuple[Bool[Tensor, "batch layers heads n m"], Bool[Tensor, "batch layers heads"]]:
     """Mark the first of the largest candidates of each row that has any, and return where there are several."""
     largest = candidates.amax(-1, keepdim=True)
     equal = (candidates >= largest - tolerance * largest) & (largest > _LEFT_OUT)
     first = equal & (equal.cumsum(-1) == 1)
-    return first, (equal.sum(-1) > 1).flatten(1).any(1)
+    return first, (equal.sum(-1) > 1).any(-1)
 
 
 @dataclass(frozen=True, eq=False)
 class IteratedLinks:
-    """The links of Itermax as float32 makes them, and the sentence pairs for which it cannot.
+    """The links of Itermax as float32 makes them, and where it cannot.
 
     Attributes:
         links: which words are linked, rows of target words and columns of source words. `decide` changes it.
-        close: the pairs that are to be decided in float64.
+        close: the decisions that are to be made in float64, as rows of the pair, its layer, head, and position. All
+            words of a pair are linked together, so that there is one for each pair, layer and head, at position 0.
         noise: the relative difference below which float32 cannot decide.
+        of_columns: whether whole columns are needed to decide, which is so.
     """
 
     links: Bool[Tensor, "batch layers heads n m"]
-    close: frozenset[int]
+    close: Int[Tensor, "close 4"]
     noise: float
+    of_columns: bool = True
 
     @classmethod
     def of(cls, batch: MapBatch) -> IteratedLinks:
         """Link the words of a batch, given the cosines of all words."""
         rows = torch.arange(batch.maps.shape[-2]) < batch.lengths[:, None]
         links, close = itermax(batch.maps, rows[:, :, None] & columns_of(batch).words[:, None], batch.noise)
-        return cls(links.cpu(), frozenset(close.nonzero().flatten().tolist()), batch.noise)
+        return cls(links.cpu(), nn.functional.pad(close.cpu().nonzero(), (0, 1)), batch.noise)
 
     @classmethod
     def together(cls, parts: Sequence[IteratedLinks]) -> IteratedLinks:
         """Return the links of several batches of the same maps."""
         starts = itertools.accumulate((len(part.links) for part in parts), initial=0)
-        close = frozenset(start + index for start, part in zip(starts, parts, strict=False) for index in part.close)
+        close = [part.close + torch.tensor([start, 0, 0, 0]) for start, part in zip(starts, parts, strict=False)]
         n, m = (max(part.links.shape[axis] for part in parts) for axis in (-2, -1))
         padded = [
             nn.functional.pad(part.links, (0, m - part.links.shape[-1], 0, n - part.links.shape[-2])) for part in parts
         ]
-        return cls(torch.cat(padded), close, parts[0].noise)
+        return cls(torch.cat(padded), torch.cat(close), parts[0].noise)
 
     def decide(self, index: int, exact: Float[Tensor, "layers heads n m"]) -> None:
-        """Link the words of one pair again.
+        """Link the words of one pair again, in the layers and heads with close decisions.
 
         Args:
             index: the pair.
             exact: the cosines in float64, without padding.
         """
+        _, layers, heads, _ = self.close[self.close[:, 0] == index].T
         n, m = exact.shape[-2:]
-        links, _ = itermax(exact[None], torch.ones(1, n, m, dtype=torch.bool), SAME * self.noise)
-        self.links[index, ..., :n, :m] = links[0].cpu()
+        cells = torch.ones(1, n, m, dtype=torch.bool)
+        links, _ = itermax(exact[layers, heads][None, :, None], cells, SAME * self.noise)
+        self.links[index, layers, heads, :n, :m] = links[0, :, 0].cpu()

@@ -6,6 +6,7 @@ the maps of a forward pass are reduced to decisions, and these wait until enough
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
@@ -18,6 +19,21 @@ from attentionology.analyses.alignment.itermax import IteratedLinks
 from attentionology.analyses.alignment.series import Series
 from attentionology.corpora_loaders.alignment import SentencePair
 from attentionology.extractors import MapBatch
+
+
+@dataclass(frozen=True)
+class CloseDecisions:
+    """What is needed in float64 to make the decisions about a pair again that float32 cannot make.
+
+    Attributes:
+        series: the series with such decisions.
+        layers: the layers with such decisions, 0-based.
+        words: how many of the first target words have rows that are needed; None for all.
+    """
+
+    series: tuple[Series, ...]
+    layers: frozenset[int]
+    words: int | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,26 +100,40 @@ class Undecided:
             {series: torch.cat([part.sizes[series] for part in parts]) for series in first.sizes},
         )
 
-    @property
-    def close(self) -> frozenset[int]:
-        """The pairs about which a decision is to be made again."""
-        return frozenset().union(*(each.close for group in self._groups for each in group.values()))
-
-    def close_series(self, index: int) -> list[Series]:
-        """Return the series in which a decision about a pair is to be made again."""
-        close = (series for group in self._groups for series, decisions in group.items() if index in decisions.close)
-        return list(dict.fromkeys(close))
+    @functools.cached_property
+    def close(self) -> dict[int, CloseDecisions]:
+        """The decisions that are to be made again of each pair that has some."""
+        series: dict[int, list[Series]] = {}
+        layers: dict[int, set[int]] = {}
+        words: dict[int, int] = {}
+        whole = set()
+        for group in self._groups:
+            for each, decisions in group.items():
+                for index, layer, _, position in decisions.close.tolist():
+                    series.setdefault(index, []).append(each)
+                    layers.setdefault(index, set()).add(layer)
+                    words[index] = max(words.get(index, 0), position + 1)
+                    if decisions.of_columns:
+                        whole.add(index)
+        return {
+            index: CloseDecisions(
+                tuple(dict.fromkeys(series[index])),
+                frozenset(layers[index]),
+                None if index in whole else words[index],
+            )
+            for index in sorted(series)
+        }
 
     def decide(self, index: int, exact: Mapping[Series, Float[Tensor, "_ _ _ _"]]) -> None:
         """Make the decisions about a pair again that float32 cannot make.
 
         Args:
             index: the pair.
-            exact: the map of the pair in float64, at least in each of `close_series`.
+            exact: what is needed of the maps of the pair in float64, see `close`.
         """
         for group in self._groups:
             for series, decisions in group.items():
-                if index in decisions.close:
+                if series in exact:
                     decisions.decide(index, exact[series])
 
     @property
