@@ -37,7 +37,7 @@ class Excerpt:
 
     Example:
         >>> Excerpt((CrossMapMaker("norm"),), frozenset({0, 2}), words=3).depth
-        3
+        3.0
     """
 
     makers: tuple[Any, ...]
@@ -47,7 +47,7 @@ class Excerpt:
     @property
     def depth(self) -> float:
         """How many layers of the decoder must be run; infinite if all."""
-        return float("inf") if self.layers is None else max(self.layers) + 1
+        return float("inf") if self.layers is None else float(max(self.layers) + 1)
 
     def of(self, pieces: PairPieces) -> PairPieces:
         """Return the pieces of a pair up to the last word that is needed."""
@@ -72,8 +72,8 @@ def exact_excerpts(
     """
     batching = translator.double.batching
     # Where padding changes attention, what follows a row might change it, too.
-    read = {index: excerpt.of(pieces[index]) if batching == "padded" else pieces[index]
-            for index, excerpt in excerpts.items()}  # fmt: skip
+    cut = batching == "padded"
+    read = {index: excerpt.of(pieces[index]) if cut else pieces[index] for index, excerpt in excerpts.items()}
     depths = {index: excerpt.depth for index, excerpt in excerpts.items()}
     for group in exact_groups({index: len(each) for index, each in read.items()}, depths, batching):
         makers = list(dict.fromkeys(maker for index in group for maker in excerpts[index].makers))

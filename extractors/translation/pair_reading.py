@@ -136,7 +136,7 @@ class PairBatch:
                 yield index, self.reader.exact_batches(makers, self.sentences[index], self.pieces[index])
             return
         lengths = {index: len(self.pieces[index]) for index in indices}
-        for group in exact_groups(lengths, dict.fromkeys(indices, 0), self.reader.double.batching):
+        for group in exact_groups(lengths, dict.fromkeys(indices, 0.0), self.reader.double.batching):
             pairs, pieces = [self.sentences[index] for index in group], [self.pieces[index] for index in group]
             yield from zip(group, exact_cross_batches(makers, self.reader, pairs, pieces), strict=True)
 

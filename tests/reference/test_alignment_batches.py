@@ -140,7 +140,7 @@ def test_maps_in_float64_do_not_depend_on_padding():
 
 
 def test_a_model_that_padding_disturbs_reads_pairs_one_by_one_in_float64():
-    lengths, whole = {0: 3, 1: 9, 2: 9, 3: 5}, dict.fromkeys(range(4), 6)
+    lengths, whole = {0: 3, 1: 9, 2: 9, 3: 5}, dict.fromkeys(range(4), 6.0)
     assert list(exact_groups(lengths, whole, "one by one")) == [[1], [2], [3], [0]]
     assert list(exact_groups(lengths, whole, "padded")) == [[1, 2, 3, 0]]
     assert list(exact_groups({}, {}, "padded")) == []
@@ -148,7 +148,7 @@ def test_a_model_that_padding_disturbs_reads_pairs_one_by_one_in_float64():
 
 
 def test_pairs_that_need_the_same_depth_are_read_together():
-    lengths, depths = {0: 100, 1: 90, 2: 100, 3: 90, 4: 20}, {0: 1, 1: 2, 2: 1, 3: 2, 4: 3}
+    lengths, depths = {0: 100, 1: 90, 2: 100, 3: 90, 4: 20}, {0: 1.0, 1: 2.0, 2: 1.0, 3: 2.0, 4: 3.0}
     assert list(exact_groups(lengths, depths, "padded")) == [[4, 1, 3], [0, 2]]
 
 
