@@ -46,6 +46,13 @@ class CorpusError(AttentionologyError, ValueError):
         self.file, self.line, self.sentence = file, line, sentence
 
 
+def unreadable(path: str | Path, error: OSError) -> CorpusError:
+    """The error for a file that the operating system does not read."""
+    if isinstance(error, FileNotFoundError):
+        return CorpusError("there is no such file", file=path)
+    return CorpusError(f"cannot read the file: {error.strerror or error}", file=path)
+
+
 _NO_MEMORY = re.compile(
     r"(can't|cannot|could not|unable to) allocate|(out of|not enough) memory|bad_alloc|STATUS_ALLOC_FAILED"
     r"|multiplication overflow|size calculation overflow",

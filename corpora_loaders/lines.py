@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from attentionology.corpora_loaders.errors import CorpusError
+from attentionology.corpora_loaders.errors import CorpusError, unreadable
 
 WHOLE_NUMBER = re.compile(r"[0-9]{1,9}")
 """A whole number of at most nine ASCII digits.
@@ -83,7 +83,7 @@ def located_lines(path: str | Path, *, offset: int = 0, lines: int = 0) -> Itera
     except RuntimeError as error:  # the archive is encrypted, or compressed by an unknown method
         raise CorpusError(f"cannot read the zip file: {error}; unpack it first", file=path) from error
     except OSError as error:
-        raise CorpusError(f"cannot read the file: {error.strerror or error}", file=path) from error
+        raise unreadable(path, error) from error
 
 
 def text_lines(path: str | Path, *, returns: bool = False) -> Iterator[tuple[int, str]]:

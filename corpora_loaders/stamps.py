@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from attentionology.corpora_loaders.errors import CorpusError
+from attentionology.corpora_loaders.errors import CorpusError, unreadable
 from attentionology.corpora_loaders.lines import archive_of
 
 Stamp = tuple[int, int]
@@ -20,7 +20,7 @@ def stamp(path: str | Path) -> Stamp:
     try:
         status = archive_of(path).stat()
     except OSError as error:
-        raise CorpusError(f"cannot read the file: {error.strerror or error}", file=path) from error
+        raise unreadable(path, error) from error
     return status.st_size, status.st_mtime_ns
 
 

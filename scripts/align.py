@@ -49,6 +49,7 @@ class Align:
         from attentionology.analyses.shared.record import command_line
         from attentionology.engine.align_options import AlignOptions
         from attentionology.engine.execution import execute
+        from attentionology.reports.streams import say
         from attentionology.scripts.closing import print_run
 
         options = AlignOptions(self.bitext, self.translator, self.languages, self.alignment, self.links, self.kept)
@@ -69,6 +70,8 @@ class Align:
             },
         )
         print_run(run, out, as_json=self.output.json)
+        if self.links.write is not None and not self.output.json:
+            say(f"Links: {self.links.write}")
         return 0
 
 

@@ -12,5 +12,5 @@ class AttentionologyError(Exception):
         ...     treebank = load_treebank("missing.conllu")
         ... except AttentionologyError as error:
         ...     print(error)
-        missing.conllu: cannot read the file: No such file or directory
+        missing.conllu: there is no such file
     """

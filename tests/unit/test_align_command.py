@@ -27,6 +27,7 @@ def test_results_are_written(tmp_path, capsys):
     assert "Best layer, or layer and head (error rates in %)" in shown
     assert "Baselines (%)" in shown
     assert "Sentence pairs read: 12, skipped: 0" in shown
+    assert shown.endswith(f"Links: {links}\n")
     assert "random weights 1, best" in shown
     out = tmp_path / "out"
     cells = pd.read_csv(out / "tables" / "alignment.csv")

@@ -207,5 +207,5 @@ def test_wrong_files_are_refused(german_english, tmp_path):
 
 def test_a_file_that_is_absent_is_named(tmp_path):
     for arguments in ((tmp_path / "absent.de",), (tmp_path / "absent.de", tmp_path / "absent.en")):
-        with pytest.raises(CorpusError, match=r"absent\.de: cannot read the file"):
+        with pytest.raises(CorpusError, match=r"absent\.de: there is no such file"):
             load_bitext(*arguments)

@@ -241,7 +241,7 @@ def test_damaged_gzip(read, damaged):
 
 
 @pytest.mark.parametrize(
-    ("name", "message"), [("none.conllu", "No such file"), (".", "a folder; name the files in it")]
+    ("name", "message"), [("none.conllu", "there is no such file"), (".", "a folder; name the files in it")]
 )
 def test_missing_files_and_folders(tmp_path, name, message):
     with pytest.raises(CorpusError, match=message) as caught:

@@ -321,7 +321,7 @@ class TestColumnsByNumber:
 
 def test_files_that_are_not_there(tmp_path):
     for name in ("none.csv", "none.zip/a.csv"):
-        with pytest.raises(CorpusError, match=f"{name}: cannot read the file"):
+        with pytest.raises(CorpusError, match=f"{name}: there is no such file"):
             load_labelled(tmp_path / name)
     with pytest.raises(CorpusError, match="this is a folder"):
         load_labelled(tmp_path)

@@ -128,7 +128,7 @@ def test_a_member_of_what_is_no_zip_file(tmp_path):
         load_vectors(tmp_path / "cut.zip/v.txt")
     with pytest.raises(CorpusError, match=r"plain\.txt/v\.txt: cannot read the file: Not a directory"):
         load_vectors(tmp_path / "plain.txt/v.txt")
-    with pytest.raises(CorpusError, match="No such file"):
+    with pytest.raises(CorpusError, match="there is no such file"):
         load_vectors(tmp_path / "none.zip")
 
 
