@@ -109,13 +109,14 @@ class Tables(HTMLParser):
         self.widths: list[str] = []
         self.grey: list[str] = []
         self._inside = ""
-        self._rare = False
+        self._rare = self._in_table = False
         self.feed(page)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = dict(attrs)
         if tag == "table":
             self.tables.append([])
+            self._in_table = True
         elif tag == "tr" and self.tables:
             self.tables[-1].append([])
             self._rare = given.get("class") == "rare"
@@ -125,10 +126,11 @@ class Tables(HTMLParser):
         self._inside = tag
 
     def handle_endtag(self, tag: str) -> None:
+        self._in_table = self._in_table and tag != "table"
         self._inside = "" if tag in ("td", "th", "tr", "table", "b", "i") else self._inside
 
     def handle_data(self, data: str) -> None:
-        if self._inside in ("td", "th", "span", "b", "i") and self.tables and self.tables[-1] and self.tables[-1][-1]:
+        if self._in_table and self._inside in ("td", "th", "span", "b", "i") and self.tables[-1] and self.tables[-1][-1]:
             self.tables[-1][-1][-1] += data
             if self._inside == "b":
                 self.bold.append((self.tables[-1][-1][0], data))

@@ -138,7 +138,7 @@ def test_closed_streams(descriptor):
 @pytest.mark.slow
 def test_a_message_that_nobody_reads_keeps_its_status(programs, tmp_path):
     arguments = ["analyze", "--corpus", str(tmp_path / "none")]
-    done = programs.run("-m", "attentionology.scripts.cli", *arguments, folder=tmp_path, err=UNREAD)
+    done = programs.run("-m", "attentionology", *arguments, folder=tmp_path, err=UNREAD)
     assert (done.returncode, done.stdout) == (1, "")
 
 
