@@ -130,7 +130,8 @@ class Tables(HTMLParser):
         self._inside = "" if tag in ("td", "th", "tr", "table", "b", "i") else self._inside
 
     def handle_data(self, data: str) -> None:
-        if self._in_table and self._inside in ("td", "th", "span", "b", "i") and self.tables[-1] and self.tables[-1][-1]:
+        in_cell = self._in_table and self._inside in ("td", "th", "span", "b", "i")
+        if in_cell and self.tables[-1] and self.tables[-1][-1]:
             self.tables[-1][-1][-1] += data
             if self._inside == "b":
                 self.bold.append((self.tables[-1][-1][0], data))
