@@ -126,7 +126,7 @@ def test_wheel_of_the_repository_is_that_of_the_source_distribution(wheel, tmp_p
     "arguments",
     [
         ("-c", "import attentionology; print(attentionology.__file__, attentionology.load_treebank)"),
-        ("-m", "attentionology.scripts.cli", "analyze", "--help"),
+        ("-m", "attentionology", "analyze", "--help"),
     ],
 )
 def test_wheel_works_beside_folders_with_the_names_of_its_packages(wheel, tmp_path, arguments):

@@ -26,7 +26,7 @@ from tests.programs import Programs
 
 EXAMPLE = "docs/how-to/write-an-analysis.md"
 DEMO = '"demo"'
-CLI = (sys.executable, "-m", "attentionology.scripts.cli")
+CLI = (sys.executable, "-m", "attentionology")
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +78,7 @@ def test_folders_with_the_names_of_rooms_hide_nothing(model, programs, tmp_path)
         (tmp_path / room).mkdir()
         (tmp_path / room / "__init__.py").write_text("raise ImportError('the wrong package')\n")
     options = ("--model", model, "--limit", "5", "--analyses", "dependency", "--replicates", "0", "--out", "run")
-    process = programs.run("-m", "attentionology.scripts.cli", "analyze", *options, folder=tmp_path)
+    process = programs.run("-m", "attentionology", "analyze", *options, folder=tmp_path)
     assert process.returncode == 0, process.stderr
     assert (tmp_path / "run" / "report.html").exists()
     code = f"import attentionology; print(attentionology.load_treebank({str(SAMPLE_TREEBANK)!r})[0].id)"

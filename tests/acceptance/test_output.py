@@ -45,7 +45,7 @@ def test_results_that_nobody_reads_are_kept_and_end_quietly(inputs, programs, na
     arguments = [*inputs[name], *(["--json"] if json_too else [])]
     if name != "doctor":
         arguments += ["--out", str(tmp_path / "out")]
-    done = programs.run("-m", "attentionology.scripts.cli", *arguments, folder=tmp_path, out=UNREAD)
+    done = programs.run("-m", "attentionology", *arguments, folder=tmp_path, out=UNREAD)
     assert done.returncode == 141
     assert "Traceback" not in done.stderr
     assert "attentionology:" not in done.stderr
@@ -56,7 +56,7 @@ def test_a_full_output_keeps_the_results(inputs, programs, tmp_path):
     if not Path("/dev/full").exists():
         pytest.skip("this system has no /dev/full")
     arguments = [*inputs["analyze"], "--out", tmp_path / "out"]
-    done = programs.run("-m", "attentionology.scripts.cli", *arguments, folder=tmp_path, out="/dev/full")
+    done = programs.run("-m", "attentionology", *arguments, folder=tmp_path, out="/dev/full")
     assert done.returncode == 1
     assert done.stderr.count("cannot write to the standard output") == 1
     assert "Traceback" not in done.stderr

@@ -98,7 +98,7 @@ def test_there_is_at_least_one_process(model, tmp_path, capsys):
 def started(programs: Programs, model: str, folder: Path) -> psutil.Process:
     """Start a run in two processes."""
     given = ["probe", "--model", model, *LONG, "--workers", 2, "--out", folder / "run"]
-    return programs.start("-m", "attentionology.scripts.cli", *given, folder=folder)
+    return programs.start("-m", "attentionology", *given, folder=folder)
 
 
 def wait_for_a_checkpoint(process: psutil.Process, folder: Path) -> None:

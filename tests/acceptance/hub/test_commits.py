@@ -130,7 +130,7 @@ def test_the_environment_is_enough(hub, tmp_path):
     command = [
         sys.executable,
         "-m",
-        "attentionology.scripts.cli",
+        "attentionology",
         "doctor",
         "--model",
         name,
