@@ -30,12 +30,13 @@ def read_bitext(options: BitextOptions) -> LazyBitext:
     options.check()
     is_sample = options.source == SAMPLE
     gold = str(SAMPLE_GOLD) if is_sample else options.gold
+    named = (given.partition("=") for given in options.baseline)
     return open_bitext(
         SAMPLE_PAIRS if is_sample else options.source,
         options.target,
         gold=gold,
         one_based=options.one_based,
-        hypotheses=dict(given.partition("=")[::2] for given in options.baseline) if gold else None,
+        hypotheses={name: path for name, _, path in named} if gold else None,
         limit=options.limit,
     )
 

@@ -14,6 +14,7 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -110,7 +111,7 @@ class LazyDocuments(Documents):
     def __post_init__(self) -> None:
         object.__setattr__(self, "relations", Counter(self.documents.corpus_index.relations))
 
-    @property
+    @cached_property
     def facts(self) -> DocumentFacts:
         """What is known about all documents together, without reading them again."""
         return self.documents.corpus_index.facts
