@@ -95,9 +95,8 @@ class Decisions:
     @classmethod
     def together(cls, parts: Sequence[Decisions]) -> Decisions:
         """Return the decisions about the inputs of several batches of the same maps."""
-        starts = itertools.accumulate((len(part.best) for part in parts), initial=0)
-        close = [part.close + torch.tensor([start, 0, 0, 0]) for start, part in zip(starts, parts, strict=False)]
-        return cls(padded([part.best for part in parts]), torch.cat(close), parts[0].noise, parts[0].of_columns)
+        close = renumbered([part.close for part in parts], [len(part.best) for part in parts])
+        return cls(padded([part.best for part in parts]), close, parts[0].noise, parts[0].of_columns)
 
     def decide(self, index: int, exact: Float[Tensor, "layers heads n m"]) -> None:
         """Make the close decisions about one input again.
@@ -110,6 +109,17 @@ class Decisions:
         values = (exact.transpose(-1, -2) if self.of_columns else exact)[layers, heads, positions]
         best = first_of_equals(values, SAME * self.noise).cpu()
         self.best[index, layers, heads, positions] = best.to(self.best.dtype)
+
+
+def renumbered(close: Sequence[Int[Tensor, "_ 4"]], sizes: Sequence[int]) -> Int[Tensor, "close 4"]:
+    """Put the close decisions about several batches one after the other, with the inputs numbered throughout.
+
+    Args:
+        close: the close decisions about each batch, see `Decisions`.
+        sizes: the number of inputs of each batch.
+    """
+    starts = itertools.accumulate(sizes[:-1], initial=0)
+    return torch.cat([part + torch.tensor([start, 0, 0, 0]) for start, part in zip(starts, close, strict=True)])
 
 
 def padded(parts: Sequence[Int[Tensor, "*_"]]) -> Int[Tensor, "*_"]:

@@ -7,15 +7,15 @@ discounted.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from attentionology.analyses.alignment.decisions import SAME, columns_of
+from attentionology.analyses.alignment.decisions import SAME, columns_of, renumbered
 from attentionology.extractors import MapBatch
 
 ROUNDS, DISCOUNT = 2, 0.9
@@ -83,13 +83,13 @@ class IteratedLinks:
         close: the decisions that are to be made in float64, as rows of the pair, its layer, head, and position. All
             words of a pair are linked together, so that there is one for each pair, layer and head, at position 0.
         noise: the relative difference below which float32 cannot decide.
-        of_columns: whether whole columns are needed to decide, which is so.
+        of_columns: always true, because decisions are about whole columns, too.
     """
 
     links: Bool[Tensor, "batch layers heads n m"]
     close: Int[Tensor, "close 4"]
     noise: float
-    of_columns: bool = True
+    of_columns: ClassVar[bool] = True
 
     @classmethod
     def of(cls, batch: MapBatch) -> IteratedLinks:
@@ -101,13 +101,12 @@ class IteratedLinks:
     @classmethod
     def together(cls, parts: Sequence[IteratedLinks]) -> IteratedLinks:
         """Return the links of several batches of the same maps."""
-        starts = itertools.accumulate((len(part.links) for part in parts), initial=0)
-        close = [part.close + torch.tensor([start, 0, 0, 0]) for start, part in zip(starts, parts, strict=False)]
+        close = renumbered([part.close for part in parts], [len(part.links) for part in parts])
         n, m = (max(part.links.shape[axis] for part in parts) for axis in (-2, -1))
         padded = [
             nn.functional.pad(part.links, (0, m - part.links.shape[-1], 0, n - part.links.shape[-2])) for part in parts
         ]
-        return cls(torch.cat(padded), torch.cat(close), parts[0].noise)
+        return cls(torch.cat(padded), close, parts[0].noise)
 
     def decide(self, index: int, exact: Float[Tensor, "layers heads n m"]) -> None:
         """Link the words of one pair again, in the layers and heads with close decisions.
