@@ -26,10 +26,22 @@ def only_first_layers(model: Any, layers: int) -> Iterator[int]:
     if len(modules) != n_layers:
         yield n_layers
         return
-    above = list(modules[layers:])
-    del modules[layers:]
-    try:
+    with shortened(modules, layers):
         yield len(modules)
+
+
+@contextmanager
+def shortened(modules: nn.ModuleList, number: int) -> Iterator[None]:
+    """Leave only the first modules in a list within the context.
+
+    Args:
+        modules: the list, which is changed.
+        number: the number of modules that are left.
+    """
+    above = list(modules[number:])
+    del modules[number:]
+    try:
+        yield
     finally:
         modules.extend(above)
 

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from attentionology.extractors.errors import ModelError
+from attentionology.extractors.model.first_layers import shortened
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,14 +45,8 @@ def first_layers(model: Any, path: str, number: int) -> Iterator[None]:
         path: the names of the modules from the model to the list of the decoder's layers, separated by dots.
         number: the number of layers to run.
     """
-    *parents, name = path.split(".")
-    decoder = functools.reduce(getattr, parents, core(model))
-    layers = getattr(decoder, name)
-    decoder.register_module(name, layers[:number])
-    try:
+    with shortened(functools.reduce(getattr, path.split("."), core(model)), number):
         yield
-    finally:
-        decoder.register_module(name, layers)
 
 
 def decoder_inputs(model: Any, labels: list[int]) -> list[int]:
