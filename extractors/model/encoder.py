@@ -24,7 +24,7 @@ from attentionology.extractors.model.conditions import (
     switch_to_eager,
 )
 from attentionology.extractors.model.files import LoadedFiles
-from attentionology.extractors.model.first_layers import only_first_layers
+from attentionology.extractors.model.first_layers import attention_only
 from attentionology.extractors.model.forward_pass import Forward, ModelLayers, model_inputs
 from attentionology.extractors.model.layer_reading import parameters_key, read_layers
 from attentionology.extractors.model.loaded_model import Float64Model, LoadedModel, load_pretrained
@@ -127,8 +127,7 @@ class Encoder(LoadedModel):
         """
         ids, mask = self.pad(batch)
         layers = self.layers if hidden_states else None
-        cut = nullcontext(self.n_layers) if first_layers is None else only_first_layers(self.model, first_layers)
-        with cut as n_layers:
+        with nullcontext() if hidden_states else attention_only(self.model, first_layers) as n_layers:
             attentions, hidden = self._run(ids, mask, self.segment_ids(batch), n_layers, hidden_states=hidden_states)
         return Forward(list(attentions), mask, hidden, layers)
 

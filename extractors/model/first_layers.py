@@ -1,4 +1,9 @@
-"""Forward passes that end after the first layers, for what needs no more of a model."""
+"""Forward passes that compute no more of a model than is needed: the first layers, or attention alone.
+
+A layer does not depend on those above it, and its attention does not depend on the feed-forward block that follows. So
+a pass that only gives attention skips the feed-forward block of its last layer, which is 8 of the about 12 dim²
+multiplications for each piece in a layer.
+"""
 
 from __future__ import annotations
 
@@ -6,27 +11,32 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from torch import nn
+from torch import Tensor, nn
 
-from attentionology.extractors.layers import ARCHITECTURES
+from attentionology.extractors.layers import ARCHITECTURES, Architecture
 
 
 @contextmanager
-def only_first_layers(model: Any, layers: int) -> Iterator[int]:
-    """Let forward passes end after the first layers, and yield the number of layers that they compute.
+def attention_only(model: Any, layers: int | None = None) -> Iterator[int | None]:
+    """Let forward passes give only the attention of the first layers, and yield the number of layers they compute.
 
-    A layer does not depend on those above it, so the attention of the first layers stays the same. All layers are
-    computed if the family of the model has no row of names, or if its layers share modules.
+    All that a pass gives besides attention is meaningless. The whole model is computed if its family has no row of
+    names, or if its layers share modules.
 
     Args:
-        model: the model, whose list of layers is cut within the context.
-        layers: the number of layers.
+        model: the model, whose list of layers is changed within the context.
+        layers: the number of layers; None for all.
+
+    Yields:
+        the number of layers that are computed; None if that is not known.
     """
-    modules, n_layers = _layer_list(model), int(model.config.num_hidden_layers)
-    if len(modules) != n_layers:
-        yield n_layers
+    row = ARCHITECTURES.get(str(model.config.model_type))
+    modules = nn.ModuleList() if row is None else _layer_list(model, row)
+    if row is None or len(modules) != int(model.config.num_hidden_layers):
+        yield None
         return
-    with shortened(modules, layers):
+    dim = int(model.config.hidden_size)
+    with shortened(modules, layers or len(modules)), _without_feed_forward(modules[-1], row, dim):
         yield len(modules)
 
 
@@ -46,11 +56,44 @@ def shortened(modules: nn.ModuleList, number: int) -> Iterator[None]:
         modules.extend(above)
 
 
-def _layer_list(model: Any) -> nn.ModuleList:
-    """Return the list of the layers of a model, empty if its place is not known."""
-    row = ARCHITECTURES.get(str(model.config.model_type))
+@contextmanager
+def _without_feed_forward(layer: nn.Module, row: Architecture, dim: int) -> Iterator[None]:
+    """Let the feed-forward block of a layer give zeros within the context.
+
+    Args:
+        layer: the layer, two of whose modules are replaced.
+        row: the names of its modules.
+        dim: the dimension of what the block gives.
+    """
     try:
-        modules = getattr(model, "base_model", model).get_submodule("" if row is None else row.layers)
+        modules = {path: layer.get_submodule(path) for path in (row.ff_in, row.ff_out)}
+    except AttributeError:  # the row does not fit, which matters only to kinds of maps that read weights
+        yield
+        return
+    try:
+        layer.set_submodule(row.ff_in, _Narrow(0))
+        layer.set_submodule(row.ff_out, _Narrow(dim))
+        yield
+    finally:
+        for path, module in modules.items():
+            layer.set_submodule(path, module)
+
+
+class _Narrow(nn.Module):
+    """Takes the place of a linear map, and gives zeros. With 0 dimensions, what follows has nothing to compute."""
+
+    def __init__(self, dim: int) -> None:
+        super().__init__()
+        self.dim = dim
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x.new_zeros(*x.shape[:-1], self.dim)
+
+
+def _layer_list(model: Any, row: Architecture) -> nn.ModuleList:
+    """Return the list of the layers of a model, empty if it is not one list."""
+    try:
+        modules = getattr(model, "base_model", model).get_submodule(row.layers)
     except AttributeError:  # no such module
         return nn.ModuleList()
     return modules if isinstance(modules, nn.ModuleList) else nn.ModuleList()

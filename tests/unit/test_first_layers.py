@@ -1,4 +1,4 @@
-"""Only the first layers are computed again where decisions in no other layer are in doubt."""
+"""A forward pass computes no more than is needed: the first layers, and attention without what follows it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from torch import Tensor
 
 from attentionology.analyses.dependency.decisions import ScoredWords, head_hits
 from attentionology.corpora_loaders import Sentence
-from attentionology.extractors import MapBatch, extract
+from attentionology.extractors import Architecture, MapBatch, extract
+from attentionology.extractors.layers import ARCHITECTURES
+from attentionology.extractors.layers.attention_weights import find_modules
 from attentionology.extractors.tokens.pieces import Pieces
 from tests import tiny
 
@@ -24,12 +26,41 @@ def test_the_first_layers_are_those_of_the_whole_model(family):
     encoder = tiny.encoder(family)
     pieces = [each for each in encoder.align(SENTENCES) if isinstance(each, Pieces)]
     for model in (encoder, encoder.double):
-        whole = model.forward(pieces[:1]).attentions
+        ids, mask = model.pad(pieces[:1])
+        with torch.inference_mode():
+            whole = model.model(input_ids=ids, attention_mask=mask.long(), output_attentions=True).attentions
         for n_layers in range(1, model.n_layers + 1):
             first = model.forward(pieces[:1], first_layers=n_layers).attentions
             assert len(first) == (len(whole) if family == "albert" else n_layers)
             assert all(torch.equal(ours, theirs) for ours, theirs in zip(first, whole, strict=False))
-        assert len(model.forward(pieces[:1]).attentions) == model.n_layers
+        again = model.forward(pieces[:1]).attentions
+        assert all(torch.equal(ours, theirs) for ours, theirs in zip(again, whole, strict=True))
+
+
+@pytest.mark.parametrize("family", tiny.FAMILIES)
+def test_the_last_feed_forward_block_is_computed_only_for_hidden_states(family):
+    encoder = tiny.encoder(family)
+    pieces = [each for each in encoder.align(SENTENCES) if isinstance(each, Pieces)]
+    row = ARCHITECTURES[family]
+    layers = list(find_modules(encoder.model, row.layers))
+    computed: list[int] = []
+    for number, layer in enumerate(layers):
+        for path in (row.ff_in, row.ff_out):
+            layer.get_submodule(path).register_forward_hook(lambda *_, number=number: computed.append(number))
+    last = len(layers) - (family != "albert")  # whose layers are one
+    encoder.forward(pieces, hidden_states=True)
+    assert set(computed) == set(range(len(layers)))
+    computed.clear()
+    encoder.forward(pieces)
+    assert set(computed) == set(range(last))
+
+
+def test_a_row_that_does_not_fit_gives_weights_all_the_same(monkeypatch):
+    encoder = tiny.encoder()
+    pieces = [each for each in encoder.align(SENTENCES) if isinstance(each, Pieces)]
+    before = encoder.forward(pieces).attentions
+    monkeypatch.setitem(ARCHITECTURES, "bert", Architecture(ff_out="nowhere.dense"))
+    assert all(torch.equal(a, b) for a, b in zip(encoder.forward(pieces).attentions, before, strict=True))
 
 
 def test_a_model_that_fails_keeps_its_layers(monkeypatch):
