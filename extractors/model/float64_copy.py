@@ -7,9 +7,9 @@ it whenever ``module.weight`` is read, by the module itself or by another one, t
 it is used. Every float32 number is a float64 number, so the conversion is exact, and the twin computes the same bits as
 a converted copy would. It also never goes stale when the model's parameters are written to.
 
-The table of word embeddings is treated apart. It is the largest parameter, and converting all of it to look up a few
+Tables of words are treated apart. They are the largest parameters, and converting all of them to look up a few
 rows would cost more than the rest of the pass, so rows are looked up in float32 and then converted, which gives the
-same.
+same. An encoder–decoder has one table in several modules.
 """
 
 from __future__ import annotations
@@ -23,17 +23,23 @@ from torch.nn.utils import parametrize
 
 def float64_twin(model: Any) -> Any:
     """Make a view of the model in float64, on the CPU if the device of the model has no float64."""
-    words = model.get_input_embeddings()
+    tables = {id(table): _CastAfterLookUp(table) for table in _word_tables(model)}
     shared = {id(parameter): parameter for parameter in model.parameters()}
     converted = {id(buffer): in_float64(buffer.clone()) for buffer in model.buffers()}
     # What deepcopy finds here it takes for the copy of an object.
-    twin = copy.deepcopy(model, {id(words): _CastAfterLookUp(words), **shared, **converted})
+    twin = copy.deepcopy(model, {**tables, **shared, **converted})
     for module in list(twin.modules()):
         for name, parameter in list(module.named_parameters(recurse=False)):
             if parameter.is_floating_point():
                 # "unsafe" allows the type to change.
                 parametrize.register_parametrization(module, name, _InFloat64(), unsafe=True)
     return twin
+
+
+def _word_tables(model: Any) -> list[nn.Module]:
+    """Return the modules that look up words: that of the model, and those of its encoder and decoder."""
+    of_parts = [getattr(part, "embed_tokens", None) for part in model.modules()]
+    return [table for table in (model.get_input_embeddings(), *of_parts) if isinstance(table, nn.Module)]
 
 
 def in_float64(stored: Tensor) -> Tensor:
@@ -59,5 +65,11 @@ class _CastAfterLookUp(nn.Module):
 
     def forward(self, ids: Tensor) -> Tensor:
         table = self._table[0]
-        looked_up: Tensor = table(ids.to(next(table.parameters()).device))
-        return looked_up.to(ids.device).double()
+        scale = getattr(table, "embed_scale", None)
+        on_device = ids.to(next(table.parameters()).device)
+        if scale is None:
+            looked_up: Tensor = table(on_device)
+            return looked_up.to(ids.device).double()
+        # In float32, the product would be rounded.
+        rows = nn.functional.embedding(on_device, table.get_parameter("weight")).to(ids.device)
+        return rows.double() * (scale.double() if isinstance(scale, Tensor) else scale)
