@@ -20,6 +20,9 @@ class CrossAttention:
         layers: the list of the decoder's layers.
         block: the cross-attention block of a layer.
         value, output: the projections of a block to value vectors (W_V) and back to the hidden size (W_O).
+        ff_in, ff_out: the linear maps of the feed-forward block of a layer, which need not be computed after the last
+            cross-attention. Both are empty where the block also reads their weights, so that it cannot be skipped.
+        head: the language-model head, seen from the model, where the model cannot be run without it.
         time_first: whether what the block gives has the positions before the inputs of the batch.
         noise: the relative difference below which two float32 values of its maps must not be compared. Where scores are
             not divided by the square root of the dimension, their rounding is larger.
@@ -34,6 +37,9 @@ class CrossAttention:
     block: str = "encoder_attn"
     value: str = "v_proj"
     output: str = "out_proj"
+    ff_in: str = "fc1"
+    ff_out: str = "fc2"
+    head: str = ""
     time_first: bool = False
     noise: float = 2e-5
 
@@ -81,7 +87,16 @@ _BERT = Architecture()
 _ONLY_CROSS = Architecture(layers="", cross=CrossAttention())
 _T5 = Architecture(
     layers="",
-    cross=CrossAttention("decoder.block", block="layer.1.EncDecAttention", value="v", output="o", noise=1e-4),
+    cross=CrossAttention(
+        "decoder.block",
+        block="layer.1.EncDecAttention",
+        value="v",
+        output="o",
+        ff_in="",
+        ff_out="",
+        head="lm_head",
+        noise=1e-4,
+    ),
 )
 
 ARCHITECTURES: dict[str, Architecture] = {
@@ -153,7 +168,7 @@ ARCHITECTURES: dict[str, Architecture] = {
     ),
     "blenderbot": _ONLY_CROSS,
     "blenderbot-small": _ONLY_CROSS,
-    "fsmt": replace(_ONLY_CROSS, cross=CrossAttention(time_first=True)),
+    "fsmt": replace(_ONLY_CROSS, cross=CrossAttention(head="decoder.output_projection", time_first=True)),
     "m2m_100": _ONLY_CROSS,
     "marian": _ONLY_CROSS,
     "mbart": _ONLY_CROSS,

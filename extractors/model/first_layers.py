@@ -7,7 +7,7 @@ multiplications for each piece in a layer.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -36,7 +36,7 @@ def attention_only(model: Any, layers: int | None = None) -> Iterator[int | None
         yield None
         return
     dim = int(model.config.hidden_size)
-    with shortened(modules, layers or len(modules)), _without_feed_forward(modules[-1], row, dim):
+    with shortened(modules, layers or len(modules)), giving_zeros(modules[-1], {row.ff_in: 0, row.ff_out: dim}):
         yield len(modules)
 
 
@@ -57,30 +57,29 @@ def shortened(modules: nn.ModuleList, number: int) -> Iterator[None]:
 
 
 @contextmanager
-def _without_feed_forward(layer: nn.Module, row: Architecture, dim: int) -> Iterator[None]:
-    """Let the feed-forward block of a layer give zeros within the context.
+def giving_zeros(module: nn.Module, dims: Mapping[str, int]) -> Iterator[None]:
+    """Let linear maps give zeros within the context, instead of what nobody needs.
 
     Args:
-        layer: the layer, two of whose modules are replaced.
-        row: the names of its modules.
-        dim: the dimension of what the block gives.
+        module: the module that holds them, which is changed within the context.
+        dims: the dimension of what each of them gives, by its path from the module. With 0 dimensions, what follows has
+            nothing to compute. If one of them does not exist, nothing is changed.
     """
     try:
-        modules = {path: layer.get_submodule(path) for path in (row.ff_in, row.ff_out)}
+        linear = {path: module.get_submodule(path) for path in dims if path}
     except AttributeError:  # the row does not fit, which matters only to kinds of maps that read weights
-        yield
-        return
+        linear = {}
     try:
-        layer.set_submodule(row.ff_in, _Narrow(0))
-        layer.set_submodule(row.ff_out, _Narrow(dim))
+        for path in linear:
+            module.set_submodule(path, _Narrow(dims[path]))
         yield
     finally:
-        for path, module in modules.items():
-            layer.set_submodule(path, module)
+        for path, replaced in linear.items():
+            module.set_submodule(path, replaced)
 
 
 class _Narrow(nn.Module):
-    """Takes the place of a linear map, and gives zeros. With 0 dimensions, what follows has nothing to compute."""
+    """Takes the place of a linear map, and gives zeros."""
 
     def __init__(self, dim: int) -> None:
         super().__init__()

@@ -14,7 +14,8 @@ import torch
 from torch import Tensor
 
 from attentionology.extractors.errors import ModelError
-from attentionology.extractors.model.first_layers import shortened
+from attentionology.extractors.layers import CrossAttention
+from attentionology.extractors.model.first_layers import giving_zeros, shortened
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,15 +38,21 @@ def core(model: Any) -> Any:
 
 
 @contextmanager
-def first_layers(model: Any, path: str, number: int) -> Iterator[None]:
-    """Let the decoder end after some of its layers. What these give does not depend on the layers that follow.
+def cross_attention_only(model: Any, names: CrossAttention, depth: int | None = None) -> Iterator[None]:
+    """Let the decoder end after the cross-attention of some of its layers, which depends on nothing that follows.
 
     Args:
         model: an encoder–decoder.
-        path: the names of the modules from the model to the list of the decoder's layers, separated by dots.
-        number: the number of layers to run.
+        names: the names of the modules of its decoder.
+        depth: the number of layers to run; None for all.
     """
-    with shortened(functools.reduce(getattr, path.split("."), core(model)), number):
+    layers = functools.reduce(getattr, names.layers.split("."), core(model))
+    feed_forward = {names.ff_in: 0, names.ff_out: int(model.config.hidden_size)}
+    with (
+        shortened(layers, len(layers) if depth is None else depth),
+        giving_zeros(layers[-1], feed_forward),
+        giving_zeros(core(model), {names.head: 0}),
+    ):
         yield
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ from attentionology.extractors.model.loading import load_translation_model, max_
 from attentionology.extractors.model.random_copy import random_copy
 from attentionology.extractors.tokens.pieces import Unalignable, prepare_tokenizer
 from attentionology.extractors.translation.decoding import ForcedDecoding, check_shapes, find_pair_batching
-from attentionology.extractors.translation.running import core, decoder_inputs, first_layers, run
+from attentionology.extractors.translation.running import core, cross_attention_only, decoder_inputs, run
 from attentionology.extractors.translation.sides import (
     PairPieces,
     TokenizerSide,
@@ -197,12 +197,10 @@ class Translator(LoadedModel):
         recorder = CrossRecorder(blocks or CrossBlocks((), (), time_first=False, family=self.family))
         pieces = f"{source.shape[1]} source and {target.shape[1]} target pieces"
         names = self._names
-        cut = None if names is None else depth
-        fewer: AbstractContextManager[None] = nullcontext()
-        if names is not None and cut is not None:
-            fewer = first_layers(self.model, names.layers, cut)
-        with self._reading(pieces), recorder as recorded, fewer:
+        only = nullcontext() if names is None else cross_attention_only(self.model, names, depth)
+        with self._reading(pieces), recorder as recorded, only:
             output = run(self.model, inputs)
+        cut = None if names is None else depth
         attentions = output.attentions
         check_shapes(attentions, self.model.config, (len(batch), target.shape[1], source.shape[1]), self.label, cut)
         return ForcedDecoding(
