@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from attentionology.extractors.errors import ModelError
@@ -75,15 +75,14 @@ def verify_model(layers: list[Layer], recorded: LayerRecorder, hidden: tuple[Ten
         layer_input, output = recorded.inputs[number - 1], recorded.outputs[number - 1]
         _compare(layer.x[layer.mask], layer_input[layer.mask], f"{family!r} layer {number}: the input")
         _compare(layer.output[layer.mask], output[layer.mask], f"{family!r} layer {number}: the output")
-        comparable.append(bool(_difference(hidden[number][layer.mask], output[layer.mask]) <= TOLERANCE))
+        comparable.append(relative_difference(hidden[number][layer.mask], output[layer.mask]) <= TOLERANCE)
     return comparable
 
 
 def verify_batch(layer: Layer, expected: Float[Tensor, "batch n dim"], where: str) -> None:
     """Compare one position of each sentence with the model's output.
 
-    The positions are spread over the batch, from the first of the first sentence to the last of the last, so special
-    tokens are among them. This costs about 1/n of the layer.
+    The positions are spread over the batch, so special tokens are among them. This costs about 1/n of the layer.
 
     Args:
         layer: the recomputed layer.
@@ -93,9 +92,7 @@ def verify_batch(layer: Layer, expected: Float[Tensor, "batch n dim"], where: st
     Raises:
         ModelError: an output differs by more than `TOLERANCE`.
     """
-    lengths = layer.mask.sum(1)
-    rows = torch.arange(len(lengths), device=lengths.device)
-    positions = (lengths - 1) * rows // max(1, len(lengths) - 1)
+    rows, positions = spread_positions(layer.mask)
     weights: LayerWeights = layer.weights
     context = torch.einsum("bhn,bnhi->bhi", layer.alpha[rows, :, positions], layer.v).flatten(1)
     p = weights.attended(context, layer.x[rows, positions])
@@ -105,13 +102,32 @@ def verify_batch(layer: Layer, expected: Float[Tensor, "batch n dim"], where: st
     _compare(output, expected[rows, positions], f"{where}: the output")
 
 
-def _difference(actual: Tensor, expected: Tensor) -> Tensor:
-    relative: Tensor = (actual - expected).norm(dim=-1) / expected.norm(dim=-1).clamp(min=1e-12)
-    return relative.max()
+def spread_positions(mask: Bool[Tensor, "batch n"]) -> tuple[Int[Tensor, " batch"], Int[Tensor, " batch"]]:
+    """Choose one position of each sentence, from the first of the first to the last of the last.
+
+    Args:
+        mask: True where there is a position.
+
+    Returns:
+        the indices of the sentences, and the positions.
+
+    Example:
+        >>> spread_positions(torch.tensor([[True, True, True], [True, False, False], [True, True, True]]))
+        (tensor([0, 1, 2]), tensor([0, 0, 2]))
+    """
+    lengths = mask.sum(1)
+    rows = torch.arange(len(lengths), device=lengths.device)
+    return rows, (lengths - 1) * rows // max(1, len(lengths) - 1)
+
+
+def relative_difference(actual: Float[Tensor, "*rows dim"], expected: Float[Tensor, "*rows dim"]) -> float:
+    """Compute the largest norm of the difference of two rows, relative to the norm of the second."""
+    relative = (actual - expected).norm(dim=-1) / expected.norm(dim=-1).clamp(min=1e-12)
+    return float(relative.max())
 
 
 def _compare(actual: Tensor, expected: Tensor, name: str) -> None:
-    difference = float(_difference(actual, expected))
+    difference = relative_difference(actual, expected)
     if not difference <= TOLERANCE:
         raise ModelError(
             f"{name} recomputed from weights and attention differs from that of the model by {difference:.1%}; this "
