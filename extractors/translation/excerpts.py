@@ -23,7 +23,10 @@ from attentionology.extractors.translation.translator import Translator
 BATCH_PIECES = 2048
 """The bound on pairs × pieces of a batch that a translator reads in float32."""
 
-_EXACT_PART = 2  # of the bounds of a batch, since float64 maps take twice the memory
+EXACT_PIECES = 256
+"""The same bound in float64. Few pairs are read again, and in small groups their lengths and depths are alike."""
+
+_EXACT_CELLS = DEFAULT_BATCH_CELLS // 2  # float64 maps take twice the memory
 
 
 @dataclass(frozen=True)
@@ -100,7 +103,7 @@ def exact_groups(lengths: Mapping[int, int], depths: Mapping[int, float], batchi
         for index in left:
             n = max(longest, lengths[index])
             cells, n_pieces = (size + 1) * n**2, (size + 1) * n
-            if size and (cells > DEFAULT_BATCH_CELLS // _EXACT_PART or n_pieces > BATCH_PIECES // _EXACT_PART):
+            if size and (cells > _EXACT_CELLS or n_pieces > EXACT_PIECES):
                 break
             longest, size = n, size + 1
         group = fitting(batching, left[:size], lambda index: lengths[index])

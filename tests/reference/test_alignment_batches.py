@@ -148,7 +148,7 @@ def test_a_model_that_padding_disturbs_reads_pairs_one_by_one_in_float64():
 
 
 def test_pairs_that_need_the_same_depth_are_read_together():
-    lengths, depths = {0: 100, 1: 90, 2: 100, 3: 90, 4: 20}, {0: 1.0, 1: 2.0, 2: 1.0, 3: 2.0, 4: 3.0}
+    lengths, depths = {0: 100, 1: 80, 2: 100, 3: 80, 4: 20}, {0: 1.0, 1: 2.0, 2: 1.0, 3: 2.0, 4: 3.0}
     assert list(exact_groups(lengths, depths, "padded")) == [[4, 1, 3], [0, 2]]
 
 
