@@ -81,8 +81,10 @@ bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks.explanation
 	$(BIN)/python -m benchmarks.page
 
+# The packages are removed afterwards, because a source distribution that is built beside them would hold them.
 page:
 	cd reports/page && npm ci --no-audit --no-fund && npm run check && npm run build
+	rm -rf reports/page/node_modules
 
 clean:
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis
