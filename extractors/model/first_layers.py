@@ -13,7 +13,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from attentionology.extractors.layers import ARCHITECTURES, Architecture
+from attentionology.extractors.layers import ARCHITECTURES, Architecture, CrossAttention
 
 
 @contextmanager
@@ -31,13 +31,23 @@ def attention_only(model: Any, layers: int | None = None) -> Iterator[int | None
         the number of layers that are computed; None if that is not known.
     """
     row = ARCHITECTURES.get(str(model.config.model_type))
-    modules = nn.ModuleList() if row is None else _layer_list(model, row)
+    modules = nn.ModuleList() if row is None else layer_list(getattr(model, "base_model", model), row.layers)
     if row is None or len(modules) != int(model.config.num_hidden_layers):
         yield None
         return
-    dim = int(model.config.hidden_size)
-    with shortened(modules, layers or len(modules)), giving_zeros(modules[-1], {row.ff_in: 0, row.ff_out: dim}):
+    with shortened(modules, layers or len(modules)), giving_zeros(modules[-1], feed_forward(row, model.config)):
         yield len(modules)
+
+
+def feed_forward(names: Architecture | CrossAttention, config: Any) -> dict[str, int]:
+    """Return what `giving_zeros` takes to skip the feed-forward block of a layer, empty if it must be computed.
+
+    Args:
+        names: the names of the modules of the layer.
+        config: the configuration of the model.
+    """
+    dim = getattr(config, "hidden_size", None)
+    return {} if dim is None or not names.ff_in else {names.ff_in: 0, names.ff_out: int(dim)}
 
 
 @contextmanager
@@ -66,7 +76,7 @@ def giving_zeros(module: nn.Module, dims: Mapping[str, int]) -> Iterator[None]:
             nothing to compute. If one of them does not exist, nothing is changed.
     """
     try:
-        linear = {path: module.get_submodule(path) for path in dims if path}
+        linear = {path: module.get_submodule(path) for path in dims}
     except AttributeError:  # the row does not fit, which matters only to kinds of maps that read weights
         linear = {}
     try:
@@ -89,10 +99,10 @@ class _Narrow(nn.Module):
         return x.new_zeros(*x.shape[:-1], self.dim)
 
 
-def _layer_list(model: Any, row: Architecture) -> nn.ModuleList:
-    """Return the list of the layers of a model, empty if it is not one list."""
+def layer_list(model: Any, path: str) -> nn.ModuleList:
+    """Return the list of the layers of a model, empty if there is no list at the path."""
     try:
-        modules = getattr(model, "base_model", model).get_submodule(row.layers)
+        modules = model.get_submodule(path)
     except AttributeError:  # no such module
         return nn.ModuleList()
     return modules if isinstance(modules, nn.ModuleList) else nn.ModuleList()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 import sys
 from collections.abc import Iterator, Mapping
@@ -11,11 +10,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from attentionology.extractors.errors import ModelError
 from attentionology.extractors.layers import CrossAttention
-from attentionology.extractors.model.first_layers import giving_zeros, shortened
+from attentionology.extractors.model.first_layers import feed_forward, giving_zeros, layer_list, shortened
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,22 +37,28 @@ def core(model: Any) -> Any:
 
 
 @contextmanager
-def cross_attention_only(model: Any, names: CrossAttention, depth: int | None = None) -> Iterator[None]:
+def cross_attention_only(model: Any, names: CrossAttention | None, depth: int | None = None) -> Iterator[int | None]:
     """Let the decoder end after the cross-attention of some of its layers, which depends on nothing that follows.
 
     Args:
         model: an encoder–decoder.
-        names: the names of the modules of its decoder.
+        names: the names of the modules of its decoder; None if they are not known, so that all is computed.
         depth: the number of layers to run; None for all.
+
+    Yields:
+        the number of layers that are run; None if all are.
     """
-    layers = functools.reduce(getattr, names.layers.split("."), core(model))
-    feed_forward = {names.ff_in: 0, names.ff_out: int(model.config.hidden_size)}
+    layers = nn.ModuleList() if names is None else layer_list(core(model), names.layers)
+    if names is None or not layers:
+        yield None
+        return
+    head = {names.head: 0} if names.head else {}
     with (
-        shortened(layers, len(layers) if depth is None else depth),
-        giving_zeros(layers[-1], feed_forward),
-        giving_zeros(core(model), {names.head: 0}),
+        shortened(layers, depth or len(layers)),
+        giving_zeros(layers[-1], feed_forward(names, model.config)),
+        giving_zeros(core(model), head),
     ):
-        yield
+        yield depth
 
 
 def decoder_inputs(model: Any, labels: list[int]) -> list[int]:

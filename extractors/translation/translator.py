@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Sequence
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -196,11 +195,9 @@ class Translator(LoadedModel):
         blocks = self.blocks if values else None
         recorder = CrossRecorder(blocks or CrossBlocks((), (), time_first=False, family=self.family))
         pieces = f"{source.shape[1]} source and {target.shape[1]} target pieces"
-        names = self._names
-        only = nullcontext() if names is None else cross_attention_only(self.model, names, depth)
-        with self._reading(pieces), recorder as recorded, only:
+        only = cross_attention_only(self.model, self._names, depth)
+        with self._reading(pieces), recorder as recorded, only as cut:
             output = run(self.model, inputs)
-        cut = None if names is None else depth
         attentions = output.attentions
         check_shapes(attentions, self.model.config, (len(batch), target.shape[1], source.shape[1]), self.label, cut)
         return ForcedDecoding(

@@ -14,7 +14,7 @@ import transformers
 from tokenizers import processors
 
 from attentionology.corpora_loaders.alignment import SentencePair
-from attentionology.extractors import ExtractionError, ExtractionLog, ModelError
+from attentionology.extractors import Architecture, CrossAttention, ExtractionError, ExtractionLog, ModelError
 from attentionology.extractors.layers import ARCHITECTURES
 from attentionology.extractors.layers.attention_weights import find_modules
 from attentionology.extractors.model import float64_copy
@@ -98,6 +98,18 @@ def test_nothing_is_computed_after_the_last_cross_attention(family, monkeypatch)
         whole = translator.decode(pieces).attentions
     assert computed
     assert all(torch.equal(a, b) for a, b in zip(ours, whole, strict=True))
+
+
+def test_a_row_that_does_not_fit_gives_weights_all_the_same(monkeypatch):
+    translator = tiny_translation.translator("marian")
+    pieces = [pieces_of(translator)]
+    before = translator.decode(pieces).attentions
+    for names in (CrossAttention(layers="nowhere.layers"), CrossAttention(ff_in="nowhere"), CrossAttention(head="no")):
+        monkeypatch.setitem(ARCHITECTURES, "marian", Architecture(layers="", cross=names))
+        for depth in (None, 2):
+            attentions = translator.decode(pieces, depth=depth).attentions
+            assert len(attentions) == (2 if depth and names.layers == "decoder.layers" else 3)
+            assert all(torch.equal(a, b) for a, b in zip(attentions, before, strict=False))
 
 
 @pytest.mark.slow
