@@ -22,10 +22,10 @@ Blocks are large enough that the calls cost little, and small enough for the cac
 
 from __future__ import annotations
 
+import functools
 import math
-from collections import deque
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import groupby, islice
 from typing import NamedTuple
@@ -46,8 +46,7 @@ from attentionology.extractors.threads import one_thread
 SMOOTHING = DISTANCE_SMOOTHING
 """The share of uniform attention that the published code mixes into each row: (1 − s) α + s / n."""
 
-_GROUP = 2**14  # the number of cells per head that are gathered before a thread compares them
-_AHEAD = 2 * _GROUP  # the number of cells per head that wait for threads, if one input has no more than that
+_GROUP = 2**14  # the number of cells per head that are copied together
 _BLOCK = 2**18  # the number of cells of all heads together that are compared at a time
 _RUN = 2**7  # the number of products that are added up in float32; with many more, rounding shows in the sums
 _FACTOR = 4.0  # a power of two, so that multiplying by it is exact
@@ -118,14 +117,17 @@ class HeadDistances(Metric):
             ValueError: rows do not sum to 1 (extract with ``normalize="row"``), or the maps have another shape.
         """
         check_shape(batch, self.n_layers, self.n_heads)
+        threads = torch.get_num_threads()
         inside = torch.arange(batch.maps.shape[-1]) < batch.lengths[:, None]
         deviations = (batch.maps.sum(-1) - 1).abs().amax((1, 2)).cpu()
         check_rows(float(deviations[inside].max()))
-        heads, threads = len(self.doubled), self.threads or torch.get_num_threads()
-        total = _Sums(np.zeros(heads, dtype=np.int64), np.zeros((heads // 2, heads), dtype=np.int64))
-        with one_thread(), ThreadPoolExecutor(threads) as pool:
-            for part in self._parts(batch, pool, threads):
-                total = _Sums(total.alone + part.alone, total.together + part.together)
+        with one_thread(), ThreadPoolExecutor(self.threads or threads) as pool:
+            parts = [
+                pool.submit(_added_up, cells, index)
+                for cells in map(self._gathered, _groups(batch))
+                for index in range(cells.blocks)
+            ]
+            total = functools.reduce(_Sums.plus, [part.result() for part in parts])
         self.doubled += torch.from_numpy(_doubled_divergences(total)).to(self.doubled.device)
         self.rows += int(batch.lengths.sum())
 
@@ -140,23 +142,6 @@ class HeadDistances(Metric):
         sums = pd.DataFrame(upper + upper.T, index=names, columns=names)
         rows = int(self.rows)
         return HeadDistanceTables(sums / max(rows, 1), sums, rows)
-
-    def _parts(self, batch: MapBatch, pool: ThreadPoolExecutor, threads: int) -> Iterator[_Sums]:
-        """Yield the sums over parts of a batch.
-
-        Most inputs are too short to be divided among threads, so several groups of inputs are compared at the same
-        time, unless they have many cells.
-        """
-        waiting: deque[tuple[int, list[Future[_Sums]]]] = deque()
-        for inputs in _groups(batch):
-            size = len(inputs) * inputs[0].shape[-1] ** 2
-            while waiting and size + sum(cells for cells, _ in waiting) > _AHEAD:
-                yield from (part.result() for part in waiting.popleft()[1])
-            cells = self._gathered(inputs)
-            shares = (range(first, cells.blocks, threads) for first in range(min(threads, cells.blocks)))
-            waiting.append((size, [pool.submit(_added_up, cells, share) for share in shares]))
-        for _, parts in waiting:
-            yield from (part.result() for part in parts)
 
     def _gathered(self, inputs: list[Array32]) -> _Cells:
         """Copy inputs of shape (layers, heads, n, n) beside each other, smoothed, multiplied, and without zeros."""
@@ -218,40 +203,40 @@ class _Sums:
     alone: Units
     together: Units
 
+    def plus(self, other: _Sums) -> _Sums:
+        """Return the sums over the cells of both."""
+        return _Sums(self.alone + other.alone, self.together + other.together)
 
-def _added_up(cells: _Cells, blocks: range) -> _Sums:
-    """Return the sums over some blocks of cells.
+
+def _added_up(cells: _Cells, index: int) -> _Sums:
+    """Return the sums over a block of cells.
 
     Raises:
         ExactSumError: a cell is not a number.
     """
-    heads, width, run = len(cells.scaled), cells.width, cells.run
+    heads, run = len(cells.scaled), cells.run
     farthest = heads // 2
-    alone, together = np.zeros(heads, dtype=np.int64), np.zeros((farthest, heads), dtype=np.int64)
-    buffers = torch.empty(2, heads * width)
-    for index in blocks:
-        block = cells.scaled[:, index * width : (index + 1) * width]
-        block = np.concatenate([block, block[:farthest]])
-        shape = heads, block.shape[1] // run, run
-        sums, logarithms = (buffer[: heads * block.shape[1]].view(heads, -1) for buffer in buffers)
-        sums_array, logarithms_array = sums.numpy(), logarithms.numpy()  # the same memory
-        sums_by_run, logarithms_by_run = sums_array.reshape(shape), logarithms_array.reshape(shape)
-        torch.log2(torch.from_numpy(block[:heads]), out=logarithms)
-        entropies = np.vecdot(block[:heads].reshape(shape), logarithms_by_run)
-        mass = block[:heads].astype(np.float64).reshape(shape).sum(-1) / _FACTOR
-        alone += fixed(torch.from_numpy(_in_nats(entropies) + math.log(2) * mass)).sum(-1).numpy()
-        products = np.zeros((farthest, heads, shape[1]), dtype=np.float32)
-        for d in range(1, farthest + 1):
-            if 2 * d < heads:
-                np.add(block[:heads], block[d : d + heads], out=sums_array)
-                torch.log2(sums, out=logarithms)
-                np.vecdot(sums_by_run, logarithms_by_run, out=products[d - 1])
-            else:  # halfway around the circle, each pair would come twice
-                np.add(block[:d], block[d:heads], out=sums_array[:d])
-                torch.log2(sums[:d], out=logarithms[:d])
-                np.vecdot(sums_by_run[:d], logarithms_by_run[:d], out=products[d - 1, :d])
-        together += fixed(torch.from_numpy(_in_nats(products))).sum(-1).numpy()
-    return _Sums(alone, together)
+    block = cells.scaled[:, index * cells.width : (index + 1) * cells.width]
+    block = np.concatenate([block, block[:farthest]])
+    shape = heads, block.shape[1] // run, run
+    sums, logarithms = torch.empty(2, heads, block.shape[1])
+    sums_array, logarithms_array = sums.numpy(), logarithms.numpy()  # the same memory
+    sums_by_run, logarithms_by_run = sums_array.reshape(shape), logarithms_array.reshape(shape)
+    torch.log2(torch.from_numpy(block[:heads]), out=logarithms)
+    entropies = np.vecdot(block[:heads].reshape(shape), logarithms_by_run)
+    mass = block[:heads].astype(np.float64).reshape(shape).sum(-1) / _FACTOR
+    alone = fixed(torch.from_numpy(_in_nats(entropies) + math.log(2) * mass)).sum(-1)
+    products = np.zeros((farthest, heads, shape[1]), dtype=np.float32)
+    for d in range(1, farthest + 1):
+        if 2 * d < heads:
+            np.add(block[:heads], block[d : d + heads], out=sums_array)
+            torch.log2(sums, out=logarithms)
+            np.vecdot(sums_by_run, logarithms_by_run, out=products[d - 1])
+        else:  # halfway around the circle, each pair would come twice
+            np.add(block[:d], block[d:heads], out=sums_array[:d])
+            torch.log2(sums[:d], out=logarithms[:d])
+            np.vecdot(sums_by_run[:d], logarithms_by_run[:d], out=products[d - 1, :d])
+    return _Sums(alone.numpy(), fixed(torch.from_numpy(_in_nats(products))).sum(-1).numpy())
 
 
 def _in_nats(products: Array32) -> npt.NDArray[np.float64]:
