@@ -38,14 +38,14 @@ def test_the_first_layers_are_those_of_the_whole_model(family):
 
 
 @pytest.mark.parametrize("family", tiny.FAMILIES)
-def test_the_last_feed_forward_block_is_computed_only_for_hidden_states(family):
+def test_what_follows_the_last_attention_is_computed_only_for_hidden_states(family):
     encoder = tiny.encoder(family)
     pieces = [each for each in encoder.align(SENTENCES) if isinstance(each, Pieces)]
     row = ARCHITECTURES[family]
     layers = list(find_modules(encoder.model, row.layers))
     computed: list[int] = []
     for number, layer in enumerate(layers):
-        for path in (row.ff_in, row.ff_out):
+        for path in (row.output, row.ff_in, row.ff_out):
             layer.get_submodule(path).register_forward_hook(lambda *_, number=number: computed.append(number))
     last = len(layers) - (family != "albert")  # whose layers are one
     encoder.forward(pieces, hidden_states=True)
