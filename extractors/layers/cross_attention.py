@@ -13,7 +13,7 @@ from attentionology.extractors.errors import ModelError
 from attentionology.extractors.layers.architectures import ARCHITECTURES, CrossAttention
 from attentionology.extractors.layers.attention_block import AttentionBlock
 from attentionology.extractors.layers.attention_weights import AttentionWeights, find_modules, read_linear
-from attentionology.extractors.layers.verification import TOLERANCE, relative_difference, spread_positions
+from attentionology.extractors.layers.verification import compare, spread_positions
 
 
 @dataclass(frozen=True)
@@ -102,13 +102,7 @@ def verify_cross_attention(block: AttentionBlock, output: Tensor, queries: Tenso
     rows, positions = spread_positions(queries)
     context = torch.einsum("bhk,bkhi->bhi", block.alpha[rows, :, positions], block.v).flatten(1)
     recomputed = torch.matmul(context, block.weights.w_o) + block.weights.b_o
-    difference = relative_difference(recomputed, output[rows, positions])
-    if not difference <= TOLERANCE:
-        raise ModelError(
-            f"{where}: cross-attention recomputed from weights and attention differs from that of the model by "
-            f"{difference:.1%}; this model does more than its architecture describes (such as adapters "
-            "or other projections), so only the map kind 'weight' works"
-        )
+    compare(recomputed, output[rows, positions], f"{where}: cross-attention", left="the map kind 'weight' works")
 
 
 def _module(module: Any, path: str, where: str) -> Any:

@@ -73,8 +73,8 @@ def verify_model(layers: list[Layer], recorded: LayerRecorder, hidden: tuple[Ten
     comparable = []
     for number, layer in enumerate(layers, start=1):
         layer_input, output = recorded.inputs[number - 1], recorded.outputs[number - 1]
-        _compare(layer.x[layer.mask], layer_input[layer.mask], f"{family!r} layer {number}: the input")
-        _compare(layer.output[layer.mask], output[layer.mask], f"{family!r} layer {number}: the output")
+        compare(layer.x[layer.mask], layer_input[layer.mask], f"{family!r} layer {number}: the input")
+        compare(layer.output[layer.mask], output[layer.mask], f"{family!r} layer {number}: the output")
         comparable.append(relative_difference(hidden[number][layer.mask], output[layer.mask]) <= TOLERANCE)
     return comparable
 
@@ -99,7 +99,7 @@ def verify_batch(layer: Layer, expected: Float[Tensor, "batch n dim"], where: st
     a = weights.norm(p)
     q = weights.finish(p, a, weights.preactivations(a))
     output = weights.norm_out(q) if weights.norm_out else q
-    _compare(output, expected[rows, positions], f"{where}: the output")
+    compare(output, expected[rows, positions], f"{where}: the output")
 
 
 def spread_positions(mask: Bool[Tensor, "batch n"]) -> tuple[Int[Tensor, " batch"], Int[Tensor, " batch"]]:
@@ -126,11 +126,22 @@ def relative_difference(actual: Float[Tensor, "*rows dim"], expected: Float[Tens
     return float(relative.max())
 
 
-def _compare(actual: Tensor, expected: Tensor, name: str) -> None:
+def compare(
+    actual: Tensor, expected: Tensor, name: str, left: str = "the map kind 'weight' and its rollout work"
+) -> None:
+    """Raise an error if what is recomputed differs from what the model computed.
+
+    Args:
+        actual, expected: the recomputed rows, and those of the model.
+        name: the architecture and what the rows are, for the message.
+        left: what can be used of such a model, for the message.
+
+    Raises:
+        ModelError: a row differs by more than `TOLERANCE`.
+    """
     difference = relative_difference(actual, expected)
     if not difference <= TOLERANCE:
         raise ModelError(
             f"{name} recomputed from weights and attention differs from that of the model by {difference:.1%}; this "
-            "model does more than its architecture describes (such as adapters or other projections), so only the map "
-            "kind 'weight' and its rollout work"
+            f"model does more than its architecture describes (such as adapters or other projections), so only {left}"
         )
