@@ -117,11 +117,11 @@ class HeadDistances(Metric):
             ValueError: rows do not sum to 1 (extract with ``normalize="row"``), or the maps have another shape.
         """
         check_shape(batch, self.n_layers, self.n_heads)
-        threads = torch.get_num_threads()
         inside = torch.arange(batch.maps.shape[-1]) < batch.lengths[:, None]
         deviations = (batch.maps.sum(-1) - 1).abs().amax((1, 2)).cpu()
         check_rows(float(deviations[inside].max()))
-        with one_thread(), ThreadPoolExecutor(self.threads or threads) as pool:
+        threads = self.threads or torch.get_num_threads()
+        with one_thread(), ThreadPoolExecutor(threads) as pool:
             parts = [
                 pool.submit(_added_up, cells, index)
                 for cells in map(self._gathered, _groups(batch))
