@@ -212,7 +212,7 @@ class Encoder(LoadedModel):
         """Return the attention of all layers, of which there must be ``n_layers``, and all hidden states if
         ``hidden_states`` is true.
         """
-        with self._reading(f"an input of {ids.shape[1]} pieces in {str(self.dtype).removeprefix('torch.')}"):
+        with self._reading(f"an input of {ids.shape[1]} pieces"):
             output = self.model(**model_inputs(ids, mask, segment_ids), output_hidden_states=hidden_states)
         attentions = tuple(getattr(output, "attentions", None) or ())
         check_full_attention(self.model, attentions, tuple(ids.shape), self.label, n_layers)

@@ -139,7 +139,8 @@ class LoadedModel:
         except (torch.OutOfMemoryError, MemoryError):
             raise
         except Exception as error:  # whatever a model raises, it is the model that cannot be used
-            raise ModelError(f"{self.label}: the model cannot read {extent} ({cause(error)})") from error
+            read = f"{extent} in {str(self.dtype).removeprefix('torch.')}"
+            raise ModelError(f"{self.label}: the model cannot read {read} ({cause(error)})") from error
 
 
 class Float64Model(LoadedModel):
