@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any
 
 import numpy as np
 import pytest
@@ -54,67 +51,34 @@ def test_against_sums_written_out(shape, smoothing):
     assert tables.sums.index.tolist() == tables.sums.columns.tolist() == names
 
 
-def counted(*batches: MapBatch, threads: int | None = None) -> HeadDistances:
-    metric = HeadDistances(*batches[0].maps.shape[1:3], threads=threads)
+def counted(*batches: MapBatch) -> HeadDistances:
+    metric = HeadDistances(*batches[0].maps.shape[1:3])
     for batch in batches:
         metric.update(batch)
     return metric
 
 
-class LastFirst(ThreadPoolExecutor):
-    """Stands in for threads: what was submitted is computed when a result is asked for, the last first."""
-
-    def __init__(self, threads: int) -> None:
-        super().__init__(threads)
-        self.tasks: list[tuple[Future[Any], Callable[..., Any], tuple[Any, ...]]] = []
-
-    def __enter__(self) -> LastFirst:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        assert not self.tasks
-
-    def submit(self, function: Callable[..., Any], /, *arguments: Any, **_: Any) -> Future[Any]:
-        pool = self
-
-        class Computed(Future[Any]):
-            def result(self, timeout=None):
-                while pool.tasks:
-                    future, call, values = pool.tasks.pop()
-                    future.set_result(call(*values))
-                return super().result(timeout)
-
-        self.tasks.append((Computed(), function, arguments))
-        return self.tasks[-1][0]
-
-
-def test_cutting_into_blocks_changes_no_bit(monkeypatch):
-    batch = batch_of(np.random.default_rng(1), [17, 20, 3, 11])
+@pytest.mark.parametrize(("block", "compared"), [(128, 128), (128, 2**20), (1000, 5000), (2**18, 1)])
+def test_cutting_into_blocks_changes_no_bit(monkeypatch, block, compared):
+    batch = batch_of(np.random.default_rng(7), [17, 17, 17, 12, 12, 3, 3, 20, 3, 11])
     whole = counted(batch)
     assert whole.compute().sums.to_numpy() == pytest.approx(naive([batch]), abs=5e-6)
-    monkeypatch.setattr(module, "_GROUP", 300)
-    monkeypatch.setattr(module, "_BLOCK", 128)
-    assert torch.equal(counted(batch, threads=1).doubled, whole.doubled)
-
-
-@pytest.mark.parametrize("block", [128, 1000, 2**18])
-def test_the_order_in_which_threads_compare_blocks_changes_no_bit(monkeypatch, block):
-    batch = batch_of(np.random.default_rng(7), [17, 17, 17, 12, 12, 3, 3, 3, 3])
-    monkeypatch.setattr(module, "_GROUP", 300)
     monkeypatch.setattr(module, "_BLOCK", block)
-    whole = counted(batch, threads=1)
-    assert whole.compute().sums.to_numpy() == pytest.approx(naive([batch]), abs=5e-6)
-    monkeypatch.setattr(module, "ThreadPoolExecutor", LastFirst)
-    assert torch.equal(counted(batch, threads=2).doubled, whole.doubled)
+    monkeypatch.setattr(module, "_COMPARED", compared)
+    assert torch.equal(counted(batch).doubled, whole.doubled)
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3, 16])
-@pytest.mark.parametrize("heads", [1, 3, 4])
+@pytest.mark.parametrize("heads", [1, 3, 4, 24])
 def test_threads_change_no_bit(threads, heads):
     before = torch.get_num_threads()
     batch = batch_of(np.random.default_rng(2), [40, 100], layers=1, heads=heads)
-    assert torch.equal(counted(batch, threads=threads).doubled, counted(batch, threads=1).doubled)
-    assert torch.get_num_threads() == before
+    whole = counted(batch)
+    torch.set_num_threads(threads)
+    try:
+        assert torch.equal(counted(batch).doubled, whole.doubled)
+    finally:
+        torch.set_num_threads(before)
 
 
 @given(st.lists(st.integers(1, 24), min_size=2, max_size=8), st.randoms(use_true_random=False))
