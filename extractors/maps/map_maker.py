@@ -180,10 +180,10 @@ class _Stack:
         maker, by_layer = self.maker, self.by_layer
         inside = torch.arange(by_layer.shape[-1]) < torch.tensor(self.lengths)[:, None]
         if not self.words or self.groups:
-            # Far fewer cells are written than by a mask.
-            for index, length in enumerate(self.lengths):
-                by_layer[:, index, :, length:] = 0
-                by_layer[:, index, :, :, length:] = 0
+            # Indices reach the few cells outside. A mask would be compared with every cell.
+            sentence, position = torch.nonzero(~inside.to(by_layer.device), as_tuple=True)
+            by_layer[:, sentence, :, position] = 0
+            by_layer[:, sentence, :, :, position] = 0
         maps = by_layer.transpose(0, 1)
         if maker.kind.rows_sum_to_one:
             errors = (maps.sum(-1) - 1).abs().amax((1, 2)).cpu()
