@@ -187,7 +187,7 @@ def _sums(cells: Float[Tensor, "heads_and_first_half cells"], heads: int, run: i
     """
     n = cells.shape[1]
     farthest, runs = heads // 2, n // run
-    windows = cells.as_strided((1 + farthest, heads, n), (cells.stride(0), *cells.stride()))
+    windows = cells.unfold(0, heads, 1).mT  # the heads shifted by 0, 1, …, without copies
     products = torch.zeros(1 + farthest, heads, runs)
     at_once = max(1, min(farthest, _COMPARED // (heads * n)))
     buffer = torch.empty(2, at_once, heads, n)
