@@ -3,7 +3,7 @@
 All pairs of heads are compared in every cell of every map: for 144 heads that is 10,296 logarithms per cell. Two
 decisions make this affordable. The entropy of each head alone is computed once per cell and not once per pair, so that
 a pair costs one logarithm, that of the sum. And logarithms are taken in float32, which is several times faster than
-float64; those of base 2 are the fastest.
+float64; those of base 2 are the fastest. Numpy has the fastest ones for processors with AVX-512, and torch for others.
 
 A sum of many products in float32 would be too imprecise. So products are added up in float32 only within *runs* of
 about `_RUN` cells, and all cells are multiplied by `_FACTOR` before. The factor cancels out in the divergence, but with
@@ -19,33 +19,59 @@ To compare all pairs with few calls, the cells are extended by a copy of the fir
 d + heads are the heads shifted by d, and one addition compares every head with the heads that come some places after
 it, in a circle. What is computed at a time is large enough that the calls cost little, and small enough for the cache
 (`_BLOCK`, `_COMPARED`).
+
+Threads of Python share out the blocks. If torch divided each operation among its threads instead, these would wait for
+each other after each of thousands of short calls, which takes several times as long while other programs are running.
 """
 
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from itertools import groupby, islice
 from typing import NamedTuple
 
+import numpy as np
+import numpy.typing as npt
 import pandas as pd
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float32, Int
+from numpy.lib.introspect import opt_func_info
+from numpy.lib.stride_tricks import sliding_window_view
 from torch import Tensor
 from torchmetrics import Metric
 
 from attentionology.analyses.shared.exact_sums import fixed, floating
 from attentionology.analyses.surface.distributions import DISTANCE_SMOOTHING, check_rows, check_shape
 from attentionology.extractors import MapBatch
+from attentionology.extractors.threads import one_thread
 
 SMOOTHING = DISTANCE_SMOOTHING
 """The share of uniform attention that the published code mixes into each row: (1 − s) α + s / n."""
 
-_BLOCK = 2**19  # the number of cells of all heads that are read at a time
-_COMPARED = 2**20  # the number of sums of two heads that are in memory at a time
+_BLOCK = 2**18  # the number of cells of all heads that are read at a time
+_COMPARED = 2**18  # the number of sums of two heads that are in memory at a time
 _RUN = 2**8  # the number of products that are added up in float32; with many more, rounding shows in the sums
-_FACTOR = 4.0  # a power of two, so that multiplying by it is exact
-_SMALLEST = 1e-37  # takes the place of 0, so that x log x is about 10⁻³⁵ instead of not a number
+_FACTOR = np.float32(4)  # a power of two, so that multiplying by it is exact
+_SMALLEST = np.float32(1e-37)  # takes the place of 0, so that x log x is about 10⁻³⁵ instead of not a number
+
+Array32 = npt.NDArray[np.float32]
+
+
+def _torch_log2(values: Array32, out: Array32) -> None:
+    torch.log2(torch.from_numpy(values), out=torch.from_numpy(out))
+
+
+def _is_written_for_processor() -> bool:
+    """Return whether numpy has a logarithm that is written for this processor, which it has on Linux alone."""
+    targets = opt_func_info("^log2$", "float32").get("log2", {}).get("ff", {})
+    return sys.platform == "linux" and "baseline" not in targets.get("current", "baseline")
+
+
+# With AVX-512, numpy's logarithm takes a fifth of the time of torch's. Elsewhere, it is the slower one.
+_log2 = np.log2 if _is_written_for_processor() else _torch_log2
 
 
 class HeadDistanceTables(NamedTuple):
@@ -111,10 +137,11 @@ class HeadDistances(Metric):
         inside = torch.arange(batch.maps.shape[-1]) < batch.lengths[:, None]
         deviations = (batch.maps.sum(-1) - 1).abs().amax((1, 2)).cpu()
         check_rows(float(deviations[inside].max()))
+        threads = torch.get_num_threads()
         heads = len(self.doubled)
-        total = torch.zeros(1 + heads // 2, heads, dtype=torch.int64)
-        for inputs in _groups(batch, heads):
-            total += self._added_up(inputs)
+        with one_thread(), ThreadPoolExecutor(threads) as pool:
+            blocks = (block for inputs in _groups(batch, heads) for block in self._blocks(inputs))
+            total = torch.stack(list(pool.map(_sums, blocks))).sum(0)
         self.doubled += _doubled_divergences(total).to(self.doubled.device)
         self.rows += int(batch.lengths.sum())
 
@@ -130,82 +157,80 @@ class HeadDistances(Metric):
         rows = int(self.rows)
         return HeadDistanceTables(sums / max(rows, 1), sums, rows)
 
-    def _added_up(self, inputs: list[Tensor]) -> Int[Tensor, "shifts heads"]:
-        """Return the sums over all cells of inputs of the same length, see `_sums`."""
-        heads = len(self.doubled)
-        cells, run = self._gathered(inputs)
-        runs = cells.shape[1] // run
-        width = math.ceil(runs / max(1, round(heads * cells.shape[1] / _BLOCK))) * run
-        blocks = [_sums(block, heads, run) for block in torch.split(cells, width, dim=1)]
-        return torch.stack(blocks).sum(0)
-
-    def _gathered(self, inputs: list[Tensor]) -> tuple[Float[Tensor, "heads_and_first_half cells"], int]:
-        """Copy inputs of shape (layers, heads, n, n) beside each other, smoothed, multiplied, and without zeros.
-
-        Returns:
-            the cells of all heads and, once more, of the first half of them; and the number of cells of a run, of which
-            their number is a multiple.
-        """
+    def _blocks(self, inputs: list[Array32]) -> Iterator[_Block]:
+        """Yield the cells of inputs of the same length, of shape (layers, heads, n, n) each."""
         heads, n = len(self.doubled), inputs[0].shape[-1]
         runs = math.ceil(n * n / _RUN)
         run = math.ceil(n * n / runs)
-        cells = torch.empty(heads + heads // 2, len(inputs), runs * run)
+        cells = np.empty((heads + heads // 2, len(inputs), runs * run), dtype=np.float32)
         scaled = cells[:heads]
         scaled[..., n * n :] = 0
         for index, maps in enumerate(inputs):
             if self.smoothing:
-                maps = (1 - self.smoothing) * maps + self.smoothing / n
-            torch.mul(maps, _FACTOR, out=scaled[:, index, : n * n].view(maps.shape))
-        scaled.clamp_(min=_SMALLEST)
+                maps = np.float32(1 - self.smoothing) * maps + np.float32(self.smoothing / n)
+            np.multiply(maps, _FACTOR, out=scaled[:, index, : n * n].reshape(maps.shape, copy=False))
+        np.maximum(scaled, _SMALLEST, out=scaled)
         cells[heads:] = cells[: heads // 2]
-        return cells.flatten(1), run
+        runs *= len(inputs)
+        together = math.ceil(runs / max(1, round(heads * runs * run / _BLOCK)))
+        by_run = cells.reshape(len(cells), runs, run)
+        for start in range(0, runs, together):
+            yield _Block(by_run[:, start : start + together], heads)
 
 
-def _groups(batch: MapBatch, heads: int) -> Iterator[list[Tensor]]:
+class _Block(NamedTuple):
+    """Cells that are read at a time.
+
+    Attributes:
+        cells: the values of all heads, multiplied by `_FACTOR` and without zeros, and once more of the first half of
+            the heads.
+        heads: the number of heads.
+    """
+
+    cells: Float32[np.ndarray, "heads_and_first_half runs run"]
+    heads: int
+
+
+def _groups(batch: MapBatch, heads: int) -> Iterator[list[Array32]]:
     """Yield the maps of several inputs of the same length at a time."""
-    unpadded = (torch.from_numpy(maps) for _, maps in batch.unpadded())
-    for n, inputs in groupby(unpadded, key=lambda maps: maps.shape[-1]):
+    for n, inputs in groupby((maps for _, maps in batch.unpadded()), key=lambda maps: maps.shape[-1]):
         at_once = max(1, round(_BLOCK / (heads * n**2)))
         while group := list(islice(inputs, at_once)):
             yield group
 
 
-def _sums(cells: Float[Tensor, "heads_and_first_half cells"], heads: int, run: int) -> Int[Tensor, "shifts heads"]:
-    """Return sums over cells in fixed point.
+def _sums(block: _Block) -> Int[Tensor, "shifts heads"]:
+    """Return sums over the cells of a block in fixed point.
 
     With f(x) = x ln x of values that were multiplied by `_FACTOR`, divided by it, row 0 has Σ f(p) + ln 2 Σ p of each
     head. Row d has Σ f(p + q), where q is of the d-th head after that of p. If the number of heads is 2 d, each pair
     would come twice, and the second half of row d is 0.
 
-    Args:
-        cells: the values of all heads and, once more, of the first half of them.
-        heads: the number of heads.
-        run: the number of cells of a run.
-
     Raises:
         ExactSumError: a cell is not a number.
     """
-    n = cells.shape[1]
-    farthest, runs = heads // 2, n // run
-    windows = cells.unfold(0, heads, 1).mT  # the heads shifted by 0, 1, …, without copies
-    products = torch.zeros(1 + farthest, heads, runs)
-    at_once = max(1, min(farthest, _COMPARED // (heads * n)))
-    buffer = torch.empty(2, at_once, heads, n)
+    cells, heads = block
+    _, runs, run = cells.shape
+    farthest = heads // 2
+    shifted = np.moveaxis(sliding_window_view(cells, heads, axis=0), -1, 1)  # by 0, 1, … heads, without copies
+    products = np.zeros((1 + farthest, heads, runs), dtype=np.float32)
+    at_once = max(1, min(farthest, _COMPARED // (heads * runs * run)))
+    buffer = np.empty((2, at_once, heads, runs, run), dtype=np.float32)
     whole = (heads - 1) // 2
     steps = [(heads, d, min(d + at_once, whole + 1)) for d in range(1, whole + 1, at_once)]
     if whole < farthest:
         steps.append((farthest, farthest, farthest + 1))
     for rows, start, stop in steps:
         values, logarithms = buffer[:, : stop - start, :rows]
-        torch.add(cells[:rows], windows[start:stop, :rows], out=values)
-        torch.log2(values, out=logarithms)
-        torch.sum(values.mul_(logarithms).view(-1, rows, runs, run), -1, out=products[start:stop, :rows])
+        np.add(cells[:rows], shifted[start:stop, :rows], out=values)
+        _log2(values, out=logarithms)
+        np.vecdot(values, logarithms, out=products[start:stop, :rows])
     alone, logarithms = cells[:heads], buffer[1, 0]
-    torch.log2(alone, out=logarithms)
-    torch.sum(logarithms.mul_(alone).view(heads, runs, run), -1, out=products[0])
-    in_nats = products.double().mul_(math.log(2) / _FACTOR)
-    in_nats[0] += alone.double().view(heads, runs, run).sum(-1).mul_(math.log(2) / _FACTOR)
-    return fixed(in_nats).sum(-1)
+    _log2(alone, out=logarithms)
+    np.vecdot(alone, logarithms, out=products[0])
+    in_nats = products * (math.log(2) / np.float64(_FACTOR))
+    in_nats[0] += alone.sum(-1, dtype=np.float64) * (math.log(2) / _FACTOR)
+    return fixed(torch.from_numpy(in_nats)).sum(-1)
 
 
 def _doubled_divergences(sums: Int[Tensor, "shifts heads"]) -> Int[Tensor, "heads heads"]:

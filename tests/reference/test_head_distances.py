@@ -18,6 +18,14 @@ from tests.reference import naive_surface
 from tests.reference.test_surface import hand_made
 
 
+@pytest.fixture(autouse=True, scope="module", params=["numpy", "torch"])
+def _logarithm(request):
+    """Each processor has its faster logarithm, and every test runs with both."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_log2", {"numpy": np.log2, "torch": module._torch_log2}[request.param])
+        yield
+
+
 def batch_of(rng: np.random.Generator, lengths: list[int], layers: int = 2, heads: int = 3) -> MapBatch:
     maps = [rng.dirichlet(np.full(n, 0.1), size=(layers, heads, n)) for n in lengths]
     return hand_made(maps, [[False] * n for n in lengths], [("a",) * n for n in lengths])
