@@ -4,9 +4,9 @@
 
 The corpus is repeated under new ids until it has enough sentences; 1,024 of them are a part. Every contestant is a
 whole command in a fresh process, from the start of Python to the report, so the start of workers, of Ray and of its
-actors is included. CPU time is that of the process and of all its descendants that have ended; Ray's own processes are
-not among them. The commands take turns, and times are medians over rounds. Without Ray, its rows are left out. A
-command that prints the version shows how long Python and the command line take to start.
+actors is included. CPU time is that of the process and of its descendants, but not that of Ray's processes and actors;
+that of workers is included on Linux alone. The commands take turns, and times are medians over rounds. Without Ray, its
+rows are left out. A command that prints the version shows how long Python and the command line take to start.
 
 ``--memory`` measures the peak memory of runs over this many sentences as well, which takes long for 200,000 of them;
 see `benchmarks.corpus`, which can measure less. With ``--rounds 0``, nothing else is measured.
@@ -15,6 +15,7 @@ see `benchmarks.corpus`, which can measure less. With ``--rounds 0``, nothing el
 from __future__ import annotations
 
 import argparse
+import ctypes
 import os
 import statistics
 import subprocess
@@ -22,6 +23,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -50,6 +52,7 @@ START_OF_RAY = (
     "ray.get(actor.answer.remote()); print(time.perf_counter() - start)"
 )
 FORWARD_SENTENCES = 300
+_PR_SET_CHILD_SUBREAPER = 36  # of sys/prctl.h
 
 Times = tuple[float, float]
 """Wall-clock seconds and CPU seconds."""
@@ -65,11 +68,29 @@ def timed(arguments: Sequence[object]) -> Times:
         text=True,
         env={**os.environ, "OMP_NUM_THREADS": "1"},
     )
+    elapsed = time.perf_counter() - start
     if done.returncode:
         sys.exit(f"{' '.join(map(str, arguments))}\n{done.stderr}")
+    wait_for_adopted()
     after = os.times()
     used = after.children_user + after.children_system - before.children_user - before.children_system
-    return time.perf_counter() - start, used
+    return elapsed, used
+
+
+def adopt_orphans() -> None:
+    """Let descendants whose parents have ended become children of this process, so that their CPU time is counted.
+
+    Workers are children of a server, which ends a moment after the command that has started it.
+    """
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def wait_for_adopted() -> None:
+    """Wait until all children of this process have ended."""
+    with suppress(ChildProcessError):
+        while True:
+            os.waitpid(-1, 0)
 
 
 def size_of(folder: Path) -> float:
@@ -165,6 +186,7 @@ def main() -> None:
     has_ray = find_spec("ray") is not None
     runs = {name: given for name, given in RUNS.items() if has_ray or "ray" not in given}
     if options.rounds:
+        adopt_orphans()
         with tempfile.TemporaryDirectory() as folder:
             corpus = Path(folder) / "repeated.conllu"
             write_repeated(options.corpus, options.sentences, corpus)
