@@ -54,8 +54,8 @@ SMOOTHING = DISTANCE_SMOOTHING
 _BLOCK = 2**18  # the number of cells of all heads that are read at a time
 _COMPARED = 2**18  # the number of sums of two heads that are in memory at a time
 _RUN = 2**8  # the number of products that are added up in float32; with many more, rounding shows in the sums
-_FACTOR = np.float32(4)  # a power of two, so that multiplying by it is exact
-_SMALLEST = np.float32(1e-37)  # takes the place of 0, so that x log x is about 10⁻³⁵ instead of not a number
+_FACTOR = 4.0  # a power of two, so that multiplying by it is exact
+_SMALLEST = 1e-37  # takes the place of 0, so that x log x is about 10⁻³⁵ instead of not a number
 
 Array32 = npt.NDArray[np.float32]
 
@@ -167,7 +167,7 @@ class HeadDistances(Metric):
         scaled[..., n * n :] = 0
         for index, maps in enumerate(inputs):
             if self.smoothing:
-                maps = np.float32(1 - self.smoothing) * maps + np.float32(self.smoothing / n)
+                maps = (1 - self.smoothing) * maps + self.smoothing / n
             np.multiply(maps, _FACTOR, out=scaled[:, index, : n * n].reshape(maps.shape, copy=False))
         np.maximum(scaled, _SMALLEST, out=scaled)
         cells[heads:] = cells[: heads // 2]
@@ -228,9 +228,9 @@ def _sums(block: _Block) -> Int[Tensor, "shifts heads"]:
     alone, logarithms = cells[:heads], buffer[1, 0]
     _log2(alone, out=logarithms)
     np.vecdot(alone, logarithms, out=products[0])
-    in_nats = products * (math.log(2) / np.float64(_FACTOR))
-    in_nats[0] += alone.sum(-1, dtype=np.float64) * (math.log(2) / _FACTOR)
-    return fixed(torch.from_numpy(in_nats)).sum(-1)
+    totals = products.astype(np.float64)
+    totals[0] += alone.sum(-1, dtype=np.float64)
+    return fixed(torch.from_numpy(totals * (math.log(2) / _FACTOR))).sum(-1)
 
 
 def _doubled_divergences(sums: Int[Tensor, "shifts heads"]) -> Int[Tensor, "heads heads"]:
