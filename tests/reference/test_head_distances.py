@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 
 import numpy as np
 import pytest
@@ -117,7 +118,8 @@ def test_heads_that_attend_alike_and_heads_that_share_nothing():
     metric = HeadDistances(1, 3)
     metric.update(hand_made([np.stack([diagonal, next_one, diagonal])[None]], [[False] * n], [("a",) * n]))
     per_row = metric.compute().per_row.to_numpy()
-    assert per_row[0, 2] == pytest.approx(0, abs=1e-8)
+    # All values are powers of two, whose logarithms are exact. Only the sums are rounded, to multiples of 2⁻³².
+    assert per_row[0, 2] == pytest.approx(0, abs=3e-10)
     assert per_row[0, 1] == per_row[1, 2] == pytest.approx(math.log(2), abs=1e-7)
     assert (per_row == per_row.T).all()
     assert (np.diag(per_row) == 0).all()
@@ -162,3 +164,18 @@ def test_what_cannot_be_compared():
         HeadDistances(2, 3).update(MapBatch(unknown, batch.lengths, batch.special, batch.sentences))
     with pytest.raises(ValueError, match="smoothing"):
         HeadDistances(1, 1, smoothing=1.0)
+
+
+@pytest.mark.parametrize(
+    ("targets", "platform", "expected"),
+    [
+        ({"log2": {"ff": {"current": "AVX512_SKX"}}}, "linux", True),
+        ({"log2": {"ff": {"current": "AVX512_SKX"}}}, "win32", False),
+        ({"log2": {"ff": {"current": "baseline(SSE SSE2 SSE3)"}}}, "linux", False),
+        ({}, "linux", False),
+    ],
+)
+def test_which_processors_have_a_logarithm_of_numpy(monkeypatch, targets, platform, expected):
+    monkeypatch.setattr(module, "opt_func_info", lambda name, signature: targets)
+    monkeypatch.setattr(sys, "platform", platform)
+    assert module._is_written_for_processor() is expected
