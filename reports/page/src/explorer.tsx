@@ -29,8 +29,8 @@ export function ExplorerApp({ data, hash, opening }: { data: Explorer; hash: boo
         </p>
       )}
       {data.findings.length > 0 && (
-        <section class="found" aria-label="Found">
-          <h3>Found</h3>
+        <section class="findings" aria-label="Findings">
+          <h3>Findings</h3>
           <ul>
             {data.findings.map((finding) => (
               <li key={finding.text}>
