@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -77,6 +79,32 @@ def test_cutting_into_blocks_changes_no_bit(monkeypatch, block, compared):
     assert torch.equal(counted(batch).doubled, whole.doubled)
 
 
+class LastFirst:
+    """Stands in for threads: computes everything when all of it has been submitted, the last first."""
+
+    def __init__(self, threads: int) -> None:
+        pass
+
+    def __enter__(self) -> LastFirst:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def map(self, function: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
+        return [function(item) for item in reversed(list(items))][::-1]
+
+
+@pytest.mark.parametrize("block", [128, 1000, 2**18])
+def test_the_order_in_which_threads_compare_blocks_changes_no_bit(monkeypatch, block):
+    batch = batch_of(np.random.default_rng(7), [17, 17, 17, 12, 12, 3, 3, 3, 3])
+    monkeypatch.setattr(module, "_BLOCK", block)
+    whole = counted(batch)
+    assert whole.compute().sums.to_numpy() == pytest.approx(naive([batch]), abs=5e-6)
+    monkeypatch.setattr(module, "ThreadPoolExecutor", LastFirst)
+    assert torch.equal(counted(batch).doubled, whole.doubled)
+
+
 @pytest.mark.parametrize("threads", [1, 2, 3, 16])
 @pytest.mark.parametrize("heads", [1, 3, 4, 24])
 def test_threads_change_no_bit(threads, heads):
@@ -86,6 +114,7 @@ def test_threads_change_no_bit(threads, heads):
     torch.set_num_threads(threads)
     try:
         assert torch.equal(counted(batch).doubled, whole.doubled)
+        assert torch.get_num_threads() == threads
     finally:
         torch.set_num_threads(before)
 
