@@ -26,6 +26,7 @@ each other after each of thousands of short calls, which takes several times as 
 
 from __future__ import annotations
 
+import functools
 import math
 import sys
 from collections.abc import Iterator
@@ -58,6 +59,7 @@ _FACTOR = 4.0  # a power of two, so that multiplying by it is exact
 _SMALLEST = 1e-37  # takes the place of 0, so that x log x is about 10⁻³⁵ instead of not a number
 
 Array32 = npt.NDArray[np.float32]
+Cells = Float32[np.ndarray, "heads_and_first_half runs run"]
 
 
 def _torch_log2(values: Array32, out: Array32) -> None:
@@ -141,7 +143,7 @@ class HeadDistances(Metric):
         heads = len(self.doubled)
         with one_thread(), ThreadPoolExecutor(threads) as pool:
             blocks = (block for inputs in _groups(batch, heads) for block in self._blocks(inputs))
-            total = torch.stack(list(pool.map(_sums, blocks))).sum(0)
+            total = torch.stack(list(pool.map(functools.partial(_sums, heads=heads), blocks))).sum(0)
         self.doubled += _doubled_divergences(total).to(self.doubled.device)
         self.rows += int(batch.lengths.sum())
 
@@ -157,8 +159,8 @@ class HeadDistances(Metric):
         rows = int(self.rows)
         return HeadDistanceTables(sums / max(rows, 1), sums, rows)
 
-    def _blocks(self, inputs: list[Array32]) -> Iterator[_Block]:
-        """Yield the cells of inputs of the same length, of shape (layers, heads, n, n) each."""
+    def _blocks(self, inputs: list[Array32]) -> Iterator[Cells]:
+        """Yield the cells of inputs of the same length, of shape (layers, heads, n, n) each, as `_sums` takes them."""
         heads, n = len(self.doubled), inputs[0].shape[-1]
         runs = math.ceil(n * n / _RUN)
         run = math.ceil(n * n / runs)
@@ -175,20 +177,7 @@ class HeadDistances(Metric):
         together = math.ceil(runs / max(1, round(heads * runs * run / _BLOCK)))
         by_run = cells.reshape(len(cells), runs, run)
         for start in range(0, runs, together):
-            yield _Block(by_run[:, start : start + together], heads)
-
-
-class _Block(NamedTuple):
-    """Cells that are read at a time.
-
-    Attributes:
-        cells: the values of all heads, multiplied by `_FACTOR` and without zeros, and once more of the first half of
-            the heads.
-        heads: the number of heads.
-    """
-
-    cells: Float32[np.ndarray, "heads_and_first_half runs run"]
-    heads: int
+            yield by_run[:, start : start + together]
 
 
 def _groups(batch: MapBatch, heads: int) -> Iterator[list[Array32]]:
@@ -199,17 +188,21 @@ def _groups(batch: MapBatch, heads: int) -> Iterator[list[Array32]]:
             yield group
 
 
-def _sums(block: _Block) -> Int[Tensor, "shifts heads"]:
+def _sums(cells: Cells, heads: int) -> Int[Tensor, "shifts heads"]:
     """Return sums over the cells of a block in fixed point.
 
     With f(x) = x ln x of values that were multiplied by `_FACTOR`, divided by it, row 0 has Σ f(p) + ln 2 Σ p of each
     head. Row d has Σ f(p + q), where q is of the d-th head after that of p. If the number of heads is 2 d, each pair
     would come twice, and the second half of row d is 0.
 
+    Args:
+        cells: the values of all heads, multiplied by `_FACTOR` and without zeros, and once more of the first half of
+            the heads.
+        heads: the number of heads.
+
     Raises:
         ExactSumError: a cell is not a number.
     """
-    cells, heads = block
     _, runs, run = cells.shape
     farthest = heads // 2
     shifted = np.moveaxis(sliding_window_view(cells, heads, axis=0), -1, 1)  # by 0, 1, … heads, without copies
