@@ -12,9 +12,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from torch import Tensor, nn
-from transformers.pytorch_utils import Conv1D
 
+from attentionology.extractors.errors import ModelError
 from attentionology.extractors.layers import ARCHITECTURES, Architecture, CrossAttention
+from attentionology.extractors.layers.attention_weights import read_linear
 
 
 @contextmanager
@@ -75,8 +76,11 @@ def giving_zeros(module: nn.Module, dims: Mapping[str, int | None]) -> Iterator[
     """
     try:
         linear = {path: module.get_submodule(path) for path in dims}
-        zeros = {path: _Zeros(_dim(linear[path]) if dim is None else dim) for path, dim in dims.items()}
-    except AttributeError:  # the row does not fit, which matters only to kinds of maps that read weights
+        zeros = {
+            path: _Zeros(read_linear(linear[path], path)[0].shape[1] if dim is None else dim)
+            for path, dim in dims.items()
+        }
+    except (AttributeError, ModelError):  # the row does not fit, which matters only to kinds of maps that read weights
         linear, zeros = {}, {}
     try:
         for path, replacement in zeros.items():
@@ -85,11 +89,6 @@ def giving_zeros(module: nn.Module, dims: Mapping[str, int | None]) -> Iterator[
     finally:
         for path, replaced in linear.items():
             module.set_submodule(path, replaced)
-
-
-def _dim(linear: Any) -> int:
-    """Return the dimension of what a linear map gives."""
-    return int(linear.nf if isinstance(linear, Conv1D) else linear.out_features)
 
 
 class _Zeros(nn.Module):
