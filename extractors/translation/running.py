@@ -52,7 +52,7 @@ def cross_attention_only(model: Any, names: CrossAttention | None, depth: int | 
     if names is None or not layers:
         yield None
         return
-    head: dict[str, int | None] = {names.head: 0} if names.head else {}
+    head = {names.head: 0} if names.head else {}
     with (
         shortened(layers, depth or len(layers)),
         giving_zeros(layers[-1], feed_forward(names)),
