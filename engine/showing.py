@@ -135,31 +135,36 @@ def _views(
     encoder: Encoder, sentence: Sentence, heads: Sequence[tuple[int, int]], options: MapOptions
 ) -> Iterator[HeadView]:
     """Yield the heads on a sentence, each kind of map beside the others."""
-    from attentionology.extractors import MapMaker, extract_many, get_kind
+    from attentionology.analyses.dependency.guesses import head_guesses
+    from attentionology.extractors import DIRECTIONS, MapMaker, extract_many, get_kind
 
     try:
         makers = [MapMaker(get_kind(kind), "word", options.merge, options.normalize) for kind in options.map]
     except ValueError as error:
         raise OptionError(str(error)) from None
     [batches] = extract_many(encoder, [replace(sentence, id="shown")], makers, too_long="error")
+    guesses = [head_guesses(batch)[0, DIRECTIONS.index("dep->head")].numpy() for batch in batches]
     for layer, head in heads:
-        for batch in batches:
+        for batch, guessed in zip(batches, guesses, strict=True):
             if batch.maps.shape[2] > 1 or (layer, head) == next(pair for pair in heads if pair[0] == layer):
-                yield _view(batch, sentence, layer, head)
+                yield _view(batch, guessed, sentence, layer, head)
 
 
-def _view(batch: MapBatch, sentence: Sentence, layer: int, head: int) -> HeadView:
+def _view(batch: MapBatch, guesses: npt.NDArray[np.int64], sentence: Sentence, layer: int, head: int) -> HeadView:
+    """Return one head on a sentence; ``guesses`` has shape (layers, heads, words), −1 where there is none."""
     [(_, maps)] = batch.unpadded()
     special = batch.special[0].tolist()[: maps.shape[-1]]
     has_heads = maps.shape[1] > 1
-    values: npt.NDArray[np.float64] = maps[layer - 1, head - 1 if has_heads else 0].astype("float64")
+    of_head = layer - 1, head - 1 if has_heads else 0
+    values: npt.NDArray[np.float64] = maps[of_head].astype("float64")
+    picked = guesses[of_head][: len(special)].tolist()
     positions = [position for position, is_special in enumerate(special) if not is_special]
     gold: list[int | None] = []
     relations: list[str | None] = []
     if any(governor is not None for governor in sentence.heads):
         gold, relations = [None] * len(special), [None] * len(special)
         for position, governor, relation in zip(positions, sentence.heads, sentence.relations, strict=True):
-            gold[position] = positions[governor - 1] if governor else None
+            gold[position] = None if governor is None else positions[governor - 1] if governor else -1
             relations[position] = relation
     sums_to_one = bool((abs(values.sum(1) - 1) < 1e-3).all())
     return HeadView(
@@ -171,6 +176,7 @@ def _view(batch: MapBatch, sentence: Sentence, layer: int, head: int) -> HeadVie
         head if has_heads else None,
         batch.kind,
         None if sums_to_one else float(values.max()),
+        tuple(None if guess < 0 else guess for guess in picked),
         tuple(gold),
         tuple(relations),
     )

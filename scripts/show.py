@@ -49,9 +49,8 @@ class Show:
     maps: MapOptions = field(default_factory=MapOptions)
 
     layout: Literal["lines", "arcs"] = "lines"
-    """Draw the words as two columns with lines between them, or once with arcs above them. There is an arc from each
-    word to the word that it attends to most. With a treebank, arcs to syntactic heads that were missed are drawn
-    below."""
+    """Draw the words as two columns with lines between them, or once, under an arrow to each word from its guess, the
+    other word that it attends to most. With a treebank, the tree is drawn below."""
 
     words_only: bool = False
     """Leave out special tokens such as [CLS] and [SEP]."""

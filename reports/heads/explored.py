@@ -21,8 +21,7 @@ _NO_GUESS = 65535
 def as_explorer(views: Sequence[Sequence[HeadView]], *, model: str) -> Explorer:
     """Return the data of an explorer that has no measures, but the maps of some heads on some sentences.
 
-    Each kind of map has two guesses for each row: ``tokens``, what it attends to most, and ``words``, the word to which
-    it attends most. They are exact, while the values are rounded to 255 levels.
+    Each kind of map has the guesses of its views, which do not depend on the rounding of the values to 255 levels.
 
     Args:
         views: for each sentence the heads, with their special tokens.
@@ -30,7 +29,7 @@ def as_explorer(views: Sequence[Sequence[HeadView]], *, model: str) -> Explorer:
 
     Example:
         >>> values = np.array([[0.2, 0.8], [0.5, 0.5]])
-        >>> view = HeadView("s1", ("Cats", "sleep"), (False, False), values, 3, 9, "weight", None, (1, None))
+        >>> view = HeadView("s1", ("Cats", "sleep"), (False, False), values, 3, 9, "weight", None, (1, 0), (1, -1))
         >>> explorer = as_explorer([[view]], model="bert")
         >>> explorer.sample.sentences[0].maps["weight"].heads
         (26,)
@@ -70,7 +69,7 @@ def opening(views: Sequence[Sequence[HeadView]], *, layout: Layout, special: boo
         special: whether special tokens are drawn.
 
     Example:
-        >>> view = HeadView("s1", ("Cats",), (False,), np.ones((1, 1)), 3, 9, "weight", None)
+        >>> view = HeadView("s1", ("Cats",), (False,), np.ones((1, 1)), 3, 9, "weight", None, (None,))
         >>> opening([[view]], layout="arcs", special=True)
         '#head=3-9&kind=weight&view=arcs&special=on'
     """
@@ -91,9 +90,8 @@ def _sentence(views: Sequence[HeadView], name: str, kinds: Iterable[str], n_head
             tuple(1.0 if view.scale is None else view.scale for view in of_kind),
             heads,
         )
-        for guess, ignored in (("tokens", (False,) * len(first.words)), ("words", first.special)):
-            picked = np.stack([_guesses(view.values, np.array(ignored)) for view in of_kind])
-            guesses[f"{kind}/{guess}"] = deflated(picked.astype("<u2").tobytes())
+        picked = [[_NO_GUESS if guess is None else guess for guess in view.guesses] for view in of_kind]
+        guesses[f"{kind}/words"] = deflated(np.array(picked, "<u2").tobytes())
     return SampledSentence(
         id=name,
         document=None,
@@ -112,10 +110,3 @@ def _quantized(view: HeadView) -> npt.NDArray[np.uint8]:
     scale = 1.0 if view.scale is None else view.scale
     shares = view.values / scale if scale > 0 else np.zeros_like(view.values)
     return np.rint(shares * _LEVELS).clip(0, _LEVELS).astype(np.uint8)
-
-
-def _guesses(values: npt.NDArray[np.float64], ignored: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
-    """The column of the largest value of each row, without some columns."""
-    if ignored.all():
-        return np.full(len(values), _NO_GUESS)
-    return np.asarray(np.where(ignored, -np.inf, values).argmax(1))

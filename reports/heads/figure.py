@@ -30,12 +30,15 @@ _SPECIAL = "#666666"
 
 _LINE = 0.19  # the height of a line of text, in inches
 _LETTER = 0.075  # the width of a letter, in inches
+_SMALL_LETTER = 0.05  # the width of a letter of the name of a relation
 _GAP = 1.0  # the width between the two columns of words, in inches
 _MARGIN = 0.3
 _HIGHEST = 1.2  # the height of the highest arc, in inches
+_APART = 0.05  # how far beside the center of a word the arcs to its dependents start, in inches
+_ROOT = 0.2  # how far the arrow to the root reaches below the arcs, in inches
 _LEGENDS: dict[Layout, str] = {
     "lines": "Lines to the syntactic head of a word are orange.",
-    "arcs": "Arcs to the syntactic head of a word are orange. The gray arcs below lead to heads that were missed.",
+    "arcs": "Arrows lead from head to dependent: guesses above, orange if they are right, and the annotation below.",
 }
 
 
@@ -45,12 +48,13 @@ def draw(views: Sequence[Sequence[HeadView]], *, layout: Layout = "lines") -> Fi
     Args:
         views: for each sentence the heads to draw, in the order of the grid. Each sentence needs equally many.
         layout: ``"lines"``: the words twice, as two columns, with a line from each word on the left to the words on
-            the right that it attends to. ``"arcs"``: the words once, with an arc from each word to the word that it
-            attends to most; arcs below the words lead to syntactic heads that were missed.
+            the right that it attends to. ``"arcs"``: the words once, with an arrow to each word from its guess above
+            them, and the tree below them. As in Universal Dependencies, arrows lead from head to dependent and have the
+            name of the relation.
 
     Returns:
-        the figure. The opacity of lines and arcs shows the value. If there is a tree, the color shows whether they lead
-        to the syntactic head.
+        the figure. The opacity of lines and of the arrows above the words shows the value. If there is a tree, orange
+        ones belong to a word and its syntactic head.
 
     Raises:
         ValueError: there is nothing to draw, or the sentences have different numbers of heads.
@@ -114,24 +118,29 @@ def _lines(axes: Axes, view: HeadView) -> None:
                 axes.plot([left, right], [rows[start], rows[end]], color=color, alpha=opacity, linewidth=1.4)
 
 
+def _widths(view: HeadView) -> list[float]:
+    """The widths of the words in one line, in inches, with room for the names of their relations."""
+    names = [relation or "" for relation in view.relations] or [""] * len(view.words)
+    return [
+        max((len(word) + 1.5) * _LETTER, (len(name) + 4) * _SMALL_LETTER)
+        for word, name in zip(view.words, names, strict=True)
+    ]
+
+
 def _centers(view: HeadView) -> list[float]:
     """The horizontal centers of the words in one line, in inches."""
-    centers, start = [], _MARGIN / 2
-    for word in view.words:
-        width = (len(word) + 1.5) * _LETTER
-        centers.append(start + width / 2)
-        start += width
-    return centers
+    widths = _widths(view)
+    return [_MARGIN / 2 + sum(widths[:index]) + width / 2 for index, width in enumerate(widths)]
 
 
 def _guessed(view: HeadView) -> list[tuple[int, int]]:
-    """Each word with the word that it attends to most."""
-    return [(row, column) for row, column in enumerate(view.best) if not view.special[row]]
+    """Each word that has a guess: the guess and the word."""
+    return [(guess, row) for row, guess in enumerate(view.guesses) if guess is not None]
 
 
-def _missed(view: HeadView) -> list[tuple[int, int]]:
-    """Each word that attends most to another word than its syntactic head, with that head."""
-    return [(row, column) for row, column in enumerate(view.gold) if column is not None and column != view.best[row]]
+def _annotated(view: HeadView) -> list[tuple[int, int]]:
+    """Each word whose syntactic head is a word: the head and the word."""
+    return [(head, row) for row in range(len(view.words)) if (head := view.head_of(row)) is not None]
 
 
 def _apex(centers: Sequence[float], arc: tuple[int, int]) -> float:
@@ -140,26 +149,44 @@ def _apex(centers: Sequence[float], arc: tuple[int, int]) -> float:
     return _HIGHEST * distance / (distance + 3 * _HIGHEST)
 
 
+def _depth(view: HeadView, centers: Sequence[float]) -> float:
+    """The depth of the tree below the words, in inches."""
+    return max([_apex(centers, arc) for arc in _annotated(view)], default=0.0) + _ROOT
+
+
 def _arc_size(view: HeadView) -> _Size:
     centers = _centers(view)
-    above, below = (max([_apex(centers, arc) for arc in arcs], default=0.0) for arcs in (_guessed(view), _missed(view)))
-    width = centers[-1] + (len(view.words[-1]) + 1.5) * _LETTER / 2 + _MARGIN / 2
+    above = max([_apex(centers, arc) for arc in _guessed(view)], default=0.0)
+    below = _depth(view, centers) if view.gold else 0.0
+    width = centers[-1] + _widths(view)[-1] / 2 + _MARGIN / 2
     baseline = above + 3 * _LINE
     return _Size(width, baseline + below + 1.5 * _LINE, baseline)
 
 
 def _arcs(axes: Axes, view: HeadView) -> None:
-    """Draw the words in one line, the arcs of the head above them and the gold arcs that it missed below."""
+    """Draw the words in one line, the guesses of the head above them and the tree below."""
     centers, baseline = _centers(view), _arc_size(view).baseline
     axes.text(_MARGIN / 2, 0.8 * _LINE, view.heading, ha="left", va="center")
     for word, special, center in zip(view.words, view.special, centers, strict=True):
         axes.text(center, baseline, word, ha="center", va="center", color=_SPECIAL if special else BLACK)
-    for row, column in _guessed(view):
-        color = ORANGE if view.gold and view.gold[row] == column else BLUE
-        opacity = max(view.opacity(row, column), 0.15)
-        _arc(axes, centers, (row, column), baseline - 0.6 * _LINE, color, opacity, above=True)
-    for arc in _missed(view):
-        _arc(axes, centers, arc, baseline + 0.6 * _LINE, GREY, 1.0, above=False)
+    for guess, row in _guessed(view):
+        opacity = max(view.opacity(row, guess), 0.15)
+        color = ORANGE if view.is_right(row) else BLUE
+        _arc(axes, centers, (guess, row), baseline - 0.6 * _LINE, color, opacity, above=True)
+    level = baseline + 0.6 * _LINE
+    for head, row in _annotated(view):
+        _arc(axes, centers, (head, row), level, GREY, 1.0, above=False)
+        _label(axes, (centers[head] + centers[row]) / 2, level + _apex(centers, (head, row)), view.relations[row])
+    for row in [row for row, head in enumerate(view.gold) if head == -1]:
+        bottom = level + _depth(view, centers)
+        _arrow(axes, (centers[row], bottom), (centers[row], level), GREY, 1.0)
+        _label(axes, centers[row], bottom, view.relations[row])
+
+
+def _label(axes: Axes, x: float, y: float, relation: str | None) -> None:
+    """Write the name of a relation on its arrow."""
+    frame = {"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "none"}
+    axes.text(x, y, relation or "", ha="center", va="center", color=BLACK, fontsize=6, bbox=frame)
 
 
 def _arc(
@@ -172,16 +199,21 @@ def _arc(
     *,
     above: bool,
 ) -> None:
-    """Draw an arc from a word to another one, or a dot if they are the same."""
-    start, end = (centers[index] for index in arc)
-    if start == end:
-        axes.plot([start], [level], marker="o", markersize=3.5, color=color, alpha=opacity, markeredgewidth=0)
-        return
+    """Draw an arrow from a word to another one."""
+    head, end = (centers[index] for index in arc)
+    start = head + (_APART if head < end else -_APART)
     bend = 2 * _apex(centers, arc) / abs(end - start)
+    _arrow(axes, (start, level), (end, level), color, opacity, bend if (end < start) == above else -bend)
+
+
+def _arrow(
+    axes: Axes, start: tuple[float, float], end: tuple[float, float], color: str, opacity: float, bend: float = 0.0
+) -> None:
+    """Draw an arrow from a point to another one."""
     patch = FancyArrowPatch(
-        (start, level),
-        (end, level),
-        connectionstyle=f"arc3,rad={bend if (end < start) == above else -bend}",
+        start,
+        end,
+        connectionstyle=f"arc3,rad={bend}",
         arrowstyle="-|>",
         mutation_scale=6,
         color=color,

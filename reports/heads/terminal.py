@@ -24,14 +24,15 @@ def as_text(view: HeadView, *, width: int = 80, most: int = 3) -> str:
         most: how many words to name in each line, at most.
 
     Returns:
-        a heading and one line for each word: the word, a bar, and the words that it attends to most with their values.
-        If the sentence has a tree, ``+`` marks a word whose gold head gets most, and ``-`` a word whose head does not,
-        with the head at the end of the line.
+        a heading and one line for each word: the word, a bar for its largest value, and the words that it attends to
+        most with their values. If the sentence has a tree, ``+`` marks a word whose guess is its syntactic head, and
+        ``-`` a word whose guess is not, with both at the end of the line.
 
     Example:
         >>> import numpy as np
         >>> values = np.array([[0.2, 0.8], [0.5, 0.5]])
-        >>> print(as_text(HeadView("s1", ("Cats", "sleep"), (False, False), values, 3, 9, "weight", None, (1, None))))
+        >>> view = HeadView("s1", ("Cats", "sleep"), (False, False), values, 3, 9, "weight", None, (1, 0), (1, -1))
+        >>> print(as_text(view))
         Head 3-9: s1
         + Cats   ████████    sleep 80%, Cats 20%
           sleep  █████       Cats 50%, sleep 50%
@@ -39,12 +40,13 @@ def as_text(view: HeadView, *, width: int = 80, most: int = 3) -> str:
     column = min(max(map(_width, view.words)), max(8, width // 4))
     lines = [_cut(f"{view.heading}: {view.sentence}", width)]
     for row, word in enumerate(view.words):
-        best = view.best[row]
-        gold = view.gold[row] if view.gold else None
-        mark = " " if gold is None else "+" if gold == best else "-"
-        bar = "█" * max(1, round(_BAR * view.opacity(row, best)))
+        guess, head = view.guesses[row], view.head_of(row)
+        mark = {None: " ", True: "+", False: "-"}[view.is_right(row)]
+        bar = "█" * max(1, round(_BAR * view.opacity(row, int(view.values[row].argmax()))))
         targets = ", ".join(f"{view.words[index]} {view.number(row, index)}" for index in _targets(view, row, most))
-        missed = f"  (head: {view.words[gold]})" if gold is not None and gold != best else ""
+        missed = ""
+        if guess is not None and head is not None and guess != head:
+            missed = f"  (guess: {view.words[guess]}, head: {view.words[head]})"
         lines.append(_cut(f"{mark} {_padded(_cut(word, column), column)}  {bar:<{_BAR}}  {targets}{missed}", width))
     return "\n".join(line.rstrip() for line in lines)
 

@@ -22,15 +22,18 @@ class HeadView:
         head: the head, counted from 1; None for a kind of map that has one map for all heads of a layer.
         kind: the kind of the map.
         scale: the value that is drawn with full opacity; None if the values are shares of 1.
-        gold: for each word the index in ``words`` of its syntactic head; None for the root, for words without a head
+        guesses: for each word the index in ``words`` of the word that the head picks as its syntactic head: that of the
+            largest value among the other words, as the tables count it. None for special tokens, and where there is no
+            other word.
+        gold: for each word the index in ``words`` of its syntactic head; −1 for the root, None for words without a head
             and for special tokens. It is empty if the sentence has no tree.
         relations: the relation of each word to its syntactic head; empty if there is none.
 
     Example:
         >>> import numpy as np
-        >>> view = HeadView("s1", ("Cats", "sleep"), (False, False), np.eye(2), 3, 9, "weight", None, (1, None))
-        >>> view.title, view.best
-        ('3-9', [0, 1])
+        >>> view = HeadView("s1", ("Cats", "sleep"), (False, False), np.eye(2), 3, 9, "weight", None, (1, 0), (1, -1))
+        >>> view.title, view.is_right(0), view.is_right(1)
+        ('3-9', True, None)
     """
 
     sentence: str
@@ -41,6 +44,7 @@ class HeadView:
     head: int | None
     kind: str
     scale: float | None
+    guesses: tuple[int | None, ...]
     gold: tuple[int | None, ...] = ()
     relations: tuple[str | None, ...] = ()
 
@@ -55,10 +59,15 @@ class HeadView:
         """The title as a heading."""
         return f"Head {self.title}" if self.head else self.title.capitalize()
 
-    @property
-    def best(self) -> list[int]:
-        """For each word the index of the word that it attends to most."""
-        return [int(index) for index in self.values.argmax(1)]
+    def head_of(self, row: int) -> int | None:
+        """The index of a word's syntactic head; None if no word is known to be its head."""
+        head = self.gold[row] if self.gold else None
+        return None if head is None or head < 0 else head
+
+    def is_right(self, row: int) -> bool | None:
+        """Whether the guess for a word is its syntactic head; None if no word is known to be its head."""
+        head = self.head_of(row)
+        return None if head is None else self.guesses[row] == head
 
     def opacity(self, row: int, column: int) -> float:
         """The opacity of the line from a word to another one, from 0 to 1."""
@@ -81,8 +90,7 @@ class HeadView:
         Args:
             kept: the indices of these words, in increasing order.
         """
-        new = {index: position for position, index in enumerate(kept)}
-        gold = tuple(None if (head := self.gold[index]) is None else new.get(head) for index in kept if self.gold)
+        new: dict[int | None, int] = {-1: -1, **{index: position for position, index in enumerate(kept)}}
         return HeadView(
             self.sentence,
             tuple(self.words[index] for index in kept),
@@ -92,6 +100,7 @@ class HeadView:
             self.head,
             self.kind,
             self.scale,
-            gold,
+            tuple(new.get(self.guesses[index]) for index in kept),
+            tuple(new.get(self.gold[index]) for index in kept if self.gold),
             tuple(self.relations[index] for index in kept if self.relations),
         )

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from attentionology import CorpusError, OptionError, Sentence, Shown, extract, load_treebank, show
+from attentionology import CorpusError, DependencyAccuracy, OptionError, Sentence, Shown, extract, load_treebank, show
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.scripts.cli import main
 
@@ -52,10 +52,29 @@ def test_sentences_of_a_treebank_have_their_heads(capsys):
     lines = capsys.readouterr().out.splitlines()[2:-1]
     shown = show("demo", sentence, head="3-9")
     [[view]] = shown.views
-    for line, word, head, best in zip(lines, sentence.words, sentence.heads, view.best[1:], strict=False):
+    for line, word, head, guess in zip(lines, sentence.words, sentence.heads, view.guesses[1:], strict=False):
         assert line[2:].startswith(word)
-        assert line[0] == (" " if head == 0 else "+" if head == best else "-")
+        assert line[0] == (" " if head == 0 else "+" if head == guess else "-")
     assert {line[0] for line in lines} == {"+", "-", " "}
+
+
+def test_guesses_are_those_that_the_tables_count(demo_encoder):
+    sentences = list(load_treebank(SAMPLE_TREEBANK, limit=8))
+    relations = sorted({relation for sentence in sentences for relation in sentence.relations if relation})
+    metric = DependencyAccuracy(relations, 6, 12, replicates=0)
+    for batch in extract(demo_encoder, sentences, "weight"):
+        metric.update(batch)
+    cells = metric.compute().cells
+    counted = cells[(cells["relation"] == "all") & (cells["direction"] == "dep->head")]
+    heads = list(zip(counted["layer"].tolist(), counted["head"].tolist(), strict=True))
+    shown = show(demo_encoder, sentences, head=heads)
+    of_heads = list(zip(*shown.views, strict=True))
+    right = [sum(view.is_right(row) is True for view in views for row in range(len(view.words))) for views in of_heads]
+    assert counted["correct"].tolist() == right
+    for view in (view for of_sentence in shown.views for view in of_sentence):
+        for row, guess in enumerate(view.guesses):
+            assert (guess is None) == view.special[row]
+            assert guess is None or (guess != row and not view.special[guess])
 
 
 def test_surface_tokens(tmp_path):

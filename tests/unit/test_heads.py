@@ -25,9 +25,11 @@ VALUES = np.array(
         [1.00, 0.00, 0.00, 0.00, 0.00, 0.00],
     ]
 )
-GOLD = (None, 3, 3, 4, None, None)
+GUESSES = (None, 3, 3, 4, 3, None)  # no special token, and not the word itself
+GOLD = (None, 2, 3, 4, -1, None)
+RELATIONS = (None, "det", "amod", "nsubj", "root", None)
 SPECIAL = (True, False, False, False, False, True)
-VIEW = HeadView("s1", WORDS, SPECIAL, VALUES, 3, 9, "weight", None, GOLD)
+VIEW = HeadView("s1", WORDS, SPECIAL, VALUES, 3, 9, "weight", None, GUESSES, GOLD, RELATIONS)
 
 
 def drawn_lines(view: HeadView) -> list[tuple[str, float]]:
@@ -61,16 +63,45 @@ def test_norms_are_scaled_to_the_largest():
     assert opacities == pytest.approx([opacity for _, opacity in drawn_lines(VIEW)])
 
 
-def test_arcs_go_to_the_word_that_gets_most():
+def drawn_arrows(view: HeadView) -> list[tuple[str, str, str]]:
+    """The color of each arrow, and the words where it starts and where its tip is; "" is no word."""
+    [axes] = draw([[view]], layout="arcs").axes
+    centers = np.array([text.get_position()[0] for text in axes.texts[1 : 1 + len(view.words)]])
+    arrows = []
+    for arrow in axes.patches:
+        assert isinstance(arrow, FancyArrowPatch)
+        start, tip = arrow._posA_posB  # type: ignore[attr-defined]
+        first, last = (int(np.abs(centers - x).argmin()) for x, _ in (start, tip))
+        assert tip[0] == pytest.approx(centers[last])
+        assert type(arrow.get_arrowstyle()).__name__ == "CurveFilledB"  # the head of the arrow is at its end
+        leads_from = view.words[first] if start[1] == tip[1] else ""
+        arrows.append((to_hex(arrow.get_edgecolor()).upper(), leads_from, view.words[last]))
+    return arrows
+
+
+def test_arrows_lead_from_head_to_dependent():
+    guesses = [(BLUE, "dog", "The"), (ORANGE, "dog", "old"), (ORANGE, "barks", "dog"), (BLUE, "dog", "barks")]
+    tree = [(GREY, "old", "The"), (GREY, "dog", "old"), (GREY, "barks", "dog"), (GREY, "", "barks")]
+    assert drawn_arrows(VIEW) == drawn_arrows(VIEW.without_special()) == guesses + tree
+    plain = replace(VIEW, gold=(), relations=())
+    assert drawn_arrows(plain) == [(BLUE, start, end) for _, start, end in guesses]
+
+
+def test_arrows_of_the_tree_have_the_names_of_relations():
     [axes] = draw([[VIEW]], layout="arcs").axes
-    arcs = [patch for patch in axes.patches if isinstance(patch, FancyArrowPatch)]
-    colors = [to_hex(arc.get_edgecolor()).upper() for arc in arcs]
-    # The → dog, old → dog (right), dog → [CLS], barks → [SEP] (wrong); dog → barks was missed.
-    assert colors == [ORANGE, ORANGE, BLUE, BLUE, GREY]
-    centers = [text.get_position()[0] for text in axes.texts[1:]]
-    ends: list[list[float]] = [sorted(x for x, _ in arc._posA_posB) for arc in arcs]  # type: ignore[attr-defined]
-    pairs = [(1, 3), (2, 3), (3, 0), (4, 5), (3, 4)]
-    assert ends == [pytest.approx(sorted([centers[start], centers[end]])) for start, end in pairs]
+    words = axes.texts[1 : 1 + len(WORDS)]
+    centers = {word.get_text(): word.get_position()[0] for word in words}
+    labels = {text.get_text(): text.get_position() for text in axes.texts[1 + len(WORDS) :]}
+    between = {"det": ("old", "The"), "amod": ("dog", "old"), "nsubj": ("barks", "dog"), "root": ("barks", "barks")}
+    middles = {name: (centers[start] + centers[end]) / 2 for name, (start, end) in between.items()}
+    assert {name: x for name, (x, _) in labels.items()} == pytest.approx(middles)
+    assert min(y for _, y in labels.values()) > words[0].get_position()[1]  # the axis points down
+
+
+def test_a_word_alone_has_no_guess():
+    alone = HeadView("s1", ("Stop",), (False,), np.ones((1, 1)), 3, 9, "weight", None, (None,), (-1,), ("root",))
+    assert drawn_arrows(alone) == [(GREY, "", "Stop")]
+    assert as_text(alone).splitlines()[1] == "  Stop  ██████████  Stop 100%"
 
 
 def test_a_grid_has_a_panel_for_each_sentence_and_head():
@@ -90,12 +121,15 @@ def test_without_special_tokens_values_stay():
     view = VIEW.without_special()
     assert view.words == ("The", "old", "dog", "barks")
     assert np.array_equal(view.values, VALUES[1:5, 1:5])
-    assert view.gold == (2, 2, 3, None)
-    assert view.best == [2, 2, 3, 2]
+    assert view.gold == (1, 2, 3, -1)
+    assert view.guesses == (2, 2, 3, 2)
+    assert [view.is_right(row) for row in range(4)] == [False, True, True, None]
 
 
 def test_the_heads_of_words_that_were_left_out_are_unknown():
-    assert VIEW.restricted([1, 3]).gold == (1, None)
+    assert VIEW.restricted([1, 3]).gold == (None, None)
+    assert VIEW.restricted([1, 3]).guesses == (1, None)
+    assert VIEW.restricted([2, 3, 4]).gold == (1, 2, -1)
     assert replace(VIEW, gold=()).restricted([1, 3]).gold == ()
 
 
@@ -103,9 +137,9 @@ def test_text():
     assert as_text(VIEW).splitlines() == [
         "Head 3-9: s1",
         "  [CLS]  ██████████  [CLS] 100%",
-        "+ The    ████████    dog 80%, [CLS] 10%, old 10%",
+        "- The    ████████    dog 80%, [CLS] 10%, old 10%  (guess: dog, head: old)",
         "+ old    ███████     dog 69%, The 30%",
-        "- dog    ███████     [CLS] 70%, barks 30%  (head: barks)",
+        "+ dog    ███████     [CLS] 70%, barks 30%",
         "  barks  █████       [SEP] 50%, dog 25%, barks 25%",
         "  [SEP]  ██████████  [CLS] 100%",
     ]
@@ -114,7 +148,7 @@ def test_text():
 def test_text_of_norms_and_of_layers():
     lines = as_text(replace(VIEW, values=VALUES * 2, scale=2.0, kind="norm")).splitlines()
     assert lines[0] == "Head 3-9 (norm): s1"
-    assert lines[2] == "+ The    ████████    dog 1.6, [CLS] 0.2, old 0.2"
+    assert lines[2] == "- The    ████████    dog 1.6, [CLS] 0.2, old 0.2  (guess: dog, head: old)"
     assert as_text(replace(VIEW, head=None, kind="attn")).startswith("Layer 3 (attn): s1\n")
 
 
@@ -127,7 +161,7 @@ def test_text_fits_into_the_terminal(width):
         assert columns <= width
 
 
-def test_the_explorer_has_the_values_and_what_each_word_attends_to_most():
+def test_the_explorer_has_the_values_the_tree_and_the_guesses():
     norms = replace(VIEW, values=VALUES * 3, scale=3.0, kind="norm")
     layer = replace(VIEW, values=VALUES.T, head=None, kind="attn")
     views = [VIEW, norms, layer, replace(VIEW, layer=1, head=12, values=VALUES[::-1])]
@@ -137,7 +171,8 @@ def test_the_explorer_has_the_values_and_what_each_word_attends_to_most():
     assert explorer.sample.layer_kinds == ("attn",)
     first, second = explorer.sample.sentences
     assert (first.id, second.id) == ("s1", "s1 (2)")
-    assert first.heads == GOLD
+    assert (first.heads, first.relations) == (GOLD, RELATIONS)
+    assert set(first.guesses) == {"weight/words", "norm/words", "attn/words"}
     expected = {"weight": (32, 11), "norm": (32,), "attn": (24,)}
     assert {kind: each.heads for kind, each in first.maps.items()} == expected
     for kind, of_kind in (("weight", [VIEW, views[3]]), ("norm", [norms]), ("attn", [layer])):
@@ -146,12 +181,8 @@ def test_the_explorer_has_the_values_and_what_each_word_attends_to_most():
         scaled = stored * np.array(first.maps[kind].scales)[:, None, None]
         values = np.stack([view.values for view in of_kind])
         assert np.abs(scaled - values).max() <= 0.5 / 255 * values.max() + 1e-12
-        for name, view in (("tokens", of_kind[0]), ("words", of_kind[0].without_special())):
-            guesses = np.frombuffer(inflated(first.guesses[f"{kind}/{name}"]), "<u2").reshape(shape[:2])[0]
-            if name == "tokens":
-                assert guesses.tolist() == view.best
-            else:
-                assert [guess - 1 for guess in guesses[1:5]] == view.best
+        guesses = np.frombuffer(inflated(first.guesses[f"{kind}/words"]), "<u2").reshape(shape[:2]).tolist()
+        assert guesses == [[65535, 3, 3, 4, 3, 65535]] * len(of_kind)
 
 
 def test_the_explorer_opens_with_what_the_figure_draws():

@@ -40,7 +40,7 @@ function Drawn({ sentence, maps, data, view, go }: Omit<Props, "sample"> & { sen
         sentence={sentence}
         asked={asked}
         every
-        guesses={view.special ? "tokens" : "words"}
+        guesses="words"
         title={`${sentence.id} · ${data.model}`}
       />
     </section>

@@ -101,7 +101,7 @@ export function tasks(sentence: SampledSentence, relation: string | null): Task[
   return result;
 }
 
-/** What each word attends to most, which can be judged where the sentence has a tree. */
+/** The syntactic head of each word, which can be judged where the sentence has a tree. */
 export function wordTasks(sentence: SampledSentence): Task[] {
   return sentence.rows.flatMap((_, row) => {
     if (sentence.special[row]) return [];

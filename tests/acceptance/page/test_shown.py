@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -12,15 +14,17 @@ from tests.acceptance.page.waiting import assert_count
 
 WORDS = ("[CLS]", "Old", "dogs", "bark", "</script><b>", "[SEP]")
 SPECIAL = (True, False, False, False, False, True)
-GOLD = (None, 2, 3, None, 3, None)
+GOLD = (None, 2, 3, -1, 3, None)
 RELATIONS = (None, "amod", "nsubj", "root", "punct", None)
 
 
 def view(head: int, kind: str = "weight", seed: int = 0) -> HeadView:
     values = np.random.default_rng([seed, head, len(kind)]).dirichlet(np.ones(6) / 2, 6)
-    if kind == "norm":
-        return HeadView("dogs", WORDS, SPECIAL, values * 4, 3, head, kind, 4 * values.max(), GOLD, RELATIONS)
-    return HeadView("dogs", WORDS, SPECIAL, values, 3, head, kind, None, GOLD, RELATIONS)
+    others = np.where(np.eye(6, dtype=bool) | np.array(SPECIAL), -1, values)
+    guesses = tuple(None if special else int(row.argmax()) for row, special in zip(others, SPECIAL, strict=True))
+    scale = 4 * values.max() if kind == "norm" else None
+    shown = values * 4 if kind == "norm" else values
+    return HeadView("dogs", WORDS, SPECIAL, shown, 3, head, kind, scale, guesses, GOLD, RELATIONS)
 
 
 VIEWS = tuple(view(head, kind) for head in (9, 2) for kind in ("weight", "norm"))
@@ -54,8 +58,7 @@ def test_a_page_draws_what_the_figure_draws(page_of):
         shares = drawn.values / (drawn.scale or 1)
         expected = sorted(np.rint(shares[np.rint(shares * 255) >= 6] * 255) / 255)
         np.testing.assert_allclose(opacities(panels.nth(index)), expected, atol=1e-4)
-        judged = [row for row, head in enumerate(GOLD) if head is not None]
-        right = sum(drawn.best[row] == GOLD[row] for row in judged)
+        right = sum(drawn.is_right(row) is True for row in range(6))
         assert_count(panels.nth(index).locator(".guess.right"), right)
     assert page.locator("script").count() == 2
     assert page.locator("svg text", has_text="</script><b>").count() > 0
@@ -65,13 +68,13 @@ def test_words_heads_kinds_and_drawings_are_chosen(page_of):
     page = page_of(Shown((VIEWS,), "arcs", "m", special=False))
     assert_count(page.locator(".drawing > g"), 4)
     assert_count(page.locator(".drawing > g:first-child .word"), 4)
-    without = VIEWS[0].without_special()
-    right = sum(guess == gold for guess, gold in zip(without.best, without.gold, strict=True))
+    right = sum(VIEWS[0].is_right(row) is True for row in range(6))
     assert_count(page.locator(".drawing > g:first-child .guess.right"), right)
     assert_count(page.locator(".drawing > g:first-child .guess.wrong"), 3 - right)
     assert_count(page.locator(".drawing > g:first-child .guess.unjudged"), 1)  # the root
     page.get_by_label("special tokens").check()
     assert_count(page.locator(".drawing > g:first-child .word"), 6)
+    assert_count(page.locator(".drawing > g:first-child .guess.right"), right)  # special tokens are no guesses
     page.get_by_role("checkbox", name="norm").uncheck(force=True)
     page.get_by_role("checkbox", name="3-9").uncheck(force=True)
     assert_count(page.locator(".drawing .title"), 1)
@@ -86,6 +89,27 @@ def test_words_heads_kinds_and_drawings_are_chosen(page_of):
     assert f"{100 * best:.0f} %" in page.locator(".readout").text_content()
     path, _ = saved(page, ".drawn", "SVG")
     assert "Old" in path.read_text("utf-8")
+
+
+def test_arrows_lead_from_head_to_dependent(page_of):
+    page = page_of(Shown((VIEWS[:1],), "arcs", "m"))
+    words = page.locator(".drawing .word")
+    assert_count(words, 6)
+    along = [float(word.locator("text").first.get_attribute("x")) for word in words.all()]
+
+    def ends(selector: str) -> list[tuple[int, int]]:
+        """The words where arrows start and end."""
+        paths = [each.get_attribute("d") for each in page.locator(selector).all()]
+        points = [re.findall(r"-?[\d.]+", path) for path in paths]
+        words = [[int(np.abs(np.subtract(along, float(x))).argmin()) for x in (p[0], p[-2])] for p in points]
+        return sorted((start, tip) for start, tip in words)
+
+    tree = [(GOLD[row] if row != 3 else 3, row) for row in (1, 2, 3, 4)]
+    assert ends(".annotated .gold") == sorted(tree)
+    assert sorted(tip for _, tip in ends(".annotated .tip")) == [1, 2, 3, 4]
+    assert sorted(page.locator(".annotated text").all_text_contents()) == ["amod", "nsubj", "punct", "root"]
+    assert ends(".guess") == sorted((VIEWS[0].guesses[row], row) for row in (1, 2, 3, 4))
+    assert_count(page.locator(".guessed .tip"), 4)
 
 
 def test_a_matrix_has_a_cell_for_each_value(page_of):
@@ -147,7 +171,7 @@ def test_cells_of_a_notebook_do_not_disturb_each_other(open_page, tmp_path):
 
 
 def test_a_kind_that_heads_share_is_drawn_once_for_each_layer(page_of):
-    shared = HeadView("dogs", WORDS, SPECIAL, VIEWS[0].values, 3, None, "attn", None)
+    shared = HeadView("dogs", WORDS, SPECIAL, VIEWS[0].values, 3, None, "attn", None, VIEWS[0].guesses)
     page = page_of(Shown(((VIEWS[0], shared, VIEWS[2]),), "lines", "m"))
     page.locator(".drawing .title").first.wait_for()
     assert page.locator(".drawing .title").all_text_contents() == ["3-9 · weight", "layer 3 · attn", "3-2 · weight"]

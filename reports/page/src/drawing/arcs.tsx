@@ -1,9 +1,10 @@
-// Arcs over the sentence: what the head guesses above the words, and the annotation below. If a sentence is too long
-// for a line, its words stand below each other, with guesses on the left and the annotation on the right.
+// Arcs over the sentence: what the head guesses above the words, and the annotation below. Arrows lead from head to
+// dependent, and from antecedent to mention. If a sentence is too long for a line, its words stand below each other,
+// with guesses on the left and the annotation on the right.
 
 import { useMemo } from "preact/hooks";
 import type { DrawingProps } from "./panel";
-import { FEW, many, shownValue, strength, valuesOf } from "./panel";
+import { many, shownValue, strength, valuesOf } from "./panel";
 import { COREFERENCE } from "../tasks";
 import { strokes } from "./strokes";
 import { fontSize, shortened, textWidth } from "./text";
@@ -27,9 +28,10 @@ export interface ArcsLayout {
 const SPACE = 16;
 const TITLE = 22;
 const LABELS = 64; // the room for names of relations
+const ROOT = 10; // how far the arrow to the root reaches beyond the arcs
 
 function height(distance: number): number {
-  return 14 + 15 * Math.sqrt(distance);
+  return 12 + 17 * distance ** 0.65;
 }
 
 /** The layout of one panel: a line if the words fit into `width`, and otherwise a column about `share` pixels wide. */
@@ -72,11 +74,10 @@ export function Arcs(props: DrawingProps & { layout: ArcsLayout }) {
     const away = side * (reach + Math.min(height(far(a, b)), side < 0 ? layout.above / 0.75 : layout.below / 0.75));
     return `M${point(from, side * reach)}C${point(from, away)} ${point(to, away)} ${point(to, side * reach)}`;
   };
-  const peak = (a: number, b: number, side: 1 | -1): [number, number] => {
-    const away = side * (reach + 0.75 * Math.min(height(far(a, b)), (side < 0 ? layout.above : layout.below) / 0.75));
-    const middle = ((along.get(a) ?? 0) + (along.get(b) ?? 0)) / 2;
-    return upright ? [base + away, middle] : [middle, base + away];
-  };
+  /** How far the middle of an arc below the line is from it. */
+  const depth = (a: number, b: number): number => reach + Math.min(0.75 * height(far(a, b)), layout.below);
+  const place = (position: number, away: number): [number, number] => (upright ? [base + away, position] : [position, base + away]);
+  const deepest = Math.max(0, ...panel.decisions.flatMap(({ rows: [row = 0], gold }) => gold.map((answer) => depth(row, answer) - reach))) + ROOT;
   const guessed = panel.every || panel.decisions.some((decision) => decision.verdict !== null);
   const lines = useMemo(() => {
     const line = (row: number, column: number): string => (row === column ? "" : arc(row, column, -1));
@@ -109,27 +110,42 @@ export function Arcs(props: DrawingProps & { layout: ArcsLayout }) {
         if (!order.has(row)) return null;
         const guess = decision.guess !== null && order.has(decision.guess) ? decision.guess : null;
         const share = strength(panel, decision);
+        const verdict = decision.verdict ?? "unjudged";
+        const name = decision.relation === COREFERENCE ? "" : decision.relation;
+        const root = sentence.heads[row] === -1 && name === sentence.relations[row];
+        const label = (x: number, y: number) => name && (
+          <text class="axis" x={upright ? x + 5 : x} y={upright ? y : y + 9} text-anchor={upright ? "start" : "middle"}>
+            {name}
+          </text>
+        );
+        const end = (answer: number): number => Math.sign(answer - row) * 3; // beside the arrows that start at the word
         return (
           <g key={row}>
             {guess !== null && (
-              <path class={`guess ${decision.verdict ?? "unjudged"}`} d={arc(row, guess, -1)} style={{ strokeOpacity: 0.35 + 0.65 * share }}>
-                <title>{`${sentence.rows[row]} → ${sentence.rows[guess]}: ${shownValue(panel, share * panel.map.scale)}`}</title>
-              </path>
+              <g class="guessed" opacity={0.35 + 0.65 * share}>
+                <path class={`guess ${verdict}`} d={arc(guess, row, -1, -end(guess))}>
+                  <title>{`${sentence.rows[row]}: guess ${sentence.rows[guess]}, ${shownValue(panel, share * panel.map.scale)}`}</title>
+                </path>
+                <path class={`tip ${verdict}`} d={tip(along.get(row) ?? 0, end(guess), base - reach, upright, -1)} />
+              </g>
             )}
             {decision.gold.map((answer) => {
-              const [x, y] = peak(row, answer, 1);
+              const [x, y] = place(((along.get(row) ?? 0) + (along.get(answer) ?? 0)) / 2, depth(row, answer));
               return (
                 <g key={answer} class="annotated">
-                  <path class="gold" d={arc(answer, row, 1, Math.sign(row - answer) * 3)} />
-                  <path class="tip" d={tip(along.get(row) ?? 0, Math.sign(row - answer) * -3, base + reach, upright)} />
-                  {decision.relation !== COREFERENCE && (visible.length <= FEW || focus) && (
-                    <text class="axis" x={upright ? x + 5 : x} y={upright ? y : y + 9} text-anchor={upright ? "start" : "middle"}>
-                      {decision.relation}
-                    </text>
-                  )}
+                  <path class="gold" d={arc(answer, row, 1, -end(answer))} />
+                  <path class="tip" d={tip(along.get(row) ?? 0, end(answer), base + reach, upright, 1)} />
+                  {label(x, y)}
                 </g>
               );
             })}
+            {root && (
+              <g class="annotated root">
+                <path class="gold" d={`M${point(along.get(row) ?? 0, reach + deepest)}L${point(along.get(row) ?? 0, reach)}`} />
+                <path class="tip" d={tip(along.get(row) ?? 0, 0, base + reach, upright, 1)} />
+                {label(...place(along.get(row) ?? 0, reach + deepest))}
+              </g>
+            )}
           </g>
         );
       })}
@@ -165,12 +181,12 @@ export function Arcs(props: DrawingProps & { layout: ArcsLayout }) {
   );
 }
 
-/** The tip of an arrow that ends at a word: at `position` along the sentence, `away` across it. */
-function tip(position: number, shift: number, away: number, upright: boolean): string {
+/** The tip of an arrow that ends at a word: at `position` along the sentence, `away` across it, coming from `side`. */
+function tip(position: number, shift: number, away: number, upright: boolean, side: 1 | -1): string {
   const [a, b, c] = [
     [position + shift, away],
-    [position + shift - 3, away + 6],
-    [position + shift + 3, away + 6],
+    [position + shift - 3, away + side * 6],
+    [position + shift + 3, away + side * 6],
   ].map(([along = 0, across = 0]) => (upright ? `${across} ${along}` : `${along} ${across}`));
   return `M${a}L${b}L${c}Z`;
 }
