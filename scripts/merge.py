@@ -17,8 +17,9 @@ class Merge:
     """Add up the counts of runs over different texts, and report on all texts together.
 
     The runs must have the same model, the same analyses and the same options, and must have read different sentences.
-    The result is the same as that of one run over all files, because counts add up exactly. Sentences of different
-    files should have different ids, because the bootstrap always samples sentences with the same id together.
+    The result is that of one run over all files, but means of real numbers, such as entropies, may differ in their last
+    digits, because they depend on the batches. Sentences of different files should have different ids, because the
+    bootstrap always samples sentences with the same id together.
     """
 
     run_folders: Annotated[Positional[tuple[Path, ...]], arg(name="run", metavar="RUN RUN [RUN ...]")]

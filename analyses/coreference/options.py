@@ -30,9 +30,10 @@ class CoreferenceOptions:
     mark them."""
 
     stride: OptionalNumber = None
-    """Read documents to their ends, in windows that start N pieces apart. A window has --max-length pieces, by default
-    as many as the model can read, at most 512. Without --stride, only the first --max-length pieces of a document are
-    read: by default 128, as in the paper, or for GAP and WinoBias as many as the model can read."""
+    """Read documents to their ends, in windows of whole words, each of which starts at most N pieces after the previous
+    one. A window has up to --max-length pieces, by default as many as the model can read, at most 512. Without
+    --stride, only the first --max-length pieces of a document are read: by default 128, as in the paper, or for GAP and
+    WinoBias as many as the model can read."""
 
     def check(self) -> None:
         """Raise `OptionError` where a value cannot be used."""

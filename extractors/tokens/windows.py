@@ -115,8 +115,9 @@ def make_windows(
         corpus: the documents.
         length: the number of pieces of a window, special tokens included. The default is `DOCUMENT_LENGTH`. With a
             stride, and for documents that come with questions, it is what the model takes, at most `LONG_WINDOW`.
-        stride: the number of pieces between the beginnings of two windows; None reads only the first window
-            of each document.
+        stride: the largest number of pieces between the beginnings of two windows. Each starts with the last word that
+            begins within this distance, or with the next word if the first one alone is longer. None reads only the
+            first window of each document.
 
     Raises:
         ValueError: the length is more than the model takes or too short for a word, or the stride is not from 1 to the
@@ -169,7 +170,7 @@ def make_windows(
         if not stay_in_files:
             windows += windows_of(number, document)
     size = " or ".join(map(str, lengths))
-    how = f"windows of up to {size} pieces that start {stride} apart" if stride else f"the first {size} pieces"
+    how = f"windows of up to {size} pieces that start at most {stride} apart" if stride else f"the first {size} pieces"
     return Windows(
         sentences=LazyParts(documents, windows_of.ends, windows_of)
         if isinstance(documents, LazyItems)

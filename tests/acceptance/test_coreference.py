@@ -145,7 +145,7 @@ def test_tables_of_the_sample(model, tmp_path, capsys):
         assert run("--model", model, "--analyses", "coreference", *options) == 0
     shown = capsys.readouterr().out
     assert "Best attention head per type of mention" in shown
-    assert "windows of up to 64 pieces that start 40 apart" in shown
+    assert "windows of up to 64 pieces that start at most 40 apart" in shown
     cells = pd.read_csv(out / "tables/coreference.csv")
     assert len(cells) == 3 * 4 * 2 * 3 * 4
     assert set(cells["type"]) == {"all", *TYPES}
