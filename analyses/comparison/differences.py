@@ -10,7 +10,8 @@
   replicates of a choice among few heads take few values, and an interval that leaves out 0 beside a p value of 0.6
   helps no reader; both cover equally well in simulations. The normal distribution is a good approximation for a
   difference of two accuracies over many sentences, and a poor one for a few decisions, which is one reason for the
-  smallest number of decisions below which a group is not tested.
+  smallest number of decisions below which a group is not tested. An interval of a difference of shares is cut to the
+  possible range, from −1 to 1. The p value does not depend on the cut.
 * Holm's step-down procedure (1979) adjusts the p values of a family. The probability that any group of the family
   without a difference gets an adjusted p value below 0.05 is then at most 5 %, however the groups depend on each other.
   The intervals are not adjusted: each holds with 95 % confidence alone.
@@ -87,10 +88,11 @@ def differences(
         the groups of the first run in its order, then those that only the second run has.
     """
     by_group = [{one.group: one for one in run.measured} if run else {} for run in (first, second)]
+    largest = 1.0 if all(run.unit == "%" for run in (first, second) if run) else math.inf
     rows = []
     for group in dict.fromkeys([*by_group[0], *by_group[1]]):
         pair = by_group[0].get(group), by_group[1].get(group)
-        row, testable = _difference(group, *pair, names)
+        row, testable = _difference(group, *pair, names, largest)
         fewest = min((measured.n for measured in pair if measured), default=0)
         if testable and fewest < min_count:
             row = replace(row, reason=f"not tested: fewer than {min_count:,} in one of the runs")
@@ -101,9 +103,14 @@ def differences(
 
 
 def _difference(
-    group: str, first: Measured | None, second: Measured | None, names: tuple[str, str]
+    group: str, first: Measured | None, second: Measured | None, names: tuple[str, str], largest: float
 ) -> tuple[Difference, bool]:
-    """Return the difference of one group without its adjusted p value, and whether the group can be tested."""
+    """Return the difference of one group without its adjusted p value, and whether the group can be tested.
+
+    Args:
+        group, first, second, names: see `differences`.
+        largest: the largest absolute difference that is possible.
+    """
     row = Difference(group, first, second)
     if first is None or second is None:
         return replace(row, reason=f"only {names[0] if second is None else names[1]} has this group"), False
@@ -123,7 +130,8 @@ def _difference(
         return _constant(row, [values[usable] for values in by_run])
     margin = _QUANTILE * error
     p = math.erfc(abs(row.difference) / error / math.sqrt(2))
-    return replace(row, low=row.difference - margin, high=row.difference + margin, p=p), True
+    low, high = max(row.difference - margin, -largest), min(row.difference + margin, largest)
+    return replace(row, low=low, high=high, p=p), True
 
 
 def _constant(row: Difference, by_run: Sequence[Array]) -> tuple[Difference, bool]:

@@ -183,8 +183,9 @@ def _every_head(name: str, first: _Group, second: _Group, shape: tuple[int, ...]
             "difference_low": low,
             "difference_high": high,
             "standard_error": error,
-            "simultaneous_low": estimate - margin,
-            "simultaneous_high": estimate + margin,
+            # With few mentions, the margin may reach beyond the possible differences of two shares.
+            "simultaneous_low": np.maximum(estimate - margin, -1.0),
+            "simultaneous_high": np.minimum(estimate + margin, 1.0),
         }
     )
 

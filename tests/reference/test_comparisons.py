@@ -287,3 +287,18 @@ def test_the_replicates_that_both_runs_have_are_used():
     longer = measured("a", 0.6, deviations=(-0.1, 0.0, 0.2, 5.0, math.nan))
     (row,) = differences(of(longer), of(measured("a", 0.5, deviations=(0.1, 0.0, math.nan))), min_count=1)
     assert row.high - row.difference == pytest.approx(1.959964 * np.std([-0.2, 0.0], ddof=1))
+
+
+def test_intervals_of_shares_stay_within_the_possible_range():
+    """Three words: a third more of them with one head, and a standard error of half the range."""
+    wide = (-0.5, 0.0, 0.5)
+    first = of(measured("few", 2 / 3, 3, wide), measured("many", 0.6, 300, (-0.01, 0.0, 0.01)))
+    second = of(measured("few", 1 / 3, 3, (0.0, 0.0, 0.0)), measured("many", 0.5, 300, (0.0, 0.0, 0.0)))
+    few, many = differences(first, second, min_count=1)
+    assert (few.low, few.high) == (pytest.approx(1 / 3 - 1.959964 * 0.5), 1.0)
+    assert few.p == pytest.approx(math.erfc(1 / 3 / 0.5 / math.sqrt(2)))
+    assert (many.low, many.high) == pytest.approx((0.1 - 0.01959964, 0.1 + 0.01959964))
+    (back, _) = differences(second, first, min_count=1)
+    assert (back.low, back.high) == (-1.0, -few.low)
+    in_nats = [Comparable("entropy", one.measured[:1], "entropy", "inputs", 0, unit="nats") for one in (first, second)]
+    assert differences(*in_nats, min_count=1)[0].high == pytest.approx(1 / 3 + 1.959964 * 0.5)

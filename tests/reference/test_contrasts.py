@@ -180,6 +180,16 @@ def test_simultaneous_intervals_hold_together_where_pointwise_ones_do_not():
     assert alone >= 90
 
 
+def test_simultaneous_intervals_stay_within_the_possible_range():
+    docs, windows, maps = pairs_of_documents(1, 4)
+    accuracy = CoreferenceAccuracy(corpus(*docs), LAYERS, HEADS, replicates=40)
+    accuracy.update(batch_of(windows, maps))
+    bounds = accuracy.compute().head_contrasts[["difference", "simultaneous_low", "simultaneous_high"]].dropna()
+    assert (bounds["simultaneous_low"] >= -1).all()
+    assert (bounds["simultaneous_high"] <= 1).all()
+    assert ((bounds["simultaneous_low"] == -1) | (bounds["simultaneous_high"] == 1)).any()
+
+
 def test_no_replicates_no_interval_and_no_groups_no_table():
     docs, windows, maps = pairs_of_documents(3, 6)
     accuracy = CoreferenceAccuracy(corpus(*docs), LAYERS, HEADS, replicates=0)
