@@ -50,7 +50,7 @@ class ExtractionLog:
 
     Attributes:
         read: how many sentences gave a map.
-        words: how many words these have.
+        words: how many words these have; those of sentence pairs are the words of both sides.
         unknown_words: how many of their words have a piece that the tokenizer does not know.
         substituted_words: how many words were read as the unknown token because the tokenizer gives no piece for them.
         skipped: the sentences without a map.
@@ -95,6 +95,11 @@ class Aligned(Protocol):
     @property
     def extent(self) -> str:
         """How much the model reads, in words."""
+        ...
+
+    @property
+    def words(self) -> int:
+        """How many words the model reads."""
         ...
 
     @property
@@ -178,7 +183,7 @@ def plan(
         for batch in _cut(readable, batch_cells, batch_pieces, reader.batching):
             yield batch
             log.read += len(batch)
-            log.words += sum(len(sentence) for sentence, _ in batch)
+            log.words += sum(pieces.words for _, pieces in batch)
             log.unknown_words += sum(pieces.unknown for _, pieces in batch)
             log.substituted_words += sum(pieces.substituted for _, pieces in batch)
 

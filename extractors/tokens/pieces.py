@@ -47,6 +47,11 @@ class Pieces:
         """How much the model reads, in words."""
         return f"{len(self)} pieces"
 
+    @property
+    def words(self) -> int:
+        """How many words the model reads."""
+        return self.special.count(False)
+
     def __repr__(self) -> str:
         positions = amount(len(self.special), "positions")
         return f"Pieces({shortened(' '.join(self.tokens))}, {amount(len(self), 'pieces')}, {positions})"

@@ -50,6 +50,11 @@ class JointPieces:
         return f"{len(self)} pieces of both sides"
 
     @property
+    def words(self) -> int:
+        """How many words both sides have."""
+        return self.pieces.words
+
+    @property
     def unknown(self) -> int:
         """How many words of both sides have a piece that is the unknown token."""
         return self.pieces.unknown

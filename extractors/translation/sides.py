@@ -50,6 +50,11 @@ class PairPieces:
         return f"{len(self.source)} source and {len(self.target)} target pieces"
 
     @property
+    def words(self) -> int:
+        """How many words both sides have."""
+        return self.source.words + self.target.words
+
+    @property
     def unknown(self) -> int:
         """How many words of both sides have a piece that is the unknown token."""
         return self.source.unknown + self.target.unknown

@@ -19,7 +19,9 @@ from attentionology.engine.align import align
 from attentionology.engine.merging import merge_runs
 from attentionology.engine.part_keys import content_of_inputs
 from attentionology.engine.stored_run import load_run, report_run
+from attentionology.extractors.translation import PairEncoder, load_sample_translator
 from attentionology.scripts.cli import main
+from tests import tiny
 
 FEW = AlignmentOptions(replicates=20)
 
@@ -201,3 +203,20 @@ def test_sentence_pairs_that_were_loaded_are_recorded_by_their_file():
     run = align("sample", pairs, options=[AlignmentOptions(replicates=0)])
     assert run.record["options"]["source"] == str(SAMPLE_PAIRS)
     assert run.record["options"]["target"] is None
+
+
+@pytest.mark.parametrize("method", ["cross-attention", "similarity", "self-attention"])
+def test_a_share_of_unknown_words_is_one_of_the_words_of_both_sides(tmp_path, method):
+    """Two of three words of the source are unknown, the third and the only word of the target are not."""
+    reader: Any = load_sample_translator()
+    source, target = (words.split()[0] for words in SAMPLE_PAIRS.read_text("utf-8").splitlines()[0].split("|||"))
+    if method != "cross-attention":
+        reader, source, target = PairEncoder(tiny.encoder(), method), "the", "man"
+    (tmp_path / "pairs.txt").write_text(f"Ωμέγα Ωμέγα {source} ||| {target}\n", "utf-8")
+    options: Any = AlignmentOptions(method=method, replicates=20)
+    run = align(reader, tmp_path / "pairs.txt", options=[options], out=tmp_path / "run")
+    counts = run.record["sentences"]
+    assert (counts["read"], counts["words"], counts["unknown_words"]) == (1, 4, 2)
+    (warning,) = run.record["warnings"]
+    assert warning.startswith("50 % of the words contain pieces")
+    assert "know: 2 of 4" in " ".join((tmp_path / "run" / "report.html").read_text("utf-8").split())
