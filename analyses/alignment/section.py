@@ -12,6 +12,7 @@ from attentionology.analyses.alignment.figures import error_figure, example_figu
 from attentionology.analyses.alignment.results import AlignmentResults
 from attentionology.analyses.alignment.series import FORWARD, TOGETHER
 from attentionology.analyses.contract import Titles
+from attentionology.analyses.shared.correlation import FEWEST_POINTS
 from attentionology.reports.format import interval
 from attentionology.reports.json_text import records
 from attentionology.reports.page import Section
@@ -65,6 +66,7 @@ def _context(results: AlignmentResults) -> dict[str, Any]:
             "reason": "whose mean norm is the largest" if norm_chose else "which is two thirds of the way up",
         },
         "example": None if example is None else {"id": example.id, "layer": example.layer + 1},
-        "rho": lambda value: "" if math.isnan(value) else f"{value:.2f}",
+        "rho": lambda value: "–" if math.isnan(value) else f"{value:.2f}",
+        "fewest_points": FEWEST_POINTS,
         "rho_interval": lambda row: "" if math.isnan(row["low"]) else f"[{row['low']:.2f}, {row['high']:.2f}]",
     }

@@ -12,6 +12,7 @@ from attentionology.analyses.alignment.accuracy import RESTS, AlignmentCounts, A
 from attentionology.analyses.alignment.scores import LinkCounts
 from attentionology.analyses.alignment.series import FORWARD, TOGETHER, Series
 from attentionology.analyses.shared.best_head import interval
+from attentionology.analyses.shared.correlation import FEWEST_POINTS
 
 
 @dataclass(frozen=True)
@@ -88,14 +89,16 @@ def correlation_rows(counted: Mapping[Series, AlignmentCounts]) -> list[dict[str
     """Return Spearman's ρ between mean norms and error rates, with intervals.
 
     A norm that tells which layer or head aligns words best without gold links has a negative ρ. In each bootstrap
-    replicate, the error rates are those of the replicate, and the mean norms are those of the whole corpus.
+    replicate, the error rates are those of the replicate, and the mean norms are those of the whole corpus. ρ and its
+    interval are NaN for fewer than `FEWEST_POINTS` layers or heads.
     """
     rows: list[dict[str, object]] = []
     for series, counts in counted.items():
         if series.measure != "norm" or series.direction != FORWARD or counts.size.size < 2:
             continue
         rates = counts.error_rates().reshape(len(counts.links), -1)
-        rho = spearman(counts.size.ravel(), rates)
+        enough = counts.size.size >= FEWEST_POINTS
+        rho = spearman(counts.size.ravel(), rates) if enough else np.full(len(rates), np.nan)
         low, high = interval(_known(rho[1 + counts.splits :]))
         over = "layers" if series.heads == TOGETHER else "heads"
         rows.append(

@@ -20,6 +20,7 @@ from scipy.stats import spearmanr
 from torch import Tensor
 from torchmetrics import Metric
 
+from attentionology.analyses.shared.correlation import FEWEST_POINTS
 from attentionology.analyses.shared.exact_sums import ExactMetric, ExactSumError
 from attentionology.analyses.shared.resampling import sentence_keys
 from attentionology.extractors import MIXING_VARIANTS, TOKEN_CLASSES, NormBatch
@@ -110,7 +111,8 @@ class FrequencyCorrelation(ExactMetric):
         """Return a table with one row per measure and choice of tokens.
 
         The choice ``all`` is of all tokens, ``words`` of those that are neither [CLS] nor [SEP], both of the sample.
-        The column ``count`` is their number. ρ is NaN if the ranks or the values do not vary.
+        The column ``count`` is their number. ρ is NaN if the ranks or the values do not vary, or if there are fewer
+        than `FEWEST_POINTS` tokens.
         """
         self._thin()
         tokens, values = (state.cpu().numpy() for state in self._compact())
@@ -129,9 +131,9 @@ class FrequencyCorrelation(ExactMetric):
         for column, measure in enumerate(MEASURES):
             for name, included in (("all", np.ones(len(tokens), dtype=bool)), ("words", ~special)):
                 x, y = ranks[included], values[included, column]
-                varied = len(np.unique(x)) > 1 and len(np.unique(y)) > 1
+                enough = len(x) >= FEWEST_POINTS and len(np.unique(x)) > 1 and len(np.unique(y)) > 1
                 # SciPy is not annotated, and the result that type checkers infer lacks the attribute.
-                rho = cast(Any, spearmanr(x, y)).statistic if varied else float("nan")
+                rho = cast(Any, spearmanr(x, y)).statistic if enough else float("nan")
                 rows.append({"measure": measure, "tokens": name, "rho": float(rho), "count": int(included.sum())})
         return pd.DataFrame(rows)
 

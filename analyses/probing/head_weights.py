@@ -11,12 +11,11 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 from scipy import stats
 
+from attentionology.analyses.shared.correlation import FEWEST_POINTS
 from attentionology.extractors import DIRECTIONS
 
 MOST_WEIGHTED = ("weight", "contribution")
 """The numbers by which the most important head of a relation is chosen."""
-
-_FEWEST = 3  # heads that a correlation needs
 
 
 class HeadWeights(NamedTuple):
@@ -99,7 +98,7 @@ def _correlations(heads: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for name in MOST_WEIGHTED:
         values, accuracy = heads[name].to_numpy(float), heads["accuracy"].to_numpy(float)
-        enough = len(heads) >= _FEWEST and np.ptp(values) > 0 and np.ptp(accuracy) > 0
+        enough = len(heads) >= FEWEST_POINTS and np.ptp(values) > 0 and np.ptp(accuracy) > 0
         # SciPy is not annotated, and the results that type checkers infer lack the attribute.
         rows.append(
             {

@@ -73,6 +73,19 @@ def test_the_explorer_has_the_error_rate_of_every_head(whole):
     assert explorer.unit == "sentence pairs"
 
 
+def test_the_page_gives_differences_a_sign_and_no_correlation_of_two_layers(whole):
+    page = (whole / "report.html").read_text("utf-8")
+    contrasts = pd.read_csv(whole / "tables" / "alignment_contrasts.csv")
+    assert (contrasts["difference"] > 0).any()
+    for difference in contrasts["difference"]:
+        assert f"<td>{100 * difference:+.1f}</td>" in page
+    correlations = pd.read_csv(whole / "tables" / "alignment_correlations.csv").set_index(["setting", "over"])
+    assert correlations.loc[("AWI", "layers"), ["rho", "low", "high"]].isna().all()
+    assert correlations.loc[("AWI", "heads"), ["rho", "low", "high"]].notna().all()
+    assert '<td class="left">2 layers</td><td>–</td><td></td>' in page
+    assert "The interval covers the choice of\nsentence pairs alone" in page
+
+
 def test_the_findings_say_what_the_tables_say(whole):
     tables = {name: pd.read_csv(whole / "tables" / f"alignment_{name}.csv") for name in ("baselines", "contrasts")}
     cells = pd.read_csv(whole / "tables" / "alignment.csv").query("direction == 'forward'")

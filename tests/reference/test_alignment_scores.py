@@ -184,6 +184,16 @@ def test_norms_correlate_with_error_rates_by_rank():
     assert -1 <= row["low"] <= row["high"] <= 1
 
 
+@pytest.mark.parametrize("heads", [1, 2])
+def test_no_norms_correlate_over_fewer_than_five_points(heads):
+    """Over two layers, ρ is always 1 or −1, in every replicate."""
+    counts = counted(PAIRS)
+    few = counts._replace(links=counts.links[:, :, :heads], rests=counts.rests[:, :heads], size=counts.size[:, :heads])
+    row = tables({SERIES: few}, {}).correlations.iloc[0]
+    assert row["n"] == LAYERS * heads < 5
+    assert row[["rho", "low", "high"]].isna().all()
+
+
 def test_without_gold_nothing_is_scored():
     results = tables({SERIES: counted(PAIRS)}, {}, has_gold=False)
     assert "error_rate" not in results.cells

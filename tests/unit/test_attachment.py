@@ -341,18 +341,24 @@ def test_layers_and_heads_are_told_apart():
 
 
 def test_correlations_by_hand():
-    accuracy = np.array([1, 2, 3, 4]).reshape(2, 1, 2)
-    run = {"x": sums(1, [1, 4, 9, 16], [4, 3, 2, 1])}
-    found = head_weights([run], accuracy, 4).correlations.set_index("of")
-    assert found["heads"].tolist() == [4, 4]
+    accuracy = np.array([1, 2, 3, 4, 5, 6]).reshape(2, 1, 3)
+    run = {"x": sums(1, [1, 4, 9, 16, 25, 35], [6, 5, 4, 3, 2, 1])}
+    found = head_weights([run], accuracy, 6).correlations.set_index("of")
+    assert found["heads"].tolist() == [6, 6]
     assert found["spearman"].tolist() == pytest.approx([1.0, -1.0])
-    # x − 2.5 = (−1.5 … 1.5), Σ = 5; y − 7.5 = (−6.5, −3.5, 1.5, 8.5), Σ = 129; Σ xy = 9.75 + 1.75 + 0.75 + 12.75
-    assert found["pearson"].tolist() == pytest.approx([25 / math.sqrt(5 * 129), -1.0])
+    # x − 3.5 = (−2.5 … 2.5), Σ = 17.5; y − 15 = (−14, −11, −6, 1, 10, 20), Σ = 854;
+    # Σ xy = 35 + 16.5 + 3 + 0.5 + 15 + 50
+    assert found["pearson"].tolist() == pytest.approx([120 / math.sqrt(17.5 * 854), -1.0])
 
 
 @pytest.mark.parametrize(
     ("weight", "correct", "total"),
-    [([1, 1, 1, 1], [1, 2, 3, 4], 4), ([1, 2, 3, 4], [2, 2, 2, 2], 4), ([1, 2], [1, 2], 4), ([1, 2, 3, 4], [0] * 4, 0)],
+    [
+        ([1] * 6, [1, 2, 3, 4, 5, 6], 6),
+        ([1, 2, 3, 4, 5, 6], [2] * 6, 6),
+        ([1, 2, 3, 4], [1, 2, 4, 3], 4),
+        ([1, 2, 3, 4, 5, 6], [0] * 6, 0),
+    ],
 )
 def test_no_correlation_of_what_is_all_the_same_or_too_few(weight, correct, total):
     found = head_weights([{"x": sums(1, weight, weight)}], np.array(correct).reshape(2, 1, -1), total).correlations

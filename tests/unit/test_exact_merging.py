@@ -323,6 +323,16 @@ def test_correlations_are_those_of_the_sample_and_ranks_those_of_all_tokens(most
             assert table[measure, choice]["count"] == len(rows)
 
 
+@pytest.mark.parametrize("tokens", [4, 5])
+def test_fewer_than_five_tokens_do_not_correlate_with_their_frequency(monkeypatch, tokens):
+    monkeypatch.setitem(globals(), "lengths_of", lambda rng: [tokens])
+    metric = FrequencyCorrelation(VOCABULARY, {token: token + 1 for token in range(VOCABULARY)})
+    metric.update(norm_batch(np.random.default_rng(1)))
+    table = metric.compute().query("tokens == 'all'")
+    assert set(table["count"]) == {tokens}
+    assert table["rho"].isna().all() == (tokens == 4)
+
+
 def test_sentences_of_one_id_are_sampled_together_in_any_order():
     rng = np.random.default_rng(2)
     batches = [norm_batch(rng) for _ in range(8)]
