@@ -11,7 +11,7 @@ from attentionology.analyses.shared.comparable import Comparable
 def contrasts_of_kinds(
     families: Sequence[tuple[str, str, Sequence[Comparable]]], run: str, *, min_count: int
 ) -> Comparison | None:
-    """Compare every kind of map with the first one, for each analysis that has statistics to compare.
+    """Compare the first kind of map with every other one, for each analysis that has statistics to compare.
 
     All kinds are made of the same inputs, so the intervals are paired.
 
@@ -22,20 +22,20 @@ def contrasts_of_kinds(
         min_count: groups with fewer decisions are listed, but not tested.
 
     Returns:
-        the comparison, of every other kind minus the first; None if there is nothing to compare.
+        the comparison, of the first kind minus every other one; None if there is nothing to compare.
     """
     contrasts: list[Contrast] = []
     for analysis in dict.fromkeys(name for name, _, _ in families):
         by_kind = {kind: comparable for name, kind, comparable in families if name == analysis and comparable}
         first, *others = by_kind or ("",)
         for kind in others:
-            sides = Side(run, kind, kind), Side(run, first, first)
-            contrasts += contrasts_of(analysis, by_kind[kind], by_kind[first], sides, "paired", min_count=min_count)
+            sides = Side(run, first, first), Side(run, kind, kind)
+            contrasts += contrasts_of(analysis, by_kind[first], by_kind[kind], sides, "paired", min_count=min_count)
     if not contrasts:
         return None
-    kinds = list(dict.fromkeys(contrast.first.name for contrast in contrasts))
+    kinds = list(dict.fromkeys(contrast.second.name for contrast in contrasts))
     note = (
-        f"{' and '.join(f'“{kind}”' for kind in kinds)} {'is' if len(kinds) == 1 else 'are'} compared with "
-        f"“{contrasts[0].second.name}”. All maps are made of the same inputs, so the intervals are paired."
+        f"“{contrasts[0].first.name}” is compared with {' and '.join(f'“{kind}”' for kind in kinds)}. All maps are "
+        "made of the same inputs, so the intervals are paired."
     )
     return Comparison(tuple(contrasts), min_count, (note,))

@@ -1,8 +1,7 @@
 """Differences within a survey: between kinds of maps in a cell, between models on a treebank, and of their means.
 
-Every difference is the value of another kind, or of another model, minus that of the first one, so that a positive
-difference is an improvement over the first. Within a treebank all sides read the same sentences, and the intervals are
-paired.
+Every difference is the value of the first kind, or of the first model, minus that of another one, as in `compare`.
+Within a treebank all sides read the same sentences, and the intervals are paired.
 
 A mean over treebanks pools sentences that have nothing to do with each other. The weights of a sentence in the
 bootstrap depend on its id alone, so two sentences of different treebanks with the same id (``1``, ``2``, …) would be
@@ -52,7 +51,7 @@ class TreebankContrast:
     Attributes:
         about: what the sides differ in.
         treebank: the name of the treebank.
-        contrast: the differences, other side minus first side. Its statistics have no deviations, to save memory.
+        contrast: the differences, first side minus other side. Its statistics have no deviations, to save memory.
     """
 
     about: About
@@ -128,15 +127,15 @@ class Contrasts:
         for cell in cells:
             first, *others = cell.families or ("",)
             for kind in others:
-                sides = Side(cell.model, kind, kind), Side(cell.model, first, first)
-                self._compare(treebank, "maps", cell.families[kind], cell.families[first], sides, "paired")
+                sides = Side(cell.model, first, first), Side(cell.model, kind, kind)
+                self._compare(treebank, "maps", cell.families[first], cell.families[kind], sides, "paired")
         for kind in dict.fromkeys(kind for cell in cells for kind in cell.families):
             baseline, *rivals = [cell for cell in cells if kind in cell.families]
             for rival in rivals:
-                names = [f"{cell.model} ({kind})" if several else cell.model for cell in (rival, baseline)]
-                sides = Side(rival.model, kind, names[0]), Side(baseline.model, kind, names[1])
-                paired = pairing(rival.model, baseline.model) if pairing else "paired"
-                self._compare(treebank, "models", rival.families[kind], baseline.families[kind], sides, paired)
+                names = [f"{cell.model} ({kind})" if several else cell.model for cell in (baseline, rival)]
+                sides = Side(baseline.model, kind, names[0]), Side(rival.model, kind, names[1])
+                paired = pairing(baseline.model, rival.model) if pairing else "paired"
+                self._compare(treebank, "models", baseline.families[kind], rival.families[kind], sides, paired)
 
     def _compare(
         self,

@@ -115,7 +115,7 @@ def test_a_run_of_several_kinds_can_be_reported_again_and_compared(runs, tmp_pat
     assert main(["analyze", *command, *options]) == 0
     assert load_run(both).contrasts is not None
     assert (
-        main(["compare", str(runs / "norm"), str(runs / "a"), "--out", str(tmp_path / "out"), "--min-count", "20"]) == 0
+        main(["compare", str(runs / "a"), str(runs / "norm"), "--out", str(tmp_path / "out"), "--min-count", "20"]) == 0
     )
     contrasts = pd.read_csv(both / "tables" / "contrasts.csv")
     comparison = pd.read_csv(tmp_path / "out" / "tables" / "comparison.csv")

@@ -115,9 +115,9 @@ def test_contrasts_are_those_of_compare(grid, surveyed):
         attentionology.analyze(grid / model, grid / "third.conllu", analyses="dependency", maps=KINDS, options=options)
         for model in MODELS[:2]
     ]
-    expected = attentionology.compare(runs[1], runs[0], names=("b", "a"), min_count=10).table.query("map_a == 'norm'")
+    expected = attentionology.compare(*runs, names=("a", "b"), min_count=10).table.query("map_a == 'norm'")
     about = contrasts.query("about == 'models' and treebank == 'third' and map_a == 'norm'")
-    about = about[about["model_a"] == str(grid / "model-b")]
+    about = about[about["model_b"] == str(grid / "model-b")]
     numbers = ["n_a", "n_b", "value_a", "value_b", "difference", "low", "high", "p", "p_holm"]
     assert about["relation"].tolist() == expected["group"].tolist()
     np.testing.assert_allclose(about[numbers].astype(float), expected[numbers].astype(float), rtol=1e-9)

@@ -119,8 +119,8 @@ def test_kinds_of_one_run_are_compared_as_two_runs_are(encoder, treebank, run):
     families = [(part.analysis.name, str(part.kind), part.analysis.comparable(part.counted)) for part in both.parts]
     of_kinds = contrasts_of_kinds(families, "tiny", min_count=20)
     assert of_kinds is not None
-    of_runs = compare(norm, run, min_count=20)
-    assert of_runs.table["map_a"].unique().tolist() == of_kinds.table["map_a"].unique().tolist() == ["norm"]
+    of_runs = compare(run, norm, min_count=20)
+    assert of_runs.table["map_a"].unique().tolist() == of_kinds.table["map_a"].unique().tolist() == ["weight"]
     pd.testing.assert_frame_equal(of_kinds.table[["group", *NUMBERS]], of_runs.table[["group", *NUMBERS]], rtol=1e-9)
     assert run.contrasts is None
     assert both.contrasts is not None

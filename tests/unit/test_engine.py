@@ -125,9 +125,9 @@ def test_the_contrasts_are_those_of_the_tables(folders):
     tables, _ = figures_and_tables(folders / "weight-norm")
     contrasts = tables["contrasts"]
     contrasts = contrasts[contrasts["analysis"] == "dependency"].set_index("group")
-    assert set(contrasts["map_a"]) == {"norm"}
-    assert set(contrasts["map_b"]) == {"weight"}
-    for suffix, kind in (("a", "norm"), ("b", "weight")):
+    assert set(contrasts["map_a"]) == {"weight"}
+    assert set(contrasts["map_b"]) == {"norm"}
+    for suffix, kind in (("a", "weight"), ("b", "norm")):
         best = tables["dependency_best"].groupby("map").get_group(kind).set_index("relation").loc[contrasts.index]
         assert contrasts[f"n_{suffix}"].tolist() == best["total"].tolist()
         pd.testing.assert_series_equal(
@@ -142,7 +142,7 @@ def test_the_page_has_a_section_for_each_kind_and_no_id_twice(folders):
     titles = re.findall(r'<h2 class="part" id="part-\d+">(.*?)</h2>', page)
     assert [re.findall("map “(.*?)”", title) for title in titles] == [["weight"], ["norm"]] * 3 + [[]]
     assert titles[-1] == "How the kinds of maps differ"
-    assert "dependency, relations: norm minus weight" in page
+    assert "dependency, relations: weight minus norm" in page
     elements = re.sub(r"<svg.*?</svg>", "", page, flags=re.DOTALL)
     names = re.findall(r'\sid="([^"]+)"', elements)
     assert len(names) > 10

@@ -46,13 +46,13 @@ def test_kinds_are_compared_within_a_cell_and_models_within_a_treebank():
     cells = [cell(name, weight=family([0.5]), norm=family([0.6])) for name in ("a", "b", "c")]
     collected.add("ewt", cells)
     assert sides(collected) == [
-        ("maps", "ewt", "a", "norm", "a", "weight"),
-        ("maps", "ewt", "b", "norm", "b", "weight"),
-        ("maps", "ewt", "c", "norm", "c", "weight"),
-        ("models", "ewt", "b", "weight", "a", "weight"),
-        ("models", "ewt", "c", "weight", "a", "weight"),
-        ("models", "ewt", "b", "norm", "a", "norm"),
-        ("models", "ewt", "c", "norm", "a", "norm"),
+        ("maps", "ewt", "a", "weight", "a", "norm"),
+        ("maps", "ewt", "b", "weight", "b", "norm"),
+        ("maps", "ewt", "c", "weight", "c", "norm"),
+        ("models", "ewt", "a", "weight", "b", "weight"),
+        ("models", "ewt", "a", "weight", "c", "weight"),
+        ("models", "ewt", "a", "norm", "b", "norm"),
+        ("models", "ewt", "a", "norm", "c", "norm"),
     ]
 
 
@@ -60,20 +60,20 @@ def test_the_first_cell_that_was_counted_is_the_reference():
     collected = Contrasts(min_count=10)
     collected.add("ewt", [cell("b", weight=family([0.5])), cell("c", norm=family([0.5]), weight=family([0.4]))])
     assert sides(collected) == [
-        ("maps", "ewt", "c", "weight", "c", "norm"),
-        ("models", "ewt", "c", "weight", "b", "weight"),
+        ("maps", "ewt", "c", "norm", "c", "weight"),
+        ("models", "ewt", "b", "weight", "c", "weight"),
     ]
     assert collected.means() == []
 
 
-def test_rows_are_the_other_side_minus_the_first():
+def test_rows_are_the_first_side_minus_the_other():
     collected = Contrasts(min_count=10)
     collected.add("ewt", [cell("a", weight=family([0.5], noise(1))), cell("b", weight=family([0.8], noise(2)))])
     table = contrasts_table(collected.within)
     assert tuple(table) == CONTRAST_COLUMNS
     row = table.iloc[0]
-    assert (row["model_a"], row["model_b"], row["paired"]) == ("b", "a", "paired")
-    assert row["difference"] == pytest.approx(0.3)
+    assert (row["model_a"], row["model_b"], row["paired"]) == ("a", "b", "paired")
+    assert (row["value_a"], row["value_b"], row["difference"]) == (0.5, 0.8, pytest.approx(-0.3))
     error = float((noise(2) - noise(1)).std(ddof=1))
     assert row["high"] - row["difference"] == pytest.approx(1.959964 * error, rel=1e-5)
     assert row["p"] == pytest.approx(math.erfc(0.3 / error / math.sqrt(2)))
@@ -102,11 +102,11 @@ def test_means_are_those_of_a_plain_loop():
     table = means_table(collected.means())
     assert tuple(table) == MEAN_COLUMNS
     (row,) = table.to_dict("records")
-    assert (row["model_a"], row["model_b"], row["treebanks"], row["n_a"]) == ("b", "a", 3, 300)
+    assert (row["model_a"], row["model_b"], row["treebanks"], row["n_a"]) == ("a", "b", 3, 300)
     (first, first_deviations), (other, other_deviations) = naive_mean(treebanks, 0), naive_mean(treebanks, 1)
-    assert row["difference"] == pytest.approx(other - first)
+    assert row["difference"] == pytest.approx(first - other)
     error = (other_deviations - first_deviations).std(ddof=1)
-    assert row["low"] == pytest.approx(other - first - 1.959964 * error, abs=1e-6)
+    assert row["low"] == pytest.approx(first - other - 1.959964 * error, abs=1e-6)
 
 
 def test_equal_ids_in_two_treebanks_do_not_make_the_interval_of_a_mean_wider():
@@ -126,7 +126,7 @@ def test_means_leave_out_treebanks_with_few_words():
     for name, n in (("first", 100), ("second", 100), ("third", 20)):
         collected.add(name, [cell("a", weight=family([0.5], noise(1), n=n)), cell("b", weight=family([0.6], noise(2)))])
     row = means_table(collected.means()).iloc[0]
-    assert (row["treebanks"], row["n_b"], row["n_a"]) == (2, 200, 200)
+    assert (row["treebanks"], row["n_a"], row["n_b"]) == (2, 200, 200)
 
 
 def test_a_model_does_not_differ_from_itself():
