@@ -29,10 +29,6 @@ _GROUPS = (
 )  # fmt: skip
 
 
-_MOST_NAMED = 3
-"""The number of cells that a warning names."""
-
-
 def survey(
     models: str | Path | Sequence[str | Path],
     treebanks: str | Path | Sequence[str | Path],
@@ -135,7 +131,7 @@ def execute_survey(
         record = {
             **describe_command(command, shown, options.seed, stages),
             "survey": _describe(options, results),
-            "warnings": _warnings(results),
+            "warnings": results.warnings,
         }
         write_report(folder.path, run=record, sections=[section], template="survey.html.j2")
     return results
@@ -175,19 +171,3 @@ def _describe(options: SurveyOptions, results: Survey) -> dict[str, Any]:
         "cells": len(results.results),
         "failed": len(results.failures),
     }
-
-
-def _warnings(results: Survey) -> list[str]:
-    """Return the warnings of all cells, each once, after the cells that it is about."""
-    cells: dict[str, list[str]] = {}
-    for result in results.results:
-        for warning in result.facts.warnings if result.facts else ():
-            cells.setdefault(warning, []).append(f"{result.cell.model} on {result.cell.treebank}")
-    warnings = []
-    for warning, names in cells.items():
-        more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-        warnings.append(f"{', '.join(names[:_MOST_NAMED])}{more}: {warning}")
-    failed = len({result.cell for result, _ in results.failures})
-    if failed:
-        warnings.insert(0, f"{failed} of {len(results.results)} cells failed, completely or partly; see below.")
-    return warnings

@@ -114,8 +114,8 @@ class SurveyCommand:
         from attentionology.scripts.closing import print_tables
 
         if self.output.json:
-            tables = {"survey": results.table, "survey_contrasts": results.contrasts_table}
-            say_json(to_json({"out": str(out), **{name: records(table) for name, table in tables.items()}}))
+            tables = {"survey": records(results.table), "survey_contrasts": records(results.contrasts_table)}
+            say_json(to_json({"out": str(out), "warnings": results.warnings, **tables}))
         else:
             lines = ["", f"Report: {out / 'report.html'}", f"Tables: {out / 'tables'}"]
             print_tables([lambda _: survey_matrix(results)], lines)

@@ -68,6 +68,11 @@ class Difference:
     reason: str = ""
 
     @property
+    def tested(self) -> bool:
+        """Whether there is an adjusted p value."""
+        return not math.isnan(self.p_holm)
+
+    @property
     def significant(self) -> bool:
         """Whether the adjusted p value is below `LEVEL`."""
         return self.p_holm < LEVEL

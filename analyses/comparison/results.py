@@ -76,13 +76,13 @@ class Contrast:
     @property
     def tested(self) -> list[Difference]:
         """The rows with an adjusted p value, the largest difference first."""
-        rows = [row for row in self.differences if row.p_holm == row.p_holm]
+        rows = [row for row in self.differences if row.tested]
         return sorted(rows, key=lambda row: (-row.difference, row.group))
 
     @property
     def others(self) -> list[Difference]:
         """The rows without an adjusted p value, in the order of the analysis."""
-        return [row for row in self.differences if row.p_holm != row.p_holm]
+        return [row for row in self.differences if not row.tested]
 
 
 @dataclass(frozen=True, repr=False)

@@ -88,10 +88,9 @@ def shown_values(contrast: Contrast, row: Difference) -> dict[str, str]:
 
 
 def _cells(contrast: Contrast, row: Difference) -> dict[str, Any]:
-    tested = row.p_holm == row.p_holm
     return {
         "group": row.group,
-        "tested": tested,
+        "tested": row.tested,
         "significant": row.significant,
         "reason": row.reason,
         **shown_values(contrast, row),

@@ -38,9 +38,8 @@ def _table(contrast: Contrast, min_count: int, width: int) -> RenderableType:
         return escape("\n".join([f"\n{title}", *lines]))
     wide = width >= WIDE
     chosen = wide and has_choices(contrast)
-    lines = [
-        f"{contrast.statement} In square brackets: 95 % intervals.{' Bold: p (Holm) below 0.05.' if tested else ''}"
-    ]
+    about = ", not adjusted for the number of groups. Bold: p (Holm) below 0.05." if tested else "."
+    lines = [f"{contrast.statement} In square brackets: 95 % intervals{about}"]
     left_out = len(contrast.differences) - len(rows)
     if not tested:
         lines.append(f"No group is tested, for example because n is below {min_count}; see the report.")

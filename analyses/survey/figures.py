@@ -40,14 +40,17 @@ def accuracies_figure(survey: Survey, matrices: Matrices) -> Figure | None:
         for y, row in enumerate(matrices.accuracies):
             for x, entry in enumerate(row.entries):
                 dark = entry.value == entry.value and entry.value < _DARK
-                axes.text(x, y, entry.text, ha="center", va="center", fontsize=7, color="white" if dark else "black")
+                text = f"({entry.text})" if entry.weak else entry.text
+                axes.text(x, y, text, ha="center", va="center", fontsize=7, color="white" if dark else "black")
         axes.set_yticks(range(len(labels)), labels)
         axes.set_xticks(
             range(len(survey.treebanks)), [columns[name] for name in survey.treebanks], rotation=35, ha="right"
         )
         axes.tick_params(length=0)
         figure.colorbar(image, ax=axes, label="held-out accuracy (%)")
-        axes.set_title(matrices.relation, loc="left")
+        few = any(entry.weak for row in matrices.accuracies for entry in row.entries)
+        about = f"in parentheses: fewer than {survey.min_count} words" if few else ""
+        axes.set_title("\n".join(filter(None, [matrices.relation, about])), loc="left")
     return figure
 
 
@@ -71,7 +74,7 @@ def differences_figure(survey: Survey) -> Figure | None:
         axes = figure.subplots()
         axes.axvline(0, color=GREY, lw=0.8, zorder=1)
         for y, (_, _, row) in enumerate(rows):
-            color = ORANGE if row.significant else BLUE
+            color = ORANGE if row.significant else BLUE if row.tested else GREY
             axes.plot([100 * row.low, 100 * row.high], [y, y], color=color, lw=1.4, zorder=2)
             filling = color if row.significant else "white"
             axes.plot(100 * row.difference, y, "o", mec=color, mfc=filling, ms=4.5, zorder=3)
@@ -79,8 +82,10 @@ def differences_figure(survey: Survey) -> Figure | None:
         axes.set_ylim(len(rows) - 0.5, -0.5)
         axes.grid(axis="y", color="#eeeeee", zorder=0)
         axes.plot([], [], "o", color=ORANGE, ms=4.5, label="p (Holm) below 0.05")
-        axes.plot([], [], "o", mec=BLUE, mfc="white", ms=4.5, label="not significant")
-        figure.legend(*axes.get_legend_handles_labels(), loc="outside upper left", ncols=2, frameon=False)
+        for color, label, tested in ((BLUE, "not significant", True), (GREY, "not tested", False)):
+            if any(not row.significant and row.tested == tested for _, _, row in rows):
+                axes.plot([], [], "o", mec=color, mfc="white", ms=4.5, label=label)
+        figure.legend(*axes.get_legend_handles_labels(), loc="outside upper left", ncols=3, frameon=False)
         axes.set_xlabel("difference of held-out accuracies (percentage points)")
         axes.set_title(survey.relation, loc="left")
     return figure

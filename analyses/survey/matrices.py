@@ -23,14 +23,17 @@ class Entry:
     Attributes:
         value: the held-out accuracy or the difference, a share from 0 to 1; NaN if there is none.
         text: the value in percent, or a word that says why there is none.
-        details: the best head and the number of words, or the interval of a difference.
-        weak: whether there are too few words.
+        details: the best head, the number of words and the accuracy of the best fixed offset, or the interval of a
+            difference.
+        short: the details of an accuracy without the head, one per line.
+        weak: whether there are too few words, or a difference is not tested.
         strong: whether a difference is significant.
     """
 
     value: float
     text: str
     details: str = ""
+    short: str = ""
     weak: bool = False
     strong: bool = False
 
@@ -160,7 +163,9 @@ def _accuracy(row: Mapping[str, object], min_count: int) -> Entry:
     value, n = float(str(row["heldout_accuracy"])), int(str(row["total"]))
     head = head_name(int(str(row["layer"])), int(str(row["head"]))) if row["correct"] else ""
     chosen = f"{head} {ARROWS[str(row['direction'])]}, " if head else ""
-    return Entry(value, percent(value), f"{chosen}n = {n:,}", weak=n < min_count)
+    offset, weak = f"offset {percent(float(str(row['offset_accuracy'])))}", n < min_count
+    short = f"({offset})\n" + (f"(n = {n:,})" if weak else f"n = {n:,}")
+    return Entry(value, percent(value), f"{chosen}n = {n:,}, {offset}", short, weak=weak)
 
 
 def _differences_by_relation(
@@ -172,12 +177,11 @@ def _differences_by_relation(
     for contrast, treebank in pairs:
         name = pair_name(contrast, names)
         for row in contrast.differences:
-            tested = row.p_holm == row.p_holm
             entry = Entry(
                 row.difference,
                 percent(row.difference, sign=True),
                 interval(row.low, row.high),
-                weak=not tested,
+                weak=not row.tested,
                 strong=row.significant,
             )
             entries.setdefault(row.group, {}).setdefault(name, {})[treebank] = entry

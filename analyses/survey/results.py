@@ -12,6 +12,9 @@ from attentionology.analyses.survey.cells import CellFailure, CellResult
 from attentionology.analyses.survey.contrasts import MeanContrast, TreebankContrast
 from attentionology.analyses.survey.tables import cells_table, contrasts_table, means_table, survey_table
 
+_MOST_NAMED = 3
+"""The number of cells that a warning names."""
+
 
 @dataclass(frozen=True, repr=False)
 class Survey:
@@ -71,6 +74,22 @@ class Survey:
     def failures(self) -> list[tuple[CellResult, CellFailure]]:
         """The cells, or kinds of maps in them, that could not be counted."""
         return [(result, failure) for result in self.results for failure in result.failures]
+
+    @property
+    def warnings(self) -> list[str]:
+        """The warnings of all cells, each once, after the first few of the cells that it is about."""
+        cells: dict[str, list[str]] = {}
+        for result in self.results:
+            for warning in result.facts.warnings if result.facts else ():
+                cells.setdefault(warning, []).append(f"{result.cell.model} on {result.cell.treebank}")
+        warnings = []
+        for warning, names in cells.items():
+            more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+            warnings.append(f"{', '.join(names[:_MOST_NAMED])}{more}: {warning}")
+        failed = len({result.cell for result, _ in self.failures})
+        if failed:
+            warnings.insert(0, f"{failed} of {len(self.results)} cells failed, completely or partly; see below.")
+        return warnings
 
     def __repr__(self) -> str:
         failed = f", {len(self.failures)} failed" if self.failures else ""

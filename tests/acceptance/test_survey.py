@@ -197,7 +197,8 @@ def test_a_model_that_cannot_be_loaded_fails_in_every_cell(grid, tmp_path, capsy
     assert main(arguments) == 3
     printed = capsys.readouterr().out
     assert "Failed: " in printed
-    assert any(line.strip().endswith("held-out accuracy of the best head (in %)") for line in printed.splitlines())
+    assert "Warning: 2 of 4 cells failed" in printed
+    assert any("held-out accuracy of the best head, and" in line for line in printed.splitlines())
     cells = read(tmp_path / "out", "survey_cells")
     assert cells["status"].tolist() == ["ok", "ok", "failed"] * 2
 

@@ -54,9 +54,11 @@ def test_the_terminal_says_that_no_group_is_tested():
     assert "No group is tested, for example because n is below 50" in text
     assert "Holm" not in text
     assert "chosen" not in text
-    tested = printed(shares(60))
+    assert "adjusted" not in text
+    tested = " ".join(printed(shares(60)).split())
     assert "p (Holm)" in tested
     assert "No group is tested" not in tested
+    assert "95 % intervals, not adjusted for the number of groups. Bold: p (Holm) below 0.05." in tested
 
 
 def test_the_terminal_names_chosen_heads_with_arrows():
