@@ -111,7 +111,7 @@ class Alignment(Analysis[AlignmentFacts, AlignmentResults]):
         facts, counts = counted.facts, _counts(counted)
         has_gold = bool(facts.gold)
         baselines = {name: counted.metric(_baseline_name(name), BaselineAccuracy).compute() for name in facts.baselines}
-        controls = [tables(_counts(counted, copy), {}).best for copy in range(facts.controls)]
+        controls = [tables(_counts(counted, copy), baselines).best for copy in range(facts.controls)]
         return AlignmentResults(
             method=facts.method,
             tables=tables(counts, baselines, has_gold=has_gold),

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
-from attentionology.analyses.alignment.accuracy import RESTS, AlignmentCounts, Array, error_rate
+from attentionology.analyses.alignment.accuracy import RESTS, AlignmentCounts, Array
+from attentionology.analyses.alignment.held_out import heldout_error_rate, heldout_gain, lowest
 from attentionology.analyses.alignment.scores import LinkCounts
 from attentionology.analyses.alignment.series import FORWARD, TOGETHER, Series
 from attentionology.analyses.shared.best_head import interval
@@ -21,8 +22,8 @@ class AlignmentTables:
 
     Attributes:
         cells: the scores of each layer (and head) in each series.
-        best: the best layer (and head) of each series, with its interval, its held-out error rate, and the error rate
-            of the one with the largest mean norm.
+        best: the best layer (and head) of each series, with its interval, its held-out error rate, the error rate of
+            the one with the largest mean norm, and the held-out gain over the best baseline.
         contrasts: differences between norms and weights, and between AWI and AWO, for all heads of a layer together.
         correlations: Spearman's ρ between mean norms and error rates, over layers or over all heads.
         baselines: the scores of baselines and of given hypotheses.
@@ -49,7 +50,11 @@ def tables(
         cells=pd.concat(
             [cell_rows(series, counts, has_gold=has_gold) for series, counts in counted.items()], ignore_index=True
         ),
-        best=pd.DataFrame([best_row(series, counts) for series, counts in counted.items()] if has_gold else []),
+        best=pd.DataFrame(
+            [best_row(series, counts, list(baselines.values())) for series, counts in counted.items()]
+            if has_gold
+            else []
+        ),
         contrasts=pd.DataFrame(contrast_rows(counted) if has_gold else []),
         correlations=pd.DataFrame(correlation_rows(counted) if has_gold else []),
         baselines=pd.DataFrame([baseline_row(name, counts) for name, counts in baselines.items()]),
@@ -121,14 +126,14 @@ def spearman(values: Array, others: Array) -> Array:
         return np.asarray((second @ first) / np.sqrt((first @ first) * (second**2).sum(1)))
 
 
-def best_row(series: Series, counts: AlignmentCounts) -> dict[str, object]:
-    """Return the layer and head of a series with the lowest error rate, chosen in three ways.
+def best_row(series: Series, counts: AlignmentCounts, baselines: Sequence[AlignmentCounts]) -> dict[str, object]:
+    """Return the layer and head of a series with the lowest error rate, chosen in three ways, and its held-out gain.
 
     It is chosen on the same pairs that it is scored on; on one half, to be scored on the other; and by the largest
     mean of its values, which needs no gold links (Kobayashi et al. 2020).
     """
     rates = counts.error_rates()
-    layer, head = _lowest(rates[0])
+    layer, head = lowest(rates[0])
     low, high = interval(_known(rates[1 + counts.splits :, layer, head]))
     by_size: dict[str, object] = dict.fromkeys(("largest_layer", "largest_head", "largest_error_rate"), float("nan"))
     if series.measure == "norm":  # all rows of attention weights have the same sum
@@ -143,24 +148,11 @@ def best_row(series: Series, counts: AlignmentCounts) -> dict[str, object]:
         "error_rate": float(rates[0, layer, head]),
         "low": low,
         "high": high,
-        "heldout_error_rate": heldout_error_rate(counts),
+        "heldout_error_rate": heldout_error_rate(counts).value,
         **by_size,
         "mean_error_rate": float(np.nanmean(rates[0])) if not np.isnan(rates[0]).all() else float("nan"),
+        **heldout_gain(counts, baselines),
     }
-
-
-def heldout_error_rate(counts: AlignmentCounts) -> float:
-    """Choose the layer and head on one half and score them on the other, both ways, over all splits."""
-    links, sure = np.zeros(3, dtype=np.int64), 0
-    for split in range(1, 1 + counts.splits):
-        first = counts.links[split], int(counts.sure[split])
-        second = counts.links[0] - counts.links[split], int(counts.sure[0] - counts.sure[split])
-        for choosing, scoring in ((first, second), (second, first)):
-            rates = error_rate(choosing[0], np.array(choosing[1]))
-            if not np.isnan(rates).all():
-                links = links + scoring[0][_lowest(rates)]
-                sure += scoring[1]
-    return float(error_rate(links, np.array(sure)))
 
 
 def contrast_rows(counted: Mapping[Series, AlignmentCounts]) -> list[dict[str, object]]:
@@ -210,12 +202,6 @@ def _scores(counts: LinkCounts) -> dict[str, object]:
         "recall": counts.recall,
         "f1": counts.f1,
     }
-
-
-def _lowest(rates: Array) -> tuple[int, int]:
-    """Return the layer and head with the lowest error rate; ties go to the first."""
-    layer, head = np.unravel_index(int(np.nan_to_num(rates, nan=np.inf).argmin()), rates.shape)
-    return int(layer), int(head)
 
 
 def _known(rates: Array) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ from attentionology.analyses.coreference.baselines import BASELINES, column_name
 from attentionology.analyses.coreference.choices import POLICIES
 from attentionology.analyses.coreference.contrasts import CONTRASTS, contrast_tables
 from attentionology.analyses.shared.best_head import best_head, cells, drawn, heldout, interval, rate, rates
+from attentionology.analyses.shared.held_out import heldout_gain
 from attentionology.analyses.shared.outcomes import Counts
 from attentionology.corpora_loaders.coreference import TYPES
 
@@ -40,7 +42,7 @@ class CoreferenceTables(NamedTuple):
             direction, tied, correct, accuracy`` with its 95 % bootstrap interval ``accuracy_low, accuracy_high``; for
             each baseline ``NAME_correct, NAME_accuracy``; ``gain`` over the rule-based baseline with ``gain_low,
             gain_high``, and ``gain_nearest`` with its interval; and ``heldout_…`` as in
-            `attentionology.analyses.dependency.tables`. A row without mentions has no head.
+            `attentionology.analyses.dependency.tables`, with the gain over the rule-based baseline. A row without mentions has no head.
         baselines: one row per baseline and type, with the columns ``baseline, type, correct, total, accuracy,
             accuracy_low, accuracy_high``.
         distances: the accuracies by distance to the nearest antecedent in sentences or words, with the columns
@@ -171,6 +173,7 @@ def _best(policy: int, name: str, rows: list[int], subsets: Counts, replicates: 
         drawn_gain = rates(drawn_right - drawn(replicates.baselines[rows, :, index]), drawn_total)
         gains[column] = rate(columns["correct"] - baselines[index], n)
         gains[f"{column}_low"], gains[f"{column}_high"] = interval(drawn_gain)
+    of_policy = [replace(counts, correct=counts.correct[:, :, policy]) for counts in (subsets, replicates)]
     if not n:  # no decisions that could choose a head
         columns |= dict.fromkeys(("layer", "head", "direction", "tied"))
     return {
@@ -187,6 +190,7 @@ def _best(policy: int, name: str, rows: list[int], subsets: Counts, replicates: 
         },
         **gains,
         **heldout(correct, total),
+        **heldout_gain(rows, *of_policy, [BASELINES.index("rule-based")]),
     }
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from attentionology.analyses.shared.best_head import best_head, cells_of_groups, drawn, heldout, intervals, rate, rates
+from attentionology.analyses.shared.held_out import heldout_gain
 from attentionology.analyses.shared.outcomes import Counts
 from attentionology.corpora_loaders import coarse_relation, is_punct
 from attentionology.extractors import DIRECTIONS
@@ -34,7 +35,8 @@ class DependencyTables(NamedTuple):  # torchmetrics does not let a frozen datacl
             which is accuracy − offset_accuracy, with ``gain_low, gain_high``; and ``heldout_correct, heldout_total,
             heldout_accuracy``, for which head and direction were chosen on one half of the sentences and scored on the
             other, both ways, added up over several splits (so every word counts once per split), with the lowest and
-            highest value of a split, ``heldout_min, heldout_max``.
+            highest value of a split, ``heldout_min, heldout_max``. Last come ``heldout_gain`` and its interval
+            ``heldout_gain_low, heldout_gain_high``, for which the offset was chosen and scored in the same way.
     """
 
     cells: pd.DataFrame
@@ -85,7 +87,8 @@ def _best(name: str, rows: list[int], subsets: Counts, replicates: Counts, offse
     by_offset = subsets.baselines[rows, 0].sum(0)
     n = int(total[0])
     chosen, columns = best_head(correct[0], n, DIRECTIONS)
-    offset = max(range(len(offsets)), key=lambda index: (by_offset[index], offsets[index]))
+    ascending = sorted(range(len(offsets)), key=lambda index: offsets[index])
+    offset = max(ascending, key=lambda index: (by_offset[index], offsets[index]))
     right, right_by_offset = columns["correct"], int(by_offset[offset])
     drawn_total = drawn(replicates.total[rows])
     drawn_right = drawn(replicates.correct[(rows, slice(None), *chosen)])
@@ -105,4 +108,5 @@ def _best(name: str, rows: list[int], subsets: Counts, replicates: Counts, offse
         "gain_low": gain_low,
         "gain_high": gain_high,
         **heldout(correct, total),
+        **heldout_gain(rows, subsets, replicates, ascending),
     }

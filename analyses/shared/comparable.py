@@ -3,25 +3,10 @@
 The weight of a sentence in replicate r depends on its id alone. Replicates r of two runs over the same sentences
 therefore draw the same sentences, and their difference is a paired difference, whatever the model and the maps. Two
 arrays, one of each run, give the interval of the difference without another pass over the corpus.
-
-A held-out accuracy cannot be computed in a replicate, because the counts of the replicates cover the whole corpus and
-not its halves. Two sources of its variation can be, and their sum stands for it:
-
-* the scores: in replicate r, the mean accuracy of the heads that were chosen on the halves, each counted as often as it
-  scored, minus the mean accuracy of the same heads in the whole corpus;
-* the choices: the accuracy in the whole corpus of the head that is best in replicate r, minus the mean of this accuracy
-  over the replicates.
-
-The second source matters where several heads are nearly equally good. Another sample of sentences would then choose
-other heads, and the scores of the chosen ones alone would give intervals that are far too narrow: in simulations of
-two models without a difference, of which each had several nearly equal heads, such intervals left out 0 in 15 to 22 %
-of all cases instead of 5 %. With the choices it was 1 to 7 %. It was more only where few decisions were wrong: 9 % with
-27 wrong decisions, 13 % with 5.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -29,7 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from attentionology.analyses.shared.best_head import Choice, argbest, drawn, heldout_choices, rate
+from attentionology.analyses.shared.best_head import argbest
+from attentionology.analyses.shared.held_out import heldout_rate
 from attentionology.analyses.shared.outcomes import Counts
 
 Array = npt.NDArray[Any]
@@ -104,52 +90,8 @@ def measured_heads(
 def _measured_head(
     name: str, rows: list[int], subsets: Counts, replicates: Counts, directions: Sequence[str]
 ) -> Measured:
-    correct, total = subsets.correct[rows].sum(0), subsets.total[rows].sum(0)
-    choices = heldout_choices(correct, total)
-    scored = sum(choice.total for choice in choices)
-    times: Counter[Choice] = Counter()
-    for choice in choices:
-        times[choice.head] += choice.total
-    n = int(total[0])
-    right = sum(choice.correct for choice in choices)
-    deviations = _scores(rows, times, correct[0], n, replicates) + _choices(rows, correct[0], n, replicates)
-    direction, layer, head = argbest(correct[0])
-    chosen = f"{layer + 1}-{head + 1} {directions[direction]}" if correct[0].any() else ""
-    return Measured(name, rate(right, scored), n, deviations, chosen)
-
-
-def _scores(rows: list[int], times: Mapping[Choice, int], correct: Array, n: int, replicates: Counts) -> Array:
-    """Return how far the mean accuracy of the chosen heads deviates in each replicate, shape (replicates,).
-
-    Args:
-        rows: the indices of the counts that make up the group.
-        times: how many decisions each chosen head scored.
-        correct: the right decisions in the whole corpus, shape (directions, layers, heads).
-        n: the number of decisions in the whole corpus.
-        replicates: the counts over each replicate.
-    """
-    total = drawn(replicates.total[rows])
-    scored = sum(times.values())
-    if not scored:
-        return np.full(len(total), np.nan)
-    deviations = np.zeros(len(total))
-    for head, number in times.items():
-        drawn_right = drawn(replicates.correct[(rows, slice(None), *head)])
-        deviations += number / scored * (_shares(drawn_right, total) - rate(int(correct[head]), n))
-    return deviations
-
-
-def _choices(rows: list[int], correct: Array, n: int, replicates: Counts) -> Array:
-    """Return how far the accuracy of the head that is best in each replicate deviates, shape (replicates,)."""
-    by_head = np.moveaxis(drawn(replicates.correct[rows]), 1, -1)  # the order in which `argbest` breaks ties
-    flat = by_head.reshape(len(by_head), correct.size)
-    best = flat.shape[1] - 1 - flat[:, ::-1].argmax(1)
-    right = np.moveaxis(correct, 0, -1).ravel()[best]
-    is_drawn = drawn(replicates.total[rows]) > 0
-    accuracies = _shares(right, np.where(is_drawn, n, 0))
-    return accuracies - rate(int(right[is_drawn].sum()), n * int(is_drawn.sum()))
-
-
-def _shares(correct: Array, total: Array) -> Array:
-    """Return shares of right decisions, NaN where there are no decisions."""
-    return np.where(total > 0, correct / np.maximum(total, 1), np.nan)
+    correct, n = subsets.correct[rows, 0].sum(0), int(subsets.total[rows, 0].sum())
+    held_out = heldout_rate(rows, subsets, replicates)
+    direction, layer, head = argbest(correct)
+    chosen = f"{layer + 1}-{head + 1} {directions[direction]}" if correct.any() else ""
+    return Measured(name, held_out.value, n, held_out.deviations, chosen)

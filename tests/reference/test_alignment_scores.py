@@ -14,7 +14,8 @@ from attentionology.analyses.alignment.baselines import BASELINES
 from attentionology.analyses.alignment.hypotheses import LinkedPairs, linked_pairs
 from attentionology.analyses.alignment.scores import LinkCounts, count_links
 from attentionology.analyses.alignment.series import Series
-from attentionology.analyses.alignment.tables import heldout_error_rate, tables
+from attentionology.analyses.alignment.held_out import heldout_error_rate
+from attentionology.analyses.alignment.tables import tables
 from attentionology.analyses.shared.outcomes import SPLITS
 from attentionology.analyses.shared.resampling import halves, poisson_weights
 from attentionology.corpora_loaders.alignment import PairLinks, SentencePair
@@ -144,7 +145,7 @@ def test_the_held_out_choice_is_scored_on_the_other_half():
             rates = [naive_total(layer, head, choosing).error_rate for layer, head in cells]
             layer, head = cells[rates.index(min(rates))]
             total += naive_total(layer, head, ~choosing)
-    assert heldout_error_rate(counts) == pytest.approx(total.error_rate)
+    assert heldout_error_rate(counts).value == pytest.approx(total.error_rate)
 
 
 def test_tables_have_the_best_layer_and_paired_differences():

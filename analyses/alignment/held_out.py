@@ -1,0 +1,81 @@
+"""The error rate of layers and heads that were chosen on other sentence pairs, and their gain over the baselines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from attentionology.analyses.alignment.accuracy import AlignmentCounts, Array, error_rate
+from attentionology.analyses.shared.held_out import gain_columns
+
+
+class HeldOutErrorRate(NamedTuple):
+    """The error rate of layers and heads that were chosen on the other half.
+
+    Attributes:
+        value: the error rate over all halves and splits; NaN if no half could choose.
+        deviations: how far it deviates in each bootstrap replicate, shape (replicates,), from the two sources of
+            `attentionology.analyses.shared.held_out`; NaN where the rate is undefined.
+    """
+
+    value: float
+    deviations: Array
+
+
+def heldout_error_rate(counts: AlignmentCounts) -> HeldOutErrorRate:
+    """Choose the layer and head on one half and score them on the other, both ways, over all splits."""
+    links, sure = np.zeros(3, dtype=np.int64), 0
+    chosen = []
+    for split in range(1, 1 + counts.splits):
+        first = counts.links[split], int(counts.sure[split])
+        second = counts.links[0] - counts.links[split], int(counts.sure[0] - counts.sure[split])
+        for choosing, scoring in ((first, second), (second, first)):
+            rates = error_rate(choosing[0], np.array(choosing[1]))
+            if not np.isnan(rates).all():
+                chosen.append(lowest(rates))
+                links = links + scoring[0][chosen[-1]]
+                sure += scoring[1]
+    return HeldOutErrorRate(float(error_rate(links, np.array(sure))), _deviations(counts, chosen))
+
+
+def _deviations(counts: AlignmentCounts, chosen: Sequence[tuple[int, int]]) -> Array:
+    """Return how far the error rate deviates in each replicate: of the heads that were chosen, and by the choice."""
+    drawn = slice(1 + counts.splits, None)
+    scored = np.zeros((len(counts.links), 3), dtype=np.int64)
+    for layer, head in chosen:
+        scored += counts.links[:, layer, head]
+    rates = error_rate(scored, len(chosen) * counts.sure)
+    all_rates = counts.error_rates()
+    of_choices = np.full(len(rates[drawn]), np.nan)
+    for replicate, of_heads in enumerate(all_rates[drawn]):
+        if not np.isnan(of_heads).all():
+            of_choices[replicate] = all_rates[0][lowest(of_heads)]
+    known = of_choices[~np.isnan(of_choices)]
+    return np.asarray(rates[drawn] - rates[0] + of_choices - (known.mean() if known.size else np.nan))
+
+
+def heldout_gain(counts: AlignmentCounts, baselines: Sequence[AlignmentCounts]) -> dict[str, float]:
+    """Return how far the held-out error rate is below that of the best baseline, with its 95 % interval.
+
+    The baseline is chosen on one half and scored on the other, too. The interval is paired.
+
+    Args:
+        counts: the counts of a series.
+        baselines: the counts of the baselines, over the same sentence pairs. Ties go to the first.
+
+    Returns:
+        the columns ``heldout_gain, heldout_gain_low, heldout_gain_high`` of a table; NaN if there is no gain.
+    """
+    if not baselines:
+        return gain_columns(float("nan"), np.empty(0))
+    as_heads = baselines[0]._replace(links=np.concatenate([each.links for each in baselines], axis=2))
+    of_heads, of_baselines = heldout_error_rate(counts), heldout_error_rate(as_heads)
+    return gain_columns(of_baselines.value - of_heads.value, of_baselines.deviations - of_heads.deviations)
+
+
+def lowest(rates: Array) -> tuple[int, int]:
+    """Return the layer and head with the lowest error rate; ties go to the first."""
+    layer, head = np.unravel_index(int(np.nan_to_num(rates, nan=np.inf).argmin()), rates.shape)
+    return int(layer), int(head)
