@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -12,12 +13,17 @@ from attentionology.analyses.alignment.drawn import TO_SOURCE
 from attentionology.analyses.alignment.results import AlignmentResults
 from attentionology.analyses.alignment.series import FORWARD, SINGLE, TOGETHER, Series
 from attentionology.analyses.shared.explored import DIGITS, address, defined, points, share, values_of
+from attentionology.analyses.shared.held_out import side_of_baseline
 from attentionology.reports.explorer.contribution import Contribution
 from attentionology.reports.explorer.data import Fact, Finding, Measure
 from attentionology.reports.format import head_name, rows_of
 
 _RELATION = "alignment"
 """What the explorer calls the decisions of sentence pairs."""
+
+
+_VERDICTS = {1: "better than", -1: "worse than", 0: "neither clearly better nor clearly worse than"}
+"""How the best heads compare with the best baseline, by `side_of_baseline`."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +86,7 @@ def explored_alignment(results: AlignmentResults) -> Contribution:
             facts[name] = (*facts.get(name, ()), Fact(statistic.fact, _text(statistic, row), _id(statistic, row)))
     if not results.has_gold:
         return Contribution(tuple(measures), facts=facts)
-    findings = (*_best(by_heads), *_baseline(by_heads, results), *_contrasts(results), *_rests(by_heads[TOGETHER]))
+    findings = (*_best(by_heads, results), *_baseline(by_heads, results), *_contrasts(results), *_rests(by_heads[TOGETHER]))
     return Contribution(tuple(measures), findings, _phrases(by_heads[SINGLE]), facts)
 
 
@@ -114,24 +120,34 @@ def _phrases(single: pd.DataFrame) -> dict[str, tuple[str, ...]]:
     return phrases
 
 
-def _best(by_heads: dict[str, pd.DataFrame]) -> Iterator[Finding]:
-    """Say which head, and which layer, aligns words best."""
+def _best(by_heads: dict[str, pd.DataFrame], results: AlignmentResults) -> Iterator[Finding]:
+    """Say which head, and which layer, has the lowest error rate, and that of those chosen on other pairs."""
     for heads, table in by_heads.items():
         if not table["error_rate"].notna().any():
             continue
         row = rows_of(table.nsmallest(1, "error_rate"))[0]
         head = head_name(row["layer"], row["head"] or 1)
         rate = f"{_text(_ERROR, row)} by {row['measure']} ({row['setting']})"
+        held_out = _chosen(results, row)["heldout_error_rate"]
+        held_out = "" if math.isnan(held_out) else f"; held out, the best ones have {share(held_out)}"
         if heads == SINGLE:
-            text = f"Head {head} aligns words best: its alignment error rate is {rate}."
+            text = f"Head {head} has the lowest alignment error rate of all heads, {rate}{held_out}."
         else:
             compared = "all word vectors" if row["measure"] == "cosine" else "all heads of a layer together"
-            text = f"Of {compared}, those of layer {row['layer']} align words best: {rate}."
+            text = f"Of {compared}, those of layer {row['layer']} have the lowest: {rate}{held_out}."
         yield Finding(text, address(head=head, measure=_id(_ERROR, row)))
 
 
+def _chosen(results: AlignmentResults, row: dict[str, Any]) -> dict[str, Any]:
+    """Return the row of the table of best heads that is about the series of a row."""
+    best = results.tables.best
+    for name in ("setting", "measure", "heads", "direction"):
+        best = best[best[name] == row[name]]
+    return rows_of(best)[0]
+
+
 def _baseline(by_heads: dict[str, pd.DataFrame], results: AlignmentResults) -> Iterator[Finding]:
-    """Say how many heads align words better than the best baseline. An interval must lie below its error rate."""
+    """Say how many heads have an interval below the best baseline, and whether the best head is better held out."""
     baselines = results.tables.baselines.dropna(subset=["error_rate"])
     heads = by_heads[SINGLE].dropna(subset=["low", "high"])
     if baselines.empty or heads.empty:
@@ -144,6 +160,10 @@ def _baseline(by_heads: dict[str, pd.DataFrame], results: AlignmentResults) -> I
         f"The best baseline, {best['name']}, has an alignment error rate of {_text(_ERROR, best)}. By "
         f"{first['measure']} ({first['setting']}), the interval is below this rate for {better} of {len(rows)} heads."
     )
+    chosen = _chosen(results, first)
+    if not math.isnan(chosen["heldout_gain"]):
+        gain = points(chosen["heldout_gain"], chosen["heldout_gain_low"], chosen["heldout_gain_high"])
+        text += f" Held out, the best heads are {_VERDICTS[side_of_baseline(chosen)]} the best baseline ({gain})."
     yield Finding(text, address(head=head_name(first["layer"], first["head"]), measure=_id(_ERROR, first)))
 
 

@@ -16,6 +16,9 @@ from attentionology.reports.format import interval, percent
 _WIDE = 100
 """The columns of a terminal from which on error rates have intervals."""
 
+_WIDEST = 120
+"""The columns from which on held-out gains have them, too."""
+
 
 def alignment_table(results: AlignmentResults, width: int) -> RenderableType:
     """Return tables of the error rates by layer, of the best layers and heads, and of the baselines.
@@ -50,12 +53,15 @@ def _layers(results: AlignmentResults, width: int) -> Table:
 
 def _best(results: AlignmentResults, width: int) -> Table:
     best = _table("Best layer, or layer and head (error rates in %)", ["setting", "measure", "heads", "links"])
-    for heading in ("best", "error rate", "held-out", "by largest norm"):
+    for heading in ("best", "error\nrate", "held-out", "held-out\ngain", "by largest\nnorm"):
         best.add_column(heading, justify="right", no_wrap=True)
     for row in results.tables.best.to_dict("records"):
         largest = row.get("largest_error_rate", float("nan"))
         chosen = f"{row['layer']}-{row['head']}" if row["head"] else str(row["layer"])
-        rates = [_rate(row, width), percent(row["heldout_error_rate"]), percent(largest)]
+        gain = percent(row["heldout_gain"], sign=True)
+        if width >= _WIDEST:
+            gain += " " + interval(row["heldout_gain_low"], row["heldout_gain_high"])
+        rates = [_rate(row, width), percent(row["heldout_error_rate"]), gain.strip(), percent(largest)]
         best.add_row(row["setting"], row["measure"], row["heads"], row["direction"], chosen, *rates)
     return best
 

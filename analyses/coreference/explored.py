@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -13,9 +14,13 @@ from attentionology.analyses.coreference.choices import POLICIES
 from attentionology.analyses.coreference.section import CoreferenceResults
 from attentionology.analyses.shared.best_head import drawn
 from attentionology.analyses.shared.explored import address, bounds, points, share, values_of
+from attentionology.analyses.shared.held_out import side_of_baseline
 from attentionology.reports.explorer.contribution import Contribution
 from attentionology.reports.explorer.data import Fact, Finding, Measure
 from attentionology.reports.format import head_name, rows_of
+
+_VERDICTS = {1: "more than", -1: "less than", 0: "neither clearly more nor clearly less than"}
+"""How the best head compares with the rules, by `side_of_baseline`."""
 
 _ARROWS = {"mention->antecedent": "mention → antecedent", "antecedent->mention": "antecedent → mention"}
 
@@ -36,7 +41,7 @@ def explored_coreference(results: CoreferenceResults, metric: CoreferenceAccurac
         for row in rows
         for measure in _measures(row, cells[cells["candidates"] == results.candidates], metric, kind)
     ]
-    certain = [row for row in rows if row["total"] >= results.min_count and _gain(row) > 0]
+    certain = [row for row in rows if row["total"] >= results.min_count and side_of_baseline(row) > 0]
     phrases: dict[str, list[str]] = {}
     facts: dict[str, list[Fact]] = {}
     for row in rows:
@@ -49,17 +54,17 @@ def explored_coreference(results: CoreferenceResults, metric: CoreferenceAccurac
     for row in rows[:1]:
         if row not in certain:
             name = head_name(int(row["layer"]), int(row["head"]))
-            gain = points(row["gain"], row["gain_low"], row["gain_high"])
-            phrases[name] = [f"is the best head for {_type(row)}, but not clearly better than the rules ({gain})"]
+            phrases[name] = [
+                f"is the best head for {_type(row)}, but not clearly better than the rules ({_gains(row)})"
+            ]
     for row in certain:
         name = head_name(int(row["layer"]), int(row["head"]))
-        gain = points(row["gain"], row["gain_low"], row["gain_high"])
         phrases.setdefault(name, []).append(
-            f"finds the antecedents of {_type(row)} better than the rules do, by {gain}"
+            f"finds the antecedents of {_type(row)} better than the rules do, by {_gains(row)}"
         )
     return Contribution(
         measures=tuple(measures),
-        findings=tuple(_findings(rows, kind)),
+        findings=tuple(_findings(rows, results.min_count, kind)),
         phrases={name: tuple(each[:1]) for name, each in phrases.items()},
         facts={name: tuple(each) for name, each in facts.items()},
     )
@@ -69,8 +74,12 @@ def _type(row: Mapping[str, Any]) -> str:
     return "all mentions" if row["type"] == "all" else f"{row['type']} mentions"
 
 
-def _gain(row: Mapping[str, Any]) -> float:
-    return float(row["gain"] if pd.isna(row["gain_low"]) else row["gain_low"])
+def _gains(row: Mapping[str, Any]) -> str:
+    """Return the gain over the rules on the same documents and held out, each with its interval."""
+    same, held_out = (
+        points(row[name], row[f"{name}_low"], row[f"{name}_high"]) for name in ("gain", "heldout_gain")
+    )
+    return f"{same}; held out {held_out}"
 
 
 def _id(row: Mapping[str, Any], kind: str) -> str:
@@ -107,17 +116,20 @@ def _measures(row: Mapping[str, Any], cells: pd.DataFrame, metric: CoreferenceAc
         )
 
 
-def _findings(rows: Sequence[Mapping[str, Any]], kind: str) -> Iterator[Finding]:
-    """Yield how the best head of all types compares with the rules."""
+def _findings(rows: Sequence[Mapping[str, Any]], min_count: int, kind: str) -> Iterator[Finding]:
+    """Yield how the best head of all types compares with the rules, if there are enough mentions to say so."""
     for row in rows[:1]:
-        low, high = row["gain_low"], row["gain_high"]
-        verdict = "about as often as" if pd.isna(low) or low <= 0 <= high else "more often than" if low > 0 else ""
         name = head_name(int(row["layer"]), int(row["head"]))
         text = (
             f"Head {name} finds an antecedent of {share(row['accuracy'], row['accuracy_low'], row['accuracy_high'])} "
-            f"of {row['total']:,} mentions, {verdict or 'less often than'} the rules "
-            f"({share(row['rule_based_accuracy'])}); held out, the best heads have {share(row['heldout_accuracy'])}."
+            f"of {row['total']:,} mentions, and the rules of {share(row['rule_based_accuracy'])}."
         )
+        if row["total"] >= min_count and not math.isnan(row["heldout_gain"]):
+            text += (
+                f" Held out, the best heads have {share(row['heldout_accuracy'])}, "
+                f"{_VERDICTS[side_of_baseline(row)]} the rules "
+                f"({points(row['heldout_gain'], row['heldout_gain_low'], row['heldout_gain_high'])})."
+            )
         yield Finding(
             text,
             address(head=name, measure=_id(row, kind), kind=kind, relation="coreference", direction=row["direction"]),

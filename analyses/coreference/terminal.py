@@ -49,17 +49,18 @@ def coreference_table(results: CoreferenceResults, *, width: int = WIDE) -> Tabl
     for heading in ("n", "head"):
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("direction", no_wrap=True)
-    headings = ["accuracy", "nearest", "same head", "rules", "gain", "held-out", *(["random"] if has_control else [])]
-    for heading in headings:
+    gain_heading = "held-out gain" if wide else "held-out\ngain"
+    headings = ["accuracy", "nearest", "same head", "rules", "held-out", gain_heading]
+    for heading in [*headings, *(["random"] if has_control else [])]:
         table.add_column(heading, justify="right", no_wrap=True)
     for row in rows:
-        accuracy, gain = percent(row["accuracy"]), percent(row["gain"], sign=True)
+        accuracy, gain = percent(row["accuracy"]), percent(row["heldout_gain"], sign=True)
         if has_intervals:
             accuracy += " " + interval(row["accuracy_low"], row["accuracy_high"])
-            gain += " " + interval(row["gain_low"], row["gain_high"])
+            gain += " " + interval(row["heldout_gain_low"], row["heldout_gain_high"])
         values = [row[f"{name}_accuracy"] for name in ("nearest", "head_match", "rule_based")]
         n = f"{row['total']:,}" if row["total"] >= results.min_count else f"({row['total']:,})"
         cells = [row["type"], n, best_head(row), best_direction(row), accuracy.strip()]
-        cells += [*(percent(value) for value in values), gain.strip(), percent(row["heldout_accuracy"])]
+        cells += [*(percent(value) for value in values), percent(row["heldout_accuracy"]), gain.strip()]
         table.add_row(*cells, *([percent(row["control_accuracy"])] if has_control else []))
     return table

@@ -14,6 +14,7 @@ from attentionology.analyses.dependency.section import DependencyResults
 from attentionology.analyses.dependency.tables import TOTALS, members_of
 from attentionology.analyses.shared.best_head import drawn
 from attentionology.analyses.shared.explored import address, bounds, defined, points, share, values_of
+from attentionology.analyses.shared.held_out import side_of_baseline
 from attentionology.analyses.shared.outcomes import Counts
 from attentionology.corpora_loaders import OFFSETS
 from attentionology.extractors import DIRECTIONS
@@ -46,24 +47,18 @@ def explored_dependency(results: DependencyResults, metric: DependencyAccuracy, 
         measures += _measures(row, by_relation[name], members[name], replicates, kind)
     single = [row for row in _shown(results.best) if row["relation"] not in TOTALS]
     frequent = [row for row in single if row["total"] >= results.min_count]
-    certain = [row for row in frequent if _beats_position(row)]
+    certain = [row for row in frequent if side_of_baseline(row) > 0]
     return Contribution(
         measures=tuple(measures),
         findings=tuple(_findings(results, frequent, certain, kind)),
         phrases=_phrases(certain),
-        facts=_facts(measures, frequent, int(results.cells["head"].max())),
+        facts=_facts(measures, certain, int(results.cells["head"].max())),
     )
 
 
 def _shown(best: pd.DataFrame) -> list[dict[str, Any]]:
     """Return the rows of the table but that of the root, which no head can find."""
     return [row for row in rows_of(best) if row["relation"] != "root" and row["total"]]
-
-
-def _beats_position(row: Mapping[str, Any]) -> bool:
-    """Whether the best head is better than the best fixed offset, and a head chosen on other text is, too."""
-    gain = row["gain"] if np.isnan(row["gain_low"]) else row["gain_low"]
-    return bool(gain > 0 and row["heldout_accuracy"] > row["offset_accuracy"])
 
 
 def _measures(
@@ -115,25 +110,34 @@ def _measures(
 def _phrases(certain: Sequence[Mapping[str, Any]]) -> dict[str, tuple[str, ...]]:
     """Return a phrase for each head that is the best of a relation."""
     phrases: dict[str, list[str]] = {}
-    for row in sorted(certain, key=lambda row: -row["gain"]):
+    for row in sorted(certain, key=lambda row: -row["heldout_gain"]):
         phrase = (
             f"is the best head for {row['relation']} ({ARROWS[row['direction']]}), with "
             f"{share(row['accuracy'], row['accuracy_low'], row['accuracy_high'])} of {row['total']:,} words, "
-            f"{points(row['gain'], row['gain_low'], row['gain_high'])} over the best fixed offset"
+            f"{points(row['gain'], row['gain_low'], row['gain_high'])} over the best fixed offset "
+            f"({_held_out(row)} held out)"
         )
         phrases.setdefault(head_name(row["layer"], row["head"]), []).append(phrase)
     return {head: tuple(each[:2]) for head, each in phrases.items()}
 
 
+def _held_out(row: Mapping[str, Any]) -> str:
+    """Return the held-out gain of the best head with its interval."""
+    return points(row["heldout_gain"], row["heldout_gain_low"], row["heldout_gain_high"])
+
+
 def _facts(
-    measures: Sequence[Measure], frequent: Sequence[Mapping[str, Any]], n_heads: int
+    measures: Sequence[Measure], certain: Sequence[Mapping[str, Any]], n_heads: int
 ) -> dict[str, tuple[Fact, ...]]:
-    """Return, for each head, the relations in which it gains most, if the interval of its gain lies above 0."""
-    rows = {row["relation"]: row for row in frequent}
+    """Return, for each head, the relations in which it gains most, if the interval of its gain lies above 0.
+
+    Relations whose best head gains nothing on other text are left out: what their other heads gain may be luck, too.
+    """
+    rows = {row["relation"]: row for row in certain}
     accuracies = {measure.id: measure for measure in measures}
     facts: dict[str, list[tuple[float, Fact]]] = {}
     for measure in measures:
-        if measure.center is None or measure.relation not in rows:  # an accuracy, or a rare relation
+        if measure.center is None or measure.relation not in rows:  # an accuracy, or a relation without a gain
             continue
         row, accuracy = rows[measure.relation], accuracies[measure.id.replace("/gain/", "/accuracy/")]
         for index, (gain, low) in enumerate(zip(measure.values, measure.low or measure.values, strict=True)):  # noqa: PD011  # no table
@@ -142,7 +146,7 @@ def _facts(
             head = head_name(index // n_heads + 1, index % n_heads + 1)
             text = f"{_interval(accuracy, index)} of {row['total']:,} words, {points(gain)} over a fixed offset"
             if head == head_name(row["layer"], row["head"]) and row["direction"] == measure.direction:
-                text += f"; it is the best head; held out, the best heads have {share(row['heldout_accuracy'])}"
+                text += f"; it is the best head; held out, the best heads gain {_held_out(row)}"
             facts.setdefault(head, []).append((gain, Fact(measure.label, text, accuracy.id)))
     return {
         head: tuple(fact for _, fact in sorted(lines, key=lambda line: -line[0])[:_SHOWN])
@@ -165,20 +169,21 @@ def _findings(
     if not frequent:
         return
     counted = f"{len(frequent)} relation{'s' if len(frequent) > 1 else ''} with at least {results.min_count} words"
-    by_gain = sorted(certain, key=lambda row: -row["gain"])
+    by_gain = sorted(certain, key=lambda row: -row["heldout_gain"])
     if by_gain:
         named = "; ".join(
             f"{row['relation']} by head {head_name(row['layer'], row['head'])} "
             f"({share(row['accuracy'], row['accuracy_low'], row['accuracy_high'])}, fixed offset "
-            f"{share(row['offset_accuracy'])})"
+            f"{share(row['offset_accuracy'])}; held out {_held_out(row)})"
             for row in by_gain[:_SHOWN]
         )
         text = (
             f"For {len(by_gain)} of {counted}, one head finds the other word more often than the best fixed offset, "
-            f"and heads that were chosen on one half of the text still do on the other. The largest gains: {named}."
+            f"and heads that were chosen on one half of the text still do on the other. The largest held-out gains: "
+            f"{named}."
         )
         yield Finding(text, _address(by_gain[0], kind))
-    if missed := [row for row in frequent if not _beats_position(row)]:
+    if missed := [row for row in frequent if row not in certain]:
         rows = sorted(missed, key=lambda row: -row["total"])
         named = ", ".join(row["relation"] for row in rows[:6]) + (", …" if len(rows) > 6 else "")
         text = f"For {len(rows)} of {counted}, no head is clearly better than the best fixed offset: {named}."

@@ -39,16 +39,16 @@ def best_heads_table(best: pd.DataFrame, *, min_count: int, width: int = WIDE, m
     for name in ("n", "head"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("direction", no_wrap=True)
-    for name in ("accuracy", "offset", "gain", "held-out"):
+    for name in ("accuracy", "offset", "held-out", "held-out gain" if wide else "held-out\ngain"):
         table.add_column(name, justify="right", no_wrap=True)
     has_control = "control_accuracy" in best
     if has_control:
         table.add_column("random", justify="right", no_wrap=True)
     for row, frequent in shown_rows(best, min_count):
-        accuracy, gain = percent(row["accuracy"]), percent(row["gain"], sign=True)
+        accuracy, gain = percent(row["accuracy"]), percent(row["heldout_gain"], sign=True)
         if has_intervals:
             accuracy += " " + interval(row["accuracy_low"], row["accuracy_high"])
-            gain += " " + interval(row["gain_low"], row["gain_high"])
+            gain += " " + interval(row["heldout_gain_low"], row["heldout_gain_high"])
         cells = [
             escape(row["relation"]),
             f"{row['total']:,}" if frequent else f"({row['total']:,})",
@@ -56,8 +56,8 @@ def best_heads_table(best: pd.DataFrame, *, min_count: int, width: int = WIDE, m
             best_direction(row),
             accuracy.strip(),
             f"{percent(row['offset_accuracy'])} {best_offset(row)}".strip(),
-            gain.strip(),
             percent(row["heldout_accuracy"]),
+            gain.strip(),
         ]
         if has_control:
             cells.append(percent(row["control_accuracy"]))

@@ -107,7 +107,9 @@ def gain_columns(gain: float, deviations: Array) -> dict[str, float]:
         >>> gain_columns(0.9, np.array([-0.2, 0.0, 0.2]))["heldout_gain_high"]  # no gain exceeds 100 points
         1.0
     """
-    low, high = interval(np.clip(gain + deviations[np.isfinite(deviations)], -1, 1))
+    drawn_gains = np.clip(gain + deviations[np.isfinite(deviations)], -1, 1)
+    # Deviations that cancel out leave 1e-17, which is not a gain. Adding 0 turns −0 into 0.
+    low, high = interval(np.round(drawn_gains, 12) + 0.0)
     return {"heldout_gain": gain, "heldout_gain_low": low, "heldout_gain_high": high}
 
 
