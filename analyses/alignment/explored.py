@@ -86,7 +86,12 @@ def explored_alignment(results: AlignmentResults) -> Contribution:
             facts[name] = (*facts.get(name, ()), Fact(statistic.fact, _text(statistic, row), _id(statistic, row)))
     if not results.has_gold:
         return Contribution(tuple(measures), facts=facts)
-    findings = (*_best(by_heads, results), *_baseline(by_heads, results), *_contrasts(results), *_rests(by_heads[TOGETHER]))
+    findings = (
+        *_best(by_heads, results),
+        *_baseline(by_heads, results),
+        *_contrasts(results),
+        *_rests(by_heads[TOGETHER]),
+    )
     return Contribution(tuple(measures), findings, _phrases(by_heads[SINGLE]), facts)
 
 

@@ -76,9 +76,7 @@ def _type(row: Mapping[str, Any]) -> str:
 
 def _gains(row: Mapping[str, Any]) -> str:
     """Return the gain over the rules on the same documents and held out, each with its interval."""
-    same, held_out = (
-        points(row[name], row[f"{name}_low"], row[f"{name}_high"]) for name in ("gain", "heldout_gain")
-    )
+    same, held_out = (points(row[name], row[f"{name}_low"], row[f"{name}_high"]) for name in ("gain", "heldout_gain"))
     return f"{same}; held out {held_out}"
 
 

@@ -42,7 +42,8 @@ class CoreferenceTables(NamedTuple):
             direction, tied, correct, accuracy`` with its 95 % bootstrap interval ``accuracy_low, accuracy_high``; for
             each baseline ``NAME_correct, NAME_accuracy``; ``gain`` over the rule-based baseline with ``gain_low,
             gain_high``, and ``gain_nearest`` with its interval; and ``heldout_…`` as in
-            `attentionology.analyses.dependency.tables`, with the gain over the rule-based baseline. A row without mentions has no head.
+            `attentionology.analyses.dependency.tables`, with the gain over the rule-based baseline. A row without
+            mentions has no head.
         baselines: one row per baseline and type, with the columns ``baseline, type, correct, total, accuracy,
             accuracy_low, accuracy_high``.
         distances: the accuracies by distance to the nearest antecedent in sentences or words, with the columns

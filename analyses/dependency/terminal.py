@@ -39,7 +39,8 @@ def best_heads_table(best: pd.DataFrame, *, min_count: int, width: int = WIDE, m
     for name in ("n", "head"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("direction", no_wrap=True)
-    for name in ("accuracy", "offset", "held-out", "held-out gain" if wide else "held-out\ngain"):
+    held_out = ("held-out", "held-out gain") if wide else ("held-\nout", "held-\nout\ngain")
+    for name in ("accuracy", "offset", *held_out):
         table.add_column(name, justify="right", no_wrap=True)
     has_control = "control_accuracy" in best
     if has_control:

@@ -114,7 +114,7 @@ def gain_columns(gain: float, deviations: Array) -> dict[str, float]:
 
 
 def side_of_baseline(row: Mapping[str, Any]) -> int:
-    """Return on which side of its baseline a chosen head is: 1 if it is better, −1 if it is worse, 0 if neither is shown.
+    """Return on which side of its baseline a chosen head is: 1 for better, −1 for worse, 0 if neither is shown.
 
     A head is better if the lower ends of two intervals are above 0: that of its held-out gain, and that of its gain on
     the data that chose it, if the table has this gain. It is worse if the upper ends are below 0. Without a bootstrap,
@@ -125,9 +125,10 @@ def side_of_baseline(row: Mapping[str, Any]) -> int:
 
     Example:
         >>> on_same_data = {"gain": 0.119, "gain_low": 0.008, "gain_high": 0.22}
-        >>> side_of_baseline({**on_same_data, "heldout_gain": 0.1, "heldout_gain_low": 0.01, "heldout_gain_high": 0.2})
+        >>> held_out = {"heldout_gain": 0.1, "heldout_gain_low": 0.01, "heldout_gain_high": 0.2}
+        >>> side_of_baseline({**on_same_data, **held_out})
         1
-        >>> side_of_baseline({**on_same_data, "heldout_gain": -0.03, "heldout_gain_low": -0.1, "heldout_gain_high": 0.1})
+        >>> side_of_baseline({**on_same_data, **held_out, "heldout_gain_low": -0.01})
         0
     """
     sides = {_side(row, name) for name in ("gain", "heldout_gain") if name in row or name == "heldout_gain"}

@@ -184,14 +184,15 @@ def test_terminal_table_shows_a_worked_row(tables):
     best = tables.best[tables.best["relation"] == "det"].assign(
         relation="[/x]", total=1234, layer=1, head=3, direction="head->dep", correct=617, accuracy=0.5,
         accuracy_low=0.25, accuracy_high=0.75, offset=-2, offset_correct=154, offset_accuracy=0.125,
-        gain=0.375, gain_low=-0.1, gain_high=0.5, heldout_accuracy=np.nan,
+        heldout_accuracy=0.45, heldout_gain=0.375, heldout_gain_low=-0.1, heldout_gain_high=0.5,
     )  # fmt: skip
     assert printed_row(best, 150) == [
-        "[/x]", "1,234", "1-3", "head→dep", "50.0 [25.0, 75.0]", "12.5 (-2)", "+37.5 [-10.0, 50.0]", "–",
+        "[/x]", "1,234", "1-3", "head→dep", "50.0 [25.0, 75.0]", "12.5 (-2)", "45.0", "+37.5 [-10.0, 50.0]",
     ]  # fmt: skip
-    assert printed_row(best, 80) == ["[/x]", "1,234", "1-3", "head→dep", "50.0", "12.5", "(-2)", "+37.5", "–"]
-    nothing_right = best.assign(correct=0, offset_correct=0, accuracy=0.0, offset_accuracy=0.0, gain=0.0)
-    assert printed_row(nothing_right, 80) == ["[/x]", "1,234", "–", "–", "0.0", "0.0", "+0.0", "–"]
+    assert printed_row(best, 80) == ["[/x]", "1,234", "1-3", "head→dep", "50.0", "12.5", "(-2)", "45.0", "+37.5"]
+    nothing_right = best.assign(correct=0, offset_correct=0, accuracy=0.0, offset_accuracy=0.0, heldout_accuracy=np.nan)
+    nothing_right = nothing_right.assign(heldout_gain=np.nan)
+    assert printed_row(nothing_right, 80) == ["[/x]", "1,234", "–", "–", "0.0", "0.0", "–", "–"]
 
 
 @pytest.mark.slow
