@@ -190,8 +190,8 @@ def _contrasts(results: AlignmentResults) -> Iterator[Finding]:
         text = (
             f"{first} align words better than {second} in {better} of {len(rows)} comparisons, and worse in {worse}"
             f"{'; the others have an interval that includes 0' if better + worse < len(rows) else ''}. "
-            f"The largest difference of error rates is {points(row['difference'], row['low'], row['high'])}, in layer "
-            f"{row['layer']} ({row['of']})."
+            f"The differences of error rates lie between {points(rows['difference'].min())} and "
+            f"{points(rows['difference'].max())}."
         )
         setting, measure = (row["of"], "norm") if name == "norm − weight" else ("AWI", row["of"])
         shown = {"heads": TOGETHER, "setting": setting, "measure": measure}

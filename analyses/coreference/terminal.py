@@ -49,8 +49,7 @@ def coreference_table(results: CoreferenceResults, *, width: int = WIDE) -> Tabl
     for heading in ("n", "head"):
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("direction", no_wrap=True)
-    held_out = ("held-out", "held-out gain") if wide else ("held-\nout", "held-\nout\ngain")
-    headings = ["accuracy", "nearest", "same head", "rules", *held_out]
+    headings = ["accuracy", "nearest", "same head", "rules", "held-\nout", "held-\nout\ngain"]
     for heading in [*headings, *(["random"] if has_control else [])]:
         table.add_column(heading, justify="right", no_wrap=True)
     for row in rows:

@@ -33,6 +33,7 @@ class Measured:
         choice: what the run chose for this group on the whole corpus, for example ``"3-9 dep->head"``; may be empty.
 
     Example:
+        >>> import numpy as np
         >>> Measured("nsubj", 0.5, 120, np.array([-0.1, 0.1]), "3-9 dep->head").choice
         '3-9 dep->head'
     """

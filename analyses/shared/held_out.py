@@ -104,8 +104,9 @@ def gain_columns(gain: float, deviations: Array) -> dict[str, float]:
         deviations: how far it deviates in each replicate; those that are NaN are left out.
 
     Example:
-        >>> gain_columns(0.9, np.array([-0.2, 0.0, 0.2]))["heldout_gain_high"]  # no gain exceeds 100 points
-        1.0
+        >>> columns = gain_columns(0.9, np.array([-0.2, 0.2]))
+        >>> columns["heldout_gain"], round(columns["heldout_gain_low"], 4), round(columns["heldout_gain_high"], 4)
+        (0.9, 0.7075, 0.9925)
     """
     drawn_gains = np.clip(gain + deviations[np.isfinite(deviations)], -1, 1)
     # Deviations that cancel out leave 1e-17, which is not a gain. Adding 0 turns −0 into 0.
