@@ -174,7 +174,9 @@ def _best(policy: int, name: str, rows: list[int], subsets: Counts, replicates: 
         drawn_gain = rates(drawn_right - drawn(replicates.baselines[rows, :, index]), drawn_total)
         gains[column] = rate(columns["correct"] - baselines[index], n)
         gains[f"{column}_low"], gains[f"{column}_high"] = interval(drawn_gain)
-    of_policy = [replace(counts, correct=counts.correct[:, :, policy]) for counts in (subsets, replicates)]
+    of_policy, drawn_of_policy = (
+        replace(counts, correct=counts.correct[:, :, policy]) for counts in (subsets, replicates)
+    )
     if not n:  # no decisions that could choose a head
         columns |= dict.fromkeys(("layer", "head", "direction", "tied"))
     return {
@@ -191,7 +193,7 @@ def _best(policy: int, name: str, rows: list[int], subsets: Counts, replicates: 
         },
         **gains,
         **heldout(correct, total),
-        **heldout_gain(rows, *of_policy, [BASELINES.index("rule-based")]),
+        **heldout_gain(rows, of_policy, drawn_of_policy, [BASELINES.index("rule-based")]),
     }
 
 

@@ -89,10 +89,10 @@ def heldout_gain(
     """
     of_head = heldout_rate(rows, subsets, replicates)
     # A baseline is treated as a head, so that it is chosen, scored and resampled in the same way.
-    as_heads = [
+    of_subsets, of_replicates = (
         replace(counts, correct=counts.baselines[:, :, None, None, list(baselines)]) for counts in (subsets, replicates)
-    ]
-    of_baseline = heldout_rate(rows, *as_heads)
+    )
+    of_baseline = heldout_rate(rows, of_subsets, of_replicates)
     return gain_columns(of_head.value - of_baseline.value, of_head.deviations - of_baseline.deviations)
 
 

@@ -45,7 +45,7 @@ def choice_deviations(candidates: Sequence[Any], rate: Rate, replicates: Sequenc
     """How far the rate in the whole corpus of the candidate that is best in each replicate is from its mean."""
     whole = [1.0] * len(replicates[0])
     rates = np.array([rate(best(candidates, rate, drawn), whole) for drawn in replicates])
-    return rates - rates.mean()
+    return np.asarray(rates - rates.mean())
 
 
 def held_out_accuracy(
