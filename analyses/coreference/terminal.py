@@ -49,7 +49,8 @@ def coreference_table(results: CoreferenceResults, *, width: int = WIDE) -> Tabl
     for heading in ("n", "head"):
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("direction", no_wrap=True)
-    headings = ["accuracy", "nearest", "same head", "rules", "held-\nout", "held-\nout\ngain"]
+    same_head, gain_heading = ("same head", "held-out gain") if wide else ("same\nhead", "held-\nout\ngain")
+    headings = ["accuracy", "nearest", same_head, "rules", "held-\nout", gain_heading]
     for heading in [*headings, *(["random"] if has_control else [])]:
         table.add_column(heading, justify="right", no_wrap=True)
     for row in rows:

@@ -195,6 +195,14 @@ def test_terminal_table_shows_a_worked_row(tables):
     assert printed_row(nothing_right, 80) == ["[/x]", "1,234", "–", "–", "0.0", "0.0", "–", "–"]
 
 
+def test_the_table_fits_a_narrow_terminal(tables):
+    printed = io.StringIO()
+    best = tables.best.assign(total=2809, control_accuracy=0.093)
+    Console(width=80, file=printed).print(best_heads_table(best, min_count=50, width=80))
+    assert "all-nopunct-noroot" in printed.getvalue()
+    assert "…" not in printed.getvalue()
+
+
 @pytest.mark.slow
 def test_strange_relation_names_do_not_break_figures_or_page(tables, tmp_path):
     names = dict(zip(RELATIONS, ["$\\foo$", "<b>", "[/x]", "a_b^c", "{{", "root"], strict=True))
