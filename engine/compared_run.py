@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +11,9 @@ from attentionology.analyses.contract import Titles
 from attentionology.analyses.probing.outcomes import AttachmentOutcomes, read_outcomes
 from attentionology.analyses.probing.run import ProbingRun
 from attentionology.analyses.shared.comparable import Comparable
-from attentionology.analyses.shared.metric_states import StateError
 from attentionology.engine.run import Run
-from attentionology.engine.stored_run import load_run
-from attentionology.reports.run_files import read_record
+from attentionology.engine.states import read_states
+from attentionology.engine.stored_run import restored
 
 PROBE = "probe"
 """The name of probing in comparisons, in place of that of an analysis."""
@@ -30,6 +29,7 @@ class ComparedRun:
         kinds: the kinds of maps.
         analyses: the names of all analyses, also of those without statistics that can be compared.
         families: the statistics, by the name of the analysis and the kind of map.
+        inputs: the ids of inputs that were read, see `attentionology.engine.sampled_inputs`; None if they are unknown.
     """
 
     titles: Titles
@@ -37,6 +37,7 @@ class ComparedRun:
     kinds: tuple[str, ...]
     analyses: tuple[str, ...]
     families: Mapping[tuple[str, str], Sequence[Comparable]]
+    inputs: frozenset[str] | None = None
 
     @classmethod
     def of(cls, run: Run | ProbingRun | ComparedRun) -> ComparedRun:
@@ -68,12 +69,11 @@ def load_compared_run(folder: Path) -> ComparedRun:
     Raises:
         StateError: the folder has no states, or they are damaged.
     """
-    outcomes = read_outcomes(folder)
-    if outcomes is None:
-        return ComparedRun.of(load_run(folder))
-    record = read_record(folder)
-    if record is None:
-        raise StateError(f"{folder} has no run record")
+    probed = read_outcomes(folder)
+    if probed is None:
+        states = read_states(folder)
+        return replace(ComparedRun.of(restored(states)), inputs=frozenset(states.inputs))
+    outcomes, record = probed
     files = [file["name"] for file in record["corpus"]["files"]]
     titles = Titles(record["model"]["name"], ", ".join(files) or "a treebank")
-    return ComparedRun.of_outcomes(outcomes, titles, record)
+    return replace(ComparedRun.of_outcomes(outcomes, titles, record), inputs=frozenset(outcomes.ids))

@@ -49,7 +49,7 @@ def merge_runs(folders: Sequence[str | Path], out: str | Path, *, overwrite: boo
         OptionError: there are fewer than two folders, or the same folder twice.
         StateError: a folder has no states, or they are damaged.
         MergeError: the runs do not belong together, or have read the same sentence. The message names what differs.
-        RunFolderError: the folder cannot be written.
+        RunFolderError: the folder cannot be written, or is one of the runs.
 
     Example:
         >>> import tempfile
@@ -74,7 +74,9 @@ def merge_runs(folders: Sequence[str | Path], out: str | Path, *, overwrite: boo
         _check(paths[0], states[0], path, other)
     for (path, first), (other_path, second) in combinations(zip(paths, states, strict=True), 2):
         _check_inputs(f"{path} and {other_path}", first, second)
-    return write_from_states(merged_states(states, [str(path) for path in paths]), Path(out), overwrite=overwrite)
+    return write_from_states(
+        merged_states(states, [str(path) for path in paths]), Path(out), overwrite=overwrite, reads=paths
+    )
 
 
 def merged_states(states: Sequence[RunStates], names: Sequence[str]) -> RunStates:

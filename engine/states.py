@@ -3,7 +3,8 @@
 The folder ``states`` of a run has one safetensors file for each request, with the states of its metric, and
 ``run.json`` with everything else: the options, the facts of each plan, what was looked up after counting, and the run
 record. ``inputs.json`` tells which sentences were read. All files are sealed (see `attentionology.storage.sealed`), so
-damage is noticed when they are read.
+damage is noticed when they are read. ``run.json`` also has the digests of all other files, so that a file of another
+run is noticed, and its model, corpus and options must be those of the run record in the folder of the run.
 """
 
 from __future__ import annotations
@@ -16,16 +17,46 @@ from typing import Any
 
 from attentionology.analyses.shared.metric_states import MetricStates, StateError
 from attentionology.engine.packed_states import packed_states, unpacked_states
-from attentionology.storage.sealed import DamagedError, cache_name, read_json, write_json
+from attentionology.reports.run_files import RUN_RECORD, identity_of, read_record
+from attentionology.storage.sealed import DamagedError, cache_name, digest_in, read_json, write_json
 from attentionology.storage.tensors import read_tensors, write_tensors
 
 FOLDER = "states"
 """The name of the folder with the states, within the folder of a run."""
 
-FORMAT = 1
-"""The version of the format, which is increased when older readers could misread the files."""
+FORMAT = 2
+"""The version of the format. Format 1, that of version 0.2, has no digests of the other files and is read, too."""
 
 _OVERVIEW, _INPUTS = "run.json", "inputs.json"
+
+_UNBOUND = (
+    "The counts were stored by version 0.2, which did not note which files belong to a run. It was not checked that "
+    "all of them are of this run."
+)
+"""The warning of runs in format 1."""
+
+_ENTRIES: dict[str, tuple[str, ...]] = {
+    "": ("requests", "analyses", "failures", "options", "titles", "record", "tables"),
+    "record": (
+        "command",
+        "started",
+        "finished",
+        "seconds",
+        "options",
+        "seed",
+        "model",
+        "corpus",
+        "sentences",
+        "warnings",
+    ),
+    "record.model": (
+        *("name", "family", "revision", "files", "weights_sha256", "shape", "layers", "heads", "dtype", "max_length"),
+        "tokenizer",
+    ),
+    "record.corpus": ("unit", "files", "counts", "remarks", "relations"),
+    "record.sentences": ("read", "words", "unknown_words", "skipped"),
+}
+"""The entries of the index that results are made from. It is checked that they are there."""
 
 
 @dataclass(frozen=True)
@@ -82,11 +113,15 @@ def write_states(folder: Path, states: RunStates) -> None:
     """
     folder = folder / FOLDER
     files = _file_names(states.metrics)
-    for request, metric in states.metrics.items():
-        write_metric(folder / files[request], metric, {"request": request})
+    digests = {
+        files[request]: write_metric(folder / files[request], metric, {"request": request})
+        for request, metric in states.metrics.items()
+    }
+    digests[_INPUTS] = write_json(folder / _INPUTS, {"inputs": dict(states.inputs)}, f"{FOLDER}/{_INPUTS}")
     overview = {
         "format": FORMAT,
         "requests": files,
+        "sha256": digests,
         "analyses": [vars(analysis) for analysis in states.analyses],
         "failures": dict(states.failures),
         "options": dict(states.options),
@@ -96,14 +131,14 @@ def write_states(folder: Path, states: RunStates) -> None:
         "samples": states.samples,
     }
     write_json(folder / _OVERVIEW, overview, f"{FOLDER}/{_OVERVIEW}", indent=1)
-    write_json(folder / _INPUTS, {"inputs": dict(states.inputs)}, f"{FOLDER}/{_INPUTS}")
 
 
 def read_states(folder: Path) -> RunStates:
     """Read the states of a run from its folder.
 
     Raises:
-        StateError: the folder has no states, or states of another version, or a file is missing or damaged.
+        StateError: the folder has no states, or states of another version or of another run, or a file is missing or
+            damaged.
         StorageError: a file cannot be read.
     """
     where = folder / FOLDER
@@ -111,10 +146,12 @@ def read_states(folder: Path) -> RunStates:
         reason = "is not the folder of a run with states" if folder.is_dir() else "does not exist"
         raise StateError(f"{folder} {reason}")
     overview = _read_json(where / _OVERVIEW)
-    if overview["format"] != FORMAT:
-        raise StateError(
-            f"{where} has states of format {overview['format']}, and this version reads format {FORMAT}; count again"
-        )
+    if overview.get("format") not in (1, FORMAT):
+        found = f"{where} has states of format {overview.get('format')}"
+        raise StateError(f"{found}, and this version reads the formats 1 and {FORMAT}; count again")
+    _check_index(where / _OVERVIEW, overview)
+    _check_record(folder, overview["record"])
+    _check_digests(where, overview)
     metrics = {}
     for request, name in overview["requests"].items():
         try:
@@ -123,19 +160,81 @@ def read_states(folder: Path) -> RunStates:
             raise StateError(f"{where / name} is missing") from None
         if facts["request"] != request:
             raise StateError(f"{where / name} has the counts of {facts['request']!r}, not of {request!r}")
+    try:
+        analyses = [AnalysisStates(**{**entry, "requests": tuple(entry["requests"])}) for entry in overview["analyses"]]
+        failures = {request: (kind, message) for request, (kind, message) in overview["failures"].items()}
+        model, corpus = overview["titles"]
+    except (KeyError, TypeError, ValueError) as error:
+        raise StateError(f"{where / _OVERVIEW} is not complete: {error}") from None
+    record = overview["record"]
+    if overview["format"] == 1 and _UNBOUND not in record["warnings"]:
+        record = {**record, "warnings": [*record["warnings"], _UNBOUND]}
     return RunStates(
-        analyses=tuple(
-            AnalysisStates(**{**entry, "requests": tuple(entry["requests"])}) for entry in overview["analyses"]
-        ),
+        analyses=tuple(analyses),
         metrics=metrics,
-        failures={request: (kind, message) for request, (kind, message) in overview["failures"].items()},
+        failures=failures,
         options=overview["options"],
-        titles=(overview["titles"][0], overview["titles"][1]),
-        record=overview["record"],
+        titles=(model, corpus),
+        record=record,
         tables=overview["tables"],
         samples=tuple(overview.get("samples", ())),  # earlier versions kept none
         inputs=_read_json(where / _INPUTS)["inputs"],
     )
+
+
+def _check_index(path: Path, overview: Mapping[str, Any]) -> None:
+    """Check that the index has all entries that results are made from.
+
+    Raises:
+        StateError: an entry is missing.
+    """
+    options = {name for group in dict(overview.get("options", {})).values() for name in group}
+    required = {**_ENTRIES, "record.options": ("limit", *sorted(options))}
+    if overview["format"] > 1:
+        required["sha256"] = (*overview.get("requests", {}).values(), _INPUTS)
+    for group, names in required.items():
+        entries: Any = overview
+        for part in filter(None, group.split(".")):
+            entries = entries.get(part, {}) if isinstance(entries, dict) else {}
+        if missing := [name for name in names if name not in entries]:
+            raise StateError(f"{path} has no entry {'.'.join(filter(None, [group, missing[0]]))!r}")
+    used = {request for entry in overview["analyses"] for request in entry.get("requests", ())}
+    known = {*overview["requests"], *overview["failures"]}
+    if missing := sorted({*used, *overview.get("samples", ())} - known):
+        raise StateError(f"{path} has no entry {f'requests.{missing[0]}'!r}")
+
+
+def _check_record(folder: Path, record: Mapping[str, Any]) -> None:
+    """Check that the states are those of the run whose record is in the folder, if there is one.
+
+    Raises:
+        StateError: they have another model, another corpus or other options.
+    """
+    beside = read_record(folder)
+    if beside is None:
+        return
+    own, other = identity_of(record), identity_of(beside)
+    if differing := [what for what in own if own[what] != other[what]]:
+        raise StateError(
+            f"{folder / FOLDER} has the states of another run: {folder / RUN_RECORD} names another {differing[0]}"
+        )
+
+
+def _check_digests(where: Path, overview: Mapping[str, Any]) -> None:
+    """Check that the files beside the index are those that were written with it. Format 1 does not say which.
+
+    Raises:
+        StateError: a file is of another run, or missing.
+    """
+    for name, digest in overview.get("sha256", {}).items():
+        try:
+            found = digest_in(where / name)
+        except FileNotFoundError:
+            raise StateError(f"{where / name} is missing") from None
+        except OSError:
+            found = ""
+        if found != digest:
+            raise StateError(f"{where / name} does not belong to this run: its SHA-256 is not the one in {_OVERVIEW}")
 
 
 def _read_json(path: Path) -> dict[str, Any]:
@@ -147,14 +246,14 @@ def _read_json(path: Path) -> dict[str, Any]:
         raise StateError(f"{path} is damaged: {error}") from None
 
 
-def write_metric(path: Path, metric: MetricStates, facts: Mapping[str, Any]) -> None:
-    """Write the states of one metric, and facts about them, which JSON must be able to hold.
+def write_metric(path: Path, metric: MetricStates, facts: Mapping[str, Any]) -> str:
+    """Write the states of one metric and facts about them, which JSON must be able to hold; return the file's digest.
 
     Raises:
         StorageError: the file cannot be written.
     """
     packed, of_metric = packed_states(metric, f"{metric.metric}.")
-    write_tensors(path, packed, {**of_metric, **facts}, cache_name(path))
+    return write_tensors(path, packed, {**of_metric, **facts}, cache_name(path))
 
 
 def read_metric(path: Path) -> tuple[MetricStates, dict[str, Any]]:
@@ -170,6 +269,8 @@ def read_metric(path: Path) -> tuple[MetricStates, dict[str, Any]]:
         states = unpacked_states(tensors, facts, f"{facts['metric']}.")
     except DamagedError as error:
         raise StateError(f"{path} is damaged: {error}") from None
+    except KeyError as error:
+        raise StateError(f"{path} has no entry {error}") from None
     return states, {name: fact for name, fact in facts.items() if name not in ("metric", "arguments", "packing")}
 
 

@@ -175,8 +175,16 @@ def report_run(
     return write_from_states(states, Path(out or folder), overwrite=overwrite or out is None)
 
 
-def write_from_states(states: RunStates, out: Path, *, overwrite: bool = False) -> Run:
+def write_from_states(
+    states: RunStates, out: Path, *, overwrite: bool = False, reads: Sequence[str | Path] = ()
+) -> Run:
     """Write a whole run folder from states.
+
+    Args:
+        states: the states.
+        out: the folder of the run.
+        overwrite: whether to replace the folder of an earlier run.
+        reads: folders that ``out`` must not replace.
 
     Raises:
         StateError: see `load_run`.
@@ -184,7 +192,7 @@ def write_from_states(states: RunStates, out: Path, *, overwrite: bool = False) 
     """
     run = restored(states)
     tables = {name: pd.DataFrame(table["rows"], columns=table["columns"]) for name, table in states.tables.items()}
-    with RunFolder(out, overwrite=overwrite) as target:
+    with RunFolder(out, overwrite=overwrite, reads=reads) as target:
         sections = sections_of(run.parts, run.titles, run.contrasts)
         write_run(
             target.path,

@@ -14,7 +14,7 @@ from attentionology.probes.probe import DESCRIPTION_FILE, WEIGHTS_FILE, Probe
 from attentionology.probes.recipe import Recipe
 from attentionology.probes.registry import make_probe
 from attentionology.storage.durable import StorageError
-from attentionology.storage.sealed import ANYWHERE, DamagedError, check, has_seal, read_json
+from attentionology.storage.sealed import ANYWHERE, DamagedError, check, digest_in, read_json
 
 
 def load_probe(folder: str | Path, vectors: WordVectors | None = None) -> Probe:
@@ -70,7 +70,7 @@ def load_probe(folder: str | Path, vectors: WordVectors | None = None) -> Probe:
 
 def _read_description(path: Path) -> dict[str, Any]:
     """The content of ``probe.json``; the first versions of the toolkit wrote no digest into it."""
-    if has_seal(path):
+    if digest_in(path):
         return read_json(path, ANYWHERE)
     described: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     if "seal" in described:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+from attentionology.reports.json_text import to_json
 
 RUN_RECORD = "run.json"
 """The name of the run record. Every finished folder holds it, and only such a folder may be overwritten."""
@@ -37,6 +40,24 @@ def read_record(folder: Path) -> dict[str, Any] | None:
     command, versions = record.get("command"), record.get("versions")
     is_ours = isinstance(command, str) and re.split("[ .]", command, maxsplit=1)[0] == "attentionology"
     return record if is_ours and isinstance(versions, dict) and "attentionology" in versions else None
+
+
+def identity_of(record: Mapping[str, Any]) -> dict[str, Any]:
+    """What tells a run from others: the digests of its model and of its corpus files, and its options.
+
+    Args:
+        record: the run record.
+
+    Returns:
+        these three as JSON has them, by the words in which messages name them; None for what the record does not have.
+    """
+    identity = {
+        "model": record.get("model", {}).get("weights_sha256"),
+        "corpus": [file.get("sha256") for file in record.get("corpus", {}).get("files", ())],
+        "options": record.get("options"),
+    }
+    plain: dict[str, Any] = json.loads(to_json(identity))
+    return plain
 
 
 def strange_file(folder: Path, record: dict[str, Any]) -> str | None:

@@ -84,24 +84,25 @@ def read_sealed(path: Path, name: str) -> bytes:
     return content
 
 
-def has_seal(path: Path) -> bool:
-    """Whether a file has a seal, right or wrong. Files of early versions have none.
+def digest_in(path: Path) -> str:
+    """The digest that a file's seal holds; empty if it has no seal. Its content is not checked.
 
     Raises:
         OSError: the file cannot be read.
     """
     with path.open("rb") as file:
-        return _SEAL.search(file.read(_HEAD)) is not None
+        match = _SEAL.search(file.read(_HEAD))
+    return match.group(1).decode() if match else ""
 
 
-def write_json(path: Path, facts: dict[str, Any], name: str, *, indent: int | None = None) -> None:
-    """Write an object as sealed JSON.
+def write_json(path: Path, facts: dict[str, Any], name: str, *, indent: int | None = None) -> str:
+    """Write an object as sealed JSON, and return the digest of the file.
 
     Raises:
         StorageError: see `attentionology.storage.durable.write_durably`.
     """
     text = json.dumps({"seal": BLANK, **facts}, indent=indent, ensure_ascii=False)
-    write_sealed(path, text.encode() + b"\n", name)
+    return write_sealed(path, text.encode() + b"\n", name)
 
 
 def read_json(path: Path, name: str) -> dict[str, Any]:

@@ -9,7 +9,7 @@ word by word, so that they can be compared relation by relation.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from attentionology.analyses.shared.comparable import Comparable, Measured
 from attentionology.analyses.shared.metric_states import StateError
 from attentionology.analyses.shared.resampling import poisson_weights
 from attentionology.corpora_loaders import Sentence, is_punct
+from attentionology.reports.run_files import RUN_RECORD, identity_of, read_record
 from attentionology.storage.packed import pack, unpack
 from attentionology.storage.sealed import DamagedError, cache_name
 from attentionology.storage.tensors import read_tensors, write_tensors
@@ -193,8 +194,13 @@ def _measured(
     return Measured(name, value, int(words.sum()), deviations)
 
 
-def write_outcomes(folder: Path, outcomes: AttachmentOutcomes) -> None:
+def write_outcomes(folder: Path, outcomes: AttachmentOutcomes, record: Mapping[str, Any]) -> None:
     """Write the outcomes of a run to its folder.
+
+    Args:
+        folder: the folder of the run.
+        outcomes: the outcomes.
+        record: the run record, to which the outcomes are bound.
 
     Raises:
         StorageError: the file cannot be written.
@@ -207,6 +213,7 @@ def write_outcomes(folder: Path, outcomes: AttachmentOutcomes) -> None:
         "methods": [[each.method, each.decoding, each.runs, each.right_words is not None] for each in methods],
         "replicates": outcomes.replicates,
         "seed": outcomes.seed,
+        "identity": identity_of(record),
     }
     by_word = [each.right_words for each in methods if each.right_words is not None]
     arrays = {
@@ -219,11 +226,11 @@ def write_outcomes(folder: Path, outcomes: AttachmentOutcomes) -> None:
     write_tensors(folder / _FILE, tensors, facts, cache_name(folder / _FILE))
 
 
-def read_outcomes(folder: Path) -> AttachmentOutcomes | None:
-    """Read the outcomes of a run from its folder; return None if the folder is not that of a probing run.
+def read_outcomes(folder: Path) -> tuple[AttachmentOutcomes, dict[str, Any]] | None:
+    """Read the outcomes and the record of a run from its folder; return None if it is not that of a probing run.
 
     Raises:
-        StateError: the file is damaged, or of another version.
+        StateError: the file is damaged, of another version, or of another run than the run record in the folder.
         StorageError: the file cannot be read.
     """
     path = folder / _FILE
@@ -235,6 +242,12 @@ def read_outcomes(folder: Path) -> AttachmentOutcomes | None:
         raise StateError(f"{path} is damaged: {error}") from None
     if facts["format"] != _FORMAT:
         raise StateError(f"{path} has format {facts['format']}, and this version reads format {_FORMAT}; probe again")
+    if (record := read_record(folder)) is None:
+        raise StateError(f"{folder} has no run record")
+    if (identity := facts.get("identity")) is not None and identity != identity_of(record):  # version 0.2 has none
+        raise StateError(
+            f"{path} does not belong to this run: {folder / RUN_RECORD} names another model, corpus or options"
+        )
     arrays = {name: tensor.numpy() for name, tensor in unpack(tensors, facts["packing"]).items()}
     by_word = iter(arrays["right_words"])
     methods = [
@@ -242,4 +255,4 @@ def read_outcomes(folder: Path) -> AttachmentOutcomes | None:
         for (method, decoding, runs, has_words), row in zip(facts["methods"], arrays["right"], strict=True)
     ]
     words = ScoredRelations(arrays["sentence"], arrays["relation"], tuple(facts["relations"]))
-    return AttachmentOutcomes(tuple(facts["ids"]), words, tuple(methods), facts["replicates"], facts["seed"])
+    return AttachmentOutcomes(tuple(facts["ids"]), words, tuple(methods), facts["replicates"], facts["seed"]), record

@@ -246,7 +246,7 @@ def _run(
         seed=options.seed,
     )
     if workspace.folder is not None and section is not None:
-        write_outcomes(workspace.folder, outcomes)
+        write_outcomes(workspace.folder, outcomes, record)
         explorer = explored_probes(results, titles)
         data = None if explorer is None else script_json(explorer)
         write_report(workspace.folder, run=record, sections=[section], explorer=data)

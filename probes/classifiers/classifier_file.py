@@ -11,7 +11,7 @@ from typing import Any
 from safetensors import safe_open
 from torch import Tensor
 
-from attentionology.storage.sealed import ANYWHERE, has_seal
+from attentionology.storage.sealed import ANYWHERE, digest_in
 from attentionology.storage.tensors import read_tensors, write_tensors
 
 
@@ -44,7 +44,7 @@ class StoredClassifier:
             OSError, SafetensorError, KeyError, ValueError, TypeError: there is no such file, or it holds no classifier.
             DamagedError: the file has changed since it was written.
         """
-        if has_seal(path):
+        if digest_in(path):
             tensors, facts = read_tensors(path, ANYWHERE)
         else:  # the first versions wrote no digest
             with safe_open(path, "pt") as file:

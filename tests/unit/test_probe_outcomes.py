@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 
 import numpy as np
 import pytest
@@ -125,12 +126,36 @@ def test_a_run_does_not_differ_from_itself(tested):
             assert (row.difference, row.low, row.high, row.p) == (0, 0, 0, 1)
 
 
+RECORD = {
+    "command": "attentionology probe",
+    "versions": {"attentionology": "0"},
+    "model": {"weights_sha256": "ab"},
+    "corpus": {"files": [{"sha256": "cd"}]},
+    "options": {"map": "weight"},
+}
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"model": {"weights_sha256": "ba"}}, {"corpus": {"files": [{"sha256": "dc"}]}}, {"options": {"map": "norm"}}],
+)
+def test_outcomes_of_another_run_are_refused(tested, tmp_path, other):
+    sentences, attempts, _ = tested
+    write_outcomes(tmp_path, outcomes_of(sentences, attempts), RECORD)
+    (tmp_path / "run.json").write_text(json.dumps({**RECORD, **other}))
+    with pytest.raises(StateError, match="does not belong to this run"):
+        read_outcomes(tmp_path)
+
+
 def test_outcomes_are_read_as_they_were_written(tested, tmp_path):
     sentences, attempts, _ = tested
     outcomes = outcomes_of(sentences, attempts)
-    write_outcomes(tmp_path, outcomes)
-    again = read_outcomes(tmp_path)
-    assert again is not None
+    write_outcomes(tmp_path, outcomes, RECORD)
+    (tmp_path / "run.json").write_text(json.dumps(RECORD))
+    read = read_outcomes(tmp_path)
+    assert read is not None
+    again, record = read
+    assert record == RECORD
     assert (again.ids, again.replicates, again.seed) == (outcomes.ids, REPLICATES, 4)
     assert again.words.relations == outcomes.words.relations
     np.testing.assert_array_equal(again.words.sentence, outcomes.words.sentence)
@@ -147,7 +172,7 @@ def test_outcomes_are_read_as_they_were_written(tested, tmp_path):
 def test_damaged_outcomes_are_refused(tested, tmp_path):
     sentences, attempts, _ = tested
     assert read_outcomes(tmp_path) is None
-    write_outcomes(tmp_path, outcomes_of(sentences, attempts))
+    write_outcomes(tmp_path, outcomes_of(sentences, attempts), RECORD)
     path = tmp_path / "states" / "probe.safetensors"
     content = bytearray(path.read_bytes())
     content[-1] ^= 1
