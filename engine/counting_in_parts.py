@@ -125,7 +125,7 @@ def count_missing(
         stages: receives the time.
     """
     with stages("count parts"):
-        missing = [number for number in numbers if folder.drop_damaged(parts[number]) or not folder.has(parts[number])]
+        missing = [number for number in numbers if folder.is_missing(parts[number])]
         if not missing:
             return
         progress = PartProgress(parts, folder)
@@ -152,6 +152,7 @@ def count_in_parts(
     """
     stages, counts = stages or Stages(), PassCounts()
     count_missing(parts, range(len(parts)), folder, count, stages)
+    counts.warnings += folder.cache_log.warnings()
     with stages("add up parts"):
         try:
             for added in added_parts(folder, parts):

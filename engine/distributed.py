@@ -60,16 +60,19 @@ class ShareCounts:
         share: the number of parts of the share.
         counted: how many of the parts of the run are in the folder.
         total: the number of all parts of the run.
+        warnings: which parts were damaged and have been counted again.
     """
 
     share: int
     counted: int
     total: int
+    warnings: tuple[str, ...] = ()
 
     def described(self, folder: Path | None) -> str:
         """Return a sentence that says what is in the folder of the parts, and another one if that is everything."""
         rest = " The same command without --part makes the report." if self.counted == self.total else ""
-        return f"{self.counted:,} of {self.total:,} parts are in {folder}.{rest}"
+        warnings = "".join(f"Warning: {warning}\n" for warning in self.warnings)
+        return f"{warnings}{self.counted:,} of {self.total:,} parts are in {folder}.{rest}"
 
 
 def count_share_of(
@@ -93,7 +96,8 @@ def count_share_of(
     count = _count_missing_of(_task(prepared, job, counter), part_options, counter, parts)
     numbers = share_of(parts, part_options.share, offset)
     count_missing(parts, numbers, counter.folder, count, stages)
-    return ShareCounts(len(numbers), sum(counter.folder.has(part) for part in parts), len(parts))
+    there, warnings = sum(counter.folder.has(part) for part in parts), counter.folder.cache_log.warnings()
+    return ShareCounts(len(numbers), there, len(parts), tuple(warnings))
 
 
 def _task(prepared: Prepared, job: Job, counter: PartCounter) -> PartTask:

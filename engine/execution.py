@@ -175,7 +175,12 @@ def _describe_inputs(prepared: Prepared, counted: CountedRun, run: Run) -> dict[
         "model": describe_model(prepared.model),
         "corpus": describe_corpus(corpus),
         "sentences": reading,
-        "warnings": [*prepared.model.warnings, *warnings_of(reading), *prepared.warnings],
+        "warnings": [
+            *prepared.model.warnings,
+            *warnings_of(reading),
+            *prepared.warnings,
+            *counted.counts.warnings,
+        ],
     }
 
 

@@ -32,9 +32,10 @@ from attentionology.engine.pass_counts import PassCounts, PassLog
 from attentionology.engine.passes import Pass
 from attentionology.extractors import ExtractionError
 from attentionology.extractors.maps.batching import WINDOW
+from attentionology.storage.cache_log import CacheLog
 from attentionology.storage.durable import StorageError
 from attentionology.storage.partial import delete, unfinished
-from attentionology.storage.sealed import DamagedError, cache_name, check, write_sealed
+from attentionology.storage.sealed import cache_name, check, write_sealed
 from attentionology.storage.tensors import read_tensors, tensor_content
 
 KEPT = "With --parts, the parts that were counted are kept, and the same command continues"
@@ -137,10 +138,14 @@ class PartFolder:
     Args:
         folder: the folder, which is created when the first part is written.
         fingerprint: the digest of everything on which counts depend, apart from the text.
+
+    Attributes:
+        cache_log: the files that were deleted because they were damaged.
     """
 
     def __init__(self, folder: Path, fingerprint: str) -> None:
         self.folder, self.fingerprint = folder, fingerprint
+        self.cache_log = CacheLog()
         self._known: dict[tuple[int, int, int], tuple[str, Content]] = {}
 
     def path(self, part: CorpusPart) -> Path:
@@ -194,16 +199,9 @@ class PartFolder:
         moved = {old: new for old, new in zip(facts["files"], self.files(part), strict=True) if old != new}
         return StoredCounts(states, failures, _log(facts["log"], moved), moved)
 
-    def drop_damaged(self, part: CorpusPart) -> bool:
-        """Delete the file of a part if it is damaged, and return whether it was."""
-        try:
-            check(self.path(part), cache_name(self.path(part)))
-        except FileNotFoundError:
-            return False
-        except DamagedError:
-            self.path(part).unlink(missing_ok=True)
-            return True
-        return False
+    def is_missing(self, part: CorpusPart) -> bool:
+        """Whether a part has to be counted. Its file is deleted and noted if it is damaged."""
+        return self.cache_log.read(self.path(part), lambda path: check(path, cache_name(path))) is None
 
 
 def content_of(counts: PassCounts, files: Sequence[str] = ()) -> bytes:

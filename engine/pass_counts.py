@@ -44,12 +44,14 @@ class PassCounts:
         arguments: the arguments that the metrics were made with, None for a metric whose factory does not know them.
         logs: the records of what was read, by the names of the requests.
         failures: the errors of optional requests that failed, by their names.
+        warnings: what a reader should know about how they were counted.
     """
 
     metrics: dict[str, Metric] = field(default_factory=dict)
     arguments: dict[str, dict[str, Any] | None] = field(default_factory=dict)
     logs: dict[str, ExtractionLog] = field(default_factory=dict)
     failures: dict[str, Exception] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
 
     def states(self) -> dict[str, MetricStates]:
         """The states of the metrics, with their arguments as plain data.

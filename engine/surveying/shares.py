@@ -10,6 +10,7 @@ from attentionology.analyses.shared.options import ControlOptions
 from attentionology.analyses.survey.cells import Cell
 from attentionology.corpora_loaders import Corpus
 from attentionology.engine.counting_in_parts import share_of
+from attentionology.engine.distributed import ShareCounts
 from attentionology.engine.execution import count_share
 from attentionology.engine.part_options import PartOptions
 from attentionology.engine.parts import check_folder, number_of_parts
@@ -29,11 +30,13 @@ class CellShare:
         cell: the cell.
         parts: the number of its parts in the share.
         reason: why it, or one of the kinds of maps in it, could not be counted; empty if all could.
+        warnings: which of its parts were damaged and have been counted again.
     """
 
     cell: Cell
     parts: int = 0
     reason: str = ""
+    warnings: tuple[str, ...] = ()
 
 
 def count_grid_share(options: SurveyOptions, part_options: PartOptions) -> list[CellShare]:
@@ -68,6 +71,7 @@ def share_lines(shares: Sequence[CellShare], part_options: PartOptions) -> list[
     """Return what a terminal shows of a share: the cells that failed, and how many parts were counted."""
     parts, cells = sum(share.parts for share in shares), sum(share.parts > 0 for share in shares)
     return [
+        *(f"Warning: {warning}" for share in shares for warning in share.warnings),
         *(f"{share.cell.model} on {share.cell.treebank}: {share.reason}" for share in shares if share.reason),
         f"The share {part_options.part} has {parts:,} parts of {cells:,} cells, which are in {part_options.parts}. "
         "When all shares are counted, the same command without --part makes the report.",
@@ -104,15 +108,15 @@ def _count(
     corpus: Corpus,
     before: int,
     kinds: Sequence[str],
-) -> int:
-    """Count the share of a cell for some kinds of maps, and return the number of its parts."""
+) -> ShareCounts:
+    """Count the share of a cell for some kinds of maps."""
     return count_share(
         options.run_options(model, treebank, kinds),
         part_options,
         model=loaded.load(model) if part_options.in_this_process else None,
         corpus=corpus,
         offset=before,
-    ).share
+    )
 
 
 def _parts_of_cell(options: SurveyOptions, corpus: Corpus) -> int:
@@ -120,7 +124,7 @@ def _parts_of_cell(options: SurveyOptions, corpus: Corpus) -> int:
     return (1 + options.groups[ControlOptions].copies()) * number_of_parts(len(corpus))
 
 
-def _counted(cell: Cell, kinds: Sequence[str], count: Callable[[Sequence[str]], int]) -> CellShare:
+def _counted(cell: Cell, kinds: Sequence[str], count: Callable[[Sequence[str]], ShareCounts]) -> CellShare:
     """Count the share of a cell. Whatever goes wrong is its reason.
 
     If the model cannot give one of the kinds of maps, each kind is tried alone, as the survey does it.
@@ -128,21 +132,23 @@ def _counted(cell: Cell, kinds: Sequence[str], count: Callable[[Sequence[str]], 
     Args:
         cell: the cell.
         kinds: the kinds of maps.
-        count: counts the share for some kinds, and returns the number of its parts.
+        count: counts the share for some kinds.
 
     Raises:
         StorageError: the folder of the parts cannot be written.
     """
-    reason, parts = "", 0
+    reason, parts, warnings = "", 0, list[str]()
     attempts: list[Sequence[str]] = [kinds]
     while attempts:
         tried = attempts.pop()
         try:
-            parts += count(tried)
+            counted = count(tried)
+            parts += counted.share
+            warnings += counted.warnings
         except StorageError:
             raise
         except Exception as error:
             reason = reason_of(error)
             if len(tried) > 1 and isinstance(error, ModelError | ExtractionError):
                 attempts += [(kind,) for kind in tried]
-    return CellShare(cell, parts, reason)
+    return CellShare(cell, parts, reason, tuple(warnings))

@@ -10,6 +10,7 @@ import pytest
 from attentionology.analyses.survey.cells import Cell
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.engine.counting_in_parts import PartCounter
+from attentionology.engine.distributed import ShareCounts
 from attentionology.engine.surveying.shares import _counted
 from attentionology.extractors import ModelError
 from attentionology.scripts.cli import main
@@ -96,7 +97,7 @@ def test_kinds_that_fail_together_are_tried_alone():
         tried.append(tuple(kinds))
         if "norm" in kinds:
             raise ModelError("there are no norms")
-        return 4
+        return ShareCounts(4, 4, 4)
 
     share = _counted(Cell("model", "treebank"), ("weight", "norm"), count)
     assert set(tried) == {("weight", "norm"), ("weight",), ("norm",)}
