@@ -170,4 +170,8 @@ def _describe(options: SurveyOptions, results: Survey) -> dict[str, Any]:
         "maps": list(results.maps),
         "cells": len(results.results),
         "failed": len(results.failures),
+        "seconds": [
+            {"model": result.cell.model, "treebank": result.cell.treebank, "seconds": result.seconds}
+            for result in results.results
+        ],
     }

@@ -36,7 +36,7 @@ _COLUMNS_OF_BEST = {
 CELL = ("model", "revision", "treebank", "map")
 COLUMNS = (*CELL, *_COLUMNS_OF_BEST.values(), "status", "reason")
 CELL_COLUMNS = (
-    *CELL, "status", "reason", "sentences", "skipped", "words", "layers", "heads", "seconds", "weights_sha256",
+    *CELL, "status", "reason", "sentences", "skipped", "words", "layers", "heads", "weights_sha256",
 )  # fmt: skip
 CONTRAST_COLUMNS = (
     "about", "treebank", "relation", "model_a", "map_a", "model_b", "map_b", "n_a", "n_b", "value_a", "value_b",
@@ -71,8 +71,8 @@ def cells_table(results: Iterable[CellResult]) -> pd.DataFrame:
     """Return one row for each kind of map in each cell: its status, and what was read.
 
     Columns: ``model, revision, treebank, map, status, reason``; the numbers of ``sentences`` and ``words`` that were
-    read, and of sentences ``skipped``; the ``layers`` and ``heads`` of the model, the ``seconds`` that the cell took,
-    and ``weights_sha256``. If a whole cell failed, ``map`` is empty.
+    read, and of sentences ``skipped``; the ``layers`` and ``heads`` of the model, and its
+    ``weights_sha256``. If a whole cell failed, ``map`` is empty.
     """
     rows: list[dict[str, Any]] = []
     for result in results:
@@ -83,7 +83,6 @@ def cells_table(results: Iterable[CellResult]) -> pd.DataFrame:
             "words": facts.words if facts else None,
             "layers": facts.layers if facts else None,
             "heads": facts.heads if facts else None,
-            "seconds": result.seconds,
             "weights_sha256": facts.weights_sha256 if facts else "",
         }
         for of_map in result.maps:
