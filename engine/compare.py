@@ -66,7 +66,6 @@ def compare(
         raise OptionError(f"each of the {len(runs)} runs needs a different name, not: {', '.join(labels)}")
     if min_count < 1:
         raise OptionError(f"--min-count must be at least 1, not {min_count}")
-    families = [run.families for run in runs]
     contrasts: list[Contrast] = []
     notes: list[str] = []
     for index in range(1, len(runs)):
@@ -74,7 +73,10 @@ def compare(
         differing = _differing_options(runs[0].record, runs[index].record)
         notes.append(f"{labels[0]} is compared with {labels[index]}. {sentence}{differing}")
         pair = labels[0], labels[index]
-        contrasts += _contrasts(families[0], families[index], pair, pairing, min_count=min_count)
+        second = runs[index].families
+        if pairing == "unpaired" and _may_share_ids(runs[0], runs[index]):
+            second = {key: [one.independent("second") for one in families] for key, families in second.items()}
+        contrasts += _contrasts(runs[0].families, second, pair, pairing, min_count=min_count)
     notes += _left_out(runs)
     if not contrasts:
         raise OptionError(
@@ -94,6 +96,11 @@ def names_of(runs: Sequence[Compared]) -> list[str]:
     if len(set(names)) == len(names):
         return names
     return [f"{name} ({number})" for number, name in enumerate(names, start=1)]
+
+
+def _may_share_ids(first: ComparedRun, second: ComparedRun) -> bool:
+    """Whether different inputs of two runs may have the same id, by which the bootstrap would draw them together."""
+    return first.inputs is None or second.inputs is None or bool(first.inputs & second.inputs)
 
 
 def _contrasts(

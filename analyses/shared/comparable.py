@@ -7,10 +7,12 @@ arrays, one of each run, give the interval of the difference without another pas
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from attentionology.analyses.shared.best_head import argbest
@@ -64,6 +66,34 @@ class Comparable:
     counted: str
     seed: int
     unit: str = "%"
+
+    def independent(self, corpus: str) -> Comparable:
+        """Return the same statistics with their replicates in another order, see `replicate_order`."""
+        measured = (
+            replace(one, deviations=one.deviations[replicate_order(corpus, len(one.deviations))])
+            for one in self.measured
+        )
+        return replace(self, measured=tuple(measured))
+
+
+def replicate_order(corpus: str, replicates: int) -> Array:
+    """Return another order of bootstrap replicates, which makes those of one corpus independent of those of others.
+
+    The weights of a sentence depend on its id alone, so replicates draw sentences of different corpora together if
+    these have the same id. In another order, they do not. The order is the same for all statistics of a corpus.
+
+    Args:
+        corpus: the name of the corpus, on which the order depends.
+        replicates: the number of replicates.
+
+    Example:
+        >>> sorted(replicate_order("en_ewt-dev", 4).tolist())
+        [0, 1, 2, 3]
+        >>> bool((replicate_order("en_ewt-dev", 100) == replicate_order("fr_gsd-dev", 100)).all())
+        False
+    """
+    digest = hashlib.blake2b(corpus.encode(), digest_size=8).digest()
+    return np.random.default_rng(int.from_bytes(digest, "little")).permutation(replicates)
 
 
 def measured_heads(

@@ -13,7 +13,6 @@ runs.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -22,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from attentionology.analyses.comparison.results import Contrast, Pairing, Side, contrast, contrasts_of
-from attentionology.analyses.shared.comparable import Comparable, Measured
+from attentionology.analyses.shared.comparable import Comparable, Measured, replicate_order
 
 Array = npt.NDArray[Any]
 About = Literal["maps", "models"]
@@ -181,23 +180,6 @@ class Contrasts:
             counts = {group: total.treebanks for group, total in pooled.items()}
             results.append(MeanContrast(about, _without_deviations(result), counts))
         return results
-
-
-def replicate_order(treebank: str, replicates: int) -> Array:
-    """Return the order in which the replicates of a treebank enter a mean over treebanks.
-
-    Args:
-        treebank: the name of the treebank, on which the order depends.
-        replicates: the number of replicates.
-
-    Example:
-        >>> sorted(replicate_order("en_ewt-dev", 4).tolist())
-        [0, 1, 2, 3]
-        >>> bool((replicate_order("en_ewt-dev", 100) == replicate_order("fr_gsd-dev", 100)).all())
-        False
-    """
-    digest = hashlib.blake2b(treebank.encode(), digest_size=8).digest()
-    return np.random.default_rng(int.from_bytes(digest, "little")).permutation(replicates)
 
 
 def _without_deviations(one: Contrast) -> Contrast:

@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from attentionology.analyses.shared.comparable import Comparable, Measured
-from attentionology.analyses.survey.contrasts import Contrasts, Measurements, replicate_order
+from attentionology.analyses.shared.comparable import Comparable, Measured, replicate_order
+from attentionology.analyses.survey.contrasts import Contrasts, Measurements
 from attentionology.analyses.survey.tables import CONTRAST_COLUMNS, MEAN_COLUMNS, contrasts_table, means_table
 
 REPLICATES = 400

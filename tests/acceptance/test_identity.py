@@ -1,0 +1,203 @@
+"""States belong to one run: those of another run, damaged or incomplete ones are refused by whatever reads them."""
+
+from __future__ import annotations
+
+import copy
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from attentionology import load_run
+from attentionology.analyses.comparison.differences import differences
+from attentionology.analyses.shared.metric_states import StateError
+from attentionology.engine.compare import compare
+from attentionology.engine.compared_run import load_compared_run
+from attentionology.engine.states import read_states
+from attentionology.scripts.cli import main
+from attentionology.storage.errors import AttentionologyError
+from attentionology.storage.sealed import read_json, write_json
+from tests import tiny
+
+INDEX = "states/run.json"
+OPTIONS = ["--analyses", "dependency", "surface", "--gradients", "none", "--replicates", "200", "--min-count", "5"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Two tiny models, and two treebanks of different sentences with the same ids."""
+    folder = tmp_path_factory.mktemp("identity")
+    for seed, name in enumerate(("model-a", "model-b")):
+        tiny.model("bert", seed=seed).save_pretrained(folder / name)
+        tiny.fresh_tokenizer("wordpiece").save_pretrained(folder / name)
+    choices = np.random.default_rng(0)
+    lines = []
+    for number in range(60):
+        lines.append(f"# sent_id = {number}")
+        root = choices.integers(1, 7)
+        for i, word in enumerate(choices.choice(["cats", "dogs", "the", "word", "unbelievable"], 6), start=1):
+            head, relation = (0, "root") if i == root else (root, "obj" if choices.random() < 0.5 else "det")
+            lines.append(f"{i}\t{word}\t_\tNOUN\t_\t_\t{head}\t{relation}\t_\t_")
+        lines.append("")
+    text = "\n".join(lines) + "\n"
+    (folder / "first.conllu").write_text(text, encoding="utf-8")
+    (folder / "second.conllu").write_text(text.replace("\tcats\t", "\tdogs\t", 5), encoding="utf-8")
+    return folder
+
+
+def analyze(folder: Path, model: str, corpus: str, out: Path, *options: str) -> Path:
+    named = ["--model", str(folder / model), "--corpus", str(folder / f"{corpus}.conllu"), "--out", str(out)]
+    assert main(["analyze", *named, *OPTIONS, *options]) == 0
+    return out
+
+
+@pytest.fixture(scope="module")
+def runs(folder):
+    return {
+        "a": analyze(folder, "model-a", "first", folder / "a"),
+        "b": analyze(folder, "model-b", "first", folder / "b"),
+        "other": analyze(folder, "model-a", "second", folder / "other"),
+    }
+
+
+def refused(run: Path, other: Path, tmp_path: Path, capsys: Any, named: str) -> None:
+    """Check that everything that reads states refuses those of a run, and names what is wrong."""
+    for command in (
+        ["report", run, "--out", tmp_path / "out"],
+        ["compare", run, other, "--out", tmp_path / "out"],
+        ["merge", other, run, "--out", tmp_path / "out"],
+    ):
+        assert main([str(part) for part in command]) == 1
+        message = capsys.readouterr().err
+        assert named in message
+        assert "Traceback" not in message
+    with pytest.raises(StateError, match=named):
+        load_run(run)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("source", ["b", "other"])
+def test_states_of_another_run_are_refused(runs, source, tmp_path, capsys):
+    """The file has the same name, the same shape and a valid seal."""
+    changed = Path(shutil.copytree(runs["a"], tmp_path / "a"))
+    name = "dependency-weight.safetensors"
+    shutil.copy(runs[source] / "states" / name, changed / "states" / name)
+    refused(changed, runs["other"], tmp_path, capsys, f"{name} does not belong to this run")
+
+
+@pytest.mark.parametrize(("source", "named"), [("b", "another model"), ("other", "another corpus")])
+def test_a_folder_of_states_of_another_run_is_refused(runs, source, named, tmp_path, capsys):
+    changed = Path(shutil.copytree(runs["a"], tmp_path / "a"))
+    shutil.rmtree(changed / "states")
+    shutil.copytree(runs[source] / "states", changed / "states")
+    refused(changed, runs["other"], tmp_path, capsys, named)
+
+
+def entries(value: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The paths of all entries of an object."""
+    for key in value if isinstance(value, dict) else range(len(value[:1])) if isinstance(value, list) else ():
+        yield (*at, key)
+        yield from entries(value[key], (*at, key))
+
+
+def test_an_index_that_lacks_an_entry_is_refused_or_read(runs, tmp_path):
+    changed = Path(shutil.copytree(runs["a"], tmp_path / "a"))
+    (changed / "run.json").unlink()  # otherwise it shows that options have changed
+    index = read_json(changed / INDEX, INDEX)
+    refusals = set()
+    for *at, last in entries(index):
+        without = copy.deepcopy(index)
+        inner = without
+        for key in at:
+            inner = inner[key]
+        del inner[last]
+        write_json(changed / INDEX, without, INDEX)
+        try:
+            load_run(changed)
+        except AttentionologyError:
+            refusals.add((*at, last))
+    assert refusals >= {(name,) for name in ("format", "requests", "analyses", "options", "titles", "record", "sha256")}
+    assert refusals >= {("sha256", "inputs.json"), ("requests", "surface/weight"), ("analyses", 0, "facts")}
+    assert refusals >= {("record", name) for name in ("model", "corpus", "sentences", "options", "seed", "warnings")}
+    assert refusals >= {("record", "model", "weights_sha256"), ("record", "corpus", "files")}
+
+
+def test_runs_of_version_0_2_are_read_with_a_warning(runs, tmp_path):
+    old = Path(shutil.copytree(runs["a"], tmp_path / "a"))
+    index = read_json(old / INDEX, INDEX)
+    del index["sha256"]
+    write_json(old / INDEX, {**index, "format": 1}, INDEX)
+    run = load_run(old)
+    assert run["dependency"].best.equals(load_run(runs["a"])["dependency"].best)
+    assert any("version 0.2" in warning for warning in run.record["warnings"])
+    assert main(["report", str(old), "--out", str(tmp_path / "again")]) == 0
+    record = json.loads((tmp_path / "again" / "run.json").read_text())
+    assert sum("version 0.2" in warning for warning in record["warnings"]) == 1
+    assert not any("version 0.2" in warning for warning in load_run(runs["a"]).record["warnings"])
+
+
+def test_a_merge_does_not_replace_what_it_reads(runs, tmp_path, capsys):
+    first, second = (Path(shutil.copytree(runs[name], tmp_path / name)) for name in ("a", "other"))
+    before = {path: path.read_bytes() for path in first.rglob("*") if path.is_file()}
+    assert main(["merge", str(first), str(second), "--out", str(first), "--overwrite"]) == 1
+    assert str(first) in capsys.readouterr().err
+    assert {path: path.read_bytes() for path in first.rglob("*") if path.is_file()} == before
+
+
+def test_damaged_parts_are_named(runs, folder, tmp_path, capsys):
+    parts = ["--parts", str(tmp_path / "parts")]
+    analyze(folder, "model-a", "first", tmp_path / "before", *parts)
+    capsys.readouterr()
+    [part] = (tmp_path / "parts").iterdir()
+    content = part.read_bytes()
+    part.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    out = analyze(folder, "model-a", "first", tmp_path / "after", *parts)
+    assert part.name in " ".join(capsys.readouterr().out.split()).replace(" ", "")
+    [warning] = [warning for warning in json.loads((out / "run.json").read_text())["warnings"] if "SHA-256" in warning]
+    assert str(part) in warning
+    assert part.read_bytes() == content
+    part.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    analyze(folder, "model-a", "first", tmp_path / "share", *parts, "--part", "1/1")
+    assert part.name in capsys.readouterr().out
+
+
+def test_different_sentences_with_the_same_ids_are_drawn_independently(runs):
+    """Otherwise the variance of the difference has a covariance that the two samples do not have."""
+    first, second = (load_compared_run(runs[name]) for name in ("a", "other"))
+    ids = [set(read_states(runs[name]).inputs) for name in ("a", "other")]
+    assert ids[0] == ids[1]
+    [contrast] = [one for one in compare(first, second, min_count=5).contrasts if one.analysis == "dependency"]
+    assert contrast.pairing == "unpaired"
+    families = [run.families["dependency", "weight"][0] for run in (first, second)]
+    by_id = {row.group: row for row in differences(*families, min_count=5)}
+    checked = 0
+    for row in contrast.differences:
+        one, other = by_id[row.group].first, by_id[row.group].second
+        if one and other and row.first and row.second and row.low < row.high:
+            # The replicates are those of the run, in another order: variances stay, and the covariance vanishes.
+            assert sorted(row.second.deviations) == sorted(other.deviations)
+            assert (row.first.deviations == one.deviations).all()
+            assert (row.second.deviations != other.deviations).any()
+            expected = np.sqrt(one.deviations.var(ddof=1) + other.deviations.var(ddof=1))
+            assert (row.high - row.low) / (2 * 1.959964) == pytest.approx(expected, rel=0.15)
+            assert (one.deviations - other.deviations).std() < 0.8 * expected
+            checked += 1
+    assert checked >= 2
+
+
+def test_the_same_sentences_are_still_paired(runs):
+    first, second = (load_compared_run(runs[name]) for name in ("a", "b"))
+    for contrast in compare(first, second, min_count=5).contrasts:
+        assert contrast.pairing == "paired"
+        key = contrast.analysis, "weight"
+        for one, other in zip(first.families[key], second.families[key], strict=True):
+            if one.family == contrast.family:
+                expected = differences(one, other, min_count=5, names=(contrast.first.name, contrast.second.name))
+                for row, by_hand in zip(contrast.differences, expected, strict=True):
+                    assert np.array_equal(
+                        [row.low, row.high, row.p], [by_hand.low, by_hand.high, by_hand.p], equal_nan=True
+                    )
