@@ -29,6 +29,8 @@ FORMAT = 2
 
 _OVERVIEW, _INPUTS = "run.json", "inputs.json"
 
+_OF_FILES = ("name", "path", "sha256", "sentences", "words", "origin")
+
 _UNBOUND = (
     "The counts were stored by version 0.2, which did not note which files belong to a run. It was not checked that "
     "all of them are of this run."
@@ -53,8 +55,9 @@ _ENTRIES: dict[str, tuple[str, ...]] = {
         *("name", "family", "revision", "files", "weights_sha256", "shape", "layers", "heads", "dtype", "max_length"),
         "tokenizer",
     ),
-    "record.corpus": ("unit", "files", "counts", "remarks", "relations"),
-    "record.sentences": ("read", "words", "unknown_words", "skipped"),
+    "record.corpus": ("unit", "limit_unit", "tokens", "files", "counts", "remarks", "relations"),
+    "record.corpus.counts": ("sentences",),
+    "record.sentences": ("read", "words", "words_without_head", "unknown_words", "substituted_words", "skipped"),
 }
 """The entries of the index that results are made from. It is checked that they are there."""
 
@@ -198,6 +201,9 @@ def _check_index(path: Path, overview: Mapping[str, Any]) -> None:
             entries = entries.get(part, {}) if isinstance(entries, dict) else {}
         if missing := [name for name in names if name not in entries]:
             raise StateError(f"{path} has no entry {'.'.join(filter(None, [group, missing[0]]))!r}")
+    for file in overview["record"]["corpus"]["files"]:
+        if missing := [name for name in _OF_FILES if name not in file]:
+            raise StateError(f"{path} has no entry 'record.corpus.files.{missing[0]}'")
     used = {request for entry in overview["analyses"] for request in entry.get("requests", ())}
     known = {*overview["requests"], *overview["failures"]}
     if missing := sorted({*used, *overview.get("samples", ())} - known):

@@ -124,6 +124,7 @@ def test_an_index_that_lacks_an_entry_is_refused_or_read(runs, tmp_path):
     assert refusals >= {("sha256", "inputs.json"), ("requests", "surface/weight"), ("analyses", 0, "facts")}
     assert refusals >= {("record", name) for name in ("model", "corpus", "sentences", "options", "seed", "warnings")}
     assert refusals >= {("record", "model", "weights_sha256"), ("record", "corpus", "files")}
+    assert refusals >= {("record", "corpus", "files", 0, "path"), ("record", "sentences", "unknown_words")}
 
 
 def test_runs_of_version_0_2_are_read_with_a_warning(runs, tmp_path):
