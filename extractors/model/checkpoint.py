@@ -48,6 +48,10 @@ _TOKENIZER_SETTINGS: tuple[tuple[str, Any, str], ...] = (
 
 _LFS_POINTER = b"version https://git-lfs.github.com/"
 _QUANTIZED = re.compile(r"I8|F[468]_.*|F4")
+_WHOLE_NUMBERS = re.compile(r"[IU]\d+|BOOL")
+_TRAINED = re.compile(r".*weight|.*(?<!attn\.)(?<!attention\.)bias")
+"""Names of weights. GPT-2 and its relatives store a mask of booleans as the ``bias`` of their attention."""
+
 _DISTRIBUTED = re.compile(r"shard-\d{5}-model-\d{5}-of-\d{5}\.safetensors")
 
 
@@ -250,6 +254,11 @@ def _check_safetensors(path: Path) -> None:
         raise ModelError(
             f"{str(path)!r} contains quantized weights ({quantized!r} is stored as {types[quantized]}), which are not "
             "read"
+        )
+    if whole := next((n for n, t in types.items() if _WHOLE_NUMBERS.fullmatch(t) and _TRAINED.fullmatch(n)), None):
+        raise ModelError(
+            f"{str(path)!r}: {whole!r} is stored as {types[whole]}, but trained weights are no whole numbers or truth "
+            "values; the file has been converted wrongly, or it is quantized, which is not read"
         )
 
 

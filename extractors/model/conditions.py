@@ -17,6 +17,7 @@ from torch import Tensor
 
 from attentionology.corpora_loaders import Sentence
 from attentionology.extractors.errors import ModelError, cause
+from attentionology.extractors.model.loaded_weights import constant_weights
 from attentionology.extractors.model.loading import max_length, quiet
 from attentionology.extractors.tokens.pieces import Pieces
 
@@ -150,7 +151,7 @@ def switch_to_eager(model: Any) -> bool:
 
 def conditions_of(model: Any, batching: Batching) -> list[str]:
     """Say what a user should know about how a model is read, a sentence or two each."""
-    conditions = []
+    conditions = constant_weights(model)
     if (limit := _full_attention_limit(model)) is not None:
         conditions.append(
             f"This model attends fully to inputs of at most {limit} pieces, and in blocks to longer ones "

@@ -79,6 +79,34 @@ def check_loaded(name: str, model: Any, info: dict[str, Any], *, decoder: bool =
     return unused
 
 
+@torch.inference_mode()
+def constant_weights(model: Any) -> list[str]:
+    """Say, in at most one sentence, which weight matrices hold a single value, as those of no trained model do.
+
+    Of the tables of embeddings, only that of words counts: converters leave zeros in those that a model does not use,
+    such as the segments of XLM-RoBERTa.
+
+    Args:
+        model: the model.
+    """
+    words = model.get_input_embeddings()
+    tables = [part for part in model.modules() if type(part).__name__.endswith("Embedding") and part is not words]
+    spared = {id(parameter) for table in tables for parameter in table.parameters(recurse=False)}
+    matrices = {
+        key: parameter
+        for key, parameter in model.named_parameters()
+        if parameter.dim() > 1
+        and parameter.numel() > 1
+        and parameter.is_floating_point()
+        and id(parameter) not in spared
+    }
+    constant = [key for key, matrix in matrices.items() if bool(torch.eq(*matrix.aminmax()))]
+    return constant and [
+        f"{len(constant)} of {len(matrices)} weight matrices hold one value throughout, which training does not leave "
+        f"behind, so that maps computed from them mean nothing: {_listed(constant)}."
+    ]
+
+
 def shape_conflict(model: Any, folder: Path) -> str:
     """Write a message about the weights in a folder that have other shapes than in a model.
 

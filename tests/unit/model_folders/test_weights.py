@@ -123,6 +123,21 @@ def test_what_would_be_read_otherwise_is_refused(folder, prepare: Change, says: 
         Encoder.from_pretrained(folder)
 
 
+@pytest.mark.parametrize("dtype", [torch.int64, torch.int32, torch.uint8, torch.bool])
+@pytest.mark.parametrize("name", ["encoder.layer.0.attention.self.query.weight", "embeddings.LayerNorm.bias"])
+def test_weights_that_are_whole_numbers_are_refused(folder, name: str, dtype: torch.dtype):
+    change_weights(folder, lambda weights: weights.update({name: (10 * weights[name]).to(dtype)}))
+    with pytest.raises(ModelError, match=rf"'{name}' is stored as (I64|I32|U8|BOOL), .* no whole numbers"):
+        Encoder.from_pretrained(folder)
+
+
+def test_masks_that_older_versions_stored_are_no_weights(tmp_path):
+    save(tmp_path, "gpt2")
+    mask = torch.ones(1, 1, 64, 64, dtype=torch.bool).tril()
+    change_weights(tmp_path, lambda weights: weights.update({"h.0.attn.bias": mask}))
+    assert Encoder.from_pretrained(tmp_path).n_layers == 3
+
+
 @pytest.mark.parametrize(
     "load", [Encoder.from_pretrained, lambda f: load_classifier(f, labels=["a", "b"])], ids=["bare", "classifier"]
 )
