@@ -133,7 +133,7 @@ class Encoder(LoadedModel):
 
     @property
     def layers(self) -> ModelLayers:
-        """The layers' weights in one form for all architectures, verified on a padded batch of two short inputs.
+        """The layers' weights in one form for all architectures, verified on short inputs.
 
         They are read again after the parameters have changed.
 
@@ -192,7 +192,8 @@ class Encoder(LoadedModel):
 
     def _read_layers(self) -> ModelLayers:
         run = partial(self._run, hidden_states=True)
-        long, short = (self._probe_input(text)[0] for text in ("a b c d e f g h i j k l", "m"))
+        long = self._probe_input("a b c d e f g h i j k l")[0]
+        short = self._probe_input("m")[0] if self.batching == "padded" else None
         return read_layers(self.model, (self.n_layers, self.n_heads), long, short, run)
 
     def _parameters_key(self) -> tuple[Any, ...]:

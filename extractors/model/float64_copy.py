@@ -39,7 +39,8 @@ def float64_twin(model: Any) -> Any:
 def _word_tables(model: Any) -> list[nn.Module]:
     """Return the modules that look up words: that of the model, and those of its encoder and decoder."""
     of_parts = [getattr(part, "embed_tokens", None) for part in model.modules()]
-    return [table for table in (model.get_input_embeddings(), *of_parts) if isinstance(table, nn.Module)]
+    # A table of another class (I-BERT) may return more than vectors. It is converted like all other modules.
+    return [table for table in (model.get_input_embeddings(), *of_parts) if isinstance(table, nn.Embedding)]
 
 
 def in_float64(stored: Tensor) -> Tensor:

@@ -22,7 +22,7 @@ def read_layers(
     model: Any,
     shape: tuple[int, int],
     long: Int[Tensor, "1 long"],
-    short: Int[Tensor, "1 short"],
+    short: Int[Tensor, "1 short"] | None,
     run: Run,
 ) -> ModelLayers:
     """Read the weights of all layers, and verify them on a padded batch of two inputs.
@@ -30,7 +30,8 @@ def read_layers(
     Args:
         model: the model.
         shape: the numbers of its layers and heads.
-        long, short: the ids of the two inputs.
+        long, short: the ids of the two inputs; no short one for a model that does not read padded batches. ModernBERT
+            in float64 is one: its rows of padding outside the sliding window are NaN, which spreads.
         run: the forward pass.
 
     Raises:
@@ -52,8 +53,12 @@ def parameters_key(model: Any) -> tuple[Any, ...]:
     )
 
 
-def _padded(long: Int[Tensor, "1 n"], short: Int[Tensor, "1 m"]) -> tuple[Int[Tensor, "2 n"], Bool[Tensor, "2 n"]]:
-    """Return a batch of both inputs and its mask. The ids on the padding have no effect."""
+def _padded(
+    long: Int[Tensor, "1 n"], short: Int[Tensor, "1 m"] | None
+) -> tuple[Int[Tensor, "inputs n"], Bool[Tensor, "inputs n"]]:
+    """Return a batch of both inputs, if there are two, and its mask. The ids on the padding have no effect."""
+    if short is None:
+        return long, torch.ones_like(long, dtype=torch.bool)
     ids, mask = long.expand(2, -1).clone(), torch.ones(2, long.shape[1], dtype=torch.bool, device=long.device)
     ids[1, : short.shape[1]] = short
     mask[1, short.shape[1] :] = False
@@ -62,7 +67,12 @@ def _padded(long: Int[Tensor, "1 n"], short: Int[Tensor, "1 m"]) -> tuple[Int[Te
 
 @torch.inference_mode()
 def _verified_layers(
-    model: Any, family: str, shape: tuple[int, int], ids: Int[Tensor, "2 n"], mask: Bool[Tensor, "2 n"], run: Run
+    model: Any,
+    family: str,
+    shape: tuple[int, int],
+    ids: Int[Tensor, "inputs n"],
+    mask: Bool[Tensor, "inputs n"],
+    run: Run,
 ) -> ModelLayers:
     weights = read_weights(model, *shape)
     with LayerRecorder(model) as recorded:

@@ -11,6 +11,7 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
+from attentionology.corpora_loaders.errors import out_of_memory
 from attentionology.extractors.errors import ModelError, cause
 from attentionology.extractors.model.conditions import Batching, conditions_of
 from attentionology.extractors.model.files import LoadedFiles, find_model
@@ -84,12 +85,21 @@ class LoadedModel:
 
         It shares the parameters of this one and converts each when it is used, see
         `attentionology.extractors.model.float64_copy`.
+
+        Raises:
+            ModelError: the model cannot be computed in float64.
         """
         if self.dtype == torch.float64:
             return self
         key = tuple(id(parameter) for parameter in self.model.parameters())  # kept alive, and so unique, by the twin
         if self._double is None or self._double[0] != key:
-            self._double = key, self._with_model(float64_twin(self.model))
+            try:
+                self._double = key, self._with_model(float64_twin(self.model))
+            except Exception as error:
+                if out_of_memory(error):
+                    raise
+                why = f"it cannot be computed in float64, which decides what float32 cannot ({cause(error)})"
+                raise ModelError(f"{self.label}: {why}") from error
         double: Model = self._double[1]
         return double
 
