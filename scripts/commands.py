@@ -53,7 +53,7 @@ COMMANDS = {
     "compare": Command("compare:Compare", ("out", "names", "min_count", "overwrite", "json")),
     "survey": Command("survey:SurveyCommand", ("models", "treebanks", "maps", "parts", "out", "dry_run")),
     "show": Command("show:Show", ("head", "map", "model", "corpus", "sentence", "out")),
-    "doctor": Command("doctor:Doctor", ("model", "corpus", "sentences", "device", "revision", "json")),
+    "doctor": Command("doctor:Doctor", ("model", "corpus", "sentences", "map", "device", "json")),
     "treebanks": Command("treebanks:Treebanks", ("json",)),
 }
 

@@ -15,8 +15,8 @@ from attentionology.analyses.shared.input_options import ModelOptions
 from attentionology.analyses.shared.record import describe_files, model_label
 from attentionology.reports.streams import complain, say, say_json
 
-TRUSTED = "no check failed; the attention maps of this model can be trusted."
-NOT_TRUSTED = "do not trust the attention maps of this model; the checks marked FAIL say why."
+SOUND = "no verdict is bad."
+NOT_SOUND = "do not trust the attention maps of this model on this text; the lines marked FAIL say why."
 AS_KNOWN = "no result differs from the known ones."
 NOT_AS_KNOWN = "this installation gives other results than the known ones, see the lines marked FAIL."
 
@@ -25,8 +25,10 @@ NOT_AS_KNOWN = "this installation gives other results than the known ones, see t
 class Doctor:
     """Check on a few sentences whether the attention maps of a model can be trusted.
 
-    The command prints a checklist. Its exit status is 1 if a check fails. Run it once for each model that you have not
-    used before, and choose with --corpus sentences of the language that you want to study.
+    The command prints a checklist and three verdicts: for which kinds maps are sound, whether rounding changes a
+    decision, such as the word that a head attends to most, and whether the model fits the text. The exit status is 1 if
+    a verdict is bad for the kinds of --map (by default, for weight). Run it once for each model that you have not used
+    before, and choose with --corpus sentences of the language that you want to study.
     """
 
     model: ModelOptions = field(default_factory=ModelOptions)
@@ -34,8 +36,12 @@ class Doctor:
     corpus: Annotated[str, arg(metavar="FILE")] = SAMPLE
     """The CoNLL-U file whose sentences are read, or 'sample', the English sample treebank."""
 
-    sentences: Annotated[int, arg(metavar="N")] = 12
-    """The checks read the first N sentences of the corpus."""
+    sentences: Annotated[int, arg(metavar="N")] = 200
+    """The tokenizer reads the first N sentences of the corpus, and the model reads 12 of them, which are drawn at
+    random with a fixed seed."""
+
+    map: Annotated[tuple[str, ...], arg(metavar="KIND [KIND ...]")] = ()
+    """The kinds of maps to check. Without this option, all kinds are checked."""
 
     known_answers: bool = False
     """Compare results of this installation with known ones instead. With the demo model, the sample treebank is
@@ -43,10 +49,10 @@ class Doctor:
     ud:en_ewt:dev, the best heads are shown beside the numbers of an independent program, and no check fails."""
 
     json: bool = False
-    """Print the checklist as JSON."""
+    """Print the checklist and the verdicts as JSON."""
 
     def run(self, arguments: Sequence[str] = ()) -> int:
-        """Run the checks and return the exit status: 0 if no check failed, else 1."""
+        """Run the checks and return the exit status: 0 if the maps that are asked for can be trusted, else 1."""
         if self.sentences < 1:
             raise OptionError(f"--sentences must be at least 1, not {self.sentences}")
         self.model.check()
@@ -56,16 +62,18 @@ class Doctor:
 
             check_setting(self.model.model, self.corpus)
             encoder = load()
-            examined = known_checks(encoder, self.model.model, self.corpus)
-            good, bad = AS_KNOWN, NOT_AS_KNOWN
+            examined, examination = known_checks(encoder, self.model.model, self.corpus), None
         else:
             from attentionology.corpora_loaders import load_treebank
-            from attentionology.extractors.model.doctor import examine
+            from attentionology.extractors.model.doctor import Examination
 
             treebank = load_treebank(corpus_path(self.corpus), limit=self.sentences)
             encoder = load()
-            examined = examine(encoder, treebank)
-            good, bad = TRUSTED, NOT_TRUSTED
+            try:
+                examination = Examination(encoder, treebank, self.map or None)
+            except ValueError as error:
+                raise OptionError(f"--map: {error}") from None
+            examined = examination.checks()
         name = model_label(encoder.name, encoder.files.revision, offline=encoder.files.offline)
         checks = []
         for check in examined:
@@ -73,15 +81,15 @@ class Doctor:
             if not self.json:
                 mark = {True: "ok  ", False: "FAIL", None: "    "}[check.passed]
                 say(f"{mark} {check.name}: {check.found}")
-        healthy = all(check.passed is not False for check in checks)
+        healthy = all(check.passed is not False for check in (examination.verdicts() if examination else checks))
         if self.json:
             from attentionology.reports.json_text import to_json
 
-            source = describe_files(encoder.files)
-            record = {"model": encoder.name, **source, "healthy": healthy, "checks": [asdict(c) for c in checks]}
-            say_json(to_json(record))
+            record = {"model": encoder.name, **describe_files(encoder.files), "healthy": healthy}
+            verdicts = examination.record() if examination else {}
+            say_json(to_json({**record, **verdicts, "checks": [asdict(check) for check in checks]}))
         elif healthy:
-            say(f"\n{name}: {good}")
+            say(f"\n{name}: {SOUND if examination else AS_KNOWN}")
         else:
-            complain(f"{name}: {bad}", 1)
+            complain(f"{name}: {NOT_SOUND if examination else NOT_AS_KNOWN}", 1)
         return 0 if healthy else 1
