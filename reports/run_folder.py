@@ -48,13 +48,15 @@ class RunFolder:
         self._holding = ExitStack()
         try:
             self.target = Path(target).resolve()
+            if self.target.is_symlink():  # Python 3.12 raises RuntimeError for a circle of links; 3.13 returns the link
+                raise RuntimeError("its symbolic links form a circle")
             self.reads = [path for path in map(Path, reads) if path.exists()]
             self.path = self.target  # until the block is entered
             _tidy(self.target.parent)
             obstacle = self._obstacle()
             if self.target.exists() and Path.cwd().is_relative_to(self.target):
                 obstacle = "is the current folder, or holds it; choose another --out"
-        except (OSError, RuntimeError) as error:  # RuntimeError: the symbolic links form a circle
+        except (OSError, RuntimeError) as error:
             raise RunFolderError(f"{target}: {getattr(error, 'strerror', None) or error}") from error
         if obstacle:
             raise RunFolderError(f"{target} {obstacle}")
