@@ -231,7 +231,9 @@ def test_model_of_quantizable_layers_is_healthy():
     naive = copy.deepcopy(model).double()
     for batch in extract(encoder, sentences, level="token"):
         for sentence, exact in zip(batch.sentences, batch.exact(range(len(batch))), strict=True):
-            ids = torch.tensor([encoder.align([sentence])[0].ids])
+            [pieces] = encoder.align([sentence])
+            assert isinstance(pieces, Pieces)
+            ids = torch.tensor([pieces.ids])
             expected = naive(input_ids=ids, attention_mask=torch.ones_like(ids), output_attentions=True).attentions
             torch.testing.assert_close(exact, torch.cat(expected), atol=1e-12, rtol=0)
 
@@ -248,7 +250,9 @@ def test_narrow_sliding_windows(window):
     for reader in (encoder, double):
         for batch in extract(reader, sentences, "norm", level="token"):
             for index, sentence in enumerate(batch.sentences):
-                expected = naive_norms(double.model, encoder.align([sentence])[0].ids)
+                [pieces] = encoder.align([sentence])
+                assert isinstance(pieces, Pieces)
+                expected = naive_norms(double.model, pieces.ids)
                 exact = batch.exact([index])[0]
                 torch.testing.assert_close(exact, expected, atol=1e-5, rtol=1e-5)
                 torch.testing.assert_close(
@@ -303,9 +307,14 @@ def test_an_ideograph_counts_as_a_word():
 def test_a_sample_of_a_large_corpus_is_read(monkeypatch):
     encoder = tiny.encoder(max_position_embeddings=512)
     sentences = [replace(s, id=f"{s.id}-{n}") for n in range(20) for s in load_treebank(SAMPLE_TREEBANK, limit=5)]
-    read = set()
+    read: set[tuple[str, str]] = set()
     honest = Precision.of
-    monkeypatch.setattr(Precision, "of", lambda e, s, kind: read.update((kind, x.id) for x in s) or honest(e, s, kind))
+
+    def noted(model, few, kind):
+        read.update((kind, sentence.id) for sentence in few)
+        return honest(model, few, kind)
+
+    monkeypatch.setattr(Precision, "of", noted)
     examination, checks = examined(encoder, sentences, ["weight", "norm"])
     [line] = [check.found for check in checks if check.name == "sentences"]
     assert line.startswith("100 of 100 can be read; the checks of the model read 12 of them")

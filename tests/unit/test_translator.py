@@ -286,7 +286,8 @@ def test_pairs_that_are_too_long_are_logged_or_refused():
     log = ExtractionLog()
     batches = list(extract_cross(translator, [long, PAIR], [CrossMapMaker()], log=log))
     assert [pair.id for (batch,) in batches for pair in batch.sentences] == ["1"]
-    assert (log.read, log.words, [skipped.sentence.id for skipped in log.skipped]) == (1, 2, ["long"])
+    assert (log.read, log.words) == (1, len(PAIR.source) + len(PAIR.words))
+    assert [skipped.sentence.id for skipped in log.skipped] == ["long"]
     assert "target pieces, the limit is 64" in log.skipped[0].reason
     with pytest.raises(ExtractionError, match=r"pairs\.txt:7: sentence pair 'long': too long"):
         list(extract_cross(translator, [long], [CrossMapMaker()], too_long="error"))
