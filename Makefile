@@ -1,12 +1,15 @@
-# Everything runs in .venv, which `make` sets up by itself. PYTHON chooses the interpreter to make it with.
+# Everything runs in .venv, which `make` sets up by itself. PYTHON chooses the interpreter to make it with, VENV another
+# folder, and VERSIONS another list of versions.
 PYTHON ?= python3
-BIN := .venv/bin
-INSTALLED := .venv/installed
+VENV ?= .venv
+VERSIONS ?= constraints.txt
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/installed
 
 # Modules are compiled when they are imported for the first time. Pip would compile all modules of all dependencies,
 # most of which are never imported, and would take twice as long.
 unexport PYTHONDONTWRITEBYTECODE
-PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint constraints.txt
+PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --constraint $(VERSIONS)
 
 .PHONY: help demo docs test quick check lint types prose units bench page clean
 
@@ -20,10 +23,10 @@ help:
 	@echo "make bench   time and memory against the plain forward pass"
 	@echo "make clean   remove .venv and caches"
 
-$(INSTALLED): pyproject.toml constraints.txt
+$(INSTALLED): pyproject.toml $(VERSIONS)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "Python 3.11 or newer is needed; name one: make PYTHON=python3.12 ..."; exit 1; }
-	$(PYTHON) -m venv .venv
+	$(PYTHON) -m venv $(VENV)
 	$(PIP_INSTALL) --editable '.[demo,dev,translation,tree]'
 	touch $@
 
@@ -42,13 +45,13 @@ types: $(INSTALLED)
 prose: $(INSTALLED)
 	$(BIN)/python -m tests.prose
 
-.venv/installed-docs: $(INSTALLED)
+$(VENV)/installed-docs: $(INSTALLED)
 	$(PIP_INSTALL) --editable '.[docs]'
 	touch $@
 
 # Names in docstrings must exist (-n), and a warning is an error (-W). Every build is a full one (-E), and the site holds
 # nothing but its pages, so that two builds of the same source are equal.
-docs: .venv/installed-docs
+docs: $(VENV)/installed-docs
 	rm -rf build/site
 	HF_HUB_OFFLINE=1 OMP_NUM_THREADS=1 $(BIN)/sphinx-build -W -n -E --keep-going --quiet -d build/doctrees -b html docs build/site
 	@echo build/site/index.html
