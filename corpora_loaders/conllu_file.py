@@ -40,7 +40,7 @@ _DOCUMENT = re.compile(r"#\s*newdoc(?:\s+id\s*=\s*(?P<id>.*?))?\s*$")
 
 
 def read_conllu(path: str | Path) -> Iterator[Sentence]:
-    """Yield the sentences of one CoNLL-U or CoNLL-X file, which may be compressed with gzip or zip.
+    """Yield the sentences of one CoNLL-U or CoNLL-X file, which may be compressed with gzip, bzip2, xz or zip.
 
     The K-th sentence of the file NAME has the id ``NAME:K`` if it has no ``sent_id``. The K-th document has the id
     ``PATH:docK`` if its ``newdoc`` has none.

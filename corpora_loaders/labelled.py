@@ -127,7 +127,7 @@ class LabelledTexts(Corpus):
 def load_labelled(
     paths: str | Path | Iterable[str | Path], *, text: str = "text", label: str = "label", limit: int | None = None
 ) -> LabelledTexts:
-    """Read labeled texts in UTF-8, which may be compressed with gzip or zip.
+    """Read labeled texts in UTF-8, which may be compressed with gzip, bzip2, xz or zip.
 
     The name of a file determines its format:
 

@@ -21,6 +21,7 @@ Text = str | list[str]
 Record = tuple[int, str, Text]
 """The line where a text starts, from 1; its label; and the text."""
 
+_COMPRESSED = re.compile(r"\.(gz|bz2|xz|zip)$")
 _BLANK_OR_TAB = re.compile(r"[ \t]")
 _LONGEST_FIELD = 2**31 - 1
 """The longest CSV field, in characters. The default of the csv module, 131,072, is too short for long texts."""
@@ -74,7 +75,7 @@ class LabelledFile:
         if Path(self.path).is_file():
             with suppress(OSError, RuntimeError, zipfile.BadZipFile), zipfile.ZipFile(self.path) as zipped:
                 names += zipped.namelist()
-        uncompressed = [name.lower().removesuffix(".gz").removesuffix(".zip") for name in names]
+        uncompressed = [_COMPRESSED.sub("", name.lower()) for name in names]
         return next((ending for name in uncompressed for ending in FORMATS if ending and name.endswith(ending)), "")
 
     def _by_line(self, fields: Callable[[int, str], tuple[str, Text]]) -> Iterator[Record | None]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import hashlib
+import lzma
 import re
 import zipfile
 import zlib
@@ -21,15 +23,24 @@ WHOLE_NUMBER = re.compile(r"[0-9]{1,9}")
 with thousands of digits.
 """
 
-_GZIP_MAGIC = b"\x1f\x8b"
+_COMPRESSIONS = (  # the first bytes of each kind of file, its name, and how it is opened
+    (re.compile(rb"\x1f\x8b"), "gzip", gzip.open),
+    (re.compile(rb"BZh[1-9](1AY&SY|\x17rE8P\x90)"), "bzip2", bz2.open),  # a block, or the end of an empty file
+    (re.compile(rb"\xfd7zXZ\0"), "xz", lzma.open),
+)
 _ZIP_MAGICS = (b"PK\x03\x04", b"PK\x05\x06")  # the second one starts an empty archive
 _MACOS = "__MACOSX/"  # the folder in which macOS stores metadata about the files of an archive
 _BOM = b"\xef\xbb\xbf"
-_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+_OTHER_BOMS = {  # the byte-order mark of UTF-32 begins with that of UTF-16, so it comes first
+    b"\xff\xfe\0\0": "UTF-32",
+    b"\0\0\xfe\xff": "UTF-32",
+    b"\xff\xfe": "UTF-16",
+    b"\xfe\xff": "UTF-16",
+}
 
 
 def numbered_lines(path: str | Path) -> Iterator[tuple[int, str]]:
-    """Yield ``(line number, line)`` of a UTF-8 file, which may be compressed with gzip or zip.
+    """Yield ``(line number, line)`` of a UTF-8 file, which may be compressed with gzip, bzip2, xz or zip.
 
     Compression is recognized by the content of the file, not by its name. To read one of several files in a zip file,
     name it as if the zip file were a folder: ``glove.zip/glove.50d.txt``.
@@ -39,7 +50,7 @@ def numbered_lines(path: str | Path) -> Iterator[tuple[int, str]]:
 
     Raises:
         CorpusError: the file does not exist, is a folder or a pipe (a corpus is read more than once), is not UTF-8, or
-            is a broken gzip or zip file; or the zip file is encrypted, uses a compression method that Python does not
+            is a broken compressed file; or the zip file is encrypted, uses a compression method that Python does not
             support, or holds several files of which none is named.
     """
     for number, _, line in located_lines(path):
@@ -70,19 +81,19 @@ def located_lines(path: str | Path, *, offset: int = 0, lines: int = 0) -> Itera
                 offset += len(raw)
                 if number == 1:
                     raw = raw.removeprefix(_BOM)
-                    if raw.startswith(_UTF16):
-                        raise CorpusError("the file is UTF-16, not UTF-8; convert it first", file=path, line=1)
+                    if encoding := next((name for mark, name in _OTHER_BOMS.items() if raw.startswith(mark)), None):
+                        raise CorpusError(f"the file is {encoding}, not UTF-8; convert it first", file=path, line=1)
                 yield number, offset, raw.rstrip(b"\r\n").decode("utf-8")
     except UnicodeDecodeError as error:
         message = f"the file is not UTF-8 ({error.reason}); convert it first"
         raise CorpusError(message, file=path, line=number) from error
-    except (EOFError, gzip.BadGzipFile, zipfile.BadZipFile, zlib.error) as error:
-        is_zip = isinstance(error, zipfile.BadZipFile) or zipfile.is_zipfile(archive_of(path))
-        message = f"the {'zip' if is_zip else 'gzip'} file is broken: {str(error) or 'it ends too early'}"
-        raise CorpusError(message, file=path, line=number + 1) from error
+    except (EOFError, zipfile.BadZipFile, zlib.error, lzma.LZMAError) as error:
+        raise _broken(path, error, number + 1) from error
     except RuntimeError as error:  # the archive is encrypted, or compressed by an unknown method
         raise CorpusError(f"cannot read the zip file: {error}; unpack it first", file=path) from error
     except OSError as error:
+        if error.errno is None:  # from a decompressor, not from the operating system
+            raise _broken(path, error, number + 1) from error
         raise unreadable(path, error) from error
 
 
@@ -122,20 +133,34 @@ def located_text_lines(
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[IO[bytes] | gzip.GzipFile]:
+def _opened(path: Path) -> Iterator[IO[bytes]]:
     """Open a file for reading, decompressing it if necessary."""
     archive = archive_of(path)
     if archive.exists() and not archive.is_file():
         message = "this is a folder; name the files in it" if archive.is_dir() else "this is not a regular file"
         raise CorpusError(message, file=path)
-    with archive.open("rb") as file:
-        magic = file.read(4)
-    if magic in _ZIP_MAGICS:
+    compression = _compression(archive)
+    if compression == "zip":
         with zipfile.ZipFile(archive) as zipped, zipped.open(_member_name(zipped, archive, path)) as stream:
             yield stream
-    else:
-        with path.open("rb") as file:
-            yield gzip.GzipFile(fileobj=file) if magic.startswith(_GZIP_MAGIC) else file
+        return
+    decompressed = next((opened for _, name, opened in _COMPRESSIONS if name == compression), None)
+    with path.open("rb") as file:
+        yield decompressed(file) if decompressed else file
+
+
+def _compression(archive: Path) -> str:
+    """How a file is compressed, judging by its first bytes; empty if it is not."""
+    with archive.open("rb") as file:
+        start = file.read(10)
+    if start.startswith(_ZIP_MAGICS):
+        return "zip"
+    return next((name for magic, name, _ in _COMPRESSIONS if magic.match(start)), "")
+
+
+def _broken(path: Path, error: Exception, line: int) -> CorpusError:
+    reason = str(error) or "it ends too early"
+    return CorpusError(f"the {_compression(archive_of(path))} file is broken: {reason}", file=path, line=line)
 
 
 def archive_of(path: str | Path) -> Path:

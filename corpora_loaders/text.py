@@ -49,8 +49,8 @@ class PlainText(Corpus):
 def load_text(paths: str | Path | Iterable[str | Path], *, limit: int | None = None) -> PlainText:
     """Read text files with one paragraph per line and blank lines between documents.
 
-    The files are in UTF-8 and may be compressed with gzip or zip. A document also ends at the end of its file. The id
-    of a paragraph is ``file:line``, and the id of a document is that of its first paragraph.
+    The files are in UTF-8 and may be compressed with gzip, bzip2, xz or zip. A document also ends at the end of its
+    file. The id of a paragraph is ``file:line``, and the id of a document is that of its first paragraph.
 
     Args:
         paths: one file or several.

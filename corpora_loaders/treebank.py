@@ -70,8 +70,8 @@ def load_treebank(
     """Read CoNLL-U or CoNLL-X files into one treebank.
 
     Args:
-        paths: one file or several, which may be compressed with gzip or zip. Treebanks of Universal Dependencies may be
-            given by name, for example ``ud:en_ewt:dev``, and are downloaded if necessary.
+        paths: one file or several, which may be compressed with gzip, bzip2, xz or zip. Treebanks of Universal
+            Dependencies may be given by name, for example ``ud:en_ewt:dev``, and are downloaded if necessary.
         tokens: ``"syntactic"`` words (as Clark et al. 2019 read the tokens of the Penn Treebank), or
             ``"surface"`` tokens, where the words of a multiword token are merged into one node.
         limit: read at most this many sentences.

@@ -100,9 +100,9 @@ class WordVectors:
 def load_vectors(path: str | Path, words: Iterable[str] | None = None) -> WordVectors:
     """Read a file of word vectors, with or without a header ``count dimensions``.
 
-    The file may be compressed with gzip or zip. Fields are separated by spaces or tabs. A word may contain spaces, as
-    some words of GloVe 840B do. The number of fields is checked in every line. The numbers themselves are checked in
-    the first line and wherever a vector is kept.
+    The file may be compressed with gzip, bzip2, xz or zip. Fields are separated by spaces or tabs. A word may contain
+    spaces, as some words of GloVe 840B do. The number of fields is checked in every line. The numbers themselves are
+    checked in the first line and wherever a vector is kept.
 
     Args:
         path: the file. Name one of several files in a zip file as if the zip file were a folder.

@@ -36,9 +36,9 @@ class CorpusOptions:
     """
 
     corpus: Annotated[tuple[str, ...] | None, arg(metavar="FILE [FILE ...]")] = None
-    """The treebank: one or more CoNLL-U or CoNLL-X files, which may be compressed (.gz). The coreference analysis reads
-    CoNLL-U files with entities (CorefUD, GUM), CoNLL-2012 files (OntoNotes, WinoBias, LitBank) and GAP files. The
-    format is detected. Treebanks of Universal Dependencies can be given by name, such as ud:en_ewt:dev or
+    """The treebank: one or more CoNLL-U or CoNLL-X files, which may be compressed (.gz, .bz2 or .xz). The coreference
+    analysis reads CoNLL-U files with entities (CorefUD, GUM), CoNLL-2012 files (OntoNotes, WinoBias, LitBank) and GAP
+    files. The format is detected. Treebanks of Universal Dependencies can be given by name, such as ud:en_ewt:dev or
     ud:en_ewt:dev@2.16; attentionology treebanks lists them. By default, the sample treebank is read, whose name is
     'sample'."""
 

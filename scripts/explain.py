@@ -29,8 +29,8 @@ class Explain(ExplainOptions):
     (--model MODEL --finetune), or a transformer that is a classifier already (--model MODEL --test FILE).
 
     In a text file, each line is a label, a space or tab, and a text. CSV, TSV and JSON Lines are read as well, and all
-    files may be compressed (.gz). Trained models are kept in a cache, so the same command resumes a run that was
-    interrupted.
+    files may be compressed (.gz, .bz2 or .xz). Trained models are kept in a cache, so the same command resumes a run
+    that was interrupted.
     """
 
     output: OutputOptions = field(default_factory=OutputOptions)

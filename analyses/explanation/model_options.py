@@ -41,8 +41,8 @@ class ClassifierOptions:
     """The weight of the penalty of the regularizers tying, mlm and conicity."""
 
     vectors: Annotated[Path | None, arg(metavar="FILE")] = None
-    """Word vectors that initialize the embeddings: GloVe, word2vec or fastText as text, plain, .gz or .zip. By default,
-    embeddings are initialized at random."""
+    """Word vectors that initialize the embeddings: GloVe, word2vec or fastText as text, plain or compressed (.gz, .bz2,
+    .xz, .zip). By default, embeddings are initialized at random."""
 
     dimensions: Annotated[int, arg(metavar="N")] = 100
     """The number of dimensions of embeddings that are initialized at random. (The embeddings of the papers were trained

@@ -42,7 +42,7 @@ class TreebankOptions:
     """
 
     train: Annotated[tuple[str, ...] | None, arg(metavar="FILE [FILE ...]")] = None
-    """The treebank to train on: one or more CoNLL-U files, which may be compressed (.gz)."""
+    """The treebank to train on: one or more CoNLL-U files, which may be compressed (.gz, .bz2 or .xz)."""
 
     test: Annotated[tuple[str, ...] | None, arg(metavar="FILE [FILE ...]")] = None
     """The treebank to test on. By default, it is the sample treebank, whose name is 'sample'."""
@@ -109,9 +109,9 @@ class ProbeOptions:
     another package. The default is attention or, with --vectors, all three."""
 
     vectors: Annotated[Path | None, arg(metavar="FILE")] = None
-    """A text file of word vectors (GloVe, word2vec or fastText .vec), which may be compressed (.gz or .zip). A file in
-    an archive is named like glove.6B.zip/glove.6B.100d.txt. A word is looked up as it is written, then in lower
-    case."""
+    """A text file of word vectors (GloVe, word2vec or fastText .vec), which may be compressed (.gz, .bz2, .xz or .zip).
+    A file in an archive is named like glove.6B.zip/glove.6B.100d.txt. A word is looked up as it is written, then in
+    lower case."""
 
     controls: Annotated[tuple[str, ...], arg(metavar="NAME [NAME ...]")] = ("task", "random-init")
     """The controls, separated by spaces or commas:

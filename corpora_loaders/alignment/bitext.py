@@ -64,8 +64,8 @@ class Bitext(Corpus):
 def load_bitext(source: str | Path, target: str | Path | None = None, *, limit: int | None = None) -> Bitext:
     """Read sentence pairs in UTF-8, one pair per line, with words separated by white space.
 
-    Files may be compressed with gzip or zip. Lines ``<s snum=12> … </s>`` (the shared tasks of NAACL 2003 and ACL 2005)
-    are read without their tags. The id of a pair is ``file:line`` of its source side.
+    Files may be compressed with gzip, bzip2, xz or zip. Lines ``<s snum=12> … </s>`` (the shared tasks of NAACL 2003
+    and ACL 2005) are read without their tags. The id of a pair is ``file:line`` of its source side.
 
     Args:
         source: the file of the source sentences, or of both sides with ``|||`` or a tab between them.

@@ -64,7 +64,7 @@ def load_links(path: str | Path, bitext: Bitext, *, one_based: bool = False) -> 
       left out.
 
     Args:
-        path: the file, which may be compressed with gzip or zip.
+        path: the file, which may be compressed with gzip, bzip2, xz or zip.
         bitext: the sentence pairs.
         one_based: whether a talp file counts words from 1.
 

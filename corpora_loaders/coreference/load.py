@@ -41,7 +41,7 @@ def load_documents(
     The format of each file is detected.
 
     Args:
-        paths: one file or several, which may be compressed with gzip or zip.
+        paths: one file or several, which may be compressed with gzip, bzip2, xz or zip.
         lenient: whether malformed brackets are ignored and counted, instead of raising an error.
         limit: read at most this many documents.
         mentions_needed: whether a file without any mention is an error.

@@ -34,7 +34,7 @@ from attentionology.engine.run_options import RunOptions
 ANALYSIS = "dependency"
 """The analysis that a survey runs in each cell."""
 
-_ENDINGS = (".gz", ".conllu", ".conllx", ".conll")
+_ENDINGS = (".gz", ".bz2", ".xz", ".conllu", ".conllx", ".conll")
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class GridOptions:
     model on the Hub. Every other model is compared with the first."""
 
     treebanks: Annotated[tuple[str, ...], arg(metavar="FILE [FILE ...]")] = (SAMPLE,)
-    """The treebanks: one CoNLL-U or CoNLL-X file each, which may be compressed (.gz), or 'sample'."""
+    """The treebanks: one CoNLL-U or CoNLL-X file each, which may be compressed (.gz, .bz2 or .xz), or 'sample'."""
 
     maps: Annotated[tuple[str, ...], arg(metavar="KIND [KIND ...]")] = MapOptions.map
     """The kinds of maps, see --map of analyze. All kinds are made in one pass for each model and treebank. Every other

@@ -1,4 +1,6 @@
+import bz2
 import gzip
+import lzma
 
 import pytest
 from hypothesis import given
@@ -120,6 +122,8 @@ def test_equals_signs_and_spaces_in_values_survive(read):
         (GOOD + word(1, "No")).replace("\n", "\r\n"),
         gzip.compress((GOOD + word(1, "No")).encode()),
         gzip.compress(("\ufeff" + GOOD + word(1, "No")).encode()),
+        bz2.compress(("\ufeff" + GOOD + word(1, "No")).encode()),
+        lzma.compress(("\ufeff" + GOOD + word(1, "No")).encode()),
     ],
     ids=[
         "no blank at end",
@@ -130,6 +134,8 @@ def test_equals_signs_and_spaces_in_values_survive(read):
         "CRLF",
         "gzip",
         "gzip with BOM",
+        "bzip2 with BOM",
+        "xz with BOM",
     ],
 )
 def test_file_variants_hold_the_same_two_sentences(read, content):
@@ -226,10 +232,26 @@ def test_error_names_the_line_that_is_not_utf8(read, pack):
     assert caught.value.line == 4
 
 
-def test_error_names_the_line_where_gzip_breaks_off(read):
-    with pytest.raises(CorpusError, match="the gzip file is broken") as caught:
-        read(gzip.compress(GOOD.encode())[:-8])  # the checksum is missing, the three lines are not
-    assert caught.value.line == 4
+@pytest.mark.parametrize(
+    ("name", "packed", "line"),
+    [
+        ("gzip", gzip.compress(GOOD.encode())[:-8], 4),  # the checksum is missing, the three lines are not
+        ("xz", lzma.compress(GOOD.encode())[:-8], 4),
+        ("bzip2", bz2.compress(GOOD.encode()) + bz2.compress(GOOD.encode())[:-8], 7),
+    ],
+)
+def test_error_names_the_line_where_a_compressed_file_breaks_off(read, name, packed, line):
+    with pytest.raises(CorpusError, match=f"the {name} file is broken: ") as caught:
+        read(packed)
+    assert caught.value.line == line
+
+
+@pytest.mark.parametrize("pack", [bz2.compress, lzma.compress], ids=["bzip2", "xz"])
+def test_damaged_data(read, pack):
+    packed = bytearray(pack(GOOD.encode()))
+    packed[24:40] = b"\xff" * 16
+    with pytest.raises(CorpusError, match=r"file\.conllu:1: the (bzip2|xz) file is broken: "):
+        read(bytes(packed))
 
 
 @pytest.mark.parametrize("damaged", [slice(2, 3), slice(10, 20), slice(-8, -4)], ids=["header", "data", "checksum"])

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
 import json
+import lzma
 import zipfile
 
 import pytest
@@ -66,6 +68,8 @@ JSONL = '{"text": "a fine , fine film", "label": 1}\n{"label": "0", "text": ["du
         ("a.jsonl", JSONL),
         ("a.json", JSONL),
         ("a.csv.gz", gzip.compress(CSV.encode(), mtime=0)),
+        ("a.csv.bz2", bz2.compress(CSV.encode())),
+        ("a.tsv.xz", lzma.compress(TSV.encode())),
         ("a.gz", gzip.compress(LINES.encode(), mtime=0)),
         ("a.tsv.zip", zipped(("data", TSV))),
         ("a.zip", zipped(("deep/", ""), ("deep/data.jsonl", JSONL), ("__MACOSX/deep/._data.jsonl", "\0"))),

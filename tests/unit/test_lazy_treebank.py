@@ -1,6 +1,8 @@
 """A lazily read treebank against the same files loaded at once."""
 
+import bz2
 import gzip
+import lzma
 import os
 import pickle
 import tempfile
@@ -112,7 +114,8 @@ def files(draw):
         text = text.rstrip("\n")
     content = text.replace("\n", draw(st.sampled_from(["\n", "\r\n"]))).encode()
     content = draw(st.sampled_from([b"", b"\xef\xbb\xbf"])) + content
-    return gzip.compress(content) if draw(st.booleans()) else content
+    pack = draw(st.sampled_from([bytes, gzip.compress, bz2.compress, lzma.compress]))
+    return pack(content)
 
 
 def error_of(load, paths, **options):

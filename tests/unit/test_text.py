@@ -70,8 +70,10 @@ def test_faults(tmp_path):
         (b"One.\nTwo.\rThree.\n", r"a\.txt:2: found a carriage return within a line"),
         ("One.\n".encode("utf-16-le"), r"a\.txt:1: expected text, found a NUL byte"),
         ("One.\n".encode("utf-16"), r"a\.txt:1: the file is UTF-16"),
+        ("\ufeffOne.\n".encode("utf-32-le"), r"a\.txt:1: the file is UTF-32"),
+        ("\ufeffOne.\n".encode("utf-32-be"), r"a\.txt:1: the file is UTF-32"),
     ],
-    ids=["old Macintosh", "one of its lines", "UTF-16", "UTF-16 with a mark"],
+    ids=["old Macintosh", "one of its lines", "UTF-16", "UTF-16 with a mark", "UTF-32", "UTF-32, big-endian"],
 )
 def test_what_only_looks_like_one_long_paragraph(tmp_path, content, message):
     (tmp_path / "a.txt").write_bytes(content)
