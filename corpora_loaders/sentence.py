@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from numbers import Integral
 
 from attentionology.corpora_loaders.describing import amount, shortened
 from attentionology.corpora_loaders.errors import CorpusError
 from attentionology.corpora_loaders.words import split_words
+
+_COLUMNS = ("heads", "relations", "tags", "lemmas", "xpos", "feats", "deps", "misc", "lines")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -34,7 +37,10 @@ class Sentence:
         lines: the line of each word.
 
     Raises:
-        ValueError: a column has neither one value per word nor none.
+        CorpusError: a column has neither one value per word nor none, or a head is neither 0 nor the number of another
+            word. The message names the word.
+        TypeError: a word is not a string, a head is neither a whole number nor None, or a string is given where a
+            sequence of them is expected.
 
     Example:
         >>> from attentionology import Sentence
@@ -66,10 +72,36 @@ class Sentence:
     lines: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
-        for column in ("heads", "relations", "tags", "lemmas", "xpos", "feats", "deps", "misc", "lines"):
-            length = len(getattr(self, column))
-            if length not in (0, len(self.words)):
-                raise ValueError(f"sentence {self.id!r} has {len(self.words)} words but {length} {column}")
+        if isinstance(self.words, str):
+            raise TypeError(f"expected words, not the string {self.words!r:.80}; Sentence.from_text splits a text")
+        for number, word in enumerate(self.words, start=1):
+            if not isinstance(word, str):
+                raise TypeError(f"word {number} of sentence {self.id!r} is {word!r:.80}, not a string")
+        for column in _COLUMNS:
+            values = getattr(self, column)
+            if isinstance(values, str):
+                raise TypeError(f"expected one value per word as {column}, not the string {values!r:.80}")
+            if len(values) not in (0, len(self.words)):
+                raise self._fault(f"there are {len(self.words)} words but {len(values)} {column}")
+        self._check_heads()
+
+    def _check_heads(self) -> None:
+        """Check each head by itself; longer cycles are found where a tree is read or climbed."""
+        for number, head in enumerate(self.heads, start=1):
+            if head is None:
+                continue
+            if type(head) is not int and (isinstance(head, bool) or not isinstance(head, Integral)):
+                raise TypeError(f"the head of {self._named(number)} is {head!r:.80}, not a whole number or None")
+            if not 0 <= head <= len(self.words):
+                raise self._fault(f"the head of {self._named(number)} is {head}, outside 0 … {len(self.words)}")
+            if head == number:
+                raise self._fault(f"{self._named(number)} is its own head")
+
+    def _named(self, number: int) -> str:
+        return f"word {number} {self.words[number - 1]!r:.80}"
+
+    def _fault(self, message: str) -> CorpusError:
+        return CorpusError(message, file=self.file, line=self.line, sentence=self.id)
 
     def __len__(self) -> int:
         return len(self.words)

@@ -39,7 +39,9 @@ def control_task(sentences: Iterable[Sentence], seed: int = 0) -> list[Sentence]
             None if head is None else (number, 1, len(sentence))[_behavior(word, seed)]
             for number, (word, head) in enumerate(zip(sentence.words, sentence.heads, strict=True), start=1)
         )
-        controlled.append(replace(sentence, heads=heads))
+        copy = replace(sentence, heads=())
+        object.__setattr__(copy, "heads", heads)  # `Sentence` refuses a word that is its own head, as many are here
+        controlled.append(copy)
     return controlled
 
 

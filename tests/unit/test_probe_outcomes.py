@@ -23,7 +23,9 @@ def sentences_of(rng: np.random.Generator, number: int) -> list[Sentence]:
     sentences = []
     for index in range(number):
         n = int(rng.integers(1, 8))
-        heads = tuple(int(head) if head >= 0 else None for head in rng.integers(-1, n + 1, size=n))
+        heads = tuple(
+            None if head in (-1, word) else int(head) for word, head in enumerate(rng.integers(-1, n + 1, size=n), 1)
+        )
         relations = tuple(rng.choice(RELATIONS, size=n).tolist())
         sentences.append(Sentence(f"s{index}", ("w",) * n, heads, relations))
     return sentences

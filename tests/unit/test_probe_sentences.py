@@ -90,7 +90,7 @@ class TestControlTask:
         """Forty words, each in three sentences at different places, in two cases."""
         names = [f"w{i}" for i in range(40)]
         orders = [names, names[::-1], [name.upper() for name in names[7:] + names[:7]]]
-        return [Sentence(str(k), tuple(order), (1,) * 40, ("dep",) * 40) for k, order in enumerate(orders)]
+        return [Sentence(str(k), tuple(order), (0,) * 40, ("dep",) * 40) for k, order in enumerate(orders)]
 
     def test_a_word_behaves_alike_wherever_it_occurs(self, words):
         seen: dict[str, set[str]] = {}
@@ -103,7 +103,7 @@ class TestControlTask:
 
     def test_behaviours_are_equally_likely(self):
         n = 3000
-        (found,) = control_task([Sentence("s", tuple(f"w{i}" for i in range(n)), (1,) * n, ("dep",) * n)])
+        (found,) = control_task([Sentence("s", tuple(f"w{i}" for i in range(n)), (0,) * n, ("dep",) * n)])
         counts = [sum(h == i for i, h in enumerate(found.heads, 1)), found.heads.count(1), found.heads.count(n)]
         assert all(abs(count - n / 3) < 4 * (n * 2 / 9) ** 0.5 for count in counts)
 
@@ -130,7 +130,7 @@ class TestControlTask:
         """A stand-in for what a probe may learn by heart: the behavior of each word, read off other sentences."""
         rng = np.random.default_rng(0)
         texts = [
-            Sentence(str(k), tuple(f"w{w}" for w in rng.integers(0, 30, 12)), (1,) * 12, ("dep",) * 12)
+            Sentence(str(k), tuple(f"w{w}" for w in rng.integers(0, 30, 12)), (0,) * 12, ("dep",) * 12)
             for k in range(40)
         ]
         controlled = control_task(texts)

@@ -1,6 +1,7 @@
 import gzip
 import hashlib
 
+import numpy as np
 import pytest
 
 from attentionology.corpora_loaders import CorpusError, Sentence, Treebank, load_treebank, read_conllu
@@ -200,5 +201,31 @@ def test_a_file_is_read_sentence_by_sentence(write):
 
 def test_a_column_has_one_value_per_word_or_none_at_all():
     assert len(Treebank((Sentence(id="s", words=("a", "b")),))[0]) == 2
-    with pytest.raises(ValueError, match="'s' has 2 words but 1 relations"):
+    with pytest.raises(ValueError, match="sentence 's': there are 2 words but 1 relations"):
         Sentence(id="s", words=("a", "b"), relations=("x",))
+
+
+@pytest.mark.parametrize(
+    ("fields", "error", "message"),
+    [
+        ({"heads": (2, 7, 0)}, CorpusError, "^a.conllu:4: sentence 's': the head of word 2 'b' is 7, outside 0 … 3$"),
+        ({"heads": (2, -1, 0)}, CorpusError, "the head of word 2 'b' is -1, outside 0 … 3$"),
+        ({"heads": (0, 2, 1)}, CorpusError, "word 2 'b' is its own head$"),
+        ({"heads": (2, 0)}, CorpusError, "there are 3 words but 2 heads$"),
+        ({"heads": ("2", "0", "2")}, TypeError, "the head of word 1 'a' is '2', not a whole number or None$"),
+        ({"heads": (2, 0, 2.0)}, TypeError, "the head of word 3 'c' is 2.0, not a whole number or None$"),
+        ({"heads": (2, 0, True)}, TypeError, "the head of word 3 'c' is True, not a whole number or None$"),
+        ({"heads": "202"}, TypeError, "expected one value per word as heads, not the string '202'$"),
+        ({"relations": "abc"}, TypeError, "expected one value per word as relations, not the string 'abc'$"),
+        ({"words": "abc"}, TypeError, "expected words, not the string 'abc'; Sentence.from_text splits a text$"),
+        ({"words": ("a", 5, "c")}, TypeError, "word 2 of sentence 's' is 5, not a string$"),
+    ],
+)
+def test_a_sentence_refuses_what_is_no_tree_of_words(fields, error, message):
+    with pytest.raises(error, match=message):
+        Sentence(**{"id": "s", "words": ("a", "b", "c"), "file": "a.conllu", "line": 4, **fields})
+
+
+@pytest.mark.parametrize("heads", [(), (None, 1, 2), (0, 0, 0), tuple(np.array([3, 3, 0]))])
+def test_a_sentence_may_have_any_forest_or_no_tree(heads):
+    assert Sentence("s", ("a", "b", "c"), heads=heads).heads == heads
