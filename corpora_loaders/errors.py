@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from attentionology.storage.errors import AttentionologyError
@@ -44,6 +45,21 @@ class CorpusError(AttentionologyError, ValueError):
             location += f"sentence {sentence!r}: "
         super().__init__(location + message)
         self.file, self.line, self.sentence = file, line, sentence
+
+
+def together(errors: Sequence[CorpusError], *, at_most: int) -> CorpusError:
+    """One error whose message lists several mistakes, one per line; its location is that of the first.
+
+    Args:
+        errors: the mistakes in order, at least one.
+        at_most: the number of mistakes that are listed.
+    """
+    if len(errors) == 1:
+        return errors[0]
+    more = [f"… only the first {at_most} mistakes are listed"] if len(errors) > at_most else []
+    error = CorpusError("\n".join([*map(str, errors[:at_most]), *more]))
+    error.file, error.line, error.sentence = errors[0].file, errors[0].line, errors[0].sentence
+    return error
 
 
 def unreadable(path: str | Path, error: OSError) -> CorpusError:

@@ -41,6 +41,51 @@ def is_punct(relation: str) -> bool:
     return coarse_relation(relation).lower() == "punct"
 
 
+def cycles(heads: Sequence[int | None]) -> list[list[int]]:
+    """The cycles among the heads of a sentence; none if the heads form a tree, or several.
+
+    Every word is visited once: the walk from a word upwards stops at the first word that was visited before. It has
+    closed a cycle if it visited that word itself.
+
+    Args:
+        heads: the head of each word; each is None or within ``0 … len(heads)``.
+
+    Returns:
+        The words of each cycle, from 1, in the order of a walk upwards that starts at the first of them.
+
+    Example:
+        >>> from attentionology.corpora_loaders.tree import cycles
+        >>> cycles((3, 4, 1, 0))
+        [[1, 3]]
+    """
+    found: list[list[int]] = []
+    visitor = [0] * len(heads)  # the word from which the walk started that visited each word
+    for start in range(1, len(heads) + 1):
+        word: int | None = start
+        while word and not visitor[word - 1]:
+            visitor[word - 1] = start
+            word = heads[word - 1]
+        if word and visitor[word - 1] == start:
+            cycle = [word]
+            while (head := heads[cycle[-1] - 1]) != word:
+                assert head  # every word of a cycle has a head  # noqa: S101
+                cycle.append(head)
+            first = cycle.index(min(cycle))
+            found.append(cycle[first:] + cycle[:first])
+    return found
+
+
+def cycle_error(words: Sequence[str]) -> str:
+    """The message that names the words of a cycle, each as it is described by the caller.
+
+    Example:
+        >>> from attentionology.corpora_loaders.tree import cycle_error
+        >>> cycle_error(["2", "3"])
+        'the heads form a cycle: 2 → 3 → 2'
+    """
+    return "the heads form a cycle: " + " → ".join([*words, words[0]])
+
+
 def depths(heads: Sequence[int | None]) -> list[int]:
     """The number of arcs from each word up to the root, or up to a word whose head is unknown.
 
@@ -53,25 +98,21 @@ def depths(heads: Sequence[int | None]) -> list[int]:
     Raises:
         ValueError: the heads form a cycle; the message lists the words on it.
     """
+    for cycle in cycles(heads):
+        raise ValueError(cycle_error([str(word) for word in cycle]))
     computed: list[int] = [-1] * len(heads)
     for start in range(len(heads)):
         path: list[int] = []
-        on_path: set[int] = set()
         word = start
         while computed[word] < 0:
-            if word in on_path:
-                cycle = path[path.index(word) :]
-                raise ValueError("the heads form a cycle: " + " → ".join(str(w + 1) for w in [*cycle, word]))
-            path.append(word)
-            on_path.add(word)
             head = heads[word]
             if not head:  # the word is the root, or its head is unknown
                 computed[word] = 0
-                path.pop()
                 break
+            path.append(word)
             word = head - 1
         for below in reversed(path):
             head = heads[below]
-            assert head  # every word left on the path has a head  # noqa: S101
+            assert head  # every word on the path has a head  # noqa: S101
             computed[below] = computed[head - 1] + 1
     return computed
