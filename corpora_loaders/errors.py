@@ -24,6 +24,9 @@ class CorpusError(AttentionologyError, ValueError):
         line: number of the line, from 1.
         sentence: id of the sentence.
 
+    Attributes:
+        mistakes: the lines of the message: one, unless several mistakes of a file are reported together.
+
     Example:
         >>> from attentionology import CorpusError
         >>> print(CorpusError("the form (column 2) is empty", file="dev.conllu", line=7, sentence="s1"))
@@ -45,21 +48,23 @@ class CorpusError(AttentionologyError, ValueError):
             location += f"sentence {sentence!r}: "
         super().__init__(location + message)
         self.file, self.line, self.sentence = file, line, sentence
+        self.mistakes = (str(self),)
 
 
-def together(errors: Sequence[CorpusError], *, at_most: int) -> CorpusError:
-    """One error whose message lists several mistakes, one per line; its location is that of the first.
+def together(errors: Sequence[CorpusError], *, at_most: int | None = None) -> CorpusError:
+    """One error whose message lists the mistakes of several, one per line; its location is that of the first.
 
     Args:
-        errors: the mistakes in order, at least one.
-        at_most: the number of mistakes that are listed.
+        errors: the errors in order, at least one.
+        at_most: the number of mistakes that are listed; None for all.
     """
-    if len(errors) == 1:
-        return errors[0]
-    more = [f"… only the first {at_most} mistakes are listed"] if len(errors) > at_most else []
-    error = CorpusError("\n".join([*map(str, errors[:at_most]), *more]))
-    error.file, error.line, error.sentence = errors[0].file, errors[0].line, errors[0].sentence
-    return error
+    mistakes = [mistake for error in errors for mistake in error.mistakes]
+    if at_most and len(mistakes) > at_most:
+        mistakes[at_most:] = [f"… only the first {at_most} mistakes are listed"]
+    joined = CorpusError("\n".join(mistakes))
+    joined.file, joined.line, joined.sentence = errors[0].file, errors[0].line, errors[0].sentence
+    joined.mistakes = tuple(mistakes)
+    return joined
 
 
 def unreadable(path: str | Path, error: OSError) -> CorpusError:

@@ -41,21 +41,31 @@ class Treebank(Corpus):
     renamed: int = 0
 
     def counts(self) -> dict[str, int]:
-        """Numbers of sentences, words, multiword tokens, empty nodes, words without a head, and others."""
+        """Numbers of sentences, words, multiword tokens, empty nodes, words without a head, and others.
+
+        A word without a relation is one that has a head but the relation ``_``.
+        """
         return {
             **super().counts(),
             "multiword_tokens": sum(len(sentence.multiword) for sentence in self),
             "empty_nodes": sum(len(sentence.empty_nodes) for sentence in self),
             "words_without_head": sum(sentence.heads.count(None) for sentence in self),
             "sentences_without_single_root": sum(sentence.heads.count(0) != 1 for sentence in self),
+            "sentences_with_several_roots": sum(sentence.heads.count(0) > 1 for sentence in self),
+            "words_without_relation": self.relations["_"],
             "relations": len(self.relations),
             "renamed_sentence_ids": self.renamed,
         }
 
     def remarks(self) -> list[str]:
-        """Remarks on empty nodes and renamed sentences."""
+        """Remarks on empty nodes, unusual trees and renamed sentences."""
         counts = self.counts()
         remarks = [f"Empty nodes, not part of the text: {counts['empty_nodes']:,}."]
+        if counts["words_without_relation"]:
+            number = counts["words_without_relation"]
+            remarks.append(f"Words with a head whose relation is _, counted as a relation of this name: {number:,}.")
+        if counts["sentences_with_several_roots"]:
+            remarks.append(f"Sentences with several roots: {counts['sentences_with_several_roots']:,}.")
         if self.renamed:
             remarks.append(f"Sentence ids that occurred before, to which a number was appended: {self.renamed:,}.")
         return remarks

@@ -78,6 +78,7 @@ def index_treebank(
         "words": sum(file.words for file in indexed.files),
         "documents": len(tally.documents),
         **tally.totals,
+        "words_without_relation": relations["_"],
         "relations": len(relations),
         "renamed_sentence_ids": tally.unique.renamed,
     }
@@ -120,7 +121,9 @@ class _TreebankTally:
         totals["multiword_tokens"] += len(sentence.multiword)
         totals["empty_nodes"] += len(sentence.empty_nodes)
         totals["words_without_head"] += sentence.heads.count(None)
-        totals["sentences_without_single_root"] += sentence.heads.count(0) != 1
+        roots = sentence.heads.count(0)
+        totals["sentences_without_single_root"] += roots != 1
+        totals["sentences_with_several_roots"] += roots > 1
         return renamed(sentence, suffix), 1
 
 

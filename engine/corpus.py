@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -14,7 +14,7 @@ from attentionology.analyses.shared.builtin import SAMPLE, corpus_path
 from attentionology.analyses.shared.input_options import at_least_one
 from attentionology.analyses.shared.numbers import OptionalNumber
 from attentionology.analyses.shared.option_types import TreebankWords
-from attentionology.corpora_loaders.errors import CorpusError
+from attentionology.corpora_loaders.errors import CorpusError, together
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -152,6 +152,24 @@ class CorpusOptions:
         if self.segments is None or len(corpus) >= self.segments:
             return []
         return [f"{self.segments:,} segments were asked for; the text gives {len(corpus):,}."]
+
+
+def checked(files: Sequence[str]) -> Iterator[str]:
+    """Read the files of a corpus one by one, and yield what is in each, with the remarks on it.
+
+    Raises:
+        CorpusError: there are mistakes, of which the first ten of each file are listed after all files were read.
+    """
+    faults: list[CorpusError] = []
+    for file in files:
+        try:
+            corpus = CorpusOptions(corpus=(file,)).read([])
+        except CorpusError as error:
+            faults.append(error)
+        else:
+            yield "\n  ".join([repr(corpus), *corpus.remarks()])
+    if faults:
+        raise together(faults)
 
 
 def title_of_files(paths: Sequence[str]) -> str:

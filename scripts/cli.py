@@ -14,7 +14,7 @@ import tyro
 from attentionology.analyses.contract import OptionError
 from attentionology.analyses.registry import RegistryError
 from attentionology.analyses.shared.numbers import NUMBERS
-from attentionology.corpora_loaders import AttentionologyError
+from attentionology.corpora_loaders import AttentionologyError, CorpusError
 from attentionology.corpora_loaders.errors import out_of_memory
 from attentionology.reports.help.pages import command_page, front_page, no_command
 from attentionology.reports.streams import complain, delivered, guarded, say
@@ -179,4 +179,6 @@ def _parsed(name: str | None, arguments: list[str]) -> Runnable:
 
 
 def _fail(message: object, status: int) -> int:
-    return complain(f"attentionology: {message}", status)
+    for line in message.mistakes if isinstance(message, CorpusError) else (message,):
+        complain(f"attentionology: {line}", status)
+    return status

@@ -54,7 +54,7 @@ COMMANDS = {
     "survey": Command("survey:SurveyCommand", ("models", "treebanks", "maps", "parts", "out", "dry_run")),
     "show": Command("show:Show", ("head", "map", "model", "corpus", "sentence", "out")),
     "doctor": Command("doctor:Doctor", ("model", "corpus", "sentences", "map", "device", "json")),
-    "treebanks": Command("treebanks:Treebanks", ("json",)),
+    "treebanks": Command("treebanks:Treebanks", ("check", "json")),
 }
 
 

@@ -8,6 +8,7 @@ from typing import Annotated
 
 from tyro.conf import Positional, arg
 
+from attentionology.analyses.contract import OptionError
 from attentionology.corpora_loaders.errors import CorpusError
 from attentionology.reports.streams import say, say_json
 
@@ -26,14 +27,24 @@ class Treebanks:
     language: Annotated[Positional[str | None], arg(metavar="LANGUAGE")] = None
     """The name of a language, such as French, or its code, such as fr. By default, all treebanks are listed."""
 
+    check: Annotated[tuple[str, ...] | None, arg(metavar="FILE [FILE ...]")] = None
+    """Read these files instead, print what is unusual about them, and list the first ten mistakes of each."""
+
     json: bool = False
     """Print the list as JSON."""
 
     def run(self, arguments: Sequence[str] = ()) -> int:
         """Print the list and return the exit status."""
         from attentionology.corpora_loaders.releases import RELEASE, known_treebanks
+        from attentionology.engine.corpus import checked
         from attentionology.reports.json_text import to_json
 
+        if self.check is not None:
+            if not self.check or self.language or self.json:
+                raise OptionError("--check needs at least one file, and neither LANGUAGE nor --json")
+            for line in checked(self.check):
+                say(line)
+            return 0
         wanted = (self.language or "").replace("_", " ").casefold()
         treebanks = [
             treebank

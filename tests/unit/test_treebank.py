@@ -4,7 +4,8 @@ import hashlib
 import numpy as np
 import pytest
 
-from attentionology.corpora_loaders import CorpusError, Sentence, Treebank, load_treebank, read_conllu
+from attentionology.corpora_loaders import CorpusError, Sentence, Treebank, load_treebank, open_treebank, read_conllu
+from attentionology.scripts.cli import main
 
 
 def sentence(*words, name=None, comments=()):
@@ -48,11 +49,42 @@ def test_counts(write):
         "multiword_tokens": 1,
         "empty_nodes": 2,
         "words_without_head": 1,
+        "words_without_relation": 0,
         "sentences_without_single_root": 1,
+        "sentences_with_several_roots": 1,
         "documents": 2,
         "relations": 3,
         "renamed_sentence_ids": 1,
     }
+
+
+@pytest.mark.parametrize("read", [load_treebank, open_treebank])
+def test_several_roots_and_missing_relations_are_remarked(write, read):
+    usual = read(write(CATS + sentence("so _ _", "yes 0 root")))
+    assert usual.remarks() == ["Empty nodes, not part of the text: 0."]
+    unusual = read(write(CATS + sentence("so 3 _", "then 0 root", "yes 0 root", "no 3 _", "well _ _") + DOGS))
+    assert (unusual.counts()["words_without_relation"], unusual.counts()["sentences_with_several_roots"]) == (2, 1)
+    assert unusual.remarks()[1:] == [
+        "Words with a head whose relation is _, counted as a relation of this name: 2.",
+        "Sentences with several roots: 1.",
+    ]
+
+
+def test_files_are_checked(write, tmp_path, capsys):
+    good, bad = write(CATS + sentence("so 0 root", "yes 0 root")), tmp_path / "bad.conllu"
+    bad.write_text(DOGS + sentence("a 5 dep", "b 2 dep"))
+    assert main(["treebanks", "--check", str(good)]) == 0
+    assert capsys.readouterr().out.splitlines()[1:] == [
+        "  Empty nodes, not part of the text: 0.",
+        "  Sentences with several roots: 1.",
+    ]
+    assert main(["treebanks", "--check", str(bad), str(good), str(tmp_path / "none")]) == 1
+    shown = capsys.readouterr()
+    assert shown.out.startswith("LazyTreebank(2 sentences")
+    line = len(DOGS.splitlines()) + 1
+    places = [text.removeprefix(f"attentionology: {tmp_path}/").split(": ")[0] for text in shown.err.splitlines()]
+    assert places == [f"bad.conllu:{line}", f"bad.conllu:{line + 1}", "none"]
+    assert main(["treebanks", "French", "--check", str(good)]) == 2
 
 
 def test_relations_are_counted_most_frequent_first_and_then_by_name(write):
