@@ -5,8 +5,8 @@ if several start or end at the word, ``(12|(3)``. The other columns are inferred
 `attentionology.corpora_loaders.coreference.columns`.
 
 A sentence ends at a blank line, where the word numbers start again, or with its document. A document starts at
-``#begin document`` (with or without a name) and ends at ``#end document``, the next ``#begin``, or the end of the
-file. A file without these lines is one document.
+``#begin document`` (with or without a name) and must end at ``#end document``: without it, words may be missing. A file
+without these lines is one document.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from attentionology.corpora_loaders.coreference.columns import (
     FULL,
     PIECE,
     Layout,
+    WordNumbers,
     columns_of,
     layout_of,
 )
@@ -51,14 +52,16 @@ class _Unit:
 
     name: str
     line: int
+    begun: bool  # whether there is a line ``#begin document``
     sentences: list[list[_Row]] = field(default_factory=list)
     labels: set[str] = field(default_factory=set)  # the first columns of the first rows of all sentences
-    ended: bool = True  # whether the next row starts a sentence
+    blank: int | None = 0  # the blank line that ended the last sentence, 0 before the first; None within a sentence
+    numbers: WordNumbers = field(default_factory=WordNumbers)
 
     def start_sentence(self, row: _Row) -> None:
         """Start a sentence; the row, its first one, is not added yet."""
         self.sentences.append([])
-        self.ended = False
+        self.blank = None
         self.labels.add(row.columns[0])
 
     def labels_sentences(self) -> bool:
@@ -98,8 +101,9 @@ def bookmarked_documents(
 
     Raises:
         CorpusError: a row has too few columns, or not as many as the row before; there are no words; a row belongs to
-            another document than the rows before it, or follows the end of its document; or, unless ``lenient``,
-            brackets of mentions or of the parse do not match. The error names file and line.
+            another document than the rows before it, or follows the end of its document; word numbers jump;
+            ``#end document`` is missing; or, unless ``lenient``, brackets of mentions or of the parse do not match. The
+            error names file and line.
     """
     path = Path(path)
     layout = layout_of(path)
@@ -117,14 +121,16 @@ def _units(path: Path, layout: Layout, start: ColumnsMark) -> Iterator[tuple[_Un
         before, offset = ColumnsMark(offset, line - 1, width), following
         begin = BEGIN.match(text)
         if begin or END.match(text):
+            if begin:
+                _check_end(path, unit, line)
             if unit and unit.sentences:
                 yield unit, before if begin else ColumnsMark(following, line, width, after_end=True)
-            unit = _Unit(_name(begin), line) if begin else None
+            unit = _Unit(_name(begin), line, begun=True) if begin else None
             after_end = begin is None
             continue
         if not text.strip():
-            if unit:
-                unit.ended = True
+            if unit and unit.blank is None:
+                unit.blank = line
             continue
         columns = columns_of(text, width)
         if columns is None:
@@ -139,9 +145,10 @@ def _units(path: Path, layout: Layout, start: ColumnsMark) -> Iterator[tuple[_Un
         if after_end:
             message = "the row follows '#end document'; is a line '#begin document' missing?"
             raise CorpusError(message, file=path, line=line)
-        unit = unit or _Unit("", line)
+        unit = unit or _Unit("", line, begun=False)
         row = _Row(line, columns)
-        if unit.ended or _starts_again(layout, unit.sentences[-1][-1], row):
+        number = "" if layout.number is None else columns[layout.number]
+        if unit.numbers.start_sentence(number, path, line, unit.blank):
             unit.start_sentence(row)
         sentence = unit.sentences[-1]
         if other := _other_document(unit, row):
@@ -152,8 +159,16 @@ def _units(path: Path, layout: Layout, start: ColumnsMark) -> Iterator[tuple[_Un
             raise CorpusError(message, file=path, line=line)
         sentence.append(row)
         width = len(columns)
+    _check_end(path, unit, before.line + 1)
     if unit and unit.sentences:
         yield unit, before
+
+
+def _check_end(path: Path, unit: _Unit | None, line: int) -> None:
+    """Check that no document is open at the next ``#begin document`` or in the last line of the file."""
+    if unit and unit.begun:
+        message = f"'#end document' is missing for the document that begins in line {unit.line}; is the file complete?"
+        raise CorpusError(message, file=path, line=line)
 
 
 def _other_document(unit: _Unit, row: _Row) -> str:
@@ -183,14 +198,6 @@ def _name(begin: re.Match[str]) -> str:
     part = _PART.search(begin["rest"])
     name = _PART.sub("", begin["rest"]).strip(" ;\t") if begin["name"] is None else begin["name"].strip()
     return f"{name} part {int(part[1])}" if part and int(part[1]) else name
-
-
-def _starts_again(layout: Layout, before: _Row, row: _Row) -> bool:
-    """Whether the word numbers start again at this row."""
-    if layout.number is None:
-        return False
-    last, number = before.columns[layout.number], row.columns[layout.number]
-    return bool(WHOLE_NUMBER.fullmatch(last) and WHOLE_NUMBER.fullmatch(number)) and int(number) <= int(last)
 
 
 def _document(path: Path, unit: _Unit, layout: Layout, account: Account, lenient: bool) -> Document:

@@ -328,7 +328,7 @@ def test_nothing_to_score_is_said(model, tmp_path, capsys):
 
 def test_all_antecedents_beyond_what_is_read(model, tmp_path, capsys):
     far = "#begin document (x);\n" + "".join(f"d\t0\t{n}\tw\t{'(1)' if n in (0, 90) else '-'}\n" for n in range(91))
-    (tmp_path / "x.conll").write_text(far)
+    (tmp_path / "x.conll").write_text(far + "#end document\n")
     assert run("--model", model, "--corpus", tmp_path / "x.conll", "--out", tmp_path / "run") == 0
     out = capsys.readouterr().out
     assert "Warning: No mention could be scored; 1 have an antecedent in the corpus. Read more of the documents" in out

@@ -12,9 +12,14 @@ from attentionology.corpora_loaders.coreference import load_documents
 
 @pytest.fixture
 def load(tmp_path):
+    """Write and load a file, whose last document is ended if it has begun; bytes are written as they are."""
+
     def write_and_load(content, name="file.conll", **options):
         path = tmp_path / name
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        if isinstance(content, str):
+            _, begun, last = content.rpartition("begin document")
+            content = (content + "\n#end document\n" * (bool(begun) and "#end document" not in last)).encode()
+        path.write_bytes(content)
         return load_documents(path, **options)
 
     return write_and_load
@@ -69,6 +74,49 @@ def test_a_closing_bracket_belongs_to_the_last_open_one_of_its_entity(load):
     assert shown(load(content).documents[0]) == [("a b c d", "7", 0, 4), ("b c", "7", 1, 3)]
 
 
+@pytest.mark.parametrize(
+    ("content", "line"),
+    [
+        ("#begin document (x);\n" + rows(["a (1)", "b -"]), 3),
+        ("#begin document (x);\n" + rows(["a (1)", "b -"]) + "\n\n# a comment\n", 6),
+        (
+            "#begin document (x);\n" + rows(["a (1)"]) + "\n#begin document (y);\n" + rows(["a (1)"]) + "#end document",
+            4,
+        ),
+        ("#begin document (x);\n", 1),
+    ],
+    ids=["rows", "blank lines", "between documents", "no rows"],
+)
+def test_a_document_that_begins_must_end(load, content, line):
+    message = f"file.conll:{line}: '#end document' is missing for the document that begins in line 1; "
+    with pytest.raises(CorpusError, match=message):
+        load(content.encode(), lenient=True)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "message"),
+    [
+        ("0 1 3", "4: expected word number 2, or 0 in a new sentence, found 3"),
+        ("0 1 2 1", "5: expected word number 3, or 0 in a new sentence, found 1"),
+        ("0 1 1", "4: expected word number 2, or 0 in a new sentence, found 1"),
+        ("1 2 1 2 0", "6: expected word number 3, or 1 in a new sentence, found 0"),
+        ("0 1 _ 3", "5: expected word number 2, or 0 in a new sentence, found 3"),
+        ("0 1 _ 2 _ 0 1", "5: word number 2 goes on from the sentence before; the blank line 4 ended it"),
+        ("0 1 _ 0 1 _ _ 2", "9: word number 2 goes on from the sentence before; the blank line 7 ended it"),
+    ],
+)
+def test_word_numbers_that_jump(load, numbers, message):
+    content = "".join("\n" if number == "_" else f"d 0 {number} w - (1)\n" for number in numbers.split())
+    with pytest.raises(CorpusError, match=f"file.conll:{message}$"):
+        load("#begin document (d);\n" + content, lenient=True)
+
+
+def test_word_numbers_may_count_through_a_document(load):
+    content = "d 0 0 a - (1)\nd 0 1 b - -\n\n\nd 0 2 c - -\n\nd 0 3 d - -\n#end document\n"
+    first, second = load(("#begin document (d);\n" + content) * 2).documents
+    assert [s.words for s in first.sentences] == [s.words for s in second.sentences] == [("a", "b"), ("c",), ("d",)]
+
+
 def test_a_mention_may_go_beyond_its_sentence(load):
     corpus = load("#begin document x\n" + rows(["a (7", "b -"]) + "\n" + rows(["c 7)"]) + "#end document")
     assert shown(corpus.documents[0]) == [("a b c", "7", 0, 3)]
@@ -114,7 +162,7 @@ def test_columns_may_differ_between_sentences(load):
 
 
 def test_gzip_bom_and_windows_lines(load):
-    content = ("\ufeff#begin document (x);\n" + rows(["a (1)"])).replace("\n", "\r\n").encode()
+    content = ("\ufeff#begin document (x);\n" + rows(["a (1)"]) + "#end document\n").replace("\n", "\r\n").encode()
     assert shown(load(gzip.compress(content)).documents[0]) == [("a", "1", 0, 1)]
 
 

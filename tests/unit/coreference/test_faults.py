@@ -71,7 +71,8 @@ FAULTS = {
         + "".join(
             full("nw/dev_type1/stereotype//0", n, form, cell="(1)" if form in ("cook", "baker", "he") else "-")
             for n, form in enumerate(("cook", "met", "baker", "and", "he", "left"))
-        ),
+        )
+        + "#end document\n",
         "x:6: sentence 'nw/dev_type1/stereotype//0': the pronoun refers to all occupations",
     ),
     "a parse that starts late": (

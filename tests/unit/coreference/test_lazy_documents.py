@@ -100,7 +100,8 @@ def files(draw, form):
     sentences = st.lists(st.lists(cells, min_size=1, max_size=3), min_size=1, max_size=3)
     documents = draw(st.lists(st.tuples(NAMES, sentences, st.booleans()), min_size=1, max_size=5))
     if form == "columns":
-        return "".join(columns(name, of_document, end=flag) for name, of_document, flag in documents)
+        complete = draw(st.booleans())  # a document that is not ended is a fault
+        return "".join(columns(name, of_document, end=flag or complete) for name, of_document, flag in documents)
     return "".join(
         entities(name, of_document, header=flag or not number)
         for number, (name, of_document, flag) in enumerate(documents)
@@ -122,7 +123,8 @@ def test_everything_is_the_same(form, data, size, lenient, limit):
 FILES = {
     "one document without begin": columns("", [["(1)", "-"], ["(1)"]], begin=False, end=False),
     "rows after the end": columns("a", [["(1)"]]) + "word (1)\n",
-    "a hash as a word": columns("a", [["(1)"]]) + "\n#begin document (b)\n# (2)\nword (2)\n",
+    "a hash as a word": columns("a", [["(1)"]]) + "\n#begin document (b)\n# (2)\nword (2)\n#end document\n",
+    "a document without end": columns("a", [["(1)"]]) + columns("b", [["(1)"]], end=False),
     "sentences before the first document": entities("", [["(e1-x-1)"]])[9:]
     + entities("d", [["(e1-x-1)"]], header=False),
     "no name of fields": entities("a", [["(e1-x-1)"]], header=False),
