@@ -2,8 +2,9 @@
 
 The pronoun is to be resolved to one of the names, which may precede or follow it. If it refers to neither, it has no
 antecedent. The text is split into words by rule: letters and digits with periods, hyphens and ampersands between them
-form a word, so does an apostrophe with the letters after it, and every other character is a word by itself. A word also
-starts and ends wherever a name or the pronoun does.
+form a word, so does an apostrophe with the letters after it, and every other character is a word by itself. An asterisk
+beside a letter is a letter, because GAP writes letters with accents in this way (*Jolie G\\*bor*). A word also starts
+and ends wherever a name or the pronoun does.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ COLUMNS: tuple[str, ...] = (
 )  # fmt: skip
 HEADER = "\t".join(COLUMNS[:4])
 
-_WORD = re.compile(r"['’]\w+|\w+(?:[-.&]\w+)*|[^\w\s]")
+_LETTERS = r"(?:(?<!\*)\*+(?=\w))?\w[\w*]*"  # only the first asterisk looks ahead, or many would take quadratic time
+_WORD = re.compile(rf"['’]{_LETTERS}|{_LETTERS}(?:[-.&]{_LETTERS})*|[^\w\s]")
 _TRUE = {"true": True, "false": False}
 
 

@@ -83,4 +83,6 @@ def mention_type(words: Sequence[str], head: int, mention: Sequence[int], tagged
         return _BY_TAG[tagged.kind].get(tagged.tags[head], "nominal")
     if len(mention) == 1 and words[head].casefold() in PRONOUNS:
         return "pronoun"
-    return "proper" if words[head][:1].isupper() else "nominal"
+    form = words[head]
+    has_capital = form[:1].isupper() or (form[:1] == "*" and len(form) > 1)  # GAP writes *argo for Žargo
+    return "proper" if has_capital else "nominal"

@@ -3,7 +3,8 @@
 It is the last word of the first simple noun phrase. That phrase ends before the first punctuation mark or before a word
 of `PHRASE_ENDS`, with exceptions that mostly concern names: the period of an initial or an abbreviation, whether it is
 part of the word or a separate word (*Howard M . Colvin*, *Dr . Magnus*); the comma inside a number (*1 , 000 people*);
-and names that are also function words (*Stella May Tackett*). Initials, *Jr.*, Roman numerals and other numbers at the
+a quotation or an apostrophe inside a name (*James " Whitey " Bulger*, *Catherine de ' Medici*); and names that are also
+function words (*Stella May Tackett*). Initials, *Jr.*, Roman numerals and other numbers at the
 end of a name are not its head (*Edward IV*, *July 2003*).
 """
 
@@ -25,6 +26,7 @@ from attentionology.corpora_loaders.coreference.english import (
 HYPHENS = frozenset("-–‐‑")
 POSSESSIVES = frozenset(("'s", "’s", "'", "’"))
 
+_QUOTES = re.compile(r"['’‘`\"“”„«»]+")
 _DOTTED = re.compile(r"[A-Za-z](\.[A-Za-z])*")
 _INITIAL = re.compile(r"[A-Z]\.?")
 _DAY = re.compile(r"[0-9]{1,2}")
@@ -45,7 +47,10 @@ def untagged_head(forms: Sequence[str]) -> int:
         forms: the words of the mention, at least one.
     """
     head: int | None = None
+    quoted = _quoted_in_a_name(forms)
     for index, form in enumerate(forms):
+        if index in quoted:
+            continue
         if not is_word(form):
             if head is not None and form not in HYPHENS and not _belongs_to_a_word(forms, index):
                 break
@@ -56,6 +61,24 @@ def untagged_head(forms: Sequence[str]) -> int:
         elif not _is_possessive_at_the_end(forms, index) and not _follows_its_head(forms, index, forms[head]):
             head = index
     return len(forms) - 1 if head is None else head
+
+
+def _quoted_in_a_name(forms: Sequence[str]) -> set[int]:
+    """The indices of quotations, with their marks, and of single apostrophes after which a name goes on."""
+    quoted: set[int] = set()
+    if not _capitalized(forms[0]) or forms[0].casefold() in DETERMINERS:
+        return quoted
+    marks = [index for index, form in enumerate(forms) if _QUOTES.fullmatch(form)]
+    ends = [index + 1 for index in marks if index + 1 not in marks]  # of runs of marks; '' may be two words
+    starts = [index for index in marks if index - 1 not in marks]
+    while starts:
+        start, end = starts.pop(0), ends.pop(0)
+        if ends and _capitalized("".join(forms[ends[0] : ends[0] + 1])):
+            starts.pop(0)
+            quoted.update(range(start, ends.pop(0)))
+        elif forms[start] in POSSESSIVES and _capitalized("".join(forms[end : end + 1])):
+            quoted.update(range(start, end))
+    return quoted
 
 
 def _belongs_to_a_word(forms: Sequence[str], index: int) -> bool:

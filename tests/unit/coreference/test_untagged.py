@@ -22,6 +22,19 @@ from attentionology.corpora_loaders.coreference.untagged import untagged_head
         ("Deborah L . ` ` Debi", "Deborah"),
         ("J.R .", "J.R"),
         ("the U.S . Congress", "Congress"),
+        # quotations and apostrophes inside a name
+        ("James ' ' Whitey ' ' Bulger", "Bulger"),
+        ("James '' Whitey '' Bulger Jr .", "Bulger"),
+        ("Arthur ` ` Big Boy ' ' Crudup of Forest", "Crudup"),
+        ("William “ Bill ” Rancic", "Rancic"),
+        ("Bonnie 'Prince ' Billy", "Billy"),
+        ("Catherine de ' Medici", "Medici"),
+        ("Catherine de ' Medici , the queen", "Medici"),
+        ('Earvin " Magic "', "Earvin"),
+        ('The song " Yesterday " Paul wrote', "song"),
+        ('a friend " Bob " Smith', "friend"),
+        ('Ann " as ever " said', "Ann"),
+        ("Ann ' s", "Ann"),
         # titles, and other abbreviations
         ("Dr . Magnus", "Magnus"),
         ("a Dr. Bailey", "Bailey"),
@@ -95,10 +108,24 @@ def test_of_common_nouns_it_is_the_last_word_before_a_punctuation_mark_or_functi
         assert untagged_head(forms) == (len(forms) - 1 if last is None else last), forms
 
 
-def test_in_a_gap_file(tmp_path):
-    text = "Dr. Magnus met Howard M. Colvin before he left."
-    row = ["g", text, "he", str(text.index("he left")), "Dr. Magnus", "0", "FALSE"]
-    row += ["Howard M. Colvin", str(text.index("Howard")), "TRUE", "http://x"]
+@pytest.mark.parametrize(
+    ("first", "second", "heads"),
+    [
+        ("Dr. Magnus", "Howard M. Colvin", ["Magnus", "Colvin"]),
+        ("Jolie G*bor", "Jos* de San Mart*n", ["G*bor", "Mart*n"]),
+        ("Ivan *argo", "Charlotte Bront*", ["*argo", "Bront*"]),
+        ("*af**ov*", "Jack *", ["*af**ov*", "Jack"]),
+        ("Mar*a Ruiz-Garc*a", "Sof*a", ["Ruiz-Garc*a", "Sof*a"]),
+        ("James '' Whitey '' Bulger", "Catherine de' Medici", ["Bulger", "Medici"]),
+        ("Arthur ``Big Boy'' Crudup", "Bront*'s friend", ["Crudup", "friend"]),
+    ],
+)
+def test_in_a_gap_file(tmp_path, first, second, heads):
+    text = f"{first} met {second} (***) before he left."
+    row = ["g", text, "he", str(text.index("he left")), first, "0", "FALSE"]
+    row += [second, str(len(f"{first} met ")), "TRUE", "http://x"]
     (tmp_path / "gap.tsv").write_text("\t".join(COLUMNS) + "\n" + "\t".join(row) + "\n", encoding="utf-8")
     [document] = load_documents(tmp_path / "gap.tsv").documents
-    assert [document.words[m.head or 0] for m in document.mentions] == ["Magnus", "Colvin", "he"]
+    assert [document.words[m.head or 0] for m in document.mentions] == [*heads, "he"]
+    assert document.words[-9:] == ("(", "*", "*", "*", ")", "before", "he", "left", ".")
+    assert all(mention.type == "proper" for mention in document.mentions[:2] if not second.endswith("friend"))
