@@ -48,7 +48,7 @@ class CorpusError(AttentionologyError, ValueError):
             location += f"sentence {sentence!r}: "
         super().__init__(location + message)
         self.file, self.line, self.sentence = file, line, sentence
-        self.mistakes = (str(self),)
+        self.mistakes: tuple[str, ...] = (str(self),)
 
 
 def together(errors: Sequence[CorpusError], *, at_most: int | None = None) -> CorpusError:

@@ -9,10 +9,10 @@ import lzma
 import re
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from attentionology.corpora_loaders.errors import CorpusError, unreadable
 
@@ -23,7 +23,8 @@ WHOLE_NUMBER = re.compile(r"[0-9]{1,9}")
 with thousands of digits.
 """
 
-_COMPRESSIONS = (  # the first bytes of each kind of file, its name, and how it is opened
+# The first bytes of each kind of file, its name, and how it is opened.
+_COMPRESSIONS: tuple[tuple[re.Pattern[bytes], str, Callable[[Any], Any]], ...] = (
     (re.compile(rb"\x1f\x8b"), "gzip", gzip.open),
     (re.compile(rb"BZh[1-9](1AY&SY|\x17rE8P\x90)"), "bzip2", bz2.open),  # a block, or the end of an empty file
     (re.compile(rb"\xfd7zXZ\0"), "xz", lzma.open),

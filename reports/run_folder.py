@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterable
 from contextlib import ExitStack
@@ -111,10 +112,20 @@ class RunFolder:
         """Remove the collected files.
 
         Raises:
-            RunFolderError: the disk is full. The message says how much space is free.
+            RunFolderError: the disk is full, or a file has become too large. The message says how much space is free,
+                or which file it is.
         """
-        written = sum(path.stat().st_size for path in partial.rglob("*") if path.is_file())
+        sizes = {path: path.stat().st_size for path in partial.rglob("*") if path.is_file()}
+        written = sum(sizes.values())
         delete(partial)
+        if isinstance(error, OSError) and error.errno == errno.EFBIG and error.filename is None and sizes:
+            # The system does not say which file it is. The file has reached the limit, so no other one is larger.
+            largest = max(sizes, key=sizes.__getitem__)
+            name = self.target / largest.relative_to(partial)
+            raise RunFolderError(
+                f"{name}: {error.strerror}: only {size(sizes[largest])} of it could be written; the results were "
+                "removed again"
+            ) from error
         if not isinstance(error, OSError) or not is_full(error):
             return
         if error.filename is not None and not Path(os.fsdecode(error.filename)).is_relative_to(partial):

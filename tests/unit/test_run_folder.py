@@ -274,6 +274,20 @@ def test_a_full_disk_is_named_with_true_sizes(tmp_path, monkeypatch, by_name):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_file_that_is_too_large_is_named(tmp_path):
+    with pytest.raises(RunFolderError) as caught, RunFolder(tmp_path / "run") as folder:  # noqa: PT012
+        (folder.path / "tables").mkdir()
+        (folder.path / "tables" / "a.csv").write_bytes(bytes(1234))
+        (folder.path / "report.html").write_bytes(bytes(4096))
+        (folder.path / "run.json").write_bytes(bytes(99))
+        raise OSError(errno.EFBIG, "File too large")
+    assert str(caught.value) == (
+        f"{tmp_path / 'run' / 'report.html'}: File too large: only 4.1 kB of it could be written; "
+        "the results were removed again"
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_another_full_disk_is_not_mistaken_for_that_of_the_results(tmp_path):
     error = OSError(errno.ENOSPC, "No space left on device", "/elsewhere/model.bin")
     with pytest.raises(OSError, match="/elsewhere") as caught, RunFolder(tmp_path / "run"):
