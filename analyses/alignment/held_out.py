@@ -72,7 +72,10 @@ def heldout_gain(counts: AlignmentCounts, baselines: Sequence[AlignmentCounts]) 
         return gain_columns(float("nan"), np.empty(0))
     as_heads = baselines[0]._replace(links=np.concatenate([each.links for each in baselines], axis=2))
     of_heads, of_baselines = heldout_error_rate(counts), heldout_error_rate(as_heads)
-    return gain_columns(of_baselines.value - of_heads.value, of_baselines.deviations - of_heads.deviations)
+    # Copies with random weights have no replicates, and hence no interval.
+    replicates = min(len(of_baselines.deviations), len(of_heads.deviations))
+    deviations = of_baselines.deviations[:replicates] - of_heads.deviations[:replicates]
+    return gain_columns(of_baselines.value - of_heads.value, deviations)
 
 
 def lowest(rates: Array) -> tuple[int, int]:
