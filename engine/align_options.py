@@ -108,6 +108,7 @@ class AlignOptions(Job):
             source=source,
             examples=self.examples.examples,
             resolved=resolved,
+            warnings=tuple(source.remarks()),
         )
 
     def on_device(self, device: str) -> Self:

@@ -13,7 +13,7 @@ from attentionology.analyses.contract import Analysis, OptionError
 from attentionology.analyses.shared.builtin import SAMPLE, corpus_path
 from attentionology.analyses.shared.input_options import at_least_one
 from attentionology.analyses.shared.numbers import OptionalNumber
-from attentionology.analyses.shared.option_types import TreebankWords
+from attentionology.analyses.shared.option_types import Lenient, TreebankWords
 from attentionology.corpora_loaders.errors import CorpusError, together
 
 if TYPE_CHECKING:
@@ -60,8 +60,7 @@ class CorpusOptions:
     limit: OptionalNumber = None
     """Read only the first N sentences of a treebank, paragraphs of a text, or documents of a coreference corpus."""
 
-    lenient: bool = False
-    """Ignore and count malformed brackets of mentions and parses instead of stopping at the first of them."""
+    lenient: Lenient = False
 
     @property
     def files(self) -> list[str]:

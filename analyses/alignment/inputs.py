@@ -38,6 +38,7 @@ def read_bitext(options: BitextOptions) -> LazyBitext:
         one_based=options.one_based,
         hypotheses={name: path for name, _, path in named} if gold else None,
         limit=options.limit,
+        lenient=options.lenient,
     )
 
 

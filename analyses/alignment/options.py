@@ -12,7 +12,7 @@ from attentionology.analyses.contract import OptionError
 from attentionology.analyses.shared.builtin import SAMPLE, check_revision
 from attentionology.analyses.shared.input_options import ModelOptions, at_least_one, check_seed
 from attentionology.analyses.shared.numbers import OptionalNumber
-from attentionology.analyses.shared.option_types import BatchCells, PieceMerging, Replicates, TooLongInputs
+from attentionology.analyses.shared.option_types import BatchCells, Lenient, PieceMerging, Replicates, TooLongInputs
 
 
 @dataclass(frozen=True)
@@ -40,13 +40,16 @@ class BitextOptions:
     limit: OptionalNumber = None
     """Use only the first N sentence pairs."""
 
+    lenient: Lenient = False
+
     def check(self) -> None:
         """Raise `OptionError` where a value cannot be used."""
         at_least_one(self, "limit")
         if self.source == SAMPLE and (self.target or self.gold):
             raise OptionError("the sample has its own translations and gold links; give --source as well")
-        if self.gold is None and self.source != SAMPLE and (self.baseline or self.one_based):
-            option = "baseline" if self.baseline else "one-based"
+        given = [name for name in ("baseline", "one_based", "lenient") if getattr(self, name)]
+        if self.gold is None and self.source != SAMPLE and given:
+            option = given[0].replace("_", "-")
             raise OptionError(f"--{option} has no effect without gold links: --gold FILE")
         if malformed := next((given for given in self.baseline if not all(given.partition("=")[::2])), None):
             raise OptionError(f"--baseline takes NAME=FILE, not {malformed!r}")

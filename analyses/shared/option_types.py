@@ -54,6 +54,14 @@ TooLongInputs = Annotated[
     ),
 ]
 
+Lenient = Annotated[
+    bool,
+    arg(
+        help="Leave out and count malformed brackets of mentions and parses, and links outside their sentence pairs, "
+        "instead of stopping at the first of them."
+    ),
+]
+
 Device = Annotated[str, arg(metavar="DEVICE", help="The device on which models run: cpu, cuda, cuda:1, mps, ….")]
 
 Replicates = Annotated[

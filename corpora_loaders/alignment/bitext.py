@@ -60,6 +60,15 @@ class Bitext(Corpus):
             "source_words": sum(len(pair.source) for pair in self.pairs),
         }
 
+    def remarks(self) -> list[str]:
+        """How many links were left out because they are outside their sentence pairs, one sentence for each file."""
+        sources = [source for source in (self.gold, *self.hypotheses) if source is not None and source.outside]
+        return [
+            f"Links of {source.name} ({source.path}) that are outside their sentence pairs, left out: "
+            f"{source.outside:,} of {source.outside + source.repeated + source.possible:,}."
+            for source in sources
+        ]
+
 
 def load_bitext(source: str | Path, target: str | Path | None = None, *, limit: int | None = None) -> Bitext:
     """Read sentence pairs in UTF-8, one pair per line, with words separated by white space.

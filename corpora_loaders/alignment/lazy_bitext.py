@@ -62,10 +62,11 @@ class BitextIndex(FileIndex[SentencePair, BitextMark]):
         gold = None if self.gold is None else self.gold.links_from(window)
         others = [(file.source.name, file.links_from(window)) for file in self.hypotheses]
         for pair in islice(pairs, len(self) - self.windows[window].first):
+            size = len(pair.source), len(pair)
             yield replace(
                 pair,
-                gold=None if gold is None else next(gold),
-                hypotheses=tuple((name, next(links).possible) for name, links in others),
+                gold=None if gold is None else next(gold).within(*size),
+                hypotheses=tuple((name, next(links).within(*size).possible) for name, links in others),
             )
 
 
@@ -102,6 +103,7 @@ def open_bitext(
     one_based: bool = False,
     hypotheses: Mapping[str, str | Path] | None = None,
     limit: int | None = None,
+    lenient: bool = False,
 ) -> LazyBitext:
     """Index sentence pairs and their links, and return a bitext that reads its pairs when they are asked for.
 
@@ -116,6 +118,7 @@ def open_bitext(
         one_based: whether gold links in the format talp count words from 1.
         hypotheses: the files of the links of other systems, counted from 0, by name.
         limit: keep at most this many pairs. All lines are read and checked.
+        lenient: whether links to words that their sentences do not have are left out and counted.
 
     Raises:
         ValueError: the limit is less than 1.
@@ -150,7 +153,7 @@ def open_bitext(
 
     def indexed(name: str, path: str | Path, *, one_based: bool) -> LinkIndex:
         lengths = Sizes(sizes[0], sizes[1], reading.total)
-        return index_links(name, path, lengths, starts, reading.first_number, one_based=one_based)
+        return index_links(name, path, lengths, starts, reading.first_number, one_based=one_based, lenient=lenient)
 
     gold_links = None if gold is None else indexed("gold", gold, one_based=one_based)
     others = tuple(indexed(name, path, one_based=False) for name, path in (hypotheses or {}).items())

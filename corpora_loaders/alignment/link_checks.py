@@ -17,7 +17,8 @@ from attentionology.corpora_loaders.errors import CorpusError
 from attentionology.corpora_loaders.lines import file_sha256
 
 _ENOUGH_PAIRS = 20
-"""If this number of pairs have links and none of the links is of a first word, the words are counted from 1."""
+"""In so many pairs with links, the absence of first words, or fewer links outside their pairs if the file is read in
+another way, is no chance."""
 
 
 class Sizes(NamedTuple):
@@ -42,26 +43,31 @@ class LinkChecks:
         link_format: its format.
         sizes: the numbers of words of the pairs.
         one_based: whether words are counted from 1, if the format does not tell.
+        lenient: whether links to words that their sentences do not have are left out and counted.
     """
 
-    def __init__(self, path: str | Path, link_format: LinkFormat, sizes: Sizes, *, one_based: bool) -> None:
-        self.path, self.format, self.sizes = path, link_format, sizes
+    def __init__(
+        self, path: str | Path, link_format: LinkFormat, sizes: Sizes, *, one_based: bool, lenient: bool = False
+    ) -> None:
+        self.path, self.format, self.sizes, self.lenient = path, link_format, sizes, lenient
         self.counted_from = int(one_based if link_format.one_based is None else link_format.one_based)
         self._pairs = self._linked_pairs = 0
         self._sure = self._possible = self._links = self._null_links = 0
-        self._has_first_words = False
-        # Whether all links so far fit, by the number from which words are counted and by whether the sides are swapped.
-        self._fits = dict.fromkeys(((base, turned) for base in (0, 1) for turned in (False, True)), True)
-        self._outside: tuple[int, WrittenLink] | None = None
+        self._has_first_words = self._ends_with_none = False
+        # Links outside their pairs, by the number from which words are counted and by whether the sides are swapped.
+        self._outside = dict.fromkeys(((base, turned) for base in (0, 1) for turned in (False, True)), 0)
+        self._first_outside: tuple[int, WrittenLink] | None = None
 
     def add(self, written: WrittenPair) -> PairLinks | None:
         """Add the links of a pair, and return them counted from 0; None if the pair is not used."""
         self._pairs = written.pair + 1
         self._null_links += written.null_links
+        self._ends_with_none = not written.links and not written.null_links
         if written.pair >= len(self.sizes.source):
             return None
         self._check(written)
-        links = counted_links(written.links, self.counted_from)
+        size = self.sizes.source[written.pair], self.sizes.target[written.pair]
+        links = counted_links(written.links, self.counted_from).within(*size)
         self._links += len(written.links)
         self._sure += len(links.sure)
         self._possible += len(links.possible)
@@ -77,11 +83,13 @@ class LinkChecks:
             CorpusError: the file has links for more or fewer pairs than the bitext, or a link to a word that a sentence
                 does not have, or seems to be counted from another number.
         """
-        if self._pairs != self.sizes.total:
+        # A blank line after the links of all pairs ends the file; any other one is a pair without links.
+        if self._pairs != self.sizes.total and not (self._pairs == self.sizes.total + 1 and self._ends_with_none):
             fault = "is the file truncated?" if self._pairs < self.sizes.total else "does it belong to another bitext?"
             message = f"{self._pairs:,} {self.format.unit} of links for {self.sizes.total:,} sentence pairs; {fault}"
             raise CorpusError(message, file=self.path)
         self._check_words()
+        outside = self._outside[self.counted_from, False]
         return LinkSource(
             name,
             str(self.path),
@@ -90,12 +98,13 @@ class LinkChecks:
             bool(self.counted_from),
             self._sure,
             self._possible,
-            self._links - self._possible,
+            self._links - self._possible - outside,
             self._null_links,
+            outside,
         )
 
     def _check(self, written: WrittenPair) -> None:
-        """Note whether the links of a pair fit."""
+        """Count the links of a pair that are outside it, however the words may be counted."""
         if not written.links:
             return
         self._linked_pairs += 1
@@ -104,20 +113,18 @@ class LinkChecks:
         most = max(sources), max(targets)
         self._has_first_words = self._has_first_words or 0 in least
         size = self.sizes.source[written.pair], self.sizes.target[written.pair]
-        for base, turned in self._fits:
+        for base, turned in self._outside:
             limit = size[::-1] if turned else size
-            if self._fits[base, turned] and not (
-                base <= min(least) and most[0] - base < limit[0] and most[1] - base < limit[1]
-            ):
-                self._fits[base, turned] = False
-                if (base, turned) == (self.counted_from, False):
-                    self._outside = written.pair, self._first_outside(written.links, size)
-
-    def _first_outside(self, links: Sequence[WrittenLink], size: tuple[int, int]) -> WrittenLink:
-        base = self.counted_from
-        return next(
-            link for link in links if not (0 <= link.source - base < size[0] and 0 <= link.target - base < size[1])
-        )
+            if base <= min(least) and most[0] - base < limit[0] and most[1] - base < limit[1]:
+                continue
+            outside = [
+                link
+                for link in written.links
+                if not (0 <= link.source - base < limit[0] and 0 <= link.target - base < limit[1])
+            ]
+            self._outside[base, turned] += len(outside)
+            if (base, turned) == (self.counted_from, False) and self._first_outside is None:
+                self._first_outside = written.pair, outside[0]
 
     def _check_words(self) -> None:
         """Check what was noted about all links.
@@ -127,25 +134,30 @@ class LinkChecks:
         """
         other = 1 - self.counted_from
         can_choose = self.format.one_based is None
-        other_fits = can_choose and self._fits[other, False]
-        if self._outside is None:
-            from_one = not self.counted_from and not self._has_first_words and other_fits
+        found = self._outside[self.counted_from, False]
+        if self._first_outside is None:
+            from_one = can_choose and not self.counted_from and not self._has_first_words
             if from_one and self._linked_pairs >= _ENOUGH_PAIRS:
                 message = (
                     "no link is of a first word, and all links fit if words are counted from 1; use one_based=True"
                 )
                 raise CorpusError(f"{message} (--one-based)", file=self.path)
             return
-        pair, link = self._outside
+        choice = "one_based=True (--one-based)" if other else "one_based=False (without --one-based)"
+        changes = [((self.counted_from, True), "source and target are swapped")]
+        if can_choose:
+            changes.insert(0, ((other, False), f"words are counted from {other}: use {choice}"))
+            changes.append(((other, True), f"source and target are swapped and words are counted from {other}"))
+        hint = "; lenient=True (--lenient) leaves such links out"
+        # A misread file must not lose most of its links in silence. In a few pairs, links may fit by chance.
+        left = min(self._outside[reading] for reading, _ in changes)
+        if left == 0 or (left < found and self.lenient):
+            change = next(text for reading, text in changes if self._outside[reading] == left)
+            hint = f"; all {'' if not left else f'but {left:,} '}links fit if {change}"
+        if self.lenient and (left >= found or self._linked_pairs < _ENOUGH_PAIRS):
+            return
+        pair, link = self._first_outside
         size = f"{self.sizes.source[pair]} source and {self.sizes.target[pair]} target words"
-        hint = ""
-        if other_fits:
-            choice = "one_based=True (--one-based)" if other else "one_based=False (without --one-based)"
-            hint = f"; all links fit if words are counted from {other}: use {choice}"
-        elif self._fits[self.counted_from, True]:
-            hint = "; all links fit if source and target are swapped"
-        elif can_choose and self._fits[other, True]:
-            hint = f"; all links fit if source and target are swapped and words are counted from {other}"
         written = f"{link.source}-{link.target}"
         message = f"link {written} is outside its sentence pair of {size}, counted from {self.counted_from}{hint}"
         raise CorpusError(message, file=self.path, line=link.line)

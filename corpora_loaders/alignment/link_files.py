@@ -24,6 +24,7 @@ class LinkFile:
         links: the links of each pair, counted from 0.
         repeated: the number of links that occur more than once in their pair and count once.
         null_links: the number of links to no word, which are left out.
+        outside: the number of links to words that their sentences do not have, which are left out.
     """
 
     path: str
@@ -33,14 +34,16 @@ class LinkFile:
     links: tuple[PairLinks, ...]
     repeated: int = 0
     null_links: int = 0
+    outside: int = 0
 
     def counts(self) -> dict[str, int]:
-        """Numbers of sure and possible links, of repeated links, and of links to no word."""
+        """Numbers of sure, possible and repeated links, of links to no word, and of links outside their pairs."""
         return {
             "sure": sum(len(pair.sure) for pair in self.links),
             "possible": sum(len(pair.possible) for pair in self.links),
             "repeated": self.repeated,
             "null_links": self.null_links,
+            "outside": self.outside,
         }
 
     def source(self, name: str) -> LinkSource:
@@ -52,13 +55,13 @@ class LinkFile:
         return LinkSource(name, self.path, self.sha256, self.format, self.one_based, **self.counts())
 
 
-def load_links(path: str | Path, bitext: Bitext, *, one_based: bool = False) -> LinkFile:
+def load_links(path: str | Path, bitext: Bitext, *, one_based: bool = False, lenient: bool = False) -> LinkFile:
     """Read the links of a bitext, source word first.
 
     The format is recognized by the first line:
 
     * talp, or Pharaoh: one line per pair with links such as ``3-4`` (sure) and ``3p4`` (possible). An empty line is a
-      pair without links.
+      pair without links, unless it is the last one and follows those of all pairs.
     * naacl (the shared tasks of NAACL 2003 and ACL 2005): one line per link with the numbers of the pair, the source
       word and the target word, all from 1, and ``S`` or ``P``. Word 0 is not a word; such links are counted and
       left out.
@@ -67,10 +70,12 @@ def load_links(path: str | Path, bitext: Bitext, *, one_based: bool = False) -> 
         path: the file, which may be compressed with gzip, bzip2, xz or zip.
         bitext: the sentence pairs.
         one_based: whether a talp file counts words from 1.
+        lenient: whether links to words that their sentences do not have are left out and counted.
 
     Raises:
         CorpusError: the file cannot be read, has links for more or fewer pairs than the bitext, or has a link to a word
-            that the sentence does not have.
+            that the sentence does not have; if lenient, at least 20 pairs have links, and fewer of them would be left
+            out if words were counted from another number or the sides were swapped.
 
     Example:
         >>> import tempfile
@@ -86,7 +91,7 @@ def load_links(path: str | Path, bitext: Bitext, *, one_based: bool = False) -> 
     """
     link_format = format_of_links(path)
     sizes = Sizes([len(pair.source) for pair in bitext.pairs], [len(pair) for pair in bitext.pairs], bitext.total)
-    checks = LinkChecks(path, link_format, sizes, one_based=one_based)
+    checks = LinkChecks(path, link_format, sizes, one_based=one_based, lenient=lenient)
     by_pair = [PairLinks()] * len(bitext)
     for written in written_pairs(path, link_format, bitext.first_number):
         links = checks.add(written)
@@ -101,6 +106,7 @@ def load_links(path: str | Path, bitext: Bitext, *, one_based: bool = False) -> 
         links=tuple(by_pair),
         repeated=source.repeated,
         null_links=source.null_links,
+        outside=source.outside,
     )
 
 

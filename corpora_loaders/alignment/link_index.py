@@ -36,7 +36,7 @@ class LinkIndex:
     marks: tuple[LinkMark, ...]
 
     def links_from(self, window: int) -> Iterator[PairLinks]:
-        """Yield the links of each pair from the beginning of a window on, without end.
+        """Yield the links of each pair from the beginning of a window on, without end, including those outside it.
 
         Raises:
             CorpusError: the file cannot be read.
@@ -54,7 +54,14 @@ class LinkIndex:
 
 
 def index_links(
-    name: str, path: str | Path, sizes: Sizes, starts: Sequence[int], first_number: int, *, one_based: bool
+    name: str,
+    path: str | Path,
+    sizes: Sizes,
+    starts: Sequence[int],
+    first_number: int,
+    *,
+    one_based: bool,
+    lenient: bool = False,
 ) -> LinkIndex:
     """Index a file of links.
 
@@ -65,6 +72,7 @@ def index_links(
         starts: the first pair of each window.
         first_number: the number of the first pair, for formats that number the pairs.
         one_based: whether words are counted from 1, if the format does not tell.
+        lenient: whether links to words that their sentences do not have are left out and counted.
 
     Raises:
         CorpusError: `attentionology.corpora_loaders.alignment.load_links` raises it, or the file was changed while it
@@ -72,7 +80,7 @@ def index_links(
     """
     expected = stamp(path)
     link_format = format_of_links(path)
-    checks = LinkChecks(path, link_format, sizes, one_based=one_based)
+    checks = LinkChecks(path, link_format, sizes, one_based=one_based, lenient=lenient)
     marks: list[LinkMark] = []
     for written in written_pairs(path, link_format, first_number):
         while len(marks) < len(starts) and starts[len(marks)] <= written.pair:

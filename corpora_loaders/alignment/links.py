@@ -39,6 +39,16 @@ class PairLinks:
         # Without links that are only possible, one set serves as both, since gold links take much of a bitext's memory.
         return cls(certain, certain.union(possible) if possible else certain)
 
+    def within(self, sources: int, targets: int) -> PairLinks:
+        """Return the links between words that the sentences have.
+
+        Args:
+            sources: the number of source words.
+            targets: the number of target words.
+        """
+        inside = {link for link in self.possible if 0 <= link[0] < sources and 0 <= link[1] < targets}
+        return self if len(inside) == len(self.possible) else PairLinks(self.sure & inside, frozenset(inside))
+
 
 @dataclass(frozen=True)
 class LinkSource:
@@ -53,6 +63,7 @@ class LinkSource:
         sure, possible: the numbers of sure and of possible links.
         repeated: the number of links that occur more than once in their pair and count once.
         null_links: the number of links to no word, which are left out.
+        outside: the number of links to words that their sentences do not have, which are left out.
     """
 
     name: str
@@ -64,3 +75,4 @@ class LinkSource:
     possible: int
     repeated: int = 0
     null_links: int = 0
+    outside: int = 0

@@ -52,11 +52,29 @@ def test_results_are_written(tmp_path, capsys):
     assert best == pytest.approx(1 - 2 * hits / total)
 
 
+def test_links_outside_their_pair_are_reported(tmp_path, capsys):
+    gold = tmp_path / "gold.talp"
+    lines = SAMPLE_GOLD.read_text("utf-8").splitlines()
+    gold.write_text("\n".join([f"{lines[0]} 40-0 0p41", *lines[1:], "", ""]), "utf-8")
+    arguments = ["--source", str(SAMPLE_PAIRS), "--gold", str(gold), "--limit", "4"]
+    assert align(tmp_path, *arguments) == 1
+    assert f"{gold}:1: link 40-0 is outside its sentence pair" in " ".join(capsys.readouterr().err.split())
+    assert align(tmp_path, *arguments, "--lenient") == 0
+    remark = f"Links of gold ({gold}) that are outside their sentence pairs, left out: 2 of "
+    assert f"Warning: {remark}" in capsys.readouterr().out.replace("\n", " ")
+    record = json.loads((tmp_path / "out" / "run.json").read_text())
+    assert record["alignment"]["gold"]["outside"] == 2
+    assert [text.startswith(remark) for text in (*record["warnings"], *record["corpus"]["remarks"])] == [True, True]
+    left_out = (tmp_path / "out" / "report.html").read_text().partition("What was left out</h2>")[2]
+    assert "outside their sentence pairs, left out: 2 of" in left_out.partition("Provenance")[0]
+
+
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
         (["--source", str(SAMPLE_PAIRS), "--one-based"], 2, "--one-based has no effect without gold links"),
         (["--source", str(SAMPLE_PAIRS), "--controls", "1"], 2, "--controls has no effect without gold links"),
+        (["--source", str(SAMPLE_PAIRS), "--lenient"], 2, "--lenient has no effect without gold links"),
         (["--symmetrize", "itermax", "--direction", "both"], 2, "--symmetrize itermax is for similar words"),
         (["--symmetrize", "union"], 2, "--symmetrize needs links of both directions"),
         (["--write", "nowhere/links.talp"], 2, "there is no folder nowhere"),

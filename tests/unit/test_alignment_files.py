@@ -102,8 +102,8 @@ def test_links_of_both_formats_and_numberings_are_the_same(tmp_path, bitext):
     assert zero.links == one.links == naacl.links
     assert [sorted(pair.sure) for pair in zero.links] == [[(0, 0), (1, 1)], [(0, 0), (3, 2)], []]
     assert [sorted(pair.possible - pair.sure) for pair in zero.links] == [[(1, 0)], [(2, 1)], []]
-    assert zero.counts() == {"sure": 4, "possible": 6, "repeated": 1, "null_links": 0}
-    assert naacl.counts() == {"sure": 4, "possible": 6, "repeated": 1, "null_links": 2}
+    assert zero.counts() == {"sure": 4, "possible": 6, "repeated": 1, "null_links": 0, "outside": 0}
+    assert naacl.counts() == {"sure": 4, "possible": 6, "repeated": 1, "null_links": 2, "outside": 0}
     assert [(file.format, file.one_based) for file in (zero, one, naacl)] == [
         ("talp", False),
         ("talp", True),
@@ -124,7 +124,11 @@ def test_naacl_numbers_are_those_of_the_bitext(tmp_path):
     [
         (["0-0", "0-3", ""], {}, r"links:2: link 0-3 is outside its sentence pair of 4 source and 3 target words"),
         (["0-0", "4-0", ""], {}, "links:2: link 4-0 is outside"),
-        (["0-2", "0-0", "1-1"], {}, "links:3: link 1-1 is outside .* counted from 0$"),
+        (
+            ["0-2", "0-0", "1-1"],
+            {},
+            "links:3: link 1-1 is outside .* counted from 0; lenient=True .--lenient. leaves",
+        ),
         (
             ["2-3", "4-3", "1-1"],
             {},
@@ -134,7 +138,13 @@ def test_naacl_numbers_are_those_of_the_bitext(tmp_path):
         (["2-1", "2-3", "0-0"], {}, "links:1: link 2-1 is .*; all links fit if source and target are swapped$"),
         (["3-2", "3-4", ""], {}, "; all links fit if source and target are swapped and words are counted from 1"),
         (["0-0", "0-0"], {}, "links: 2 lines of links for 3 sentence pairs; is the file truncated?"),
-        (["0-0", "0-0", "", ""], {}, "links: 4 lines of links for 3 sentence pairs; does it belong to another bitext?"),
+        (
+            ["0-0", "0-0", "", "0-0"],
+            {},
+            "links: 4 lines of links for 3 sentence pairs; does it belong to another bitext?",
+        ),
+        (["0-0", "0-0", "", "", ""], {}, "links: 5 lines of links for 3 sentence pairs; does it belong"),
+        (["0-0", "0-0", "", "", "0-0"], {}, "links: 5 lines of links for 3 sentence pairs; does it belong"),
         (["0-0", "0/0", ""], {}, r"links:2: expected links such as 3-4 \(sure\) or 3p4 \(possible\), found '0/0'"),
         (["0-0", "-1-0", ""], {}, "links:2: expected links"),
         (["1 1 1 S", "2 1 1 S"], {}, "links: 2 sentence pairs of links for 3 sentence pairs; is the file truncated?"),
@@ -146,6 +156,41 @@ def test_naacl_numbers_are_those_of_the_bitext(tmp_path):
 def test_links_that_do_not_fit_are_refused_with_their_place(tmp_path, bitext, lines, options, message):
     with pytest.raises(CorpusError, match=message):
         load_links(write(tmp_path, "links", lines), bitext, **options)
+
+
+@pytest.mark.parametrize("last", ["", "  ", "\t"])
+def test_a_blank_line_after_the_links_of_all_pairs_is_no_pair(tmp_path, bitext, last):
+    links = load_links(write(tmp_path, "links", ["0-0", "", "0-0", last]), bitext)
+    assert [sorted(pair.sure) for pair in links.links] == [[(0, 0)], [], [(0, 0)]]
+    assert "2 lines of links for 3" in error(load_links, write(tmp_path, "short", ["0-0", last]), bitext)
+    assert len(load_links(write(tmp_path, "links", ["0-0", "", last]), bitext).links) == 3
+
+
+@pytest.mark.parametrize(
+    ("lines", "one_based", "counts"),
+    [
+        (["0-0 2-0 0p9 1-1 0-0", "4-0 0-0", "7-7"], False, (3, 3, 1, 4)),
+        (["1-1 3-1 1p10 2-2 1-1", "5-1 1-1 0-1", "8-8"], True, (3, 3, 1, 5)),
+        (["1 1 1 S", "1 3 1 S", "1 0 1 S", "2 4 4 P", "3 1 1 P"], False, (1, 2, 0, 2)),
+    ],
+)
+def test_lenient_leaves_out_links_outside_their_pair(tmp_path, bitext, lines, one_based, counts):
+    path = write(tmp_path, "links", lines)
+    assert "lenient=True (--lenient) leaves such links out" in error(load_links, path, bitext, one_based=one_based)
+    links = load_links(path, bitext, one_based=one_based, lenient=True)
+    assert tuple(links.counts()[name] for name in ("sure", "possible", "repeated", "outside")) == counts
+    for pair, linked in zip(bitext.pairs, links.links, strict=True):
+        assert all(0 <= s < len(pair.source) and 0 <= t < len(pair) for s, t in linked.possible)
+
+
+def test_lenient_still_refuses_a_file_that_is_misread(tmp_path):
+    pairs = load_bitext(write(tmp_path, "pairs", ["a b c ||| d e f g"] * 20))
+    lines = ["1-1 3-4"] * 19 + ["1-1 9-9"]
+    misread = error(load_links, write(tmp_path, "links", lines), pairs, lenient=True)
+    assert "all but 1 links fit if words are counted from 1: use one_based=True (--one-based)" in misread
+    assert load_links(tmp_path / "links", pairs, one_based=True, lenient=True).outside == 1
+    swapped = error(load_links, write(tmp_path, "turned", ["0-0 3-2"] * 20), pairs, lenient=True)
+    assert "all links fit if source and target are swapped" in swapped
 
 
 def test_misnumbered_links_that_happen_to_fit_are_noticed(tmp_path):

@@ -34,11 +34,12 @@ from tests.unit.test_lazy_treebank import windows_of
 DATA = Path(os.environ.get("ATTENTIONOLOGY_DATA", "")) / "align"
 
 
-def load(source, target=None, *, gold=None, one_based=False, hypotheses=None, limit=None):
+def load(source, target=None, *, gold=None, one_based=False, hypotheses=None, limit=None, lenient=False):
     """The same as `open_bitext`, with everything in memory."""
     bitext = load_bitext(source, target, limit=limit)
-    links = None if gold is None else load_links(gold, bitext, one_based=one_based)
-    return add_links(bitext, links, {name: load_links(path, bitext) for name, path in (hypotheses or {}).items()})
+    links = None if gold is None else load_links(gold, bitext, one_based=one_based, lenient=lenient)
+    others = {name: load_links(path, bitext, lenient=lenient) for name, path in (hypotheses or {}).items()}
+    return add_links(bitext, links, others)
 
 
 def error_of(read, *arguments, **options):
@@ -138,6 +139,11 @@ def test_everything_is_the_same(bitext, form, suffix, numbering, snum, size, lim
         if lazy is not None:
             assert len(lazy.sentences.corpus_index.windows) == -(-len(lazy) // size)
         check_same(*files, limit=limit)
+        if lazy is not None:
+            shorter = write(folder, "shorter", ["a ||| b" for _ in pairs])  # so most links are outside their pairs
+            options = {"gold": gold_file, "hypotheses": {"other": other_file}, "lenient": True, **options}
+            if snum is None:
+                check_same(shorter, **options)
 
 
 PAIRS = ["a b ||| x y z", "c ||| z", "d e f ||| u", "g ||| v"]
@@ -215,6 +221,21 @@ def test_errors_of_links_are_the_same(tmp_path, gold, place, limit):
     assert (lazy is None) or limit == 1
     if lazy is None:
         assert error_of(open_bitext, pairs, gold=links, limit=limit)[1:] == (str(links), place)
+
+
+@pytest.mark.parametrize("size", [1, 2, 4])
+def test_the_same_links_are_left_out(tmp_path, size):
+    gold, other = write(tmp_path, "gold", ["0-0 2p0", "", "0-1 0-0", "0-0", ""]), ["", "0-0 1-1", "", "0-0"]
+    options = {"gold": gold, "hypotheses": {"other": write(tmp_path, "other", other)}, "lenient": True}
+    with windows_of(size):
+        lazy = check_same(write(tmp_path, "pairs", PAIRS), **options)
+    assert lazy is not None
+    assert [sorted(pair.gold.possible) for pair in lazy] == [[(0, 0)], [], [(0, 0)], [(0, 0)]]
+    assert [sorted(pair.hypotheses[0][1]) for pair in lazy] == [[], [(0, 0)], [], [(0, 0)]]
+    assert lazy.remarks() == [
+        f"Links of {name} ({tmp_path / name}) that are outside their sentence pairs, left out: {counts}."
+        for name, counts in (("gold", "2 of 5"), ("other", "1 of 3"))
+    ]
 
 
 def test_words_that_seem_to_be_counted_from_one_are_refused_alike(tmp_path):
