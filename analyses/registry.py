@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from attentionology.analyses.contract import Analysis, OptionError
 from attentionology.corpora_loaders.errors import AttentionologyError
+from attentionology.storage.nearest import did_you_mean
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -146,7 +147,8 @@ def choose_analyses(names: Sequence[str]) -> list[Analysis[Any, Any]]:
     """
     registered = registered_analyses()
     if unknown := next((name for name in names if name not in registered), None):
-        raise OptionError(f"unknown analysis {unknown!r}; choose from: {', '.join(registered)}")
+        near = did_you_mean(unknown, registered)
+        raise OptionError(f"unknown analysis {unknown!r}; choose from: {', '.join(registered)}{near}")
     if len(set(names)) < len(names):
         raise OptionError("an analysis is named twice")
     return [analysis for name, analysis in registered.items() if name in names]

@@ -21,6 +21,7 @@ from attentionology.engine.readers import reader_of
 from attentionology.engine.several_maps import with_kinds
 from attentionology.reports.explorer.view import ExplorerView
 from attentionology.reports.progress import Stages
+from attentionology.storage.nearest import did_you_mean
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -153,7 +154,8 @@ class Run:
             return matching[0].results
         names = [(part.analysis.name, part.kind) if part.kind else part.analysis.name for part in self.parts]
         choices = ", ".join(map(repr, names))
-        raise KeyError(f"there are {'several' if matching else 'no'} results for {key!r}; choose from: {choices}")
+        near = "" if matching else did_you_mean(name, (part.analysis.name for part in self.parts))
+        raise KeyError(f"there are {'several' if matching else 'no'} results for {key!r}; choose from: {choices}{near}")
 
     def explore(self) -> ExplorerView:
         """The explorer of the report, to be shown by a notebook: measures of all heads, their cards, and sentences."""

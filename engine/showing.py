@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -17,6 +16,7 @@ from attentionology.corpora_loaders import Corpus, CorpusError, Sentence
 from attentionology.engine.shown import Shown
 from attentionology.reports.heads.figure import LAYOUTS, Layout
 from attentionology.reports.heads.view import HeadView
+from attentionology.storage.nearest import did_you_mean
 
 if TYPE_CHECKING:
     import numpy as np
@@ -125,8 +125,7 @@ def find_sentences(corpus: Corpus, ids: Sequence[str]) -> list[Sentence]:
     by_id = dict(islice(((sentence.id, sentence) for sentence in corpus if sentence.id in wanted), len(wanted)))
     for name in ids:
         if name not in by_id:
-            close = difflib.get_close_matches(name, (sentence.id for sentence in islice(corpus, 10_000)), 3)
-            hint = f"; similar ids are {', '.join(close)}" if close else ""
+            hint = did_you_mean(name, (sentence.id for sentence in islice(corpus, 10_000)), 3)
             raise CorpusError(f"there is no sentence with the id {name!r}{hint}", file=corpus.files[0].path)
     return [by_id[name] for name in ids]
 

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 from attentionology.corpora_loaders import AttentionologyError, WordVectors
 from attentionology.probes.probe import Probe
 from attentionology.probes.syntax_probes import AttentionProbe, AttentionWordsProbe, WordsDistancesProbe
+from attentionology.storage.nearest import did_you_mean
 
 ENTRY_POINTS = "attentionology.probes"
 """The group of entry points under which another package names its subclasses of `Probe`."""
@@ -113,7 +114,7 @@ def make_probe(name: str, vectors: WordVectors | None = None, **arguments: Any) 
     """
     known = registered_probes()
     if name not in known:
-        raise ValueError(f"unknown probe {name!r}; choose from: {', '.join(known)}")
+        raise ValueError(f"unknown probe {name!r}; choose from: {', '.join(known)}{did_you_mean(name, known)}")
     # The constructor of a subclass may take arguments that the base class does not have.
     probe: Any = known[name]
     if not probe.reads_words:

@@ -9,7 +9,6 @@ from typing import Annotated
 from tyro.conf import Positional, arg
 
 from attentionology.analyses.contract import OptionError
-from attentionology.corpora_loaders.errors import CorpusError
 from attentionology.reports.streams import say, say_json
 
 
@@ -35,7 +34,7 @@ class Treebanks:
 
     def run(self, arguments: Sequence[str] = ()) -> int:
         """Print the list and return the exit status."""
-        from attentionology.corpora_loaders.releases import RELEASE, known_treebanks
+        from attentionology.corpora_loaders.releases.names import RELEASE, treebanks_of
         from attentionology.engine.corpus import checked
         from attentionology.reports.json_text import to_json
 
@@ -45,14 +44,7 @@ class Treebanks:
             for line in checked(self.check):
                 say(line)
             return 0
-        wanted = (self.language or "").replace("_", " ").casefold()
-        treebanks = [
-            treebank
-            for treebank in known_treebanks().values()
-            if wanted in ("", treebank.language.casefold(), treebank.code.split("_")[0])
-        ]
-        if not treebanks:
-            raise CorpusError(f"release {RELEASE} has no treebank of the language {self.language!r}")
+        treebanks = treebanks_of(self.language)
         if self.json:
             say_json(to_json({"release": RELEASE, "treebanks": [asdict(treebank) for treebank in treebanks]}))
             return 0

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from attentionology.analyses.alignment.options import BitextOptions, LanguageOptions, TranslatorOptions
 from attentionology.analyses.option_groups import OptionError
-from attentionology.analyses.shared.builtin import SAMPLE, load_encoder
+from attentionology.analyses.shared.builtin import SAMPLE, check_model_name, load_encoder
 from attentionology.corpora_loaders.alignment import LazyBitext, open_bitext
 from attentionology.corpora_loaders.sample.translation import SAMPLE_GOLD, SAMPLE_PAIRS
 
@@ -69,6 +69,7 @@ def load_reader(
         return PairEncoder(encoder, "similarity" if method == "similarity" else "self-attention")
     if options.model == SAMPLE:
         return load_sample_translator()
+    check_model_name(options.model, SAMPLE)
     return Translator.from_pretrained(
         options.model,
         revision=options.revision,

@@ -16,6 +16,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from attentionology.storage.nearest import did_you_mean
+
 Booleans = npt.NDArray[np.bool_]
 
 _NEIGHBORS = ((-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1))
@@ -43,8 +45,10 @@ def symmetrized(forward: Booleans, reverse: Booleans, method: str) -> Booleans:
         return forward & reverse
     if method == "union":
         return forward | reverse
-    if method not in ("grow-diag", "grow-diag-final"):
-        raise ValueError(f"unknown symmetrization {method!r}")
+    known = ("intersection", "union", "grow-diag", "grow-diag-final")
+    if method not in known:
+        near = did_you_mean(method, known)
+        raise ValueError(f"unknown symmetrization {method!r}; choose from: {', '.join(known)}{near}")
     result = np.zeros_like(forward)
     for index in np.ndindex(forward.shape[:-2]):
         result[index] = _grown(forward[index], reverse[index], final=method == "grow-diag-final")

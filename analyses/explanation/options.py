@@ -13,6 +13,7 @@ from attentionology.analyses.contract import OptionError
 from attentionology.analyses.explanation.names import names_of_tests
 from attentionology.analyses.shared.input_options import at_least_one
 from attentionology.analyses.shared.numbers import OptionalNumber
+from attentionology.storage.nearest import did_you_mean
 
 REGULARIZERS = ("concat", "residual", "tying", "mlm", "conicity")
 _STRUCTURED = {".csv", ".tsv", ".json", ".jsonl", ".zip"}
@@ -159,7 +160,8 @@ class ExplanationTestOptions:
             raise OptionError("--tests needs at least one name")
         known = names_of_tests()
         if unknown := next((name for name in names if name not in (*known, "all")), None):
-            raise OptionError(f"unknown test {unknown!r}; choose from: {', '.join(known)}, all")
+            near = did_you_mean(unknown, (*known, "all"))
+            raise OptionError(f"unknown test {unknown!r}; choose from: {', '.join(known)}, all{near}")
         return names
 
 

@@ -13,6 +13,7 @@ from attentionology.analyses.explanation.contract import SHARE, TVD, Column, Exp
 from attentionology.analyses.explanation.names import TESTS, added_tests
 from attentionology.analyses.explanation.options import ExplanationTestOptions
 from attentionology.analyses.registry import RegistryError
+from attentionology.storage.nearest import did_you_mean
 
 _DESCRIPTIONS = {"states": "states:States"}
 """They run whatever tests are chosen."""
@@ -145,7 +146,8 @@ def choose_tests(names: Iterable[str] | None) -> list[ExplanationTest]:
         raise OptionError("--tests needs at least one name")
     known = [test.name for test in tests]
     if unknown := next((name for name in named if name not in (*known, "all")), None):
-        raise OptionError(f"unknown test {unknown!r}; choose from: {', '.join(known)}, all")
+        near = did_you_mean(unknown, (*known, "all"))
+        raise OptionError(f"unknown test {unknown!r}; choose from: {', '.join(known)}, all{near}")
     return [test for test in tests if test.name in named or "all" in named]
 
 

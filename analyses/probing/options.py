@@ -23,6 +23,7 @@ from attentionology.analyses.shared.option_types import (
     TreebankWords,
 )
 from attentionology.analyses.shared.options import MapOptions, copies_of
+from attentionology.storage.nearest import did_you_mean
 
 Role = Literal["train", "dev", "test"]
 ROLES: tuple[Role, ...] = ("train", "dev", "test")
@@ -164,7 +165,8 @@ class ProbeOptions:
         if self.probe is not None and not names:
             raise OptionError("--probe needs at least one name")
         if unknown := next((name for name in names if name not in known), None):
-            raise OptionError(f"unknown probe {unknown!r}; choose from: {', '.join(known)}")
+            near = did_you_mean(unknown, known)
+            raise OptionError(f"unknown probe {unknown!r}; choose from: {', '.join(known)}{near}")
         if not names:
             names = list(BUILTIN) if has_vectors else list(BUILTIN)[:1]
         if not has_vectors and (reader := next((name for name in names if known[name].reads_words), None)):

@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attentionology.analyses.contract import OptionError
+from attentionology.corpora_loaders.errors import CorpusError
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
+from attentionology.storage.nearest import did_you_mean
 
 if TYPE_CHECKING:
     from attentionology.extractors import Encoder
@@ -28,10 +30,13 @@ def corpus_path(name: str) -> str:
             of Universal Dependencies, for example ``ud:en_ewt:dev``, which is fetched if necessary.
 
     Raises:
-        CorpusError: there is no treebank of that name, or it cannot be fetched.
+        CorpusError: there is no treebank of that name, or it cannot be fetched; or the path is that of no file and
+            looks like ``sample``.
     """
     from attentionology.corpora_loaders import releases
 
+    if name != SAMPLE and not Path(name).exists() and (near := did_you_mean(name, (SAMPLE,))):
+        raise CorpusError(f"there is no such file{near}", file=name)
     return str(SAMPLE_TREEBANK if name == SAMPLE else releases.corpus_path(name))
 
 
@@ -94,14 +99,28 @@ def load_head(encoder: Encoder) -> Any | None:
     return None if encoder.files.folder is None else load_masked_lm(encoder.files)
 
 
+def check_model_name(name: str, builtin: str) -> None:
+    """Check that a name is not a misspelled one of a built-in model, for which the Hub would be asked in vain.
+
+    Raises:
+        ModelError: it looks like the name of the built-in model, and there is no such folder.
+    """
+    from attentionology.extractors import ModelError
+
+    if name != builtin and not Path(name).exists() and (near := did_you_mean(name, (builtin,))):
+        raise ModelError(f"{name!r} is neither a model folder nor a name on the Hub{near}")
+
+
 def model_location(name: str) -> str | Path:
     """Return the location of a model: the folder in its package for ``demo``, the name itself for all others.
 
     Raises:
-        ModelError: the package of the demo model is not installed.
+        ModelError: the package of the demo model is not installed, or the name is that of no folder and looks like
+            ``demo``.
     """
     from attentionology.extractors import ModelError
 
+    check_model_name(name, DEMO)
     if name != DEMO:
         return name
     spec = importlib.util.find_spec(_DEMO_PACKAGE)

@@ -10,6 +10,7 @@ from tyro.conf import arg
 
 from attentionology.analyses.contract import OptionError
 from attentionology.analyses.shared.option_types import PieceMerging, Replicates, RowScaling
+from attentionology.storage.nearest import did_you_mean
 
 _CONTROL = re.compile(r"random-init(?::(?P<copies>[0-9]{1,9}))?")
 
@@ -130,5 +131,6 @@ def copies_of(control: str) -> int:
     match = _CONTROL.fullmatch(control)
     copies = int(match["copies"] or 1) if match else 0
     if not copies:
-        raise OptionError(f"unknown control {control!r}; choose random-init or random-init:K, K at least 1")
+        near = did_you_mean(control, ("random-init",))
+        raise OptionError(f"unknown control {control!r}; choose random-init or random-init:K, K at least 1{near}")
     return copies

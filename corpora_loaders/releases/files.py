@@ -29,6 +29,7 @@ from attentionology.corpora_loaders.releases.names import (
 )
 from attentionology.corpora_loaders.releases.sources import READMES, fetched_from, record_path, release_of
 from attentionology.storage.durable import write_durably
+from attentionology.storage.nearest import did_you_mean
 from attentionology.storage.sealed import write_json
 
 MIRROR = "https://raw.githubusercontent.com/UniversalDependencies"
@@ -97,7 +98,11 @@ def _in_home(name: TreebankName, home: Path) -> Path:
         splits = [path.name for path in sorted(home.glob(f"*/{name.code}-ud-*.conllu"))]
         raise CorpusError(f"there is no {name.file} in UD_HOME={home}; there are: {', '.join(splits)}")
     same = [code for code in codes if code.split("_")[0] == name.code.split("_")[0]] or codes
-    there = f"there are: {', '.join(same[:20])}" if same else "it has no folders with treebanks"
+    there = (
+        f"there are: {', '.join(same[:20])}{did_you_mean(name.code, same)}"
+        if same
+        else "it has no folders with treebanks"
+    )
     raise CorpusError(f"there is no */{name.file} in UD_HOME={home}; {there}")
 
 

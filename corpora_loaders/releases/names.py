@@ -9,6 +9,7 @@ from functools import cache
 from importlib.resources import files
 
 from attentionology.corpora_loaders.errors import CorpusError
+from attentionology.storage.nearest import did_you_mean
 
 RELEASE = "2.17"
 """The release that is read if a name gives none. The table of treebanks is that of this release."""
@@ -65,9 +66,10 @@ class TreebankName:
         """
         match = _NAME.fullmatch(text)
         if match is None:
+            near = did_you_mean(text, (f"{_PREFIX}{code}:{split}" for code in known_treebanks() for split in SPLITS))
             raise CorpusError(
                 f"{text!r} is not the name of a treebank; names look like ud:en_ewt:dev or ud:en_ewt:dev@{RELEASE}, "
-                f"with one of {', '.join(SPLITS)}"
+                f"with one of {', '.join(SPLITS)}{near}"
             )
         return cls(match["code"], match["split"], match["release"])
 
@@ -123,6 +125,24 @@ def known_treebank(code: str) -> KnownTreebank:
         return treebanks[code]
     language = code.split("_")[0]
     codes = [other for other in treebanks if other.split("_")[0] == language]
+    near = did_you_mean(code, codes or treebanks)
     if codes:
-        raise CorpusError(f"unknown treebank {code!r}; the treebanks of this language are {', '.join(codes)}")
-    raise CorpusError(f"unknown treebank {code!r}; all are listed by: attentionology treebanks")
+        raise CorpusError(f"unknown treebank {code!r}; the treebanks of this language are {', '.join(codes)}{near}")
+    raise CorpusError(f"unknown treebank {code!r}; all are listed by: attentionology treebanks{near}")
+
+
+def treebanks_of(language: str | None) -> list[KnownTreebank]:
+    """Return the treebanks of a language, given by its name or code; all treebanks if it is None.
+
+    Raises:
+        CorpusError: there are none.
+    """
+    wanted = (language or "").replace("_", " ").casefold()
+    treebanks = list(known_treebanks().values())
+    found = [
+        treebank for treebank in treebanks if wanted in ("", treebank.language.casefold(), treebank.code.split("_")[0])
+    ]
+    if not found:
+        near = did_you_mean(wanted, (treebank.language for treebank in treebanks))
+        raise CorpusError(f"release {RELEASE} has no treebank of the language {language!r}{near}")
+    return found

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from attentionology.extractors.layers import Layer
 from attentionology.extractors.maps.map_batch import FLOAT32_NOISE
+from attentionology.storage.nearest import did_you_mean
 
 LayerMap = Callable[[Layer], Float[Tensor, "batch heads n n"]]
 Registered = TypeVar("Registered", bound=LayerMap)
@@ -125,7 +126,7 @@ def get_kind(name: str) -> MapKind:
         'attention rollout of attnresln (Abnar & Zuidema 2020)'
     """
     prefix, _, base = name.partition(":")
-    if prefix == ROLLOUT and base in ("", *_KINDS):
+    if name == ROLLOUT or (prefix == ROLLOUT and base in _KINDS):
         base_kind = _KINDS[base or "weight"]
         return replace(
             base_kind,
@@ -138,7 +139,9 @@ def get_kind(name: str) -> MapKind:
     try:
         return _KINDS[name]
     except KeyError:
-        raise ValueError(f"unknown map kind {name!r}; choose from: {', '.join(list_kinds())}, rollout:KIND") from None
+        near = did_you_mean(name, (*list_kinds(), *(f"{ROLLOUT}:{kind}" for kind in _KINDS)))
+        kinds = ", ".join(list_kinds())
+        raise ValueError(f"unknown map kind {name!r}; choose from: {kinds}, rollout:KIND{near}") from None
 
 
 def list_kinds() -> list[str]:

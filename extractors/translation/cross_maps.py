@@ -20,6 +20,7 @@ from attentionology.extractors.translation.decoding import ForcedDecoding
 from attentionology.extractors.translation.merging import AlignmentSetting, CrossMerger, apart, row_count
 from attentionology.extractors.translation.sides import PairPieces
 from attentionology.extractors.translation.translator import Translator
+from attentionology.storage.nearest import did_you_mean
 
 CROSS_KINDS: Mapping[str, Callable[[AttentionBlock], Float[Tensor, "batch heads rows columns"]]] = {
     "weight": weight,
@@ -55,8 +56,9 @@ class CrossMapMaker:
 
     def __post_init__(self) -> None:
         if self.kind not in CROSS_KINDS:
+            near = did_you_mean(self.kind, CROSS_KINDS)
             raise ValueError(
-                f"cross-attention has no maps of kind {self.kind!r}; choose from: {', '.join(CROSS_KINDS)}"
+                f"cross-attention has no maps of kind {self.kind!r}; choose from: {', '.join(CROSS_KINDS)}{near}"
             )
         for name, allowed in (("setting", AlignmentSetting), ("level", Level), ("merge", Merge)):
             if getattr(self, name) not in get_args(allowed):

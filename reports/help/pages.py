@@ -5,7 +5,6 @@ A page of tyro has a narrow column of descriptions, keeps line breaks of docstri
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import os
 import re
@@ -17,6 +16,7 @@ from typing import Any
 
 from attentionology.reports.help.options import OptionHelp, OptionSection, option_sections
 from attentionology.reports.terminal import visible
+from attentionology.storage.nearest import did_you_mean
 
 HELP_OPTION = OptionHelp("-h, --help", "", "Show this help and exit.")
 """The option that every command has."""
@@ -77,8 +77,7 @@ def no_command(word: str | None, commands: Sequence[str]) -> str:
     names = f"the commands are {', '.join(commands)}; attentionology --help describes them"
     if word is None:
         return f"no command is given; {names}"
-    close = difflib.get_close_matches(word, commands, n=1)
-    return f"there is no command {visible(word)!r}; " + (f"did you mean {close[0]!r}?" if close else names)
+    return f"there is no command {visible(word)!r}" + (did_you_mean(word, commands) or f"; {names}")
 
 
 def flowing(text: str) -> Iterator[str]:

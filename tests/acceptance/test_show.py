@@ -122,7 +122,7 @@ def test_in_a_notebook(demo_encoder):
         ([TEXT, "--head", "3-9", "--corpus", "sample"], 2, "need each other"),
         (["  ", "--head", "3-9"], 1, "a text with a word"),
         (["word " * 600, "--head", "3-9"], 1, "pieces"),
-        (["--corpus", "sample", "--sentence", "garden-5", "--head", "3-9"], 1, "similar ids are garden-05"),
+        (["--corpus", "sample", "--sentence", "garden-5", "--head", "3-9"], 1, "did you mean 'garden-05'"),
     ],
 )
 def test_what_cannot_be_shown(arguments, status, message, capsys):
