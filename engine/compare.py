@@ -76,13 +76,26 @@ def compare(
         second = runs[index].families
         if pairing == "unpaired" and _may_share_ids(runs[0], runs[index]):
             second = {key: [one.independent("second") for one in families] for key, families in second.items()}
-        contrasts += _contrasts(runs[0].families, second, pair, pairing, min_count=min_count)
+        compared = _contrasts(runs[0].families, second, pair, pairing, min_count=min_count)
+        if not any(row.first and row.second for contrast in compared for row in contrast.differences):
+            have = ", and ".join(
+                f"{label} has {_described(run)}" for label, run in zip(pair, (runs[0], runs[index]), strict=True)
+            )
+            raise OptionError(f"the runs have no statistics that can be compared with each other: {have}")
+        contrasts += compared
     notes += _left_out(runs)
-    if not contrasts:
-        raise OptionError(
-            "the runs have no statistics that can be compared; dependency, surface and coreference have some"
-        )
     return Comparison(tuple(contrasts), min_count, tuple(notes))
+
+
+def _described(run: ComparedRun) -> str:
+    """The analyses of a run, each with its kinds of maps, or with the remark that it has nothing to compare."""
+    kinds: dict[str, list[str]] = {name: [] for name in run.analyses}
+    for name, kind in run.families:
+        kinds[name].append(kind)
+    return " and ".join(
+        f"{name} ({', '.join(of)})" if any(of) else name if of else f"{name} (nothing to compare)"
+        for name, of in kinds.items()
+    )
 
 
 def names_of(runs: Sequence[Compared]) -> list[str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from attentionology.analyses.contract import OptionError
-from attentionology.analyses.probing.options import ROLES, Role
+from attentionology.analyses.probing.options import ROLES, Role, TreebankOptions
 from attentionology.analyses.probing.run_options import ProbingOptions
 from attentionology.analyses.shared.builtin import load_encoder
 from attentionology.analyses.shared.map_facts import map_maker
@@ -197,6 +197,9 @@ def _read_treebanks(options: ProbingOptions, loaded: LoadedInputs) -> dict[Role,
             continue
         if not treebanks[role].relations:
             raise CorpusError("no word has a head, which probes need", file=_first_file(treebanks[role]))
+    folds, sentences = options.treebanks.folds, len(treebanks["test"])
+    if "train" not in treebanks and folds > max(sentences, TreebankOptions.folds):  # the default fits itself to few
+        raise OptionError(f"--folds must be from 2 to {sentences}, the number of sentences, not {folds}")
     role_of: dict[str, Role] = {}
     for role, treebank in treebanks.items():
         for file in treebank.files:

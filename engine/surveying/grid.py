@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from attentionology.analyses.comparison.results import Pairing
+from attentionology.analyses.contract import OptionError
+from attentionology.analyses.dependency.accuracy import words_by_group
+from attentionology.analyses.dependency.options import DependencyOptions
+from attentionology.analyses.dependency.tables import TOTALS
 from attentionology.analyses.shared.options import CountOptions
 from attentionology.analyses.survey.contrasts import Contrasts, Measurements
 from attentionology.analyses.survey.results import Survey
@@ -11,8 +15,9 @@ from attentionology.engine.pairing import pairing_of
 from attentionology.engine.part_options import PartOptions
 from attentionology.engine.surveying.counting import CellCounter, CountedCell, failed_cell
 from attentionology.engine.surveying.models import LoadedModels, read_treebank
-from attentionology.engine.surveying.options import SurveyedModel, SurveyedTreebank, SurveyOptions
+from attentionology.engine.surveying.options import GridOptions, SurveyedModel, SurveyedTreebank, SurveyOptions
 from attentionology.reports.progress import Stages, progress_bar
+from attentionology.storage.nearest import did_you_mean
 
 
 def run_grid(options: SurveyOptions, part_options: PartOptions, stages: Stages | None = None) -> Survey:
@@ -28,7 +33,11 @@ def run_grid(options: SurveyOptions, part_options: PartOptions, stages: Stages |
 
     Returns:
         the results. Cells that failed are among them.
+
+    Raises:
+        OptionError: no treebank has the relation that the figures show.
     """
+    _check_relation(options)
     stages = stages or Stages()
     grid, min_count = options.grid, options.groups[CountOptions].min_count
     models, treebanks = grid.all_models(), grid.all_treebanks()
@@ -57,6 +66,20 @@ def run_grid(options: SurveyOptions, part_options: PartOptions, stages: Stages |
         relation=grid.relation,
         min_count=min_count,
     )
+
+
+def _check_relation(options: SurveyOptions) -> None:
+    """Raise `OptionError` if no treebank that can be read has the relation that the figures show."""
+    wanted = options.grid.relation
+    if wanted == GridOptions.relation:
+        return
+    coarse = options.groups[DependencyOptions].coarse
+    corpora = (_corpus(options, treebank) for treebank in options.grid.all_treebanks())
+    words = [words_by_group(corpus.relations, coarse=coarse) for corpus in corpora if isinstance(corpus, Corpus)]
+    known = dict.fromkeys([*TOTALS, *(relation for each in words for relation in each)])
+    if words and wanted not in known:
+        near = did_you_mean(wanted, known)
+        raise OptionError(f"no treebank has the relation {wanted!r}; choose from: {', '.join(known)}{near}")
 
 
 def _corpus(options: SurveyOptions, treebank: SurveyedTreebank) -> Corpus | Exception:

@@ -217,6 +217,8 @@ def test_other_maps(model, tmp_path, kind):
         (["--train", "SAMPLE", "--test", "SAMPLE", "--folds", "3"], 2, "--folds is for one treebank"),
         (["--train", "SAMPLE", "--test", "SAMPLE"], 1, "--train and --test both have this file"),
         (["--folds", "1"], 2, "--folds must be at least 2"),
+        (["--folds", "1000000000"], 2, "--folds must be from 2 to 157, the number of sentences, not 1000000000"),
+        (["--folds", "13", "--limit", "12"], 2, "--folds must be from 2 to 12, the number of sentences, not 13"),
         (["--seeds", "0"], 2, "--seeds must be at least 1"),
         (["--learning-rate", "0"], 2, "--learning-rate must be finite and above 0"),
         (["--learning-rate", "nan"], 2, "--learning-rate must be finite"),

@@ -226,6 +226,12 @@ def test_dry_run_counts_cells_sentences_and_passes(grid, tmp_path, capsys):
         (["--limit", "0"], "--limit must be at least 1"),
         (["--workers", "0"], "--workers must be at least 1"),
         (["--replicates", "-1"], "--replicates must not be negative"),
+        (
+            ["--relation", "zzz"],
+            "the relation 'zzz'; choose from: all, all-nopunct, all-nopunct-noroot, ",
+        ),
+        (["--relation", "nsubjj"], "; did you mean 'nsubj'?"),
+        (["--relation", "nsubj:pass", "--coarse"], "no treebank has the relation 'nsubj:pass'; choose from: all"),
     ],
 )
 def test_wrong_options_end_the_survey_before_it_begins(tmp_path, capsys, options, message):

@@ -10,6 +10,7 @@ import pytest
 from matplotlib.colors import same_color
 
 import attentionology
+from attentionology.analyses.alignment.options import BitextOptions
 from attentionology.analyses.comparison.figures import dumbbells
 from attentionology.analyses.comparison.kinds import contrasts_of_kinds
 from attentionology.analyses.comparison.results import COLUMNS
@@ -202,8 +203,21 @@ def test_runs_that_cannot_be_compared_are_refused(run, encoder, treebank):
     with pytest.raises(OptionError, match="a different name, not: one, one"):
         compare(run, run, names=("one", "one"))
     clusters = analyze(encoder, treebank, analyses="clusters", options=[])
-    with pytest.raises(OptionError, match="no statistics that can be compared"):
-        compare(clusters, clusters)
+    refused = r"no statistics that can be compared with each other: {} has {}, and {} has {}$"
+    nothing = "clusters .nothing to compare."
+    with pytest.raises(OptionError, match=refused.format("a", nothing, "b", nothing)):
+        compare(clusters, clusters, names=("a", "b"))
+    with pytest.raises(OptionError, match=refused.format("a", "dependency .weight.", "c", nothing)):
+        compare(run, run, clusters, names=("a", "b", "c"))
+    several = analyze(encoder, treebank, maps=["norm", "alti"])
+    with pytest.raises(OptionError, match=refused.format("a", "dependency .weight.", "b", "dependency .norm, alti.")):
+        compare(run, several, names=("a", "b"))
+
+
+def test_an_alignment_is_not_compared_with_an_analysis(run):
+    aligned = attentionology.align("sample", "sample", options=[BitextOptions(limit=4)])
+    with pytest.raises(OptionError, match=r"has alignment.*, and .* has dependency .weight.$"):
+        compare(aligned, run)
 
 
 @pytest.mark.slow
