@@ -8,6 +8,7 @@ never refuse a folder that can be loaded.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,10 @@ from attentionology.extractors.errors import cause
 from attentionology.extractors.model.checkpoint import CONFIG, OTHER_CLASS, TOKENIZER, TOKENIZER_CONFIG, read_object
 
 _CORRECT = "correct it, or download the file again"
+_OTHER_VOCABULARY = (
+    f"download {TOKENIZER} as well, or set tokenizer_class in {TOKENIZER_CONFIG} to the class that fits, such as "
+    '"BertTokenizer", which reads vocab.txt'
+)
 _UNKNOWN_FUNCTION = re.compile(r"function (\S*) not found in .*", re.DOTALL)
 """What some models raise for an unknown activation; the others raise a `KeyError` with its name."""
 
@@ -45,6 +50,42 @@ def tokenizer_failure(name: str, folder: Path, error: Exception) -> str:
     return _configuration_failure(folder) or _tokenizer_failure(name, folder, error)
 
 
+def vocabulary_failure(folder: Path, tokenizer: Any) -> str | None:
+    """Describe why a tokenizer that was loaded has no vocabulary, or cannot read unknown words; None if all is well.
+
+    Args:
+        folder: the folder of its files.
+        tokenizer: the tokenizer.
+    """
+    kind, names = type(tokenizer).__name__, sorted({*type(tokenizer).vocab_files_names.values()} - {TOKENIZER_CONFIG})
+    read = [name for name in names if (folder / name).is_file()]
+    read = [TOKENIZER] if TOKENIZER in read else read  # no other file is read beside it
+    special = {number for number, token in tokenizer.added_tokens_decoder.items() if token.special}
+    if len(tokenizer) > len(special.union(tokenizer.all_special_ids)) + 1:
+        try:
+            tokenizer.tokenize("\ua66e")  # a letter of a few medieval books, which hardly any vocabulary has
+        except Exception as error:
+            return f"cannot read unknown words ({cause(error)}); download {_and(read) or TOKENIZER} again"
+        return None
+    lacks = "has no vocabulary besides special tokens"
+    if read:
+        sizes = [f"{name} ({(folder / name).stat().st_size:,} bytes)" for name in read]
+        return f"{lacks}: no other pieces could be read from {_and(sizes)}; download the tokenizer again"
+    if not (others := _vocabularies(folder)):
+        return f"{lacks}: the folder has no {' or '.join(names)}; download the tokenizer again"
+    return f"{lacks}: a {kind} reads {' or '.join(names)}, but the folder has {_and(others)}; {_OTHER_VOCABULARY}"
+
+
+def _vocabularies(folder: Path) -> list[str]:
+    """The files of a folder that may hold the vocabulary of some tokenizer."""
+    patterns = (TOKENIZER, "vocab.*", "merges.txt", "*.model", "*.spm")
+    return [path.name for pattern in patterns for path in sorted(folder.glob(pattern))]
+
+
+def _and(names: Sequence[str]) -> str:
+    return " and ".join(names)
+
+
 def _weights_failure(name: str, folder: Path, error: Exception) -> str:
     """Describe why a model with a readable configuration could not be loaded."""
     path, config = str(folder / CONFIG), read_object(folder / CONFIG)
@@ -63,7 +104,13 @@ def _tokenizer_failure(name: str, folder: Path, error: Exception) -> str:
     general = f"cannot load {name!r} (its tokenizer): {cause(error)}"
     path = folder / TOKENIZER
     if not path.is_file():
-        return general
+        others = _vocabularies(folder)
+        if "backend tokenizer" not in str(error):  # which says that none of the files fits the class
+            return general
+        there = f"has {_and(others)}, which it does not read" if others else "has no vocabulary"
+        wanted = read_object(folder / TOKENIZER_CONFIG) if (folder / TOKENIZER_CONFIG).is_file() else {}
+        kind = wanted.get("tokenizer_class", "the class of its model_type")
+        return f"cannot load {name!r} (its tokenizer, {kind}): the folder {there}; {_OTHER_VOCABULARY}"
     try:
         kind = type(tokenizers.Tokenizer.from_file(str(path)).model).__name__
     except Exception as unreadable:  # the library raises nothing more specific

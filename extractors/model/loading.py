@@ -18,7 +18,7 @@ from attentionology.extractors.errors import ModelError
 from attentionology.extractors.model.checkpoint import check_tokenizer
 from attentionology.extractors.model.files import LoadedFiles, Location, find_model
 from attentionology.extractors.model.hub import CONVERSION_HINT
-from attentionology.extractors.model.load_failures import model_failure, tokenizer_failure
+from attentionology.extractors.model.load_failures import model_failure, tokenizer_failure, vocabulary_failure
 from attentionology.extractors.model.loaded_weights import check_loaded, shape_conflict
 
 
@@ -30,7 +30,7 @@ def load_tokenizer(name_or_path: Location, revision: str | None = None) -> Any:
         revision: a branch, tag or commit on the Hub.
 
     Raises:
-        ModelError: the tokenizer cannot be loaded, or has hardly any vocabulary because its files are missing.
+        ModelError: the tokenizer cannot be loaded, has no vocabulary besides special tokens, or cannot read all words.
 
     Example:
         >>> from attentionology import load_encoder, load_tokenizer
@@ -46,11 +46,8 @@ def load_tokenizer(name_or_path: Location, revision: str | None = None) -> Any:
         except Exception as error:  # whatever the libraries raise, the cause is in the files
             raise ModelError(tokenizer_failure(files.name, files.folder or Path(), error)) from error
     check_tokenizer(files.folder or "", tokenizer)
-    if len(tokenizer) <= len(tokenizer.all_special_ids) + 1:
-        raise ModelError(
-            f"the tokenizer of {files.name!r} has no vocabulary besides special tokens; is "
-            "tokenizer.json or vocab.txt missing?"
-        )
+    if failure := vocabulary_failure(files.folder or Path(), tokenizer):
+        raise ModelError(f"the tokenizer of {files.name!r} {failure}")
     return tokenizer
 
 

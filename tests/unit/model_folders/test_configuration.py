@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -99,6 +102,61 @@ def test_a_tokenizer_class_that_does_not_fit_is_refused(folder, tokenizer_class:
     assert isinstance(pieces, Pieces)
     assert pieces.special[0]
     assert not pieces.unknown
+
+
+def _without_pieces(folder: Path) -> None:
+    described = json.loads((folder / "tokenizer.json").read_text())
+    specials = [token["content"] for token in described["added_tokens"]]
+    described["model"]["vocab"] = {piece: number for number, piece in enumerate(specials)}
+    (folder / "tokenizer.json").write_text(json.dumps(described))
+
+
+def _only(folder: Path, name: str, text: str | None = None) -> None:
+    """Replace ``tokenizer.json`` by a file with its vocabulary, one piece a line, or with another text."""
+    vocabulary = json.loads((folder / "tokenizer.json").read_text())["model"]["vocab"]
+    (folder / "tokenizer.json").unlink()
+    (folder / name).write_text("\n".join(sorted(vocabulary, key=vocabulary.get)) if text is None else text)
+    configure_tokenizer(folder, tokenizer_class="BertTokenizer")
+
+
+def _only_for(tokenizer_class: str) -> Callable[[Path], None]:
+    def change(folder: Path) -> None:
+        _only(folder, "vocab.txt")
+        configure_tokenizer(folder, tokenizer_class=tokenizer_class)
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (_without_pieces, r"no other pieces could be read from tokenizer\.json \([\d,]+ bytes\); download"),
+        (lambda folder: _only(folder, "vocab.txt", ""), r"no other pieces could be read from vocab\.txt \(0 bytes\)"),
+        (lambda folder: _only(folder, "x.txt"), r"the folder has no tokenizer\.json or vocab\.txt; download"),
+        (lambda folder: _only(folder, "vocab.json"), r"a BertTokenizer reads .*, but the folder has vocab\.json; "),
+        (_only_for("RobertaTokenizer"), r"a RobertaTokenizer reads .* or vocab\.json, but the folder has vocab\.txt; "),
+        (
+            _only_for("PreTrainedTokenizerFast"),
+            r"\(its tokenizer, PreTrainedTokenizerFast\): the folder has vocab\.txt",
+        ),
+        (
+            lambda folder: _only(folder, "vocab.txt", "version https://git-lfs.github.com/spec/v1\noid 12\nsize 3\n"),
+            r"cannot read unknown words \(.*UNK.*\); download vocab\.txt again",
+        ),
+    ],
+)
+def test_a_vocabulary_that_is_not_read_is_named_with_its_cause(folder, change: Callable[[Path], None], says: str):
+    change(folder)
+    with pytest.raises(ModelError, match=says) as raised:
+        Encoder.from_pretrained(folder)
+    assert "missing?" not in str(raised.value)
+
+
+def test_the_way_out_that_the_message_names_reads_the_vocabulary(folder):
+    expected = Encoder.from_pretrained(folder).tokenizer.get_vocab()
+    _only_for("RobertaTokenizer")(folder)
+    configure_tokenizer(folder, tokenizer_class="BertTokenizer")
+    assert Encoder.from_pretrained(folder).tokenizer.get_vocab() == expected
 
 
 def test_the_tokenizer_class_of_the_model_may_not_fit_either(folder):
