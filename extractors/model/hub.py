@@ -31,8 +31,8 @@ from attentionology.extractors.model.hub_answers import (
 from attentionology.extractors.model.hub_cache import discard, remember, sha256_if_intact
 
 CONVERSION_HINT = (
-    "Weights are only read as safetensors. To convert a pytorch_model.bin that you trust: load it once with "
-    "torch.load(..., weights_only=True) and save it with model.save_pretrained()."
+    "Weights are only read as safetensors. To convert a pytorch_model.bin that you trust, load it once with "
+    "torch.load(..., weights_only=True) and save it with safetensors.torch.save_file, as docs/how-to/hub.md shows."
 )
 
 _CONFIG = "config.json"

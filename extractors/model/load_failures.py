@@ -73,7 +73,7 @@ def vocabulary_failure(folder: Path, tokenizer: Any) -> str | None:
         return f"{lacks}: no other pieces could be read from {_and(sizes)}; download the tokenizer again"
     if not (others := _vocabularies(folder)):
         return f"{lacks}: the folder has no {' or '.join(names)}; download the tokenizer again"
-    return f"{lacks}: a {kind} reads {' or '.join(names)}, but the folder has {_and(others)}; {_OTHER_VOCABULARY}"
+    return f"{lacks}: {kind} reads {' or '.join(names)}, but the folder has {_and(others)}; {_OTHER_VOCABULARY}"
 
 
 def _vocabularies(folder: Path) -> list[str]:

@@ -19,7 +19,7 @@ from transformers.models.bert.modeling_bert import eager_attention_forward
 from attentionology.corpora_loaders import Sentence
 from attentionology.extractors import Encoder, ModelError, extract, extract_gradients
 from attentionology.extractors.tokens.pieces import Pieces
-from tests import tiny
+from tests import documentation, tiny
 
 FAMILIES = list(tiny.FAMILIES)
 
@@ -274,13 +274,23 @@ def test_missing_weights_are_refused_not_invented(tmp_path):
         Encoder.from_pretrained(tmp_path)
 
 
-def test_pickled_weights_are_refused_with_the_way_out(tmp_path):
-    encoder = tiny.encoder()
-    encoder.model.config.save_pretrained(tmp_path)
-    encoder.tokenizer.save_pretrained(tmp_path)
-    torch.save(encoder.model.state_dict(), tmp_path / "pytorch_model.bin")
-    with pytest.raises(ModelError, match="weights_only=True"):
-        Encoder.from_pretrained(tmp_path)
+def test_pickled_weights_are_refused_with_the_way_out(tmp_path, monkeypatch):
+    encoder, folder = tiny.encoder(), tmp_path / "my-model"
+    encoder.model.config.save_pretrained(folder)
+    encoder.tokenizer.save_pretrained(folder)
+    weights = dict(encoder.model.state_dict())
+    weights["cls.predictions.decoder.weight"] = weights["embeddings.word_embeddings.weight"]  # tied, so they are shared
+    weights["cls.predictions.transform.dense.weight"] = torch.ones(4, 2).T
+    first, second = list(weights)[::2], list(weights)[1::2]
+    for number, names in enumerate((first, second)):
+        torch.save({name: weights[name] for name in names}, folder / f"pytorch_model-0000{number + 1}-of-00002.bin")
+    with pytest.raises(ModelError, match=r"weights_only=True.*as docs/how-to/hub\.md shows"):
+        Encoder.from_pretrained(folder)
+    monkeypatch.chdir(tmp_path)
+    (code,) = (block for block in documentation.blocks("docs/how-to/hub.md", "python") if "torch.load" in block)
+    exec(code, {})  # noqa: S102 the code of this project
+    loaded = Encoder.from_pretrained(folder).model.state_dict()
+    assert all(torch.equal(loaded[name], tensor) for name, tensor in encoder.model.state_dict().items())
 
 
 def test_missing_tokenizer_files_are_noticed(tmp_path):

@@ -133,8 +133,8 @@ def _only_for(tokenizer_class: str) -> Callable[[Path], None]:
         (_without_pieces, r"no other pieces could be read from tokenizer\.json \([\d,]+ bytes\); download"),
         (lambda folder: _only(folder, "vocab.txt", ""), r"no other pieces could be read from vocab\.txt \(0 bytes\)"),
         (lambda folder: _only(folder, "x.txt"), r"the folder has no tokenizer\.json or vocab\.txt; download"),
-        (lambda folder: _only(folder, "vocab.json"), r"a BertTokenizer reads .*, but the folder has vocab\.json; "),
-        (_only_for("RobertaTokenizer"), r"a RobertaTokenizer reads .* or vocab\.json, but the folder has vocab\.txt; "),
+        (lambda folder: _only(folder, "vocab.json"), r": BertTokenizer reads .*, but the folder has vocab\.json; "),
+        (_only_for("RobertaTokenizer"), r": RobertaTokenizer reads .* or vocab\.json, but the folder has vocab\.txt; "),
         (
             _only_for("PreTrainedTokenizerFast"),
             r"\(its tokenizer, PreTrainedTokenizerFast\): the folder has vocab\.txt",
