@@ -243,10 +243,11 @@ def test_error_names_the_line_that_is_not_utf8(read, pack):
 @pytest.mark.parametrize(
     ("name", "packed", "line"),
     [
-        ("gzip", gzip.compress(GOOD.encode())[:-8], 4),  # the checksum is missing, the three lines are not
+        ("gzip", gzip.compress(GOOD.encode(), mtime=0)[:-8], 4),  # the checksum is missing, the three lines are not
         ("xz", lzma.compress(GOOD.encode())[:-8], 4),
         ("bzip2", bz2.compress(GOOD.encode()) + bz2.compress(GOOD.encode())[:-8], 7),
     ],
+    ids=["gzip", "xz", "bzip2"],
 )
 def test_error_names_the_line_where_a_compressed_file_breaks_off(read, name, packed, line):
     with pytest.raises(CorpusError, match=f"the {name} file is broken: ") as caught:
