@@ -265,4 +265,7 @@ def _sink(encoder: Encoder, sentences: Sequence[Sentence]) -> tuple[None, str]:
             rows += array[..., 0].size
             first += float(array[..., 0].sum())
             last += float(array[..., -1].sum())
-    return None, f"{first / rows:.0%} on the first position, {last / rows:.0%} on the last (mean over heads)"
+    return (
+        None,
+        f"{100 * first / rows:.0f} % on the first position, {100 * last / rows:.0f} % on the last (mean over heads)",
+    )

@@ -69,9 +69,10 @@ class TextFit:
         found = (
             f"{self.unknown:,} of {self.words:,} words have unknown pieces, {self.pieces_per_word:.2f} pieces per word"
         )
+        most = round(100 * MOST_UNKNOWN)
         reasons = {
             "yes": "",
-            "no": f"; with more than {MOST_UNKNOWN:.0%} unknown, the tokenizer does not know this language or script",
+            "no": f"; with more than {most} % unknown, the tokenizer does not know this language or script",
             "poorly": f"; with more than {MOST_PIECES}, the vocabulary was probably made for other text",
         }
         return found + reasons[self.fits]
