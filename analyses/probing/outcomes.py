@@ -213,7 +213,7 @@ def write_outcomes(folder: Path, outcomes: AttachmentOutcomes, record: Mapping[s
         "methods": [[each.method, each.decoding, each.runs, each.right_words is not None] for each in methods],
         "replicates": outcomes.replicates,
         "seed": outcomes.seed,
-        "identity": identity_of(record),
+        "identity": _identity(record),
     }
     by_word = [each.right_words for each in methods if each.right_words is not None]
     arrays = {
@@ -224,6 +224,11 @@ def write_outcomes(folder: Path, outcomes: AttachmentOutcomes, record: Mapping[s
     }
     tensors, facts["packing"] = pack({name: torch.from_numpy(array) for name, array in arrays.items()})
     write_tensors(folder / _FILE, tensors, facts, cache_name(folder / _FILE))
+
+
+def _identity(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the outcomes depend on. Other options, such as the number of workers, do not change them."""
+    return {**identity_of(record), "options": {"map": record["options"]["map"]}}
 
 
 def read_outcomes(folder: Path) -> tuple[AttachmentOutcomes, dict[str, Any]] | None:
@@ -244,9 +249,9 @@ def read_outcomes(folder: Path) -> tuple[AttachmentOutcomes, dict[str, Any]] | N
         raise StateError(f"{path} has format {facts['format']}, and this version reads format {_FORMAT}; probe again")
     if (record := read_record(folder)) is None:
         raise StateError(f"{folder} has no run record")
-    if (identity := facts.get("identity")) is not None and identity != identity_of(record):  # version 0.2 has none
+    if (identity := facts.get("identity")) is not None and identity != _identity(record):  # version 0.2 has none
         raise StateError(
-            f"{path} does not belong to this run: {folder / RUN_RECORD} names another model, corpus or options"
+            f"{path} does not belong to this run: {folder / RUN_RECORD} names another model, corpus or kind of map"
         )
     arrays = {name: tensor.numpy() for name, tensor in unpack(tensors, facts["packing"]).items()}
     by_word = iter(arrays["right_words"])
