@@ -17,8 +17,8 @@ from attentionology.corpora_loaders.errors import CorpusError
 from attentionology.corpora_loaders.lines import file_sha256
 
 _ENOUGH_PAIRS = 20
-"""In so many pairs with links, the absence of first words, or fewer links outside their pairs if the file is read in
-another way, is no chance."""
+"""The smallest number of pairs with links in which it is no coincidence that no first word is linked, or that
+fewer links lie outside their pairs when the file is read in another way."""
 
 
 class Sizes(NamedTuple):
