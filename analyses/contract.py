@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
-from attentionology.analyses.option_groups import OptionError, OptionGroup, OptionSet
-from attentionology.analyses.plans import (
+from .option_groups import OptionError, OptionGroup, OptionSet
+from .plans import (
     Counted,
     Guesses,
     MapChoice,
@@ -28,9 +28,9 @@ from attentionology.analyses.plans import (
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from attentionology.analyses.shared.comparable import Comparable
-    from attentionology.reports.explorer.contribution import Contribution
-    from attentionology.reports.page import Section
+    from ..reports.explorer.contribution import Contribution
+    from ..reports.page import Section
+    from .shared.comparable import Comparable
 
 Facts = TypeVar("Facts")
 Results = TypeVar("Results")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
-from attentionology.corpora_loaders.errors import AttentionologyError
+from ..corpora_loaders.errors import AttentionologyError
 
 Options = TypeVar("Options")  # no bound: a protocol with fields cannot be checked for classes while the tests run
 

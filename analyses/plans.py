@@ -10,10 +10,10 @@ if TYPE_CHECKING:
     from torch import Tensor
     from torchmetrics import Metric
 
-    from attentionology.analyses.shared.metric_states import StoredMetrics
-    from attentionology.corpora_loaders import Corpus, Sentence
-    from attentionology.extractors import BatchMaker, Encoder, ExtractionLog, MapBatch
-    from attentionology.extractors.model.loaded_model import LoadedModel
+    from ..corpora_loaders import Corpus, Sentence
+    from ..extractors import BatchMaker, Encoder, ExtractionLog, MapBatch
+    from ..extractors.model.loaded_model import LoadedModel
+    from .shared.metric_states import StoredMetrics
 
 Counts = TypeVar("Counts", bound="Metric")
 Facts = TypeVar("Facts")
@@ -67,7 +67,7 @@ class Setting:
         Raises:
             TypeError: it is a model of another kind, for example one that reads sentence pairs.
         """
-        from attentionology.extractors import Encoder
+        from ..extractors import Encoder
 
         if not isinstance(self.model, Encoder):
             raise TypeError(f"the analysis needs an encoder, not {self.model!r}")
@@ -239,7 +239,7 @@ class Counted(Generic[Facts]):
             TypeError: the metric is of another class.
             StateError: its states are stored, and are those of another class or another version.
         """
-        from attentionology.analyses.shared.metric_states import StoredMetrics
+        from .shared.metric_states import StoredMetrics
 
         if isinstance(self.metrics, StoredMetrics):
             return self.metrics.metric(name, kind)

@@ -9,9 +9,9 @@ from dataclasses import is_dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from attentionology.analyses.contract import Analysis, OptionError
-from attentionology.corpora_loaders.errors import AttentionologyError
-from attentionology.storage.nearest import did_you_mean
+from ..corpora_loaders.errors import AttentionologyError
+from ..storage.nearest import did_you_mean
+from .contract import Analysis, OptionError
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint

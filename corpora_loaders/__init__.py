@@ -7,23 +7,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attentionology.storage.lazy_names import LazyNames
+from ..storage.lazy_names import LazyNames
 
 if TYPE_CHECKING:
-    from attentionology.corpora_loaders.conllu_file import read_conllu
-    from attentionology.corpora_loaders.corpus import Corpus, CorpusFile
-    from attentionology.corpora_loaders.errors import AttentionologyError, CorpusError
-    from attentionology.corpora_loaders.frequencies import read_frequencies
-    from attentionology.corpora_loaders.labelled import LabelledTexts, load_labelled
-    from attentionology.corpora_loaders.lazy_text import LazyText, open_text
-    from attentionology.corpora_loaders.lazy_treebank import LazyTreebank, open_treebank
-    from attentionology.corpora_loaders.pairs import Pair, pair_paragraphs
-    from attentionology.corpora_loaders.sentence import Sentence
-    from attentionology.corpora_loaders.surface import surface_sentence
-    from attentionology.corpora_loaders.text import PlainText, load_text
-    from attentionology.corpora_loaders.tree import OFFSETS, coarse_relation, is_punct
-    from attentionology.corpora_loaders.treebank import Treebank, load_treebank
-    from attentionology.corpora_loaders.vectors import WordVectors, load_vectors
+    from .conllu_file import read_conllu
+    from .corpus import Corpus, CorpusFile
+    from .errors import AttentionologyError, CorpusError
+    from .frequencies import read_frequencies
+    from .labelled import LabelledTexts, load_labelled
+    from .lazy_text import LazyText, open_text
+    from .lazy_treebank import LazyTreebank, open_treebank
+    from .pairs import Pair, pair_paragraphs
+    from .sentence import Sentence
+    from .surface import surface_sentence
+    from .text import PlainText, load_text
+    from .tree import OFFSETS, coarse_relation, is_punct
+    from .treebank import Treebank, load_treebank
+    from .vectors import WordVectors, load_vectors
 
 _NAMES = LazyNames(
     __name__,

@@ -27,10 +27,10 @@ from typing import NamedTuple
 
 from conllu.parser import parse_comment_line
 
-from attentionology.corpora_loaders.conllu_lines import COLUMNS, LineBlock, SentenceLines, lost_words
-from attentionology.corpora_loaders.errors import CorpusError, together
-from attentionology.corpora_loaders.lines import located_lines
-from attentionology.corpora_loaders.sentence import Sentence
+from .conllu_lines import COLUMNS, LineBlock, SentenceLines, lost_words
+from .errors import CorpusError, together
+from .lines import located_lines
+from .sentence import Sentence
 
 _LISTED = 10  # the number of mistakes that are reported together
 _SHARED_CELLS = 2**13

@@ -14,9 +14,9 @@ from pathlib import Path
 from conllu.exceptions import ParseException
 from conllu.parser import parse_comment_line, parse_id_value, parse_int_value
 
-from attentionology.corpora_loaders.errors import CorpusError
-from attentionology.corpora_loaders.sentence import Sentence
-from attentionology.corpora_loaders.tree import cycle_error, cycles
+from .errors import CorpusError
+from .sentence import Sentence
+from .tree import cycle_error, cycles
 
 COLUMNS = 10
 """The number of columns of a row."""

@@ -10,11 +10,11 @@ from itertools import islice
 from pathlib import Path
 from typing import ClassVar, TypeVar, overload
 
-from attentionology.corpora_loaders.describing import amount, counts_table, named_files
-from attentionology.corpora_loaders.errors import CorpusError
-from attentionology.corpora_loaders.lines import file_sha256
-from attentionology.corpora_loaders.releases import corpus_path, source_of
-from attentionology.corpora_loaders.sentence import Sentence
+from .describing import amount, counts_table, named_files
+from .errors import CorpusError
+from .lines import file_sha256
+from .releases import corpus_path, source_of
+from .sentence import Sentence
 
 Item = TypeVar("Item")
 Contents = TypeVar("Contents", bound=Sized)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from attentionology.storage.errors import AttentionologyError
+from ..storage.errors import AttentionologyError
 
 __all__ = ["AttentionologyError", "CorpusError", "out_of_memory"]
 

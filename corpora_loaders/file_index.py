@@ -18,9 +18,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from attentionology.corpora_loaders.corpus import CorpusFile, FileTally, digested_files
-from attentionology.corpora_loaders.errors import CorpusError
-from attentionology.corpora_loaders.stamps import Stamp, check_stamp, stamp
+from .corpus import CorpusFile, FileTally, digested_files
+from .errors import CorpusError
+from .stamps import Stamp, check_stamp, stamp
 
 WINDOW = 1024
 """The number of sentences in a window; the last window of a corpus may have fewer. A window of documents has as many

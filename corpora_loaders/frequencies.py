@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from attentionology.corpora_loaders.errors import CorpusError
-from attentionology.corpora_loaders.lines import numbered_lines
+from .errors import CorpusError
+from .lines import numbered_lines
 
 _COUNT = re.compile(r"[0-9]{1,18}")
 """A count. `int` would also accept signs, underscores and digits of other scripts."""

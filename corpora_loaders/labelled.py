@@ -9,12 +9,12 @@ from math import inf
 from pathlib import Path
 from typing import ClassVar, Self
 
-from attentionology.corpora_loaders.corpus import Corpus, CorpusFile, describe_file, read_files
-from attentionology.corpora_loaders.describing import amount
-from attentionology.corpora_loaders.errors import CorpusError
-from attentionology.corpora_loaders.labelled_formats import LabelledFile
-from attentionology.corpora_loaders.lines import WHOLE_NUMBER
-from attentionology.corpora_loaders.sentence import Sentence
+from .corpus import Corpus, CorpusFile, describe_file, read_files
+from .describing import amount
+from .errors import CorpusError
+from .labelled_formats import LabelledFile
+from .lines import WHOLE_NUMBER
+from .sentence import Sentence
 
 
 @dataclass(frozen=True, repr=False)

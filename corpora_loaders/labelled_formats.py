@@ -11,9 +11,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from attentionology.corpora_loaders.errors import CorpusError
-from attentionology.corpora_loaders.json_lines import parse_json
-from attentionology.corpora_loaders.lines import WHOLE_NUMBER, text_lines
+from .errors import CorpusError
+from .json_lines import parse_json
+from .lines import WHOLE_NUMBER, text_lines
 
 Text = str | list[str]
 """Running text, or a list of words."""

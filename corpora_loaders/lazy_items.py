@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Generic, TypeVar, overload
 
-from attentionology.corpora_loaders import file_index
-from attentionology.corpora_loaders.describing import amount
-from attentionology.corpora_loaders.errors import CorpusError
-from attentionology.corpora_loaders.file_index import FileIndex
-from attentionology.corpora_loaders.stamps import changed
+from . import file_index
+from .describing import amount
+from .errors import CorpusError
+from .file_index import FileIndex
+from .stamps import changed
 
 Item = TypeVar("Item")
 Part = TypeVar("Part")

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
-from attentionology.corpora_loaders import file_index
-from attentionology.corpora_loaders.describing import amount
-from attentionology.corpora_loaders.lazy_items import LazyItems, WindowCache
-from attentionology.corpora_loaders.sentence import Sentence
-from attentionology.corpora_loaders.text import PlainText
-from attentionology.corpora_loaders.text_index import TextIndex, index_text
+from . import file_index
+from .describing import amount
+from .lazy_items import LazyItems, WindowCache
+from .sentence import Sentence
+from .text import PlainText
+from .text_index import TextIndex, index_text
 
 
 @dataclass(frozen=True, repr=False)

@@ -11,12 +11,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from attentionology.corpora_loaders import file_index
-from attentionology.corpora_loaders.describing import amount
-from attentionology.corpora_loaders.lazy_items import LazyItems, WindowCache
-from attentionology.corpora_loaders.sentence import Sentence
-from attentionology.corpora_loaders.treebank import TokenChoice, Treebank
-from attentionology.corpora_loaders.treebank_index import TreebankIndex, index_treebank
+from . import file_index
+from .describing import amount
+from .lazy_items import LazyItems, WindowCache
+from .sentence import Sentence
+from .treebank import TokenChoice, Treebank
+from .treebank_index import TreebankIndex, index_treebank
 
 
 @dataclass(frozen=True, repr=False)

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from attentionology.corpora_loaders.errors import CorpusError, unreadable
+from .errors import CorpusError, unreadable
 
 WHOLE_NUMBER = re.compile(r"[0-9]{1,9}")
 """A whole number of at most nine ASCII digits.

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from numbers import Integral
 
-from attentionology.corpora_loaders.describing import amount, shortened
-from attentionology.corpora_loaders.errors import CorpusError
-from attentionology.corpora_loaders.words import split_words
+from .describing import amount, shortened
+from .errors import CorpusError
+from .words import split_words
 
 _COLUMNS = ("heads", "relations", "tags", "lemmas", "xpos", "feats", "deps", "misc", "lines")
 

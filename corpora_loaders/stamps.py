@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from attentionology.corpora_loaders.errors import CorpusError, unreadable
-from attentionology.corpora_loaders.lines import archive_of
+from .errors import CorpusError, unreadable
+from .lines import archive_of
 
 Stamp = tuple[int, int]
 """The size of a file on disk, and the time of its last modification in nanoseconds."""

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from attentionology.corpora_loaders.sentence import Sentence
-from attentionology.corpora_loaders.tree import depths
+from .sentence import Sentence
+from .tree import depths
 
 
 def surface_sentence(sentence: Sentence) -> Sentence:

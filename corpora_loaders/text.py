@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, NamedTuple
 
-from attentionology.corpora_loaders.corpus import Corpus, CorpusFile, describe_file, read_files
-from attentionology.corpora_loaders.errors import CorpusError
-from attentionology.corpora_loaders.lines import located_text_lines
-from attentionology.corpora_loaders.sentence import Sentence
+from .corpus import Corpus, CorpusFile, describe_file, read_files
+from .errors import CorpusError
+from .lines import located_text_lines
+from .sentence import Sentence
 
 
 @dataclass(frozen=True, repr=False)

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from attentionology.corpora_loaders.corpus import FileTally
-from attentionology.corpora_loaders.file_index import SerialIndex, index_files
-from attentionology.corpora_loaders.sentence import Sentence
-from attentionology.corpora_loaders.text import BEGINNING, TextBookmark, bookmarked_paragraphs, names_of_files
+from .corpus import FileTally
+from .file_index import SerialIndex, index_files
+from .sentence import Sentence
+from .text import BEGINNING, TextBookmark, bookmarked_paragraphs, names_of_files
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from attentionology.corpora_loaders.conllu_file import read_conllu
-from attentionology.corpora_loaders.coreference.formats import format_of
-from attentionology.corpora_loaders.corpus import Corpus, CorpusFile, UniqueNames, describe_file, read_files
-from attentionology.corpora_loaders.errors import CorpusError
-from attentionology.corpora_loaders.sentence import Sentence
-from attentionology.corpora_loaders.surface import surface_sentence
+from .conllu_file import read_conllu
+from .coreference.formats import format_of
+from .corpus import Corpus, CorpusFile, UniqueNames, describe_file, read_files
+from .errors import CorpusError
+from .sentence import Sentence
+from .surface import surface_sentence
 
 TokenChoice = Literal["syntactic", "surface"]
 

@@ -12,15 +12,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from attentionology.corpora_loaders.compact import IdCounts, SuffixCollector, Suffixes, UniqueSuffixes, numbered_name
-from attentionology.corpora_loaders.conllu_file import BEGINNING, Bookmark, bookmarked_sentences, read_conllu
-from attentionology.corpora_loaders.coreference.formats import format_of
-from attentionology.corpora_loaders.corpus import FileTally, most_frequent_first
-from attentionology.corpora_loaders.errors import CorpusError
-from attentionology.corpora_loaders.file_index import SerialIndex, index_files
-from attentionology.corpora_loaders.sentence import Sentence
-from attentionology.corpora_loaders.surface import surface_sentence
-from attentionology.corpora_loaders.treebank import TokenChoice, check_tokens
+from .compact import IdCounts, SuffixCollector, Suffixes, UniqueSuffixes, numbered_name
+from .conllu_file import BEGINNING, Bookmark, bookmarked_sentences, read_conllu
+from .coreference.formats import format_of
+from .corpus import FileTally, most_frequent_first
+from .errors import CorpusError
+from .file_index import SerialIndex, index_files
+from .sentence import Sentence
+from .surface import surface_sentence
+from .treebank import TokenChoice, check_tokens
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from attentionology.corpora_loaders.describing import amount, named_files
-from attentionology.corpora_loaders.errors import CorpusError
-from attentionology.corpora_loaders.lines import WHOLE_NUMBER, file_sha256, numbered_lines
+from .describing import amount, named_files
+from .errors import CorpusError
+from .lines import WHOLE_NUMBER, file_sha256, numbered_lines
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 """A decimal number. `float` would also accept underscores, white space, digits of other scripts, nan and inf."""

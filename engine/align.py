@@ -7,24 +7,24 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from attentionology.analyses.alignment.options import (
+from ..analyses.alignment.options import (
     AlignmentOptions,
     BitextOptions,
     LanguageOptions,
     LinkOptions,
     TranslatorOptions,
 )
-from attentionology.analyses.contract import OptionError, OptionGroup
-from attentionology.analyses.option_groups import groups_by_class
-from attentionology.analyses.shared.builtin import SAMPLE
-from attentionology.analyses.shared.input_options import ExampleOptions
-from attentionology.corpora_loaders.alignment import Bitext
-from attentionology.engine.align_options import AlignOptions
-from attentionology.engine.execution import execute
-from attentionology.engine.run import Run
+from ..analyses.contract import OptionError, OptionGroup
+from ..analyses.option_groups import groups_by_class
+from ..analyses.shared.builtin import SAMPLE
+from ..analyses.shared.input_options import ExampleOptions
+from ..corpora_loaders.alignment import Bitext
+from .align_options import AlignOptions
+from .execution import execute
+from .run import Run
 
 if TYPE_CHECKING:
-    from attentionology.extractors.translation import PairReader
+    from ..extractors.translation import PairReader
 
 
 def align(

@@ -6,24 +6,24 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from attentionology.analyses.alignment.options import (
+from ..analyses.alignment.options import (
     AlignmentOptions,
     BitextOptions,
     LanguageOptions,
     LinkOptions,
     TranslatorOptions,
 )
-from attentionology.analyses.contract import MapChoice, OptionError, OptionGroup, OptionSet, Setting
-from attentionology.analyses.shared.builtin import SAMPLE
-from attentionology.analyses.shared.input_options import ExampleOptions, paths_read
-from attentionology.engine.job import Job
+from ..analyses.contract import MapChoice, OptionError, OptionGroup, OptionSet, Setting
+from ..analyses.shared.builtin import SAMPLE
+from ..analyses.shared.input_options import ExampleOptions, paths_read
+from .job import Job
 
 if TYPE_CHECKING:
-    from attentionology.corpora_loaders import Corpus
-    from attentionology.engine.preparing import Prepared
-    from attentionology.engine.run import Run
-    from attentionology.extractors.model.loaded_model import LoadedModel
-    from attentionology.reports.progress import Stages
+    from ..corpora_loaders import Corpus
+    from ..extractors.model.loaded_model import LoadedModel
+    from ..reports.progress import Stages
+    from .preparing import Prepared
+    from .run import Run
 
 
 @dataclass(frozen=True)
@@ -80,13 +80,13 @@ class AlignOptions(Job):
         Raises:
             OptionError, CorpusError, ModelError: an option cannot be used, or the pairs or the model cannot be read.
         """
-        from attentionology.analyses.alignment.analysis import Alignment
-        from attentionology.analyses.alignment.inputs import load_reader, read_bitext
-        from attentionology.engine.pass_counts import Limits
-        from attentionology.engine.preparing import Prepared
-        from attentionology.extractors import DEFAULT_BATCH_CELLS
-        from attentionology.extractors.translation import PairEncoder
-        from attentionology.reports.progress import Stages
+        from ..analyses.alignment.analysis import Alignment
+        from ..analyses.alignment.inputs import load_reader, read_bitext
+        from ..extractors import DEFAULT_BATCH_CELLS
+        from ..extractors.translation import PairEncoder
+        from ..reports.progress import Stages
+        from .pass_counts import Limits
+        from .preparing import Prepared
 
         stages, chosen = stages or Stages(), self.alignment
         resolved: dict[str, Any] = {} if model is None else {"model": model.name}
@@ -134,10 +134,10 @@ class AlignOptions(Job):
 
     def finish(self, run: Run, prepared: Prepared, stages: Stages) -> None:
         """Write the links, if that was asked for."""
-        from attentionology.analyses.alignment.analysis import Alignment
-        from attentionology.analyses.alignment.written_links import chosen_links
-        from attentionology.corpora_loaders.alignment import write_links
-        from attentionology.engine.readers import reader_of
+        from ..analyses.alignment.analysis import Alignment
+        from ..analyses.alignment.written_links import chosen_links
+        from ..corpora_loaders.alignment import write_links
+        from .readers import reader_of
 
         if self.links.write is None:
             return

@@ -7,20 +7,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from attentionology.analyses.contract import OptionError, OptionGroup, OptionSet
-from attentionology.analyses.option_groups import groups_by_class
-from attentionology.analyses.shared.builtin import SAMPLE
-from attentionology.analyses.shared.input_options import ExampleOptions, LimitOptions, ModelOptions, model_or_encoder
-from attentionology.analyses.shared.options import MapOptions
-from attentionology.corpora_loaders import Corpus
-from attentionology.engine.corpus import CorpusOptions
-from attentionology.engine.execution import execute
-from attentionology.engine.part_options import PartOptions
-from attentionology.engine.run import Run
-from attentionology.engine.run_options import RunOptions
+from ..analyses.contract import OptionError, OptionGroup, OptionSet
+from ..analyses.option_groups import groups_by_class
+from ..analyses.shared.builtin import SAMPLE
+from ..analyses.shared.input_options import ExampleOptions, LimitOptions, ModelOptions, model_or_encoder
+from ..analyses.shared.options import MapOptions
+from ..corpora_loaders import Corpus
+from .corpus import CorpusOptions
+from .execution import execute
+from .part_options import PartOptions
+from .run import Run
+from .run_options import RunOptions
 
 if TYPE_CHECKING:
-    from attentionology.extractors import Encoder
+    from ..extractors import Encoder
 
 
 def analyze(

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from attentionology.analyses.comparison.results import Comparison, Contrast, Pairing, Side, contrasts_of
-from attentionology.analyses.contract import OptionError
-from attentionology.analyses.probing.run import ProbingRun
-from attentionology.analyses.shared.comparable import Comparable
-from attentionology.analyses.shared.options import CountOptions
-from attentionology.engine.compared_run import ComparedRun
-from attentionology.engine.pairing import pairing_of
-from attentionology.engine.run import Run
+from ..analyses.comparison.results import Comparison, Contrast, Pairing, Side, contrasts_of
+from ..analyses.contract import OptionError
+from ..analyses.probing.run import ProbingRun
+from ..analyses.shared.comparable import Comparable
+from ..analyses.shared.options import CountOptions
+from .compared_run import ComparedRun
+from .pairing import pairing_of
+from .run import Run
 
 _NO_RESULT = (
     *("out", "overwrite", "json", "device", "batch_cells", "parts", "part", "workers", "engine", "address"),

@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from attentionology.analyses.comparison.results import Comparison
-from attentionology.analyses.comparison.section import comparison_section
-from attentionology.analyses.shared.record import describe_command
-from attentionology.engine.compare import compare, names_of
-from attentionology.engine.compared_run import ComparedRun, load_compared_run
-from attentionology.reports.page import Section, write_report
-from attentionology.reports.progress import Stages
-from attentionology.reports.run_folder import RunFolder
+from ..analyses.comparison.results import Comparison
+from ..analyses.comparison.section import comparison_section
+from ..analyses.shared.record import describe_command
+from ..reports.page import Section, write_report
+from ..reports.progress import Stages
+from ..reports.run_folder import RunFolder
+from .compare import compare, names_of
+from .compared_run import ComparedRun, load_compared_run
 
 TABLE = "comparison"
 """The name of the table of differences."""

@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from attentionology.analyses.contract import Titles
-from attentionology.analyses.probing.outcomes import AttachmentOutcomes, read_outcomes
-from attentionology.analyses.probing.run import ProbingRun
-from attentionology.analyses.shared.comparable import Comparable
-from attentionology.engine.run import Run
-from attentionology.engine.states import read_states
-from attentionology.engine.stored_run import restored
+from ..analyses.contract import Titles
+from ..analyses.probing.outcomes import AttachmentOutcomes, read_outcomes
+from ..analyses.probing.run import ProbingRun
+from ..analyses.shared.comparable import Comparable
+from .run import Run
+from .states import read_states
+from .stored_run import restored
 
 PROBE = "probe"
 """The name of probing in comparisons, in place of that of an analysis."""

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from tyro.conf import arg
 
-from attentionology.analyses.contract import Analysis, OptionError
-from attentionology.analyses.shared.builtin import SAMPLE, corpus_path
-from attentionology.analyses.shared.input_options import at_least_one
-from attentionology.analyses.shared.numbers import OptionalNumber
-from attentionology.analyses.shared.option_types import Lenient, TreebankWords
-from attentionology.corpora_loaders.errors import CorpusError, together
+from ..analyses.contract import Analysis, OptionError
+from ..analyses.shared.builtin import SAMPLE, corpus_path
+from ..analyses.shared.input_options import at_least_one
+from ..analyses.shared.numbers import OptionalNumber
+from ..analyses.shared.option_types import Lenient, TreebankWords
+from ..corpora_loaders.errors import CorpusError, together
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from attentionology.corpora_loaders import Corpus, PlainText
-    from attentionology.extractors import Encoder, Segments
+    from ..corpora_loaders import Corpus, PlainText
+    from ..extractors import Encoder, Segments
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class CorpusOptions:
     @property
     def has_trees(self) -> bool:
         """Whether the format of the corpus has trees, as CoNLL-U has."""
-        from attentionology.corpora_loaders.coreference import format_of
+        from ..corpora_loaders.coreference import format_of
 
         return not self.text and all(format_of(file).has_trees for file in self.files)
 
@@ -131,8 +131,8 @@ class CorpusOptions:
         all of them if there are at most 4,096 sentences. Larger corpora are parsed once for the index and
         once more for each pass, which is little beside what the model needs.
         """
-        from attentionology.corpora_loaders import load_treebank, open_text, open_treebank, read_conllu
-        from attentionology.corpora_loaders.coreference import format_of, open_documents
+        from ..corpora_loaders import load_treebank, open_text, open_treebank, read_conllu
+        from ..corpora_loaders.coreference import format_of, open_documents
 
         if self.text:
             return open_text(self.text, limit=self.limit)
@@ -188,7 +188,7 @@ def cut_text(
     """
     import pandas as pd
 
-    from attentionology.extractors import SEGMENT_LENGTH, make_segments
+    from ..extractors import SEGMENT_LENGTH, make_segments
 
     length = max_length or min(SEGMENT_LENGTH, encoder.max_length or SEGMENT_LENGTH)
     try:

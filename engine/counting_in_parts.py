@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 
-from attentionology.engine.parts import CorpusPart, PartFolder, added_parts, content_of
-from attentionology.engine.pass_counts import Limits, PassCounts
-from attentionology.engine.readers import Readers
-from attentionology.extractors.model.loaded_model import LoadedModel
-from attentionology.reports.progress import Stages, watching_bar
-from attentionology.storage.sealed import DamagedError
+from ..extractors.model.loaded_model import LoadedModel
+from ..reports.progress import Stages, watching_bar
+from ..storage.sealed import DamagedError
+from .parts import CorpusPart, PartFolder, added_parts, content_of
+from .pass_counts import Limits, PassCounts
+from .readers import Readers
 
 CountMissing = Callable[[Sequence[int], "PartProgress"], Iterable[int]]
 """A function that counts the parts with the given numbers, and yields the number of each when its file is written. It

@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from attentionology.engine.counting_in_parts import CountMissing, PartCounter, count_in_parts, count_missing, share_of
-from attentionology.engine.job import Job
-from attentionology.engine.on_ray import count_on_ray
-from attentionology.engine.part_options import PartOptions
-from attentionology.engine.part_tasks import PartTask, part_counter
-from attentionology.engine.parts import CorpusPart, parts_of
-from attentionology.engine.pass_counts import PassCounts
-from attentionology.engine.passes import Pass, run_passes
-from attentionology.engine.preparing import Prepared, plan_analyses
-from attentionology.engine.workers import count_with_workers
-from attentionology.reports.progress import Stages
+from ..reports.progress import Stages
+from .counting_in_parts import CountMissing, PartCounter, count_in_parts, count_missing, share_of
+from .job import Job
+from .on_ray import count_on_ray
+from .part_options import PartOptions
+from .part_tasks import PartTask, part_counter
+from .parts import CorpusPart, parts_of
+from .pass_counts import PassCounts
+from .passes import Pass, run_passes
+from .preparing import Prepared, plan_analyses
+from .workers import count_with_workers
 
 if TYPE_CHECKING:
     pass

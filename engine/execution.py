@@ -7,33 +7,33 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attentionology.analyses.contract import OptionError, Titles
-from attentionology.analyses.shared.metric_states import StateError
-from attentionology.analyses.shared.record import (
+from ..analyses.contract import OptionError, Titles
+from ..analyses.shared.metric_states import StateError
+from ..analyses.shared.record import (
     describe_command,
     describe_corpus,
     describe_model,
     describe_reading,
     warnings_of,
 )
-from attentionology.engine.corpus import title_of_files
-from attentionology.engine.distributed import ShareCounts, count_share_of, counter_of
-from attentionology.engine.explorer import explorer_of
-from attentionology.engine.job import Job
-from attentionology.engine.part_options import PartOptions
-from attentionology.engine.parts import check_folder, part_folder
-from attentionology.engine.preparing import Prepared
-from attentionology.engine.run import CountedRun, Run, compared_kinds, count_analyses, sections_of, with_results
-from attentionology.engine.states import RunStates
-from attentionology.engine.stored_run import states_of
-from attentionology.engine.writing import complete_record, write_run
-from attentionology.reports.explorer.encoding import script_json
-from attentionology.reports.progress import Stages
-from attentionology.reports.run_folder import RunFolder
+from ..reports.explorer.encoding import script_json
+from ..reports.progress import Stages
+from ..reports.run_folder import RunFolder
+from .corpus import title_of_files
+from .distributed import ShareCounts, count_share_of, counter_of
+from .explorer import explorer_of
+from .job import Job
+from .part_options import PartOptions
+from .parts import check_folder, part_folder
+from .preparing import Prepared
+from .run import CountedRun, Run, compared_kinds, count_analyses, sections_of, with_results
+from .states import RunStates
+from .stored_run import states_of
+from .writing import complete_record, write_run
 
 if TYPE_CHECKING:
-    from attentionology.corpora_loaders import Corpus
-    from attentionology.extractors.model.loaded_model import LoadedModel
+    from ..corpora_loaders import Corpus
+    from ..extractors.model.loaded_model import LoadedModel
 
 
 def execute(

@@ -8,11 +8,11 @@ from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any, Protocol
 
-from attentionology.analyses.contract import Analysis, Counted, OptionSet, Titles
-from attentionology.analyses.shared.input_sample import MOST_ROWS, InputSample
-from attentionology.analyses.shared.sampled_input import SampledInput
-from attentionology.reports.explorer.contribution import Contribution
-from attentionology.reports.explorer.data import (
+from ..analyses.contract import Analysis, Counted, OptionSet, Titles
+from ..analyses.shared.input_sample import MOST_ROWS, InputSample
+from ..analyses.shared.sampled_input import SampledInput
+from ..reports.explorer.contribution import Contribution
+from ..reports.explorer.data import (
     Card,
     EncodedMap,
     Explorer,
@@ -22,8 +22,8 @@ from attentionology.reports.explorer.data import (
     SampledSentence,
     Values,
 )
-from attentionology.reports.explorer.encoding import deflated
-from attentionology.reports.format import head_name
+from ..reports.explorer.encoding import deflated
+from ..reports.format import head_name
 
 MOST_FINDINGS = 8
 """The number of findings at the top of the page."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from attentionology.corpora_loaders.errors import AttentionologyError
-from attentionology.extractors import ExtractionError, ModelError
+from ..corpora_loaders.errors import AttentionologyError
+from ..extractors import ExtractionError, ModelError
 
 _CLASSES: dict[str, type[AttentionologyError]] = {kind.__name__: kind for kind in (ExtractionError, ModelError)}
 

@@ -10,19 +10,19 @@ from typing import Any
 
 from torch import Tensor
 
-from attentionology.corpora_loaders import Corpus, Sentence
-from attentionology.engine.forecast_sizes import sizes_of_counts
-from attentionology.engine.memory import LIBRARIES, estimate_memory
-from attentionology.engine.part_options import PartOptions
-from attentionology.engine.part_tasks import part_counter
-from attentionology.engine.parts import CorpusPart, parts_of
-from attentionology.engine.pass_counts import Limits, PassCounts
-from attentionology.engine.passes import Pass, maps_of
-from attentionology.engine.preparing import Planned, plan_analyses
-from attentionology.engine.run_options import RunOptions
-from attentionology.extractors import Encoder, ExtractionError, make_batches, shared_cells
-from attentionology.extractors.maps.batching import WINDOW
-from attentionology.extractors.tokens.pieces import Pieces
+from ..corpora_loaders import Corpus, Sentence
+from ..extractors import Encoder, ExtractionError, make_batches, shared_cells
+from ..extractors.maps.batching import WINDOW
+from ..extractors.tokens.pieces import Pieces
+from .forecast_sizes import sizes_of_counts
+from .memory import LIBRARIES, estimate_memory
+from .part_options import PartOptions
+from .part_tasks import part_counter
+from .parts import CorpusPart, parts_of
+from .pass_counts import Limits, PassCounts
+from .passes import Pass, maps_of
+from .preparing import Planned, plan_analyses
+from .run_options import RunOptions
 
 SAMPLED = 64
 """The number of inputs of each pass that are read, to see how large maps and counts are."""

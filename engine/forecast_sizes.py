@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from torch import Tensor
 from torchmetrics import Metric
 
-from attentionology.analyses.shared.metric_states import MetricStates
-from attentionology.engine.parts import packed_bytes
-from attentionology.engine.pass_counts import PassCounts
+from ..analyses.shared.metric_states import MetricStates
+from .parts import packed_bytes
+from .pass_counts import PassCounts
 
 
 @dataclass(frozen=True)

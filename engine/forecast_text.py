@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from attentionology.engine.memory import LIBRARIES, available_memory
-from attentionology.storage.durable import size
+from ..storage.durable import size
+from .memory import LIBRARIES, available_memory
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from attentionology.engine.forecast import Forecast, PassForecast
+    from .forecast import Forecast, PassForecast
 
 
 OF_LIBRARIES = f"of which {size(LIBRARIES)} are for the libraries"

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
-    from attentionology.corpora_loaders import Corpus
-    from attentionology.engine.preparing import Prepared
-    from attentionology.engine.run import Run
-    from attentionology.extractors.model.loaded_model import LoadedModel
-    from attentionology.reports.progress import Stages
+    from ..corpora_loaders import Corpus
+    from ..extractors.model.loaded_model import LoadedModel
+    from ..reports.progress import Stages
+    from .preparing import Prepared
+    from .run import Run
 
 
 class Job(ABC):

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from attentionology.analyses.contract import OptionError
-from attentionology.analyses.known_answers import independent, sample
-from attentionology.analyses.shared.builtin import DEMO, SAMPLE
-from attentionology.engine.analyze import analyze
+from ..analyses.contract import OptionError
+from ..analyses.known_answers import independent, sample
+from ..analyses.shared.builtin import DEMO, SAMPLE
+from .analyze import analyze
 
 if TYPE_CHECKING:
-    from attentionology.engine.run import Run
-    from attentionology.extractors import Encoder
-    from attentionology.extractors.model.doctor import Check
+    from ..extractors import Encoder
+    from ..extractors.model.doctor import Check
+    from .run import Run
 
 
 def check_setting(model: str, corpus: str) -> None:

@@ -23,12 +23,12 @@ from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attentionology.corpora_loaders import AttentionologyError
+from ..corpora_loaders import AttentionologyError
 
 if TYPE_CHECKING:
     import torch
 
-    from attentionology.extractors.model.loaded_model import LoadedModel
+    from ..extractors.model.loaded_model import LoadedModel
 
 LIBRARIES = 600_000_000
 """The bytes that Python and all libraries take in a process that makes a report, measured with the demo on Linux."""

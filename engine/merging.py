@@ -10,17 +10,17 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from attentionology.analyses.contract import OptionError
-from attentionology.analyses.shared.merged_facts import MergeError, merged_facts
-from attentionology.analyses.shared.metric_states import MetricStates, StoredMetrics
-from attentionology.analyses.shared.record import warnings_of
-from attentionology.engine.corpus import title_of_files
-from attentionology.engine.plain_data import from_plain, to_plain
-from attentionology.engine.run import Run
-from attentionology.engine.sampled_inputs import merged_samples, shared_ids
-from attentionology.engine.states import AnalysisStates, RunStates, read_states
-from attentionology.engine.stored_run import registered_analysis, restored, write_from_states
-from attentionology.reports.provenance import git_commit, versions
+from ..analyses.contract import OptionError
+from ..analyses.shared.merged_facts import MergeError, merged_facts
+from ..analyses.shared.metric_states import MetricStates, StoredMetrics
+from ..analyses.shared.record import warnings_of
+from ..reports.provenance import git_commit, versions
+from .corpus import title_of_files
+from .plain_data import from_plain, to_plain
+from .run import Run
+from .sampled_inputs import merged_samples, shared_ids
+from .states import AnalysisStates, RunStates, read_states
+from .stored_run import registered_analysis, restored, write_from_states
 
 _OF_THE_MODEL = ("weights_sha256", "family", "dtype", "max_length", "tokenizer", "layers", "heads")
 _MAY_DIFFER = (

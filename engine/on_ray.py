@@ -19,11 +19,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from attentionology.analyses.contract import OptionError
-from attentionology.analyses.shared.processes import WorkerError
-from attentionology.corpora_loaders.errors import AttentionologyError
-from attentionology.engine.part_tasks import PartTask, prepared_parts
-from attentionology.engine.parts import CorpusPart, PartFolder
+from ..analyses.contract import OptionError
+from ..analyses.shared.processes import WorkerError
+from ..corpora_loaders.errors import AttentionologyError
+from .part_tasks import PartTask, prepared_parts
+from .parts import CorpusPart, PartFolder
 
 _ONE_MACHINE = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
 """The environment variable that Ray reads when it is imported. With the value 0, which is Ray's default on Windows and

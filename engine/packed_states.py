@@ -7,8 +7,8 @@ from typing import Any
 
 from torch import Tensor
 
-from attentionology.analyses.shared.metric_states import MetricStates
-from attentionology.storage.packed import pack, unpack
+from ..analyses.shared.metric_states import MetricStates
+from ..storage.packed import pack, unpack
 
 
 def packed_states(states: MetricStates, prefix: str) -> tuple[dict[str, Tensor], dict[str, Any]]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from attentionology.analyses.comparison.results import Pairing
+from ..analyses.comparison.results import Pairing
 
 READING = ("tokens", "limit", "segments", "segment_ids", "max_length", "stride")
 """The options that decide which inputs of the same files are read."""

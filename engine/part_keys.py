@@ -21,14 +21,14 @@ from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attentionology.corpora_loaders import Sentence
-from attentionology.engine.plain_data import to_plain
-from attentionology.extractors.tokens.windows import with_whole_documents
+from ..corpora_loaders import Sentence
+from ..extractors.tokens.windows import with_whole_documents
+from .plain_data import to_plain
 
 if TYPE_CHECKING:
-    from attentionology.analyses.contract import Analysis, Request
-    from attentionology.engine.passes import Pass
-    from attentionology.extractors.model.loaded_model import LoadedModel
+    from ..analyses.contract import Analysis, Request
+    from ..extractors.model.loaded_model import LoadedModel
+    from .passes import Pass
 
 _FORMAT = 2
 _ROOMS = ("storage", "corpora_loaders", "extractors", "analyses", "engine")

@@ -10,9 +10,9 @@ from typing import Annotated, Any, Literal
 
 from tyro.conf import arg
 
-from attentionology.analyses.contract import OptionError
-from attentionology.analyses.shared.input_options import at_least_one
-from attentionology.analyses.shared.numbers import OptionalNumber
+from ..analyses.contract import OptionError
+from ..analyses.shared.input_options import at_least_one
+from ..analyses.shared.numbers import OptionalNumber
 
 
 @dataclass(frozen=True)

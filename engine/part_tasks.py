@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from attentionology.analyses.shared.processes import WorkerError
-from attentionology.corpora_loaders import Corpus
-from attentionology.engine.counting_in_parts import PartCounter
-from attentionology.engine.job import Job
-from attentionology.engine.part_keys import fingerprint
-from attentionology.engine.parts import CorpusPart, PartFolder, parts_of
-from attentionology.engine.preparing import Prepared, plan_analyses
+from ..analyses.shared.processes import WorkerError
+from ..corpora_loaders import Corpus
+from .counting_in_parts import PartCounter
+from .job import Job
+from .part_keys import fingerprint
+from .parts import CorpusPart, PartFolder, parts_of
+from .preparing import Prepared, plan_analyses
 
 
 @dataclass(frozen=True)

@@ -23,20 +23,20 @@ from typing import Any
 from torch import Tensor
 from torchmetrics import Metric
 
-from attentionology.analyses.shared.metric_states import MetricStates, NamesFiles, StateError
-from attentionology.corpora_loaders import Sentence
-from attentionology.engine.failures import plain_failure, restored_failure
-from attentionology.engine.packed_states import packed_states, unpacked_states
-from attentionology.engine.part_keys import Content, content_of_inputs, pass_key
-from attentionology.engine.pass_counts import PassCounts, PassLog
-from attentionology.engine.passes import Pass
-from attentionology.extractors import ExtractionError
-from attentionology.extractors.maps.batching import WINDOW
-from attentionology.storage.cache_log import CacheLog
-from attentionology.storage.durable import StorageError
-from attentionology.storage.partial import delete, unfinished
-from attentionology.storage.sealed import cache_name, check, write_sealed
-from attentionology.storage.tensors import read_tensors, tensor_content
+from ..analyses.shared.metric_states import MetricStates, NamesFiles, StateError
+from ..corpora_loaders import Sentence
+from ..extractors import ExtractionError
+from ..extractors.maps.batching import WINDOW
+from ..storage.cache_log import CacheLog
+from ..storage.durable import StorageError
+from ..storage.partial import delete, unfinished
+from ..storage.sealed import cache_name, check, write_sealed
+from ..storage.tensors import read_tensors, tensor_content
+from .failures import plain_failure, restored_failure
+from .packed_states import packed_states, unpacked_states
+from .part_keys import Content, content_of_inputs, pass_key
+from .pass_counts import PassCounts, PassLog
+from .passes import Pass
 
 KEPT = "With --parts, the parts that were counted are kept, and the same command continues"
 """What messages say when a run ends before all parts are counted."""

@@ -7,11 +7,11 @@ from typing import Any
 
 from torchmetrics import Metric
 
-from attentionology.analyses.shared.metric_states import MetricStates, StateError
-from attentionology.corpora_loaders import Sentence
-from attentionology.engine.plain_data import to_plain
-from attentionology.extractors import DEFAULT_BATCH_CELLS, ExtractionLog
-from attentionology.extractors.maps.batching import TooLong
+from ..analyses.shared.metric_states import MetricStates, StateError
+from ..corpora_loaders import Sentence
+from ..extractors import DEFAULT_BATCH_CELLS, ExtractionLog
+from ..extractors.maps.batching import TooLong
+from .plain_data import to_plain
 
 
 @dataclass(frozen=True)

@@ -25,14 +25,11 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
-from attentionology.analyses.contract import Masking, Request
-from attentionology.corpora_loaders import Sentence
-from attentionology.corpora_loaders.errors import out_of_memory
-from attentionology.corpora_loaders.lazy_items import stretch
-from attentionology.engine.memory import check_memory, estimate_memory
-from attentionology.engine.pass_counts import Limits, PassCounts, PassLog
-from attentionology.engine.readers import Readers, batches_of
-from attentionology.extractors import (
+from ..analyses.contract import Masking, Request
+from ..corpora_loaders import Sentence
+from ..corpora_loaders.errors import out_of_memory
+from ..corpora_loaders.lazy_items import stretch
+from ..extractors import (
     BatchMaker,
     ExtractionError,
     MapBatch,
@@ -41,8 +38,11 @@ from attentionology.extractors import (
     make_batches,
     shared_cells,
 )
-from attentionology.extractors.model.loaded_model import LoadedModel
-from attentionology.reports.progress import Stages, progress_bar
+from ..extractors.model.loaded_model import LoadedModel
+from ..reports.progress import Stages, progress_bar
+from .memory import check_memory, estimate_memory
+from .pass_counts import Limits, PassCounts, PassLog
+from .readers import Readers, batches_of
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import functools
 import json
 from typing import Any
 
-from attentionology.analyses.shared.metric_states import StateError
+from ..analyses.shared.metric_states import StateError
 
 
 class PlainDataError(StateError):

@@ -6,17 +6,17 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from attentionology.analyses.contract import Analysis, MapChoice, OptionSet, Request, Setting
-from attentionology.engine.pass_counts import Limits
-from attentionology.engine.passes import Pass, plan_passes
-from attentionology.engine.plain_data import to_plain
-from attentionology.engine.sampling import PlannedAnalysis, sample_requests
+from ..analyses.contract import Analysis, MapChoice, OptionSet, Request, Setting
+from .pass_counts import Limits
+from .passes import Pass, plan_passes
+from .plain_data import to_plain
+from .sampling import PlannedAnalysis, sample_requests
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from attentionology.corpora_loaders import Corpus
-    from attentionology.extractors.model.loaded_model import LoadedModel
+    from ..corpora_loaders import Corpus
+    from ..extractors.model.loaded_model import LoadedModel
 
 
 @dataclass(frozen=True)

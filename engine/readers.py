@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from attentionology.analyses.contract import Reader
-from attentionology.corpora_loaders import Sentence
-from attentionology.corpora_loaders.alignment import SentencePair
-from attentionology.engine.pass_counts import Limits
-from attentionology.extractors import BatchMaker, Encoder, shared_batches
-from attentionology.extractors.model.loaded_model import LoadedModel
-from attentionology.extractors.translation import GATHERED, PairReader, read_pairs
+from ..analyses.contract import Reader
+from ..corpora_loaders import Sentence
+from ..corpora_loaders.alignment import SentencePair
+from ..extractors import BatchMaker, Encoder, shared_batches
+from ..extractors.model.loaded_model import LoadedModel
+from ..extractors.translation import GATHERED, PairReader, read_pairs
+from .pass_counts import Limits
 
 
 class Readers:

@@ -8,28 +8,28 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attentionology.analyses.comparison.kinds import contrasts_of_kinds
-from attentionology.analyses.comparison.section import comparison_section
-from attentionology.analyses.contract import Analysis, Counted, OptionSet, Titles
-from attentionology.analyses.shared.input_sample import InputSample
-from attentionology.analyses.shared.options import CountOptions
-from attentionology.engine.explorer import explorer_of
-from attentionology.engine.pass_counts import PassCounts
-from attentionology.engine.passes import Pass
-from attentionology.engine.preparing import Prepared, plan_analyses
-from attentionology.engine.readers import reader_of
-from attentionology.engine.several_maps import with_kinds
-from attentionology.reports.explorer.view import ExplorerView
-from attentionology.reports.progress import Stages
-from attentionology.storage.nearest import did_you_mean
+from ..analyses.comparison.kinds import contrasts_of_kinds
+from ..analyses.comparison.section import comparison_section
+from ..analyses.contract import Analysis, Counted, OptionSet, Titles
+from ..analyses.shared.input_sample import InputSample
+from ..analyses.shared.options import CountOptions
+from ..reports.explorer.view import ExplorerView
+from ..reports.progress import Stages
+from ..storage.nearest import did_you_mean
+from .explorer import explorer_of
+from .pass_counts import PassCounts
+from .passes import Pass
+from .preparing import Prepared, plan_analyses
+from .readers import reader_of
+from .several_maps import with_kinds
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from attentionology.analyses.comparison.results import Comparison
-    from attentionology.corpora_loaders import Corpus
-    from attentionology.extractors import ExtractionLog
-    from attentionology.reports.page import Section
+    from ..analyses.comparison.results import Comparison
+    from ..corpora_loaders import Corpus
+    from ..extractors import ExtractionLog
+    from ..reports.page import Section
 
 
 @dataclass(frozen=True)

@@ -8,28 +8,28 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from attentionology.analyses.contract import Analysis, MapChoice, OptionError, OptionSet, Setting
-from attentionology.analyses.registry import choose_analyses, registered_analyses
-from attentionology.analyses.shared.builtin import load_encoder, load_head
-from attentionology.analyses.shared.input_options import (
+from ..analyses.contract import Analysis, MapChoice, OptionError, OptionSet, Setting
+from ..analyses.registry import choose_analyses, registered_analyses
+from ..analyses.shared.builtin import load_encoder, load_head
+from ..analyses.shared.input_options import (
     ExampleOptions,
     LimitOptions,
     ModelOptions,
     check_seed,
     paths_read,
 )
-from attentionology.analyses.shared.options import FeedForwardOptions, MapOptions
-from attentionology.corpora_loaders.errors import CorpusError
-from attentionology.engine.corpus import CorpusOptions, cut_text
-from attentionology.engine.job import Job
+from ..analyses.shared.options import FeedForwardOptions, MapOptions
+from ..corpora_loaders.errors import CorpusError
+from .corpus import CorpusOptions, cut_text
+from .job import Job
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from attentionology.corpora_loaders import Corpus
-    from attentionology.engine.preparing import Prepared
-    from attentionology.extractors.model.loaded_model import LoadedModel
-    from attentionology.reports.progress import Stages
+    from ..corpora_loaders import Corpus
+    from ..extractors.model.loaded_model import LoadedModel
+    from ..reports.progress import Stages
+    from .preparing import Prepared
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class RunOptions(Job):
         if corpus is None:
             has_trees, has_text = self.files.has_trees, bool(self.files.text)
         else:
-            from attentionology.corpora_loaders.coreference import Documents
+            from ..corpora_loaders.coreference import Documents
 
             has_trees, has_text = bool(corpus.relations), not isinstance(corpus, Documents)
         if not has_trees and not has_text:
@@ -138,11 +138,11 @@ class RunOptions(Job):
         self, *, model: LoadedModel | None = None, corpus: Corpus | None = None, stages: Stages | None = None
     ) -> Prepared:
         """Read the corpus, load the model, and cut a text into segments, as `Job.prepare` says."""
-        from attentionology.corpora_loaders import PlainText
-        from attentionology.engine.pass_counts import Limits
-        from attentionology.engine.preparing import Prepared
-        from attentionology.extractors import DEFAULT_BATCH_CELLS
-        from attentionology.reports.progress import Stages
+        from ..corpora_loaders import PlainText
+        from ..extractors import DEFAULT_BATCH_CELLS
+        from ..reports.progress import Stages
+        from .pass_counts import Limits
+        from .preparing import Prepared
 
         stages, files, chosen = stages or Stages(), self.files, self.chosen(corpus)
         resolved = self._resolved(chosen, model, corpus)
@@ -188,7 +188,7 @@ class RunOptions(Job):
         Raises:
             OptionError: a map cannot be made in this way.
         """
-        from attentionology.analyses.shared.map_facts import map_maker
+        from ..analyses.shared.map_facts import map_maker
 
         options, ff_bias = self.groups[MapOptions], self.groups[FeedForwardOptions].ff_bias
         maps = tuple(MapChoice(kind, options.merge, options.normalize, ff_bias) for kind in options.map)

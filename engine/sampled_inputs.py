@@ -11,7 +11,7 @@ import hashlib
 import heapq
 from collections.abc import Iterable, Mapping
 
-from attentionology.corpora_loaders import Sentence
+from ..corpora_loaders import Sentence
 
 SAMPLED = 4096
 """How many inputs are sampled. If two runs of n sentences share m sentences, about 4,096 · m / n of these are

@@ -12,12 +12,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from attentionology.analyses.contract import Analysis, Guesses, MapChoice, OptionSet, Plan, Request, SampledMaps
-from attentionology.analyses.shared.drawable import drawable
-from attentionology.analyses.shared.input_sample import InputSample
-from attentionology.analyses.shared.map_facts import map_maker
-from attentionology.corpora_loaders import Sentence
-from attentionology.extractors import MapMaker, Segments
+from ..analyses.contract import Analysis, Guesses, MapChoice, OptionSet, Plan, Request, SampledMaps
+from ..analyses.shared.drawable import drawable
+from ..analyses.shared.input_sample import InputSample
+from ..analyses.shared.map_facts import map_maker
+from ..corpora_loaders import Sentence
+from ..extractors import MapMaker, Segments
 
 PlannedAnalysis = tuple[Analysis[Any, Any], str | None, Plan[Any]]
 """An analysis with the kind of map and its plan."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from attentionology.reports.page import Section
+from ..reports.page import Section
 
 
 def with_kinds(sections: Sequence[tuple[str, Section]]) -> list[Section]:

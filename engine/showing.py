@@ -9,20 +9,20 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attentionology.analyses.contract import OptionError
-from attentionology.analyses.shared.builtin import load_encoder
-from attentionology.analyses.shared.options import MapOptions
-from attentionology.corpora_loaders import Corpus, CorpusError, Sentence
-from attentionology.engine.shown import Shown
-from attentionology.reports.heads.figure import LAYOUTS, Layout
-from attentionology.reports.heads.view import HeadView
-from attentionology.storage.nearest import did_you_mean
+from ..analyses.contract import OptionError
+from ..analyses.shared.builtin import load_encoder
+from ..analyses.shared.options import MapOptions
+from ..corpora_loaders import Corpus, CorpusError, Sentence
+from ..reports.heads.figure import LAYOUTS, Layout
+from ..reports.heads.view import HeadView
+from ..storage.nearest import did_you_mean
+from .shown import Shown
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from attentionology.extractors import Encoder, MapBatch
+    from ..extractors import Encoder, MapBatch
 
 Head = str | tuple[int, int]
 """A head: ``"3-9"`` or ``(3, 9)``, counted from 1."""
@@ -134,8 +134,8 @@ def _views(
     encoder: Encoder, sentence: Sentence, heads: Sequence[tuple[int, int]], options: MapOptions
 ) -> Iterator[HeadView]:
     """Yield the heads on a sentence, each kind of map beside the others."""
-    from attentionology.analyses.dependency.guesses import head_guesses
-    from attentionology.extractors import DIRECTIONS, MapMaker, extract_many, get_kind
+    from ..analyses.dependency.guesses import head_guesses
+    from ..extractors import DIRECTIONS, MapMaker, extract_many, get_kind
 
     try:
         makers = [MapMaker(get_kind(kind), "word", options.merge, options.normalize) for kind in options.map]

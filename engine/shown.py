@@ -9,13 +9,13 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attentionology.analyses.contract import OptionError
-from attentionology.reports.drawing import STYLE
-from attentionology.reports.explorer.data import Explorer
-from attentionology.reports.explorer.view import cell_name, mounted
-from attentionology.reports.heads import HeadView, Layout, as_text, draw
-from attentionology.reports.heads.explored import as_explorer, opening
-from attentionology.storage.durable import write_durably
+from ..analyses.contract import OptionError
+from ..reports.drawing import STYLE
+from ..reports.explorer.data import Explorer
+from ..reports.explorer.view import cell_name, mounted
+from ..reports.heads import HeadView, Layout, as_text, draw
+from ..reports.heads.explored import as_explorer, opening
+from ..storage.durable import write_durably
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -127,7 +127,7 @@ class Shown:
         write_durably(path, content)
 
     def _csv(self) -> bytes:
-        from attentionology.reports.tables import csv_text
+        from ..reports.tables import csv_text
 
         return csv_text(self.table()).encode()
 

@@ -15,11 +15,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from attentionology.analyses.shared.metric_states import MetricStates, StateError
-from attentionology.engine.packed_states import packed_states, unpacked_states
-from attentionology.reports.run_files import RUN_RECORD, identity_of, read_record
-from attentionology.storage.sealed import DamagedError, cache_name, digest_in, read_json, write_json
-from attentionology.storage.tensors import read_tensors, write_tensors
+from ..analyses.shared.metric_states import MetricStates, StateError
+from ..reports.run_files import RUN_RECORD, identity_of, read_record
+from ..storage.sealed import DamagedError, cache_name, digest_in, read_json, write_json
+from ..storage.tensors import read_tensors, write_tensors
+from .packed_states import packed_states, unpacked_states
 
 FOLDER = "states"
 """The name of the folder with the states, within the folder of a run."""

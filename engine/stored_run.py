@@ -9,21 +9,21 @@ from typing import Any
 
 import pandas as pd
 
-from attentionology.analyses.contract import Analysis, Counted, OptionError, OptionSet, Titles
-from attentionology.analyses.registry import find_analysis
-from attentionology.analyses.shared.input_sample import InputSample
-from attentionology.analyses.shared.metric_states import StateError, StoredMetrics
-from attentionology.analyses.shared.options import CountOptions
-from attentionology.corpora_loaders import Sentence
-from attentionology.engine.explorer import explorer_of
-from attentionology.engine.failures import plain_failure, restored_failure
-from attentionology.engine.plain_data import from_plain, to_plain
-from attentionology.engine.run import CountedAnalysis, CountedRun, Run, compared_kinds, sections_of, with_results
-from attentionology.engine.sampled_inputs import sample_inputs
-from attentionology.engine.states import AnalysisStates, RunStates, read_states
-from attentionology.engine.writing import complete_record, write_run
-from attentionology.reports.explorer.encoding import script_json
-from attentionology.reports.run_folder import RunFolder
+from ..analyses.contract import Analysis, Counted, OptionError, OptionSet, Titles
+from ..analyses.registry import find_analysis
+from ..analyses.shared.input_sample import InputSample
+from ..analyses.shared.metric_states import StateError, StoredMetrics
+from ..analyses.shared.options import CountOptions
+from ..corpora_loaders import Sentence
+from ..reports.explorer.encoding import script_json
+from ..reports.run_folder import RunFolder
+from .explorer import explorer_of
+from .failures import plain_failure, restored_failure
+from .plain_data import from_plain, to_plain
+from .run import CountedAnalysis, CountedRun, Run, compared_kinds, sections_of, with_results
+from .sampled_inputs import sample_inputs
+from .states import AnalysisStates, RunStates, read_states
+from .writing import complete_record, write_run
 
 
 def states_of(

@@ -7,21 +7,21 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from attentionology.analyses.contract import OptionError, OptionGroup, OptionSet
-from attentionology.analyses.dependency.options import DependencyOptions
-from attentionology.analyses.option_groups import groups_by_class
-from attentionology.analyses.shared.input_options import LimitOptions, ModelOptions, paths_read
-from attentionology.analyses.shared.options import ControlOptions, CountOptions, FeedForwardOptions, MapOptions
-from attentionology.analyses.shared.record import describe_command
-from attentionology.analyses.survey.results import Survey
-from attentionology.analyses.survey.section import survey_section
-from attentionology.engine.corpus import CorpusOptions
-from attentionology.engine.part_options import PartOptions
-from attentionology.engine.surveying.grid import run_grid
-from attentionology.engine.surveying.options import CellOptions, GridOptions, SurveyOptions
-from attentionology.reports.page import write_report
-from attentionology.reports.progress import Stages
-from attentionology.reports.run_folder import RunFolder
+from ..analyses.contract import OptionError, OptionGroup, OptionSet
+from ..analyses.dependency.options import DependencyOptions
+from ..analyses.option_groups import groups_by_class
+from ..analyses.shared.input_options import LimitOptions, ModelOptions, paths_read
+from ..analyses.shared.options import ControlOptions, CountOptions, FeedForwardOptions, MapOptions
+from ..analyses.shared.record import describe_command
+from ..analyses.survey.results import Survey
+from ..analyses.survey.section import survey_section
+from ..reports.page import write_report
+from ..reports.progress import Stages
+from ..reports.run_folder import RunFolder
+from .corpus import CorpusOptions
+from .part_options import PartOptions
+from .surveying.grid import run_grid
+from .surveying.options import CellOptions, GridOptions, SurveyOptions
 
 _GROUPS = (
     DependencyOptions, ControlOptions, CountOptions, FeedForwardOptions, MapOptions, CorpusOptions, LimitOptions,

@@ -9,9 +9,9 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator, Sequence
 
-from attentionology.analyses.shared.processes import Processes, results_of_processes
-from attentionology.engine.part_tasks import PartTask, prepared_parts
-from attentionology.engine.parts import KEPT
+from ..analyses.shared.processes import Processes, results_of_processes
+from .part_tasks import PartTask, prepared_parts
+from .parts import KEPT
 
 
 def prepare_worker(task: PartTask, number: int) -> Callable[[int], None]:

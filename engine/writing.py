@@ -6,17 +6,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attentionology.analyses.contract import OptionSet
-from attentionology.analyses.registry import RegistryError
-from attentionology.engine.run import Part, records_of
-from attentionology.engine.states import RunStates, write_states
-from attentionology.reports.page import write_report
-from attentionology.reports.tables import write_csv
+from ..analyses.contract import OptionSet
+from ..analyses.registry import RegistryError
+from ..reports.page import write_report
+from ..reports.tables import write_csv
+from .run import Part, records_of
+from .states import RunStates, write_states
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from attentionology.reports.page import Section
+    from ..reports.page import Section
 
 
 def complete_record(record: Mapping[str, Any], parts: Sequence[Part], options: OptionSet) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from attentionology.corpora_loaders import AttentionologyError
+from ..corpora_loaders import AttentionologyError
 
 
 class ModelError(AttentionologyError, RuntimeError):

@@ -1,12 +1,12 @@
 """Probes and classifiers that are trained on maps or text; their baselines and controls (Clark et al. 2019, §5)."""
 
-from attentionology.probes.baselines import FixedOffset, RelationOffset, SingleHead, count_heads
-from attentionology.probes.checkpoint import Checkpoint, TrainingState
-from attentionology.probes.control_task import control_task
-from attentionology.probes.decoding import Decoding, DecodingError, decode
-from attentionology.probes.predictor import HeadPredictor
-from attentionology.probes.probe import Probe
-from attentionology.probes.probed_sentence import (
+from .baselines import FixedOffset, RelationOffset, SingleHead, count_heads
+from .checkpoint import Checkpoint, TrainingState
+from .control_task import control_task
+from .decoding import Decoding, DecodingError, decode
+from .predictor import HeadPredictor
+from .probe import Probe
+from .probed_sentence import (
     ProbedSentence,
     batch_from_array,
     gold_heads,
@@ -14,8 +14,8 @@ from attentionology.probes.probed_sentence import (
     scored,
     uas,
 )
-from attentionology.probes.recipe import PAPER, TUNED, Recipe
-from attentionology.probes.registry import (
+from .recipe import PAPER, TUNED, Recipe
+from .registry import (
     ProbeRegistryError,
     list_probes,
     make_probe,
@@ -23,11 +23,11 @@ from attentionology.probes.registry import (
     registered_probes,
     unregister_probe,
 )
-from attentionology.probes.saved_probe import load_probe
-from attentionology.probes.scorers import Scorer
-from attentionology.probes.syntax_probes import AttentionProbe, AttentionWordsProbe, WordProbe, WordsDistancesProbe
-from attentionology.probes.training import TrainingError
-from attentionology.probes.weights import ArcWeights, added_up, arc_weights
+from .saved_probe import load_probe
+from .scorers import Scorer
+from .syntax_probes import AttentionProbe, AttentionWordsProbe, WordProbe, WordsDistancesProbe
+from .training import TrainingError
+from .weights import ArcWeights, added_up, arc_weights
 
 __all__ = [
     "PAPER",

@@ -9,11 +9,11 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 
-from attentionology.corpora_loaders import OFFSETS, Sentence
-from attentionology.extractors import MapBatch
-from attentionology.probes.predictor import HeadPredictor
-from attentionology.probes.probed_sentence import ProbedSentence, annotated, gold_heads, probed_sentences, scored
-from attentionology.probes.training import TrainingError
+from ..corpora_loaders import OFFSETS, Sentence
+from ..extractors import MapBatch
+from .predictor import HeadPredictor
+from .probed_sentence import ProbedSentence, annotated, gold_heads, probed_sentences, scored
+from .training import TrainingError
 
 
 class FixedOffset(HeadPredictor):

@@ -9,9 +9,9 @@ from typing import Any
 
 from torch import Tensor
 
-from attentionology.storage.cache_log import CacheLog
-from attentionology.storage.sealed import DamagedError, cache_name
-from attentionology.storage.tensors import read_tensors, write_tensors
+from ..storage.cache_log import CacheLog
+from ..storage.sealed import DamagedError, cache_name
+from ..storage.tensors import read_tensors, write_tensors
 
 
 @dataclass

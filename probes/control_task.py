@@ -6,8 +6,8 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import replace
 
-from attentionology.corpora_loaders import Sentence
-from attentionology.probes.probed_sentence import annotated
+from ..corpora_loaders import Sentence
+from .probed_sentence import annotated
 
 _BEHAVIORS = 3
 

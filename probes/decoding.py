@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float, Int
 from numpy import ndarray
 
-from attentionology.corpora_loaders import AttentionologyError
+from ..corpora_loaders import AttentionologyError
 
 Decoding = Literal["argmax", "tree"]
 """Whether each word gets its best head, or all words of a sentence the best tree."""

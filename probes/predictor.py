@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from jaxtyping import Int
 from numpy import ndarray
 
-from attentionology.extractors import MapBatch
-from attentionology.probes.probed_sentence import uas
+from ..extractors import MapBatch
+from .probed_sentence import uas
 
 
 class HeadPredictor:

@@ -12,16 +12,16 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 from torch import Generator
 
-from attentionology.corpora_loaders import WordVectors
-from attentionology.extractors import MapBatch
-from attentionology.probes.checkpoint import Checkpoint
-from attentionology.probes.decoding import Decoding, decode
-from attentionology.probes.predictor import HeadPredictor
-from attentionology.probes.recipe import PAPER, Recipe
-from attentionology.probes.scorers import Scorer
-from attentionology.probes.training import Report, TrainingError, scores_of, train
-from attentionology.storage.sealed import ANYWHERE, write_json
-from attentionology.storage.tensors import write_tensors
+from ..corpora_loaders import WordVectors
+from ..extractors import MapBatch
+from ..storage.sealed import ANYWHERE, write_json
+from ..storage.tensors import write_tensors
+from .checkpoint import Checkpoint
+from .decoding import Decoding, decode
+from .predictor import HeadPredictor
+from .recipe import PAPER, Recipe
+from .scorers import Scorer
+from .training import Report, TrainingError, scores_of, train
 
 Trained = TypeVar("Trained", bound="Probe")
 

@@ -10,8 +10,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from attentionology.corpora_loaders import Sentence, is_punct
-from attentionology.extractors import MapBatch
+from ..corpora_loaders import Sentence, is_punct
+from ..extractors import MapBatch
 
 UNKNOWN = -1
 """The head of a word without one in the corpus."""

@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from attentionology.probes.probed_sentence import scored
-from attentionology.probes.recipe import PAPER, TUNED, Recipe
+from .probed_sentence import scored
+from .recipe import PAPER, TUNED, Recipe
 
 if TYPE_CHECKING:
-    from attentionology.probes.splits import Split
+    from .splits import Split
 
 RecipeName = Literal["auto", "paper", "tuned"]
 

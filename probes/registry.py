@@ -14,10 +14,10 @@ import re
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, TypeVar
 
-from attentionology.corpora_loaders import AttentionologyError, WordVectors
-from attentionology.probes.probe import Probe
-from attentionology.probes.syntax_probes import AttentionProbe, AttentionWordsProbe, WordsDistancesProbe
-from attentionology.storage.nearest import did_you_mean
+from ..corpora_loaders import AttentionologyError, WordVectors
+from ..storage.nearest import did_you_mean
+from .probe import Probe
+from .syntax_probes import AttentionProbe, AttentionWordsProbe, WordsDistancesProbe
 
 ENTRY_POINTS = "attentionology.probes"
 """The group of entry points under which another package names its subclasses of `Probe`."""

@@ -9,12 +9,12 @@ from typing import Any
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 
-from attentionology.corpora_loaders import WordVectors
-from attentionology.probes.probe import DESCRIPTION_FILE, WEIGHTS_FILE, Probe
-from attentionology.probes.recipe import Recipe
-from attentionology.probes.registry import make_probe
-from attentionology.storage.durable import StorageError
-from attentionology.storage.sealed import ANYWHERE, DamagedError, check, digest_in, read_json
+from ..corpora_loaders import WordVectors
+from ..storage.durable import StorageError
+from ..storage.sealed import ANYWHERE, DamagedError, check, digest_in, read_json
+from .probe import DESCRIPTION_FILE, WEIGHTS_FILE, Probe
+from .recipe import Recipe
+from .registry import make_probe
 
 
 def load_probe(folder: str | Path, vectors: WordVectors | None = None) -> Probe:

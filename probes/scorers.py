@@ -21,8 +21,8 @@ from numpy import ndarray
 from torch import Generator, Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from attentionology.corpora_loaders import WordVectors
-from attentionology.probes.probed_sentence import UNKNOWN, ProbedSentence
+from ..corpora_loaders import WordVectors
+from .probed_sentence import UNKNOWN, ProbedSentence
 
 Scores = Float[Tensor, "words candidates"]
 Gold = Int[ndarray, " words"]

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from attentionology.probes.control_task import control_task
-from attentionology.probes.probed_sentence import gold_heads
+from .control_task import control_task
+from .probed_sentence import gold_heads
 
 if TYPE_CHECKING:
-    from attentionology.corpora_loaders import Sentence
-    from attentionology.extractors import StoredMaps
+    from ..corpora_loaders import Sentence
+    from ..extractors import StoredMaps
 
 _HELD_OUT = 10  # one document or sentence in ten
 

@@ -7,10 +7,10 @@ from typing import Any
 from jaxtyping import Float
 from numpy import ndarray
 
-from attentionology.corpora_loaders import WordVectors
-from attentionology.probes.probe import Probe
-from attentionology.probes.recipe import PAPER, Recipe
-from attentionology.probes.scorers import AttentionScorer, AttentionWordsScorer, DistanceScorer, Scorer
+from ..corpora_loaders import WordVectors
+from .probe import Probe
+from .recipe import PAPER, Recipe
+from .scorers import AttentionScorer, AttentionWordsScorer, DistanceScorer, Scorer
 
 
 class AttentionProbe(Probe):

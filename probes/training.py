@@ -12,13 +12,13 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attentionology.corpora_loaders import AttentionologyError
-from attentionology.extractors import MapBatch
-from attentionology.extractors.threads import one_thread
-from attentionology.probes.checkpoint import Checkpoint, TrainingState
-from attentionology.probes.probed_sentence import ProbedSentence, gold_heads, probed_sentences, scored, uas
-from attentionology.probes.recipe import Recipe
-from attentionology.probes.scorers import Scorer
+from ..corpora_loaders import AttentionologyError
+from ..extractors import MapBatch
+from ..extractors.threads import one_thread
+from .checkpoint import Checkpoint, TrainingState
+from .probed_sentence import ProbedSentence, gold_heads, probed_sentences, scored, uas
+from .recipe import Recipe
+from .scorers import Scorer
 
 Item = TypeVar("Item")
 

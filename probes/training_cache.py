@@ -9,14 +9,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from attentionology.probes.checkpoint import Checkpoint
-from attentionology.storage.cache_log import CacheLog
+from ..storage.cache_log import CacheLog
+from .checkpoint import Checkpoint
 
 if TYPE_CHECKING:
-    from attentionology.corpora_loaders import Sentence, WordVectors
-    from attentionology.extractors import StoredMaps
-    from attentionology.probes.probe import Probe
-    from attentionology.probes.splits import Split
+    from ..corpora_loaders import Sentence, WordVectors
+    from ..extractors import StoredMaps
+    from .probe import Probe
+    from .splits import Split
 
 _FORMAT = 2
 

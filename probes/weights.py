@@ -10,11 +10,11 @@ import torch
 from jaxtyping import Float
 from numpy import ndarray
 
-from attentionology.extractors import MapBatch
-from attentionology.extractors.threads import one_thread
-from attentionology.probes.probed_sentence import gold_heads, probed_sentences, scored
-from attentionology.probes.scorers import AttentionScorer, AttentionWordsScorer
-from attentionology.probes.syntax_probes import AttentionProbe, AttentionWordsProbe
+from ..extractors import MapBatch
+from ..extractors.threads import one_thread
+from .probed_sentence import gold_heads, probed_sentences, scored
+from .scorers import AttentionScorer, AttentionWordsScorer
+from .syntax_probes import AttentionProbe, AttentionWordsProbe
 
 
 class ArcWeights(NamedTuple):

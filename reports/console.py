@@ -7,7 +7,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from attentionology.reports.terminal import visible
+from .terminal import visible
 
 
 class Terminal(Console):

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from attentionology.reports.json_text import to_json
+from .json_text import to_json
 
 RUN_RECORD = "run.json"
 """The name of the run record. Every finished folder holds it, and only such a folder may be overwritten."""

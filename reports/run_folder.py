@@ -9,9 +9,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 
-from attentionology.reports.run_files import RUN_RECORD, read_record, strange_file
-from attentionology.storage.durable import flush, free_space, is_full, size
-from attentionology.storage.partial import (
+from ..storage.durable import flush, free_space, is_full, size
+from ..storage.partial import (
     PARTIAL,
     REPLACED,
     abandoned,
@@ -21,6 +20,7 @@ from attentionology.storage.partial import (
     unfinished,
     unfinished_name,
 )
+from .run_files import RUN_RECORD, read_record, strange_file
 
 
 class RunFolderError(OSError):

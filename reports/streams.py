@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TextIO
 
-from attentionology.reports.terminal import visible
+from .terminal import visible
 
 READER_GONE = 141
 """The exit status when the reader of the output has closed it: that of a program which SIGPIPE ends."""

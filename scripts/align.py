@@ -6,18 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from attentionology.analyses.alignment.options import (
+from ..analyses.alignment.options import (
     AlignmentOptions,
     BitextOptions,
     LanguageOptions,
     LinkOptions,
     TranslatorOptions,
 )
-from attentionology.analyses.shared.input_options import ExampleOptions, OutputOptions, default_folder
-from attentionology.engine.part_options import PartOptions
+from ..analyses.shared.input_options import ExampleOptions, OutputOptions, default_folder
+from ..engine.part_options import PartOptions
 
 if TYPE_CHECKING:
-    from attentionology.engine.align_options import AlignOptions
+    from ..engine.align_options import AlignOptions
 
 
 @dataclass(frozen=True)
@@ -46,11 +46,11 @@ class Align:
 
     def run(self, arguments: Sequence[str] = ()) -> int:
         """Run the command and return its exit status."""
-        from attentionology.analyses.shared.record import command_line
-        from attentionology.engine.align_options import AlignOptions
-        from attentionology.engine.execution import execute
-        from attentionology.reports.streams import say
-        from attentionology.scripts.closing import print_run
+        from ..analyses.shared.record import command_line
+        from ..engine.align_options import AlignOptions
+        from ..engine.execution import execute
+        from ..reports.streams import say
+        from .closing import print_run
 
         options = AlignOptions(self.bitext, self.translator, self.languages, self.alignment, self.links, self.kept)
         if self.long_run.part is not None:
@@ -77,8 +77,8 @@ class Align:
 
 def _count_share(options: AlignOptions, part_options: PartOptions) -> int:
     """Count one share of the parts, say how many there are now, and return the exit status."""
-    from attentionology.engine.execution import count_share
-    from attentionology.reports.streams import say
+    from ..engine.execution import count_share
+    from ..reports.streams import say
 
     say(count_share(options, part_options).described(part_options.parts))
     return 0

@@ -11,21 +11,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from tyro.conf import arg
 
-from attentionology.analyses.contract import OptionSet
-from attentionology.analyses.registry import RegistryError, registered_analyses
-from attentionology.analyses.shared.builtin import SAMPLE
-from attentionology.analyses.shared.input_options import (
+from ..analyses.contract import OptionSet
+from ..analyses.registry import RegistryError, registered_analyses
+from ..analyses.shared.builtin import SAMPLE
+from ..analyses.shared.input_options import (
     ExampleOptions,
     LimitOptions,
     ModelOptions,
     OutputOptions,
     default_folder,
 )
-from attentionology.engine.corpus import CorpusOptions
-from attentionology.engine.part_options import PartOptions
+from ..engine.corpus import CorpusOptions
+from ..engine.part_options import PartOptions
 
 if TYPE_CHECKING:
-    from attentionology.engine.run_options import RunOptions
+    from ..engine.run_options import RunOptions
 
 _HELP = """Report what the attention heads of a model do on a treebank, a coreference corpus or a plain text.
 
@@ -64,9 +64,9 @@ class Analyze:
 
     def run(self, arguments: Sequence[str] = ()) -> int:
         """Run the analyses and return the exit status."""
-        from attentionology.analyses.shared.record import command_line
-        from attentionology.engine.execution import execute
-        from attentionology.scripts.closing import print_run
+        from ..analyses.shared.record import command_line
+        from ..engine.execution import execute
+        from .closing import print_run
 
         self.long_run.check()
         output = self.output
@@ -89,12 +89,12 @@ class Analyze:
 
     def _forecast(self, out: Path) -> int:
         """Check the run, print what it would read and need, and return the exit status."""
-        from attentionology.engine.forecast import forecast_run
-        from attentionology.engine.forecast_text import described, forecast_lines, forecast_table
-        from attentionology.reports.json_text import to_json
-        from attentionology.reports.run_folder import RunFolder
-        from attentionology.reports.streams import say_json
-        from attentionology.scripts.closing import print_tables
+        from ..engine.forecast import forecast_run
+        from ..engine.forecast_text import described, forecast_lines, forecast_table
+        from ..reports.json_text import to_json
+        from ..reports.run_folder import RunFolder
+        from ..reports.streams import say_json
+        from .closing import print_tables
 
         options = self.run_options()
         if self.long_run.share is None:
@@ -108,15 +108,15 @@ class Analyze:
 
     def _count_share(self) -> int:
         """Count one share of the parts, say how many there are now, and return the exit status."""
-        from attentionology.engine.execution import count_share
-        from attentionology.reports.streams import say
+        from ..engine.execution import count_share
+        from ..reports.streams import say
 
         say(count_share(self.run_options(), self.long_run).described(self.long_run.parts))
         return 0
 
     def run_options(self) -> RunOptions:
         """The options that decide the results."""
-        from attentionology.engine.run_options import RunOptions
+        from ..engine.run_options import RunOptions
 
         kinds = dict.fromkeys(kind for analysis in registered_analyses().values() for kind in analysis.options)
         groups = OptionSet([getattr(self, field_name(kind)) for kind in kinds])

@@ -11,15 +11,15 @@ from collections.abc import Sequence
 
 import tyro
 
-from attentionology.analyses.contract import OptionError
-from attentionology.analyses.registry import RegistryError
-from attentionology.analyses.shared.numbers import NUMBERS
-from attentionology.corpora_loaders import AttentionologyError, CorpusError
-from attentionology.corpora_loaders.errors import out_of_memory
-from attentionology.reports.help.pages import command_page, front_page, no_command
-from attentionology.reports.streams import complain, delivered, guarded, say
-from attentionology.reports.terminal import visible
-from attentionology.scripts.commands import COMMANDS, Runnable, parser_type
+from ..analyses.contract import OptionError
+from ..analyses.registry import RegistryError
+from ..analyses.shared.numbers import NUMBERS
+from ..corpora_loaders import AttentionologyError, CorpusError
+from ..corpora_loaders.errors import out_of_memory
+from ..reports.help.pages import command_page, front_page, no_command
+from ..reports.streams import complain, delivered, guarded, say
+from ..reports.terminal import visible
+from .commands import COMMANDS, Runnable, parser_type
 
 _DESCRIPTION = """What do the attention heads of a transformer encoder know about language?"""
 
@@ -109,14 +109,14 @@ def _run(arguments: list[str]) -> int:
         return _fail(error, 1)
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # a cluster's time limit is an interruption too
-    from attentionology.engine.allocator import return_large_blocks
+    from ..engine.allocator import return_large_blocks
 
     return_large_blocks()
     try:
         return command.run(arguments)
     except Exception as error:
         if reason := out_of_memory(error):
-            from attentionology.engine.memory import shortage
+            from ..engine.memory import shortage
 
             return _fail(shortage(reason, command), 1)
         if isinstance(error, OptionError):

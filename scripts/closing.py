@@ -8,14 +8,14 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attentionology.analyses.shared.record import closing_lines
-from attentionology.reports.streams import delivered, say_json
+from ..analyses.shared.record import closing_lines
+from ..reports.streams import delivered, say_json
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from attentionology.engine.run import Part as AnalysisPart
-    from attentionology.engine.run import Run
+    from ..engine.run import Part as AnalysisPart
+    from ..engine.run import Run
 
 Part = tuple[Mapping[str, Any], "Callable[[int], RenderableType]"]
 """A part of the results: its tables for JSON, by name, and a function of the width that makes what a terminal shows."""
@@ -29,7 +29,7 @@ def print_run(run: Run, out: Path, *, as_json: bool) -> None:
         out: the results folder.
         as_json: whether to print JSON.
     """
-    from attentionology.analyses.comparison.terminal import comparison_tables
+    from ..analyses.comparison.terminal import comparison_tables
 
     kinds = {part.kind for part in run.parts if part.kind is not None}
     shown = [part.show if len(kinds) < 2 else functools.partial(_with_kind, part) for part in run.parts]
@@ -56,7 +56,7 @@ def print_results(run: dict[str, Any], parts: Sequence[Part], out: Path, *, as_j
         out: the results folder.
         as_json: whether to print JSON.
     """
-    from attentionology.reports.json_text import to_json
+    from ..reports.json_text import to_json
 
     if as_json:
         tables = {name: table for summary, _ in parts for name, table in summary.items()}
@@ -67,8 +67,8 @@ def print_results(run: dict[str, Any], parts: Sequence[Part], out: Path, *, as_j
 
 def print_tables(shown: Sequence[Callable[[int], RenderableType]], lines: Sequence[str]) -> None:
     """Print what functions of the width of the terminal return, and then some lines."""
-    from attentionology.reports.console import Terminal
-    from attentionology.reports.terminal import WIDE
+    from ..reports.console import Terminal
+    from ..reports.terminal import WIDE
 
     terminal = Terminal(None if sys.stdout.isatty() else WIDE)
     with delivered():

@@ -9,10 +9,10 @@ from typing import Annotated
 
 from tyro.conf import Positional, arg
 
-from attentionology.analyses.contract import OptionError
-from attentionology.analyses.shared.input_options import OutputOptions
-from attentionology.analyses.shared.options import CountOptions
-from attentionology.reports.streams import say_json
+from ..analyses.contract import OptionError
+from ..analyses.shared.input_options import OutputOptions
+from ..analyses.shared.options import CountOptions
+from ..reports.streams import say_json
 
 
 @dataclass(frozen=True)
@@ -41,11 +41,11 @@ class Compare:
         """Compare the runs and return the exit status."""
         if len(self.run_folders) < 2:
             raise OptionError("compare needs the folders of at least two runs")
-        from attentionology.analyses.comparison.terminal import comparison_tables
-        from attentionology.analyses.shared.record import command_line, flat_options
-        from attentionology.engine.compared_folders import compare_folders
-        from attentionology.reports.json_text import to_json
-        from attentionology.scripts.closing import print_tables
+        from ..analyses.comparison.terminal import comparison_tables
+        from ..analyses.shared.record import command_line, flat_options
+        from ..engine.compared_folders import compare_folders
+        from ..reports.json_text import to_json
+        from .closing import print_tables
 
         output, out = self.output, self.output.out or Path("runs/comparison")
         options = {name: value for name, value in flat_options(self).items() if name != "run_folders"}

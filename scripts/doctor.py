@@ -9,11 +9,11 @@ from typing import Annotated
 
 from tyro.conf import arg
 
-from attentionology.analyses.contract import OptionError
-from attentionology.analyses.shared.builtin import SAMPLE, corpus_path, load_encoder
-from attentionology.analyses.shared.input_options import ModelOptions
-from attentionology.analyses.shared.record import describe_files, model_label
-from attentionology.reports.streams import complain, say, say_json
+from ..analyses.contract import OptionError
+from ..analyses.shared.builtin import SAMPLE, corpus_path, load_encoder
+from ..analyses.shared.input_options import ModelOptions
+from ..analyses.shared.record import describe_files, model_label
+from ..reports.streams import complain, say, say_json
 
 SOUND = "no verdict is bad."
 NOT_SOUND = "do not trust the attention maps of this model on this text; the lines marked FAIL say why."
@@ -58,14 +58,14 @@ class Doctor:
         self.model.check()
         load = partial(load_encoder, self.model.model, revision=self.model.revision, device=self.model.device)
         if self.known_answers:
-            from attentionology.engine.known_answers import check_setting, known_checks
+            from ..engine.known_answers import check_setting, known_checks
 
             check_setting(self.model.model, self.corpus)
             encoder = load()
             examined, examination = known_checks(encoder, self.model.model, self.corpus), None
         else:
-            from attentionology.corpora_loaders import load_treebank
-            from attentionology.extractors.model.doctor import Examination
+            from ..corpora_loaders import load_treebank
+            from ..extractors.model.doctor import Examination
 
             treebank = load_treebank(corpus_path(self.corpus), limit=self.sentences)
             encoder = load()
@@ -83,7 +83,7 @@ class Doctor:
                 say(f"{mark} {check.name}: {check.found}")
         healthy = all(check.passed is not False for check in (examination.verdicts() if examination else checks))
         if self.json:
-            from attentionology.reports.json_text import to_json
+            from ..reports.json_text import to_json
 
             record = {"model": encoder.name, **describe_files(encoder.files), "healthy": healthy}
             verdicts = examination.record() if examination else {}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from attentionology.analyses.explanation.run_options import ExplainOptions
-from attentionology.analyses.shared.input_options import OutputOptions, default_folder
+from ..analyses.explanation.run_options import ExplainOptions
+from ..analyses.shared.input_options import OutputOptions, default_folder
 
 
 @dataclass(frozen=True)
@@ -37,9 +37,9 @@ class Explain(ExplainOptions):
 
     def run(self, arguments: Sequence[str] = ()) -> int:
         """Run the command and return its exit status."""
-        from attentionology.analyses.explanation.explain import execute
-        from attentionology.analyses.shared.record import command_line
-        from attentionology.scripts.closing import print_results
+        from ..analyses.explanation.explain import execute
+        from ..analyses.shared.record import command_line
+        from .closing import print_results
 
         output = self.output
         named = default_folder(self.model.model or self.classifier.encoder, self.texts.test or self.texts.data or ())

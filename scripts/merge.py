@@ -9,7 +9,7 @@ from typing import Annotated
 
 from tyro.conf import Positional, arg
 
-from attentionology.analyses.shared.input_options import OutputOptions
+from ..analyses.shared.input_options import OutputOptions
 
 
 @dataclass(frozen=True)
@@ -29,8 +29,8 @@ class Merge:
 
     def run(self, arguments: Sequence[str] = ()) -> int:
         """Merge the runs and return the exit status."""
-        from attentionology.engine.merging import merge_runs
-        from attentionology.scripts.closing import print_run
+        from ..engine.merging import merge_runs
+        from .closing import print_run
 
         out = self.output.out or Path("runs/merged")
         run = merge_runs(self.run_folders, out, overwrite=self.output.overwrite)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from attentionology.analyses.probing.run_options import ProbingOptions
-from attentionology.analyses.shared.builtin import SAMPLE
-from attentionology.analyses.shared.input_options import OutputOptions, default_folder
-from attentionology.scripts.closing import print_results
+from ..analyses.probing.run_options import ProbingOptions
+from ..analyses.shared.builtin import SAMPLE
+from ..analyses.shared.input_options import OutputOptions, default_folder
+from .closing import print_results
 
 
 @dataclass(frozen=True)
@@ -34,8 +34,8 @@ class ProbeCommand(ProbingOptions):
 
     def run(self, arguments: Sequence[str] = ()) -> int:
         """Run the command and return its exit status."""
-        from attentionology.analyses.probing.run import execute
-        from attentionology.analyses.shared.record import command_line
+        from ..analyses.probing.run import execute
+        from ..analyses.shared.record import command_line
 
         output, default = self.output, default_folder(self.model.model, self.treebanks.test or (SAMPLE,))
         out = output.out or default.with_name(f"probe-{default.name}")

@@ -9,8 +9,8 @@ from typing import Annotated
 
 from tyro.conf import Positional, arg
 
-from attentionology.analyses.shared.input_options import OutputOptions, at_least_one
-from attentionology.analyses.shared.numbers import OptionalNumber
+from ..analyses.shared.input_options import OutputOptions, at_least_one
+from ..analyses.shared.numbers import OptionalNumber
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,8 @@ class Report:
 
     def run(self, arguments: Sequence[str] = ()) -> int:
         """Write the report and return the exit status."""
-        from attentionology.engine.stored_run import report_run
-        from attentionology.scripts.closing import print_run
+        from ..engine.stored_run import report_run
+        from .closing import print_run
 
         at_least_one(self, "min_count")
         output = self.output

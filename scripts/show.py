@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from tyro.conf import Positional, arg
 
-from attentionology.analyses.contract import OptionError
-from attentionology.analyses.shared.builtin import load_encoder
-from attentionology.analyses.shared.input_options import ModelOptions
-from attentionology.analyses.shared.option_types import TreebankWords
-from attentionology.analyses.shared.options import MapOptions
-from attentionology.reports.streams import say
+from ..analyses.contract import OptionError
+from ..analyses.shared.builtin import load_encoder
+from ..analyses.shared.input_options import ModelOptions
+from ..analyses.shared.option_types import TreebankWords
+from ..analyses.shared.options import MapOptions
+from ..reports.streams import say
 
 if TYPE_CHECKING:
-    from attentionology.corpora_loaders import Sentence
+    from ..corpora_loaders import Sentence
 
 
 @dataclass(frozen=True)
@@ -63,9 +63,9 @@ class Show:
 
     def run(self, arguments: Sequence[str] = ()) -> int:
         """Draw the heads and return the exit status."""
-        from attentionology.engine.corpus import CorpusOptions
-        from attentionology.engine.showing import find_sentences, show
-        from attentionology.engine.shown import FORMATS
+        from ..engine.corpus import CorpusOptions
+        from ..engine.showing import find_sentences, show
+        from ..engine.shown import FORMATS
 
         self.model.check()
         if not self.head:

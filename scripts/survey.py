@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Annotated
 
 from tyro.conf import arg
 
-from attentionology.analyses.contract import OptionSet
-from attentionology.analyses.dependency.options import DependencyOptions
-from attentionology.analyses.shared.input_options import LimitOptions, OutputOptions
-from attentionology.analyses.shared.options import ControlOptions, CountOptions, FeedForwardOptions
-from attentionology.engine.surveying.options import CellOptions, GridOptions, LongSurveyOptions, SurveyOptions
-from attentionology.reports.streams import say_json
+from ..analyses.contract import OptionSet
+from ..analyses.dependency.options import DependencyOptions
+from ..analyses.shared.input_options import LimitOptions, OutputOptions
+from ..analyses.shared.options import ControlOptions, CountOptions, FeedForwardOptions
+from ..engine.surveying.options import CellOptions, GridOptions, LongSurveyOptions, SurveyOptions
+from ..reports.streams import say_json
 
 if TYPE_CHECKING:
-    from attentionology.analyses.survey.results import Survey
+    from ..analyses.survey.results import Survey
 
 SOME_FAILED = 3
 """The exit status if some cells could not be counted. The results of the others are written."""
@@ -53,8 +53,8 @@ class SurveyCommand:
 
     def run(self, arguments: Sequence[str] = ()) -> int:
         """Run the survey and return the exit status."""
-        from attentionology.analyses.shared.record import command_line, flat_options
-        from attentionology.engine.survey import execute_survey
+        from ..analyses.shared.record import command_line, flat_options
+        from ..engine.survey import execute_survey
 
         options = SurveyOptions(
             self.grid,
@@ -81,10 +81,10 @@ class SurveyCommand:
         return SOME_FAILED if results.failures else 0
 
     def _print_estimate(self, options: SurveyOptions) -> int:
-        from attentionology.engine.surveying.dry_run import estimate_survey
-        from attentionology.engine.surveying.estimate_text import estimate_facts, estimate_lines
-        from attentionology.reports.json_text import to_json
-        from attentionology.scripts.closing import print_tables
+        from ..engine.surveying.dry_run import estimate_survey
+        from ..engine.surveying.estimate_text import estimate_facts, estimate_lines
+        from ..reports.json_text import to_json
+        from .closing import print_tables
 
         options.check()
         options.check_maps()
@@ -98,8 +98,8 @@ class SurveyCommand:
 
     def _count_share(self, options: SurveyOptions) -> int:
         """Count one share of all cells, say what was counted, and return the exit status."""
-        from attentionology.engine.surveying.shares import count_grid_share, share_lines
-        from attentionology.reports.streams import say
+        from ..engine.surveying.shares import count_grid_share, share_lines
+        from ..reports.streams import say
 
         options.check()
         options.check_maps()
@@ -109,9 +109,9 @@ class SurveyCommand:
         return SOME_FAILED if any(share.reason for share in shares) else 0
 
     def _print(self, results: Survey, out: Path) -> None:
-        from attentionology.analyses.survey.terminal import survey_matrix
-        from attentionology.reports.json_text import records, to_json
-        from attentionology.scripts.closing import print_tables
+        from ..analyses.survey.terminal import survey_matrix
+        from ..reports.json_text import records, to_json
+        from .closing import print_tables
 
         if self.output.json:
             tables = {"survey": records(results.table), "survey_contrasts": records(results.contrasts_table)}

@@ -8,8 +8,8 @@ from typing import Annotated
 
 from tyro.conf import Positional, arg
 
-from attentionology.analyses.contract import OptionError
-from attentionology.reports.streams import say, say_json
+from ..analyses.contract import OptionError
+from ..reports.streams import say, say_json
 
 
 @dataclass(frozen=True)
@@ -34,9 +34,9 @@ class Treebanks:
 
     def run(self, arguments: Sequence[str] = ()) -> int:
         """Print the list and return the exit status."""
-        from attentionology.corpora_loaders.releases.names import RELEASE, treebanks_of
-        from attentionology.engine.corpus import checked
-        from attentionology.reports.json_text import to_json
+        from ..corpora_loaders.releases.names import RELEASE, treebanks_of
+        from ..engine.corpus import checked
+        from ..reports.json_text import to_json
 
         if self.check is not None:
             if not self.check or self.language or self.json:

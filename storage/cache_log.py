@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from attentionology.storage.durable import StorageError
-from attentionology.storage.partial import delete
-from attentionology.storage.sealed import DamagedError
+from .durable import StorageError
+from .partial import delete
+from .sealed import DamagedError
 
 Read = TypeVar("Read")
 

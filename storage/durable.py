@@ -19,8 +19,8 @@ import shutil
 from contextlib import suppress
 from pathlib import Path
 
-from attentionology.storage.errors import AttentionologyError
-from attentionology.storage.partial import delete, sweep, unfinished
+from .errors import AttentionologyError
+from .partial import delete, sweep, unfinished
 
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 _FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from attentionology.storage.sealed import DamagedError
+from .sealed import DamagedError
 
 _SMALL = (torch.uint8, torch.int16, torch.int32)
 _WORTHWHILE = 2**12  # the number of bytes from which on compression saves more than its bookkeeping costs

@@ -25,7 +25,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from attentionology.storage.durable import StorageError, write_durably
+from .durable import StorageError, write_durably
 
 BLANK = "sha256:" + 64 * "0"
 """The placeholder for the seal in content that is to be written."""

@@ -10,7 +10,7 @@ import safetensors.torch
 from safetensors import SafetensorError
 from torch import Tensor
 
-from attentionology.storage.sealed import BLANK, DamagedError, read_sealed, write_sealed
+from .sealed import BLANK, DamagedError, read_sealed, write_sealed
 
 _KEY = "attentionology"  # the only entry, because safetensors writes several entries in random order
 

@@ -14,14 +14,14 @@ from jaxtyping import Int
 from torch import Tensor
 from torchmetrics import Metric
 
-from attentionology.analyses.alignment.baselines import BASELINES
-from attentionology.analyses.alignment.hypotheses import LinkedPairs
-from attentionology.analyses.alignment.scores import count_links
-from attentionology.analyses.alignment.series import FORWARD, TOGETHER, Series
-from attentionology.analyses.shared.exact_sums import ExactMetric
-from attentionology.analyses.shared.outcomes import SPLITS
-from attentionology.analyses.shared.resampling import halves, poisson_weights
-from attentionology.corpora_loaders.alignment import PairLinks
+from ...corpora_loaders.alignment import PairLinks
+from ..shared.exact_sums import ExactMetric
+from ..shared.outcomes import SPLITS
+from ..shared.resampling import halves, poisson_weights
+from .baselines import BASELINES
+from .hypotheses import LinkedPairs
+from .scores import count_links
+from .series import FORWARD, TOGETHER, Series
 
 RESTS = ("special", "punctuation", "word")
 """Where the largest value of a target word's row is: on a special token, on punctuation, or on another source word."""

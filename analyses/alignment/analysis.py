@@ -6,22 +6,22 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from attentionology.analyses.alignment.options import AlignmentOptions, LanguageOptions
-from attentionology.analyses.alignment.results import (
+from ..contract import Analysis, Counted, OptionSet, Plan, Reader, Request, Setting, Titles
+from .options import AlignmentOptions, LanguageOptions
+from .results import (
     AlignmentFacts,
     AlignmentLooked,
     AlignmentResults,
     choose,
 )
-from attentionology.analyses.contract import Analysis, Counted, OptionSet, Plan, Reader, Request, Setting, Titles
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from attentionology.analyses.alignment.accuracy import AlignmentCounts
-    from attentionology.analyses.alignment.series import Series
-    from attentionology.reports.explorer.contribution import Contribution
-    from attentionology.reports.page import Section
+    from ...reports.explorer.contribution import Contribution
+    from ...reports.page import Section
+    from .accuracy import AlignmentCounts
+    from .series import Series
 
 
 class Alignment(Analysis[AlignmentFacts, AlignmentResults]):
@@ -39,13 +39,13 @@ class Alignment(Analysis[AlignmentFacts, AlignmentResults]):
 
     def plan(self, options: OptionSet, setting: Setting) -> Plan[AlignmentFacts]:
         """Plan one pass of the model that counts all series and baselines, and one of each copy."""
-        from attentionology.analyses.alignment.accuracy import BaselineAccuracy, CountSeries
-        from attentionology.analyses.alignment.baselines import BASELINES
-        from attentionology.analyses.alignment.drawn import sampled_maps
-        from attentionology.analyses.alignment.hypotheses import LinkMaker
-        from attentionology.analyses.alignment.series import all_series
-        from attentionology.analyses.shared.counting import CountWith
-        from attentionology.corpora_loaders.alignment import Bitext
+        from ...corpora_loaders.alignment import Bitext
+        from ..shared.counting import CountWith
+        from .accuracy import BaselineAccuracy, CountSeries
+        from .baselines import BASELINES
+        from .drawn import sampled_maps
+        from .hypotheses import LinkMaker
+        from .series import all_series
 
         chosen, corpus = options[AlignmentOptions], setting.corpus
         if not isinstance(corpus, Bitext):
@@ -83,9 +83,9 @@ class Alignment(Analysis[AlignmentFacts, AlignmentResults]):
         self, options: OptionSet, plan: Plan[AlignmentFacts], counted: Counted[AlignmentFacts], read: Reader
     ) -> AlignmentLooked:
         """Read one short pair once more, to show its maps in the layer that was chosen."""
-        from attentionology.analyses.alignment.example import read_example
-        from attentionology.analyses.alignment.series import TOGETHER
-        from attentionology.corpora_loaders.alignment import SentencePair
+        from ...corpora_loaders.alignment import SentencePair
+        from .example import read_example
+        from .series import TOGETHER
 
         facts = counted.facts
         choice = choose(_counts(counted), facts.written, has_gold=bool(facts.gold))
@@ -104,9 +104,9 @@ class Alignment(Analysis[AlignmentFacts, AlignmentResults]):
         self, options: OptionSet, counted: Counted[AlignmentFacts], needed: Mapping[str, Any], looked: Any
     ) -> AlignmentResults:
         """Make all tables."""
-        from attentionology.analyses.alignment.accuracy import BaselineAccuracy
-        from attentionology.analyses.alignment.example import first_example
-        from attentionology.analyses.alignment.tables import tables
+        from .accuracy import BaselineAccuracy
+        from .example import first_example
+        from .tables import tables
 
         facts, counts = counted.facts, _counts(counted)
         has_gold = bool(facts.gold)
@@ -122,13 +122,13 @@ class Alignment(Analysis[AlignmentFacts, AlignmentResults]):
 
     def section(self, results: AlignmentResults, titles: Titles) -> Section:
         """Make the tables, the figures and the section of the page."""
-        from attentionology.analyses.alignment.section import alignment_section
+        from .section import alignment_section
 
         return alignment_section(results, titles)
 
     def show(self, results: AlignmentResults, width: int) -> RenderableType:
         """Return a table of error rates, layer by layer, of the best layers and heads, and of baselines."""
-        from attentionology.analyses.alignment.terminal import alignment_table
+        from .terminal import alignment_table
 
         return alignment_table(results, width)
 
@@ -136,7 +136,7 @@ class Alignment(Analysis[AlignmentFacts, AlignmentResults]):
         self, options: OptionSet, counted: Counted[AlignmentFacts], results: AlignmentResults, kind: str | None
     ) -> Contribution:
         """Return the error rate of every head by weight and by norm."""
-        from attentionology.analyses.alignment.explored import explored_alignment
+        from .explored import explored_alignment
 
         return explored_alignment(results)
 
@@ -166,8 +166,8 @@ def _baseline_name(name: str) -> str:
 
 def _counts(counted: Counted[AlignmentFacts], copy: int | None = None) -> dict[Series, AlignmentCounts]:
     """Return the counts of all series of the model or of one of its copies."""
-    from attentionology.analyses.alignment.accuracy import AlignmentAccuracy
-    from attentionology.analyses.alignment.series import FORWARD
+    from .accuracy import AlignmentAccuracy
+    from .series import FORWARD
 
     return {
         each: counted.metric(_name(each, copy), AlignmentAccuracy).compute()

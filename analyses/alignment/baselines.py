@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 
-from attentionology.corpora_loaders.alignment import Link, SentencePair
+from ...corpora_loaders.alignment import Link, SentencePair
 
 
 def diagonal(pair: SentencePair) -> set[Link]:

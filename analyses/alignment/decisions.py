@@ -18,7 +18,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from attentionology.extractors import Columns, MapBatch
+from ...extractors import Columns, MapBatch
 
 SAME = 2**-24
 """The part of the noise of float32 up to which two float64 values are taken to be equal. The rounding of float64 is

@@ -15,14 +15,14 @@ from dataclasses import dataclass
 from jaxtyping import Int
 from torch import Tensor
 
-from attentionology.analyses.alignment.decisions import best_columns
-from attentionology.analyses.alignment.hypotheses import map_maker, maps_of
-from attentionology.analyses.alignment.series import FORWARD, SINGLE, Series
-from attentionology.analyses.plans import Guesses, SampledMaps
-from attentionology.analyses.shared.drawable import Drawable
-from attentionology.corpora_loaders import Sentence
-from attentionology.extractors import MapBatch, Merge
-from attentionology.extractors.translation import PairBatch, PairPieces
+from ...corpora_loaders import Sentence
+from ...extractors import MapBatch, Merge
+from ...extractors.translation import PairBatch, PairPieces
+from ..plans import Guesses, SampledMaps
+from ..shared.drawable import Drawable
+from .decisions import best_columns
+from .hypotheses import map_maker, maps_of
+from .series import FORWARD, SINGLE, Series
 
 TO_SOURCE = "target->source"
 """The name of the guesses: for each target word, the column with the largest value."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from attentionology.analyses.alignment.hypotheses import map_maker, maps_of
-from attentionology.analyses.alignment.series import Series
-from attentionology.analyses.plans import Reader
-from attentionology.analyses.shared.resampling import sentence_keys
-from attentionology.corpora_loaders.alignment import Link, SentencePair
-from attentionology.extractors import MapBatch, Merge
-from attentionology.extractors.translation import PairBatch
+from ...corpora_loaders.alignment import Link, SentencePair
+from ...extractors import MapBatch, Merge
+from ...extractors.translation import PairBatch
+from ..plans import Reader
+from ..shared.resampling import sentence_keys
+from .hypotheses import map_maker, maps_of
+from .series import Series
 
 _MOST_WORDS, _FEWEST_WORDS = 16, 4
 

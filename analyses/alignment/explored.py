@@ -9,14 +9,14 @@ from typing import Any
 
 import pandas as pd
 
-from attentionology.analyses.alignment.drawn import TO_SOURCE
-from attentionology.analyses.alignment.results import AlignmentResults
-from attentionology.analyses.alignment.series import FORWARD, SINGLE, TOGETHER, Series
-from attentionology.analyses.shared.explored import DIGITS, address, defined, points, share, values_of
-from attentionology.analyses.shared.held_out import side_of_baseline
-from attentionology.reports.explorer.contribution import Contribution
-from attentionology.reports.explorer.data import Fact, Finding, Measure
-from attentionology.reports.format import head_name, rows_of
+from ...reports.explorer.contribution import Contribution
+from ...reports.explorer.data import Fact, Finding, Measure
+from ...reports.format import head_name, rows_of
+from ..shared.explored import DIGITS, address, defined, points, share, values_of
+from ..shared.held_out import side_of_baseline
+from .drawn import TO_SOURCE
+from .results import AlignmentResults
+from .series import FORWARD, SINGLE, TOGETHER, Series
 
 _RELATION = "alignment"
 """What the explorer calls the decisions of sentence pairs."""

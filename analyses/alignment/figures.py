@@ -12,9 +12,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from attentionology.analyses.alignment.example import AlignedExample
-from attentionology.analyses.alignment.series import FORWARD, SINGLE, TOGETHER
-from attentionology.reports.drawing import BLUE, GREEN, ORANGE, STYLE, by_layer, finish, heads_map
+from ...reports.drawing import BLUE, GREEN, ORANGE, STYLE, by_layer, finish, heads_map
+from .example import AlignedExample
+from .series import FORWARD, SINGLE, TOGETHER
 
 Array = npt.NDArray[np.float64]
 

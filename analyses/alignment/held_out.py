@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from attentionology.analyses.alignment.accuracy import AlignmentCounts, Array, error_rate
-from attentionology.analyses.shared.held_out import gain_columns
+from ..shared.held_out import gain_columns
+from .accuracy import AlignmentCounts, Array, error_rate
 
 
 class HeldOutErrorRate(NamedTuple):

@@ -11,13 +11,13 @@ import numpy.typing as npt
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from attentionology.analyses.alignment.decisions import averaged_heads, rows_of_words, words_of_rows
-from attentionology.analyses.alignment.series import FORWARD, ITERMAX, REVERSE, SINGLE, Series
-from attentionology.analyses.alignment.symmetrization import symmetrized
-from attentionology.analyses.alignment.undecided import Undecided
-from attentionology.corpora_loaders.alignment import PairLinks, SentencePair
-from attentionology.extractors import MapBatch, MapMaker, Merge, get_kind, is_punctuation
-from attentionology.extractors.translation import CrossMapMaker, Excerpt, PairBatch, SimilarityMaker
+from ...corpora_loaders.alignment import PairLinks, SentencePair
+from ...extractors import MapBatch, MapMaker, Merge, get_kind, is_punctuation
+from ...extractors.translation import CrossMapMaker, Excerpt, PairBatch, SimilarityMaker
+from .decisions import averaged_heads, rows_of_words, words_of_rows
+from .series import FORWARD, ITERMAX, REVERSE, SINGLE, Series
+from .symmetrization import symmetrized
+from .undecided import Undecided
 
 Booleans = npt.NDArray[np.bool_]
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attentionology.analyses.alignment.options import BitextOptions, LanguageOptions, TranslatorOptions
-from attentionology.analyses.option_groups import OptionError
-from attentionology.analyses.shared.builtin import SAMPLE, check_model_name, load_encoder
-from attentionology.corpora_loaders.alignment import LazyBitext, open_bitext
-from attentionology.corpora_loaders.sample.translation import SAMPLE_GOLD, SAMPLE_PAIRS
+from ...corpora_loaders.alignment import LazyBitext, open_bitext
+from ...corpora_loaders.sample.translation import SAMPLE_GOLD, SAMPLE_PAIRS
+from ..option_groups import OptionError
+from ..shared.builtin import SAMPLE, check_model_name, load_encoder
+from .options import BitextOptions, LanguageOptions, TranslatorOptions
 
 if TYPE_CHECKING:
-    from attentionology.extractors.translation import PairReader
+    from ...extractors.translation import PairReader
 
 
 def read_bitext(options: BitextOptions) -> LazyBitext:
@@ -56,7 +56,7 @@ def load_reader(
         OptionError: an option cannot be used.
         ModelError: the model cannot be loaded, or gives no attention.
     """
-    from attentionology.extractors.translation import PairEncoder, Translator, load_sample_translator
+    from ...extractors.translation import PairEncoder, Translator, load_sample_translator
 
     options.check()
     languages = languages or LanguageOptions()

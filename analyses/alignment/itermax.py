@@ -15,8 +15,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from attentionology.analyses.alignment.decisions import SAME, columns_of, renumbered
-from attentionology.extractors import MapBatch
+from ...extractors import MapBatch
+from .decisions import SAME, columns_of, renumbered
 
 ROUNDS, DISCOUNT = 2, 0.9
 """The number of rounds, and the factor for the similarity of a word that has a link to one that has none."""

@@ -8,11 +8,11 @@ from typing import Annotated, Literal
 
 from tyro.conf import arg
 
-from attentionology.analyses.contract import OptionError
-from attentionology.analyses.shared.builtin import SAMPLE, check_revision
-from attentionology.analyses.shared.input_options import ModelOptions, at_least_one, check_seed
-from attentionology.analyses.shared.numbers import OptionalNumber
-from attentionology.analyses.shared.option_types import BatchCells, Lenient, PieceMerging, Replicates, TooLongInputs
+from ..contract import OptionError
+from ..shared.builtin import SAMPLE, check_revision
+from ..shared.input_options import ModelOptions, at_least_one, check_seed
+from ..shared.numbers import OptionalNumber
+from ..shared.option_types import BatchCells, Lenient, PieceMerging, Replicates, TooLongInputs
 
 
 @dataclass(frozen=True)

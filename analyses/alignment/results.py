@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from attentionology.analyses.alignment.accuracy import AlignmentCounts
-from attentionology.analyses.alignment.example import AlignedExample
-from attentionology.analyses.alignment.series import TOGETHER, Series
-from attentionology.analyses.alignment.tables import AlignmentTables
-from attentionology.analyses.shared.merged_facts import merges_by
-from attentionology.corpora_loaders.alignment import LinkSource
+from ...corpora_loaders.alignment import LinkSource
+from ..shared.merged_facts import merges_by
+from .accuracy import AlignmentCounts
+from .example import AlignedExample
+from .series import TOGETHER, Series
+from .tables import AlignmentTables
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
-from attentionology.corpora_loaders.alignment import Link, PairLinks
+from ...corpora_loaders.alignment import Link, PairLinks
 
 
 @dataclass(frozen=True, slots=True)

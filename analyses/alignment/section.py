@@ -8,14 +8,14 @@ from typing import Any
 
 import pandas as pd
 
-from attentionology.analyses.alignment.figures import error_figure, example_figure, heads_figure
-from attentionology.analyses.alignment.results import AlignmentResults
-from attentionology.analyses.alignment.series import FORWARD, TOGETHER
-from attentionology.analyses.contract import Titles
-from attentionology.analyses.shared.correlation import FEWEST_POINTS
-from attentionology.reports.format import interval
-from attentionology.reports.json_text import records
-from attentionology.reports.page import Section
+from ...reports.format import interval
+from ...reports.json_text import records
+from ...reports.page import Section
+from ..contract import Titles
+from ..shared.correlation import FEWEST_POINTS
+from .figures import error_figure, example_figure, heads_figure
+from .results import AlignmentResults
+from .series import FORWARD, TOGETHER
 
 
 def alignment_section(results: AlignmentResults, titles: Titles) -> Section:

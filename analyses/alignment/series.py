@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from attentionology.extractors.translation.merging import AlignmentSetting
+from ...extractors.translation.merging import AlignmentSetting
 
 TOGETHER, SINGLE = "all", "single"
 """The names of the series of all heads of a layer together, and of each head by itself."""

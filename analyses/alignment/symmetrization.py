@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from attentionology.storage.nearest import did_you_mean
+from ...storage.nearest import did_you_mean
 
 Booleans = npt.NDArray[np.bool_]
 

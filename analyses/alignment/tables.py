@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from attentionology.analyses.alignment.accuracy import RESTS, AlignmentCounts, Array
-from attentionology.analyses.alignment.held_out import heldout_error_rate, heldout_gain, lowest
-from attentionology.analyses.alignment.scores import LinkCounts
-from attentionology.analyses.alignment.series import FORWARD, TOGETHER, Series
-from attentionology.analyses.shared.best_head import interval
-from attentionology.analyses.shared.correlation import FEWEST_POINTS
+from ..shared.best_head import interval
+from ..shared.correlation import FEWEST_POINTS
+from .accuracy import RESTS, AlignmentCounts, Array
+from .held_out import heldout_error_rate, heldout_gain, lowest
+from .scores import LinkCounts
+from .series import FORWARD, TOGETHER, Series
 
 
 @dataclass(frozen=True)

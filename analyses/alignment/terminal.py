@@ -9,9 +9,9 @@ from rich.console import Group, RenderableType
 from rich.markup import escape
 from rich.table import Table
 
-from attentionology.analyses.alignment.results import AlignmentResults
-from attentionology.analyses.alignment.series import FORWARD, TOGETHER
-from attentionology.reports.format import interval, percent
+from ...reports.format import interval, percent
+from .results import AlignmentResults
+from .series import FORWARD, TOGETHER
 
 _WIDE = 100
 """The columns of a terminal from which on error rates have intervals."""

@@ -14,11 +14,11 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from attentionology.analyses.alignment.decisions import Decisions, column_words, columns_of, padded
-from attentionology.analyses.alignment.itermax import IteratedLinks
-from attentionology.analyses.alignment.series import Series
-from attentionology.corpora_loaders.alignment import SentencePair
-from attentionology.extractors import MapBatch
+from ...corpora_loaders.alignment import SentencePair
+from ...extractors import MapBatch
+from .decisions import Decisions, column_words, columns_of, padded
+from .itermax import IteratedLinks
+from .series import Series
 
 
 @dataclass(frozen=True)

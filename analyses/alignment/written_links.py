@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from attentionology.analyses.alignment.hypotheses import LinkMaker, links_of
-from attentionology.analyses.alignment.results import LayerChoice
-from attentionology.analyses.contract import Reader
-from attentionology.corpora_loaders import Sentence
-from attentionology.corpora_loaders.alignment import Link
-from attentionology.extractors import Merge
-from attentionology.extractors.maps.batching import WINDOW
+from ...corpora_loaders import Sentence
+from ...corpora_loaders.alignment import Link
+from ...extractors import Merge
+from ...extractors.maps.batching import WINDOW
+from ..contract import Reader
+from .hypotheses import LinkMaker, links_of
+from .results import LayerChoice
 
 
 def chosen_links(

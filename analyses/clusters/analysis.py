@@ -6,18 +6,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from attentionology.analyses.clusters.options import ClustersOptions
-from attentionology.analyses.contract import Analysis, Counted, OptionSet, Plan, Request, Setting, Titles
-from attentionology.analyses.shared.options import FeedForwardOptions, MapOptions
-from attentionology.analyses.surface.facts import ReadingFacts
-from attentionology.analyses.surface.options import ReadingOptions
+from ..contract import Analysis, Counted, OptionSet, Plan, Request, Setting, Titles
+from ..shared.options import FeedForwardOptions, MapOptions
+from ..surface.facts import ReadingFacts
+from ..surface.options import ReadingOptions
+from .options import ClustersOptions
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from attentionology.analyses.clusters.section import ClusterResults
-    from attentionology.reports.explorer.contribution import Contribution
-    from attentionology.reports.page import Section
+    from ...reports.explorer.contribution import Contribution
+    from ...reports.page import Section
+    from .section import ClusterResults
 
 
 @dataclass(frozen=True)
@@ -45,9 +45,9 @@ class Clusters(Analysis[ClusterFacts, "ClusterResults"]):
 
     def plan(self, options: OptionSet, setting: Setting) -> Plan[ClusterFacts]:
         """Plan the reading shared with ``surface``, and the distances on the same maps."""
-        from attentionology.analyses.clusters import distances
-        from attentionology.analyses.shared.counting import CountMaps
-        from attentionology.analyses.surface.reading import plan_reading
+        from ..shared.counting import CountMaps
+        from ..surface.reading import plan_reading
+        from . import distances
 
         reading = plan_reading(options, setting)
         smoothing = distances.SMOOTHING if options[ReadingOptions].smoothing == "release" else 0.0
@@ -64,10 +64,10 @@ class Clusters(Analysis[ClusterFacts, "ClusterResults"]):
         looked: Any,
     ) -> ClusterResults:
         """Make the distances, the map and the clusters."""
-        from attentionology.analyses.clusters.distances import HeadDistances
-        from attentionology.analyses.clusters.geography import geography
-        from attentionology.analyses.clusters.section import ClusterResults
-        from attentionology.analyses.surface.reading import read_tables
+        from ..surface.reading import read_tables
+        from .distances import HeadDistances
+        from .geography import geography
+        from .section import ClusterResults
 
         facts = counted.facts
         tables, notes = read_tables(options, counted, facts.reading, needed)
@@ -84,13 +84,13 @@ class Clusters(Analysis[ClusterFacts, "ClusterResults"]):
 
     def section(self, results: ClusterResults, titles: Titles) -> Section:
         """Make the tables, the figures and the section of the page."""
-        from attentionology.analyses.clusters.section import clusters_section
+        from .section import clusters_section
 
         return clusters_section(results, titles)
 
     def show(self, results: ClusterResults, width: int) -> RenderableType:
         """Return a table of how alike the heads of a layer are."""
-        from attentionology.analyses.clusters.terminal import clusters_table
+        from .terminal import clusters_table
 
         return clusters_table(results, notes=not results.notes_shown)
 
@@ -98,7 +98,7 @@ class Clusters(Analysis[ClusterFacts, "ClusterResults"]):
         self, options: OptionSet, counted: Counted[ClusterFacts], results: ClusterResults, kind: str | None
     ) -> Contribution:
         """Return the cluster of every head and the heads most like it."""
-        from attentionology.analyses.clusters.explored import explored_clusters
+        from .explored import explored_clusters
 
         return explored_clusters(results, kind or "")
 

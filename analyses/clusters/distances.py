@@ -44,10 +44,10 @@ from numpy.lib.stride_tricks import sliding_window_view
 from torch import Tensor
 from torchmetrics import Metric
 
-from attentionology.analyses.shared.exact_sums import fixed, floating
-from attentionology.analyses.surface.distributions import DISTANCE_SMOOTHING, check_rows, check_shape
-from attentionology.extractors import MapBatch
-from attentionology.extractors.threads import one_thread
+from ...extractors import MapBatch
+from ...extractors.threads import one_thread
+from ..shared.exact_sums import fixed, floating
+from ..surface.distributions import DISTANCE_SMOOTHING, check_rows, check_shape
 
 SMOOTHING = DISTANCE_SMOOTHING
 """The share of uniform attention that the published code mixes into each row: (1 − s) α + s / n."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from attentionology.analyses.clusters.section import ClusterResults, cluster_rows
-from attentionology.analyses.shared.explored import address, names_of, share
-from attentionology.analyses.surface.section import label_names
-from attentionology.reports.explorer.contribution import Contribution
-from attentionology.reports.explorer.data import Fact, Finding, Measure
+from ...reports.explorer.contribution import Contribution
+from ...reports.explorer.data import Fact, Finding, Measure
+from ..shared.explored import address, names_of, share
+from ..surface.section import label_names
+from .section import ClusterResults, cluster_rows
 
 _NEAREST = 5
 

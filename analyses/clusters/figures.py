@@ -12,11 +12,11 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from scipy.cluster.hierarchy import dendrogram
 
-from attentionology.analyses.clusters.geography import Geography
-from attentionology.analyses.surface.figures import layer_colors
-from attentionology.analyses.surface.labels import LABELS
-from attentionology.reports.drawing import BLACK, GREY, STYLE, ticks
-from attentionology.reports.format import head_name, rows_of
+from ...reports.drawing import BLACK, GREY, STYLE, ticks
+from ...reports.format import head_name, rows_of
+from ..surface.figures import layer_colors
+from ..surface.labels import LABELS
+from .geography import Geography
 
 _MARKERS = {
     "next": ">",

@@ -9,15 +9,15 @@ from typing import Any
 
 import pandas as pd
 
-from attentionology.analyses.clusters.distances import HeadDistanceTables
-from attentionology.analyses.clusters.figures import head_map_figure, tree_figure
-from attentionology.analyses.clusters.geography import Geography
-from attentionology.analyses.contract import Titles
-from attentionology.analyses.shared.previews import Previewed
-from attentionology.analyses.surface.section import label_names
-from attentionology.reports.format import head_name, ranges
-from attentionology.reports.json_text import records
-from attentionology.reports.page import Section
+from ...reports.format import head_name, ranges
+from ...reports.json_text import records
+from ...reports.page import Section
+from ..contract import Titles
+from ..shared.previews import Previewed
+from ..surface.section import label_names
+from .distances import HeadDistanceTables
+from .figures import head_map_figure, tree_figure
+from .geography import Geography
 
 _TREE_LEAVES = 400
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from rich.markup import escape
 from rich.table import Table
 
-from attentionology.analyses.clusters.section import ClusterResults
-from attentionology.reports.format import number
+from ...reports.format import number
+from .section import ClusterResults
 
 
 def clusters_table(results: ClusterResults, *, notes: bool = True) -> Table:

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from attentionology.analyses.shared.comparable import Comparable, Measured
+from ..shared.comparable import Comparable, Measured
 
 Array = npt.NDArray[Any]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-from attentionology.analyses.comparison.results import Contrast
-from attentionology.reports.drawing import BLUE, GREY, ORANGE, STYLE, name_rows
+from ...reports.drawing import BLUE, GREY, ORANGE, STYLE, name_rows
+from .results import Contrast
 
 
 def dumbbells(contrast: Contrast) -> Figure | None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from attentionology.analyses.comparison.results import Comparison, Contrast, Side, contrasts_of
-from attentionology.analyses.shared.comparable import Comparable
+from ..shared.comparable import Comparable
+from .results import Comparison, Contrast, Side, contrasts_of
 
 
 def contrasts_of_kinds(

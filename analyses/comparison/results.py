@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from attentionology.analyses.comparison.differences import Difference, differences
-from attentionology.analyses.shared.comparable import Comparable
+from ..shared.comparable import Comparable
+from .differences import Difference, differences
 
 Pairing = Literal["paired", "partly paired", "unpaired"]
 """Whether both sides of a comparison read the same inputs, some of the same inputs, or different ones."""

@@ -8,12 +8,12 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from attentionology.analyses.comparison.differences import Difference
-from attentionology.analyses.comparison.figures import dumbbells
-from attentionology.analyses.comparison.results import Comparison, Contrast
-from attentionology.reports.format import interval, number, percent
-from attentionology.reports.json_text import records
-from attentionology.reports.page import Section
+from ...reports.format import interval, number, percent
+from ...reports.json_text import records
+from ...reports.page import Section
+from .differences import Difference
+from .figures import dumbbells
+from .results import Comparison, Contrast
 
 
 def comparison_section(comparison: Comparison, *, name: str, title: str) -> Section:

@@ -7,9 +7,9 @@ from rich.console import Group, RenderableType
 from rich.markup import escape
 from rich.table import Table
 
-from attentionology.analyses.comparison.results import Comparison, Contrast
-from attentionology.analyses.comparison.section import has_choices, heading, shown_values
-from attentionology.reports.terminal import WIDE
+from ...reports.terminal import WIDE
+from .results import Comparison, Contrast
+from .section import has_choices, heading, shown_values
 
 _LONGEST = 40
 """The most rows of a table. Longer tables are left to the report."""

@@ -11,11 +11,15 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from attentionology.analyses.coreference.agreement import Traits, traits
-from attentionology.analyses.coreference.antecedents import DIRECTIONS, antecedent_hits
-from attentionology.analyses.coreference.baselines import BASELINES, baseline_hits
-from attentionology.analyses.coreference.choices import POLICIES, Choice, choices_of
-from attentionology.analyses.coreference.tables import (
+from ...corpora_loaders.coreference import TYPES, Document, Documents, Mention
+from ...extractors import MapBatch, Window
+from ..shared.metric_states import equal_but
+from ..shared.outcomes import OutcomeCounts, state_bytes
+from .agreement import Traits, traits
+from .antecedents import DIRECTIONS, antecedent_hits
+from .baselines import BASELINES, baseline_hits
+from .choices import POLICIES, Choice, choices_of
+from .tables import (
     ALL,
     SENTENCE_BINS,
     WORD_BINS,
@@ -24,10 +28,6 @@ from attentionology.analyses.coreference.tables import (
     group_name,
     tables,
 )
-from attentionology.analyses.shared.metric_states import equal_but
-from attentionology.analyses.shared.outcomes import OutcomeCounts, state_bytes
-from attentionology.corpora_loaders.coreference import TYPES, Document, Documents, Mention
-from attentionology.extractors import MapBatch, Window
 
 
 class CoreferenceAccuracy(OutcomeCounts):

@@ -8,7 +8,7 @@ Mentions that are not pronouns are third person. An unknown value agrees with ev
 
 from __future__ import annotations
 
-from attentionology.corpora_loaders.coreference import PRONOUNS, TITLES, Document, Documents, Mention
+from ...corpora_loaders.coreference import PRONOUNS, TITLES, Document, Documents, Mention
 
 Traits = tuple[str, str, str]
 """Number, gender and person of a mention, each empty if it is unknown."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from attentionology.analyses.contract import (
+from ..contract import (
     Analysis,
     Counted,
     Guesses,
@@ -19,22 +19,22 @@ from attentionology.analyses.contract import (
     Setting,
     Titles,
 )
-from attentionology.analyses.coreference.facts import CoreferenceFacts, CoreferenceLookup
-from attentionology.analyses.coreference.options import CoreferenceOptions
-from attentionology.analyses.coreference.shown_examples import ShownExample, shown_example
-from attentionology.analyses.shared.map_facts import map_facts, map_maker
-from attentionology.analyses.shared.options import ControlOptions, CountOptions, FeedForwardOptions, MapOptions
+from ..shared.map_facts import map_facts, map_maker
+from ..shared.options import ControlOptions, CountOptions, FeedForwardOptions, MapOptions
+from .facts import CoreferenceFacts, CoreferenceLookup
+from .options import CoreferenceOptions
+from .shown_examples import ShownExample, shown_example
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from attentionology.analyses.coreference.examples import CoreferenceExample
-    from attentionology.analyses.coreference.section import CoreferenceResults
-    from attentionology.analyses.shared.comparable import Comparable
-    from attentionology.corpora_loaders.coreference import Documents
-    from attentionology.extractors import Windows
-    from attentionology.reports.explorer.contribution import Contribution
-    from attentionology.reports.page import Section
+    from ...corpora_loaders.coreference import Documents
+    from ...extractors import Windows
+    from ...reports.explorer.contribution import Contribution
+    from ...reports.page import Section
+    from ..shared.comparable import Comparable
+    from .examples import CoreferenceExample
+    from .section import CoreferenceResults
 
 EXAMPLES = 5
 """The number of right decisions, and of wrong decisions, that the report shows."""
@@ -59,15 +59,15 @@ class Coreference(Analysis[CoreferenceFacts, "CoreferenceResults"]):
 
     def plan(self, options: OptionSet, setting: Setting) -> Plan[CoreferenceFacts]:
         """Cut the documents into windows, and plan one request for the model and one for each copy."""
-        from attentionology.analyses.coreference.accuracy import (
+        from ...corpora_loaders.coreference import Documents
+        from ..shared.counting import CountMaps
+        from ..shared.decision_limit import check_limit
+        from .accuracy import (
             CoreferenceAccuracy,
             groups_of_documents,
             mentions_by_group,
         )
-        from attentionology.analyses.coreference.agreement import sources_of_agreement
-        from attentionology.analyses.shared.counting import CountMaps
-        from attentionology.analyses.shared.decision_limit import check_limit
-        from attentionology.corpora_loaders.coreference import Documents
+        from .agreement import sources_of_agreement
 
         corpus = setting.corpus
         if not isinstance(corpus, Documents):
@@ -98,8 +98,8 @@ class Coreference(Analysis[CoreferenceFacts, "CoreferenceResults"]):
 
     def guesses(self, options: OptionSet) -> Guesses:
         """Return the candidate that each head picks for each mention, in both directions."""
-        from attentionology.analyses.coreference.antecedents import DIRECTIONS
-        from attentionology.analyses.coreference.guesses import AntecedentGuesses
+        from .antecedents import DIRECTIONS
+        from .guesses import AntecedentGuesses
 
         chosen = options[CoreferenceOptions]
         return Guesses(DIRECTIONS, AntecedentGuesses(chosen.candidates, chosen.singletons == "keep"))
@@ -108,8 +108,8 @@ class Coreference(Analysis[CoreferenceFacts, "CoreferenceResults"]):
         self, options: OptionSet, plan: Plan[CoreferenceFacts], counted: Counted[CoreferenceFacts], read: Reader
     ) -> CoreferenceLookup:
         """Look up which mentions were scored, and a few decisions of the best head."""
-        from attentionology.analyses.coreference.choices import account
-        from attentionology.extractors import Windows
+        from ...extractors import Windows
+        from .choices import account
 
         request, singletons = plan.requests[0], options[CoreferenceOptions].singletons == "keep"
         windows = request.inputs
@@ -124,7 +124,7 @@ class Coreference(Analysis[CoreferenceFacts, "CoreferenceResults"]):
         self, options: OptionSet, request: Request, head: tuple[str, int, int], read: Reader
     ) -> tuple[ShownExample, ...]:
         """Look up a few right and wrong decisions of a head, from as many documents as possible."""
-        from attentionology.analyses.coreference.examples import examples_of
+        from .examples import examples_of
 
         analysis_options = options[CoreferenceOptions]
         policy, singletons = analysis_options.candidates, analysis_options.singletons == "keep"
@@ -147,10 +147,10 @@ class Coreference(Analysis[CoreferenceFacts, "CoreferenceResults"]):
         looked: Any,
     ) -> CoreferenceResults:
         """Make the tables of the model, with the accuracy of its copies beside them, and the examples."""
-        from attentionology.analyses.coreference.accuracy import CoreferenceAccuracy
-        from attentionology.analyses.coreference.section import CoreferenceResults
-        from attentionology.analyses.shared.best_head import with_control
-        from attentionology.analyses.shared.published import published_coreference
+        from ..shared.best_head import with_control
+        from ..shared.published import published_coreference
+        from .accuracy import CoreferenceAccuracy
+        from .section import CoreferenceResults
 
         facts, analysis_options = counted.facts, options[CoreferenceOptions]
         tables = counted.metric(facts.model, CoreferenceAccuracy).compute()
@@ -171,22 +171,22 @@ class Coreference(Analysis[CoreferenceFacts, "CoreferenceResults"]):
 
     def section(self, results: CoreferenceResults, titles: Titles) -> Section:
         """Make the tables, the figures and the section of the page."""
-        from attentionology.analyses.coreference.section import coreference_section
+        from .section import coreference_section
 
         return coreference_section(results, titles)
 
     def show(self, results: CoreferenceResults, width: int) -> RenderableType:
         """Return a table of the best head of each type of mention."""
-        from attentionology.analyses.coreference.terminal import coreference_table
+        from .terminal import coreference_table
 
         return coreference_table(results, width=width)
 
     def comparable(self, counted: Counted[CoreferenceFacts]) -> Sequence[Comparable]:
         """Return the held-out accuracy of the best head of each type of mention, for each choice of candidates."""
-        from attentionology.analyses.coreference.accuracy import CoreferenceAccuracy
-        from attentionology.analyses.coreference.antecedents import DIRECTIONS
-        from attentionology.analyses.coreference.choices import POLICIES
-        from attentionology.analyses.shared.comparable import Comparable, measured_heads
+        from ..shared.comparable import Comparable, measured_heads
+        from .accuracy import CoreferenceAccuracy
+        from .antecedents import DIRECTIONS
+        from .choices import POLICIES
 
         metric = counted.metric(counted.facts.model, CoreferenceAccuracy)
         counts = metric.split_counts()
@@ -202,8 +202,8 @@ class Coreference(Analysis[CoreferenceFacts, "CoreferenceResults"]):
         self, options: OptionSet, counted: Counted[CoreferenceFacts], results: CoreferenceResults, kind: str | None
     ) -> Contribution:
         """Return the accuracies of all heads, and what was found."""
-        from attentionology.analyses.coreference.accuracy import CoreferenceAccuracy
-        from attentionology.analyses.coreference.explored import explored_coreference
+        from .accuracy import CoreferenceAccuracy
+        from .explored import explored_coreference
 
         return explored_coreference(results, counted.metric(counted.facts.model, CoreferenceAccuracy), kind or "")
 
@@ -211,7 +211,7 @@ class Coreference(Analysis[CoreferenceFacts, "CoreferenceResults"]):
         self, options: OptionSet, counted: Counted[CoreferenceFacts], results: CoreferenceResults
     ) -> dict[str, Any]:
         """Describe the copies with random weights, how many mentions were scored and why others were not, and notes."""
-        from attentionology.analyses.shared.controls import control_record
+        from ..shared.controls import control_record
 
         control = control_record(options[ControlOptions], counted.facts.seed)
         return {**control, "coreference": {"account": dict(results.account), "notes": list(results.notes)}}
@@ -236,7 +236,7 @@ def _windows(options: CoreferenceOptions, setting: Setting, corpus: Documents) -
     Raises:
         OptionError: an option has no effect on this corpus, or documents cannot be cut in that way.
     """
-    from attentionology.extractors import make_windows
+    from ...extractors import make_windows
 
     if _asked(corpus):
         for name, default in (("singletons", "drop"), ("candidates", "preceding")):
@@ -256,7 +256,7 @@ def _asked(corpus: Documents) -> bool:
 
 def _best_head(options: CoreferenceOptions, counted: Counted[CoreferenceFacts]) -> tuple[str, int, int] | None:
     """Return the direction, layer and head of the best head of all types, None if no mention was scored."""
-    from attentionology.analyses.coreference.accuracy import CoreferenceAccuracy
+    from .accuracy import CoreferenceAccuracy
 
     best = counted.metric(counted.facts.model, CoreferenceAccuracy).compute().best
     (row,) = best[(best["candidates"] == options.candidates) & (best["type"] == "all")].to_dict("records")

@@ -18,9 +18,9 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from attentionology.analyses.coreference.choices import POLICIES, Choice
-from attentionology.analyses.dependency.decisions import word_positions
-from attentionology.extractors import MapBatch, Window
+from ...extractors import MapBatch, Window
+from ..dependency.decisions import word_positions
+from .choices import POLICIES, Choice
 
 DIRECTIONS = ("mention->antecedent", "antecedent->mention")
 """The directions of attention. ``mention->antecedent`` picks the candidate to whose head word the mention's head word

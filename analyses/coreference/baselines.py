@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import hashlib
 
-from attentionology.analyses.coreference.agreement import Traits, agree
-from attentionology.analyses.coreference.choices import Choice
-from attentionology.corpora_loaders.coreference import Document, Mention
+from ...corpora_loaders.coreference import Document, Mention
+from .agreement import Traits, agree
+from .choices import Choice
 
 BASELINES = ("nearest", "head match", "rule-based", "random")
 """The names of the baselines. ``nearest`` picks the nearest candidate. ``head match`` picks the nearest one with the

@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from attentionology.corpora_loaders.coreference import Documents, Mention
-from attentionology.extractors import MapBatch, Window
+from ...corpora_loaders.coreference import Documents, Mention
+from ...extractors import MapBatch, Window
 
 POLICIES = ("preceding", "mentions", "words")
 """The choices of candidates: head words of preceding mentions, head words of all other mentions, all other words."""

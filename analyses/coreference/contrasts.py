@@ -22,10 +22,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from attentionology.analyses.coreference.antecedents import DIRECTIONS
-from attentionology.analyses.shared.best_head import drawn, interval, rate
-from attentionology.analyses.shared.outcomes import Counts
-from attentionology.corpora_loaders.coreference import ANTI, FEMININE, MASCULINE, PRO
+from ...corpora_loaders.coreference import ANTI, FEMININE, MASCULINE, PRO
+from ..shared.best_head import drawn, interval, rate
+from ..shared.outcomes import Counts
+from .antecedents import DIRECTIONS
 
 STEREOTYPES = (
     (PRO, ANTI),

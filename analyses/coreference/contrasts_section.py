@@ -10,11 +10,11 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from attentionology.analyses.coreference.antecedents import DIRECTIONS
-from attentionology.analyses.coreference.contrasts import STEREOTYPES
-from attentionology.analyses.coreference.tables import CoreferenceTables
-from attentionology.reports.drawing import BLACK, BLUE, GREY, ORANGE, SKY, STYLE
-from attentionology.reports.format import ARROWS, head_name, interval, percent, rows_of
+from ...reports.drawing import BLACK, BLUE, GREY, ORANGE, SKY, STYLE
+from ...reports.format import ARROWS, head_name, interval, percent, rows_of
+from .antecedents import DIRECTIONS
+from .contrasts import STEREOTYPES
+from .tables import CoreferenceTables
 
 _MARKERS = dict(zip(DIRECTIONS, ("o", "^"), strict=True))
 _SPACING = 5.5

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from attentionology.analyses.coreference.antecedents import DIRECTIONS, antecedent_hits
-from attentionology.analyses.coreference.choices import POLICIES, Choice, choices_of
-from attentionology.corpora_loaders.coreference import Document
-from attentionology.extractors import MapBatch, Window
+from ...corpora_loaders.coreference import Document
+from ...extractors import MapBatch, Window
+from .antecedents import DIRECTIONS, antecedent_hits
+from .choices import POLICIES, Choice, choices_of
 
 
 @dataclass(frozen=True)

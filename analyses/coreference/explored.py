@@ -8,16 +8,16 @@ from typing import Any
 
 import pandas as pd
 
-from attentionology.analyses.coreference.accuracy import CoreferenceAccuracy
-from attentionology.analyses.coreference.antecedents import DIRECTIONS
-from attentionology.analyses.coreference.choices import POLICIES
-from attentionology.analyses.coreference.section import CoreferenceResults
-from attentionology.analyses.shared.best_head import drawn
-from attentionology.analyses.shared.explored import address, bounds, points, share, values_of
-from attentionology.analyses.shared.held_out import side_of_baseline
-from attentionology.reports.explorer.contribution import Contribution
-from attentionology.reports.explorer.data import Fact, Finding, Measure
-from attentionology.reports.format import head_name, rows_of
+from ...reports.explorer.contribution import Contribution
+from ...reports.explorer.data import Fact, Finding, Measure
+from ...reports.format import head_name, rows_of
+from ..shared.best_head import drawn
+from ..shared.explored import address, bounds, points, share, values_of
+from ..shared.held_out import side_of_baseline
+from .accuracy import CoreferenceAccuracy
+from .antecedents import DIRECTIONS
+from .choices import POLICIES
+from .section import CoreferenceResults
 
 _VERDICTS = {1: "more than", -1: "less than", 0: "neither clearly more nor clearly less than"}
 """How the best head compares with the rules, by `side_of_baseline`."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from attentionology.analyses.coreference.shown_examples import ShownExample
-from attentionology.analyses.shared.map_facts import MapFacts
-from attentionology.analyses.shared.merged_facts import merges_by
+from ..shared.map_facts import MapFacts
+from ..shared.merged_facts import merges_by
+from .shown_examples import ShownExample
 
 
 @dataclass(frozen=True)

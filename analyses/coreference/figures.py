@@ -10,10 +10,10 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from attentionology.analyses.coreference.antecedents import DIRECTIONS
-from attentionology.analyses.coreference.baselines import BASELINES, column_name
-from attentionology.reports.drawing import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, STYLE, finish, heads_map, name_rows
-from attentionology.reports.format import ARROWS, best_head, rows_of
+from ...reports.drawing import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, STYLE, finish, heads_map, name_rows
+from ...reports.format import ARROWS, best_head, rows_of
+from .antecedents import DIRECTIONS
+from .baselines import BASELINES, column_name
 
 _BASELINES = {
     "nearest": (ORANGE, "D"),

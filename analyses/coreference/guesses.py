@@ -8,10 +8,10 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from attentionology.analyses.coreference.antecedents import DIRECTIONS, antecedent_hits
-from attentionology.analyses.coreference.choices import POLICIES, choices_of
-from attentionology.analyses.dependency.decisions import word_positions
-from attentionology.extractors import MapBatch, Window
+from ...extractors import MapBatch, Window
+from ..dependency.decisions import word_positions
+from .antecedents import DIRECTIONS, antecedent_hits
+from .choices import POLICIES, choices_of
 
 
 @dataclass(frozen=True)

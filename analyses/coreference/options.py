@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from attentionology.analyses.contract import OptionError
-from attentionology.analyses.shared.numbers import OptionalNumber
+from ..contract import OptionError
+from ..shared.numbers import OptionalNumber
 
 
 @dataclass(frozen=True)

@@ -9,18 +9,18 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from attentionology.analyses.contract import Titles
-from attentionology.analyses.coreference.baselines import BASELINES, column_name
-from attentionology.analyses.coreference.choices import POLICIES, REASONS
-from attentionology.analyses.coreference.contrasts_section import contrasts_figure, shown_contrasts
-from attentionology.analyses.coreference.figures import best_figure, distance_figure, heads_figure
-from attentionology.analyses.coreference.shown_examples import ShownExample
-from attentionology.analyses.coreference.tables import CoreferenceTables
-from attentionology.analyses.shared.controls import control_table
-from attentionology.analyses.shared.previews import results_html, results_line
-from attentionology.reports.format import rows_of
-from attentionology.reports.json_text import records
-from attentionology.reports.page import Section
+from ...reports.format import rows_of
+from ...reports.json_text import records
+from ...reports.page import Section
+from ..contract import Titles
+from ..shared.controls import control_table
+from ..shared.previews import results_html, results_line
+from .baselines import BASELINES, column_name
+from .choices import POLICIES, REASONS
+from .contrasts_section import contrasts_figure, shown_contrasts
+from .figures import best_figure, distance_figure, heads_figure
+from .shown_examples import ShownExample
+from .tables import CoreferenceTables
 
 CANDIDATES = {
     "preceding": "head words of the preceding mentions",

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from attentionology.analyses.coreference.examples import CoreferenceExample
+    from .examples import CoreferenceExample
 
 _SHOWN_CANDIDATES = 6
 _SHOWN_WORDS = 12

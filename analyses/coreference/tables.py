@@ -10,14 +10,14 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from attentionology.analyses.coreference.antecedents import DIRECTIONS
-from attentionology.analyses.coreference.baselines import BASELINES, column_name
-from attentionology.analyses.coreference.choices import POLICIES
-from attentionology.analyses.coreference.contrasts import CONTRASTS, contrast_tables
-from attentionology.analyses.shared.best_head import best_head, cells, drawn, heldout, interval, rate, rates
-from attentionology.analyses.shared.held_out import heldout_gain
-from attentionology.analyses.shared.outcomes import Counts
-from attentionology.corpora_loaders.coreference import TYPES
+from ...corpora_loaders.coreference import TYPES
+from ..shared.best_head import best_head, cells, drawn, heldout, interval, rate, rates
+from ..shared.held_out import heldout_gain
+from ..shared.outcomes import Counts
+from .antecedents import DIRECTIONS
+from .baselines import BASELINES, column_name
+from .choices import POLICIES
+from .contrasts import CONTRASTS, contrast_tables
 
 ALL = "all"
 

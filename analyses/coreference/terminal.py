@@ -6,10 +6,10 @@ from rich import box
 from rich.markup import escape
 from rich.table import Table
 
-from attentionology.analyses.coreference.contrasts_section import contrast_lines
-from attentionology.analyses.coreference.section import CoreferenceResults, best_of, candidates_in_words
-from attentionology.reports.format import best_direction, best_head, head_name, interval, percent, rows_of
-from attentionology.reports.terminal import WIDE
+from ...reports.format import best_direction, best_head, head_name, interval, percent, rows_of
+from ...reports.terminal import WIDE
+from .contrasts_section import contrast_lines
+from .section import CoreferenceResults, best_of, candidates_in_words
 
 
 def coreference_table(results: CoreferenceResults, *, width: int = WIDE) -> Table:

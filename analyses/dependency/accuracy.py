@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from attentionology.analyses.dependency.decisions import ScoredWords, head_hits
-from attentionology.analyses.dependency.tables import TOTALS, DependencyTables, tables
-from attentionology.analyses.shared.metric_states import equal_but
-from attentionology.analyses.shared.outcomes import OutcomeCounts, state_bytes
-from attentionology.corpora_loaders import OFFSETS, coarse_relation
-from attentionology.extractors import DIRECTIONS, MapBatch
+from ...corpora_loaders import OFFSETS, coarse_relation
+from ...extractors import DIRECTIONS, MapBatch
+from ..shared.metric_states import equal_but
+from ..shared.outcomes import OutcomeCounts, state_bytes
+from .decisions import ScoredWords, head_hits
+from .tables import TOTALS, DependencyTables, tables
 
 
 class DependencyAccuracy(OutcomeCounts):

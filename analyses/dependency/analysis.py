@@ -6,19 +6,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from attentionology.analyses.contract import Analysis, Counted, Guesses, OptionSet, Plan, Request, Setting, Titles
-from attentionology.analyses.dependency.options import DependencyOptions
-from attentionology.analyses.shared.map_facts import MapFacts, map_facts, map_maker
-from attentionology.analyses.shared.options import ControlOptions, CountOptions, FeedForwardOptions, MapOptions
-from attentionology.corpora_loaders import CorpusError
+from ...corpora_loaders import CorpusError
+from ..contract import Analysis, Counted, Guesses, OptionSet, Plan, Request, Setting, Titles
+from ..shared.map_facts import MapFacts, map_facts, map_maker
+from ..shared.options import ControlOptions, CountOptions, FeedForwardOptions, MapOptions
+from .options import DependencyOptions
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from attentionology.analyses.dependency.section import DependencyResults
-    from attentionology.analyses.shared.comparable import Comparable
-    from attentionology.reports.explorer.contribution import Contribution
-    from attentionology.reports.page import Section
+    from ...reports.explorer.contribution import Contribution
+    from ...reports.page import Section
+    from ..shared.comparable import Comparable
+    from .section import DependencyResults
 
 
 @dataclass(frozen=True)
@@ -53,9 +53,9 @@ class Dependency(Analysis[DependencyFacts, "DependencyResults"]):
 
     def plan(self, options: OptionSet, setting: Setting) -> Plan[DependencyFacts]:
         """Plan one request for the model, and one for each copy."""
-        from attentionology.analyses.dependency.accuracy import DependencyAccuracy, check_relations, words_by_group
-        from attentionology.analyses.shared.counting import CountMaps
-        from attentionology.analyses.shared.decision_limit import check_limit
+        from ..shared.counting import CountMaps
+        from ..shared.decision_limit import check_limit
+        from .accuracy import DependencyAccuracy, check_relations, words_by_group
 
         corpus, coarse = setting.corpus, options[DependencyOptions].coarse
         if not corpus.relations:
@@ -84,8 +84,8 @@ class Dependency(Analysis[DependencyFacts, "DependencyResults"]):
 
     def guesses(self, options: OptionSet) -> Guesses:
         """Return the word that each head picks for each word, in both directions."""
-        from attentionology.analyses.dependency.guesses import head_guesses
-        from attentionology.extractors import DIRECTIONS
+        from ...extractors import DIRECTIONS
+        from .guesses import head_guesses
 
         return Guesses(DIRECTIONS, head_guesses)
 
@@ -97,9 +97,9 @@ class Dependency(Analysis[DependencyFacts, "DependencyResults"]):
         looked: Any,
     ) -> DependencyResults:
         """Make the tables of the model, with the accuracy of its copies beside them."""
-        from attentionology.analyses.dependency.accuracy import DependencyAccuracy
-        from attentionology.analyses.dependency.section import DependencyResults
-        from attentionology.analyses.shared.best_head import with_control
+        from ..shared.best_head import with_control
+        from .accuracy import DependencyAccuracy
+        from .section import DependencyResults
 
         facts = counted.facts
         tables = counted.metric(facts.model, DependencyAccuracy).compute()
@@ -114,13 +114,13 @@ class Dependency(Analysis[DependencyFacts, "DependencyResults"]):
 
     def section(self, results: DependencyResults, titles: Titles) -> Section:
         """Make the tables, the figures and the section of the page."""
-        from attentionology.analyses.dependency.section import dependency_section
+        from .section import dependency_section
 
         return dependency_section(results, titles)
 
     def show(self, results: DependencyResults, width: int) -> RenderableType:
         """Return a table of the best head of each relation."""
-        from attentionology.analyses.dependency.terminal import best_heads_table
+        from .terminal import best_heads_table
 
         usual = results.map_facts[:1] and results.map_facts[0].startswith("map “weight”")
         facts = () if usual else results.map_facts
@@ -128,10 +128,10 @@ class Dependency(Analysis[DependencyFacts, "DependencyResults"]):
 
     def comparable(self, counted: Counted[DependencyFacts]) -> Sequence[Comparable]:
         """Return the held-out accuracy of the best head of each relation."""
-        from attentionology.analyses.dependency.accuracy import DependencyAccuracy
-        from attentionology.analyses.dependency.tables import members_of
-        from attentionology.analyses.shared.comparable import Comparable, measured_heads
-        from attentionology.extractors import DIRECTIONS
+        from ...extractors import DIRECTIONS
+        from ..shared.comparable import Comparable, measured_heads
+        from .accuracy import DependencyAccuracy
+        from .tables import members_of
 
         metric = counted.metric(counted.facts.model, DependencyAccuracy)
         subsets, replicates = metric.split_counts()
@@ -147,8 +147,8 @@ class Dependency(Analysis[DependencyFacts, "DependencyResults"]):
         kind: str | None,
     ) -> Contribution:
         """Return the accuracies and gains of all heads, and what was found."""
-        from attentionology.analyses.dependency.accuracy import DependencyAccuracy
-        from attentionology.analyses.dependency.explored import explored_dependency
+        from .accuracy import DependencyAccuracy
+        from .explored import explored_dependency
 
         return explored_dependency(results, counted.metric(counted.facts.model, DependencyAccuracy), kind or "")
 
@@ -159,6 +159,6 @@ class Dependency(Analysis[DependencyFacts, "DependencyResults"]):
         results: DependencyResults,
     ) -> dict[str, Any]:
         """Describe the copies with random weights."""
-        from attentionology.analyses.shared.controls import control_record
+        from ..shared.controls import control_record
 
         return control_record(options[ControlOptions], counted.facts.seed)

@@ -21,8 +21,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from attentionology.corpora_loaders import Sentence
-from attentionology.extractors import MapBatch
+from ...corpora_loaders import Sentence
+from ...extractors import MapBatch
 
 _COPIED = 2**22  # the number of cells of all heads that are copied at a time, if one layer has no more than that
 

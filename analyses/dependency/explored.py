@@ -9,18 +9,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from attentionology.analyses.dependency.accuracy import DependencyAccuracy
-from attentionology.analyses.dependency.section import DependencyResults
-from attentionology.analyses.dependency.tables import TOTALS, members_of
-from attentionology.analyses.shared.best_head import drawn
-from attentionology.analyses.shared.explored import address, bounds, defined, points, share, values_of
-from attentionology.analyses.shared.held_out import side_of_baseline
-from attentionology.analyses.shared.outcomes import Counts
-from attentionology.corpora_loaders import OFFSETS
-from attentionology.extractors import DIRECTIONS
-from attentionology.reports.explorer.contribution import Contribution
-from attentionology.reports.explorer.data import Fact, Finding, Measure
-from attentionology.reports.format import head_name, rows_of
+from ...corpora_loaders import OFFSETS
+from ...extractors import DIRECTIONS
+from ...reports.explorer.contribution import Contribution
+from ...reports.explorer.data import Fact, Finding, Measure
+from ...reports.format import head_name, rows_of
+from ..shared.best_head import drawn
+from ..shared.explored import address, bounds, defined, points, share, values_of
+from ..shared.held_out import side_of_baseline
+from ..shared.outcomes import Counts
+from .accuracy import DependencyAccuracy
+from .section import DependencyResults
+from .tables import TOTALS, members_of
 
 ARROWS = {"dep->head": "dependent → head", "head->dep": "head → dependent"}
 """The directions of attention in words and arrows."""

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from attentionology.analyses.dependency.tables import TOTALS
-from attentionology.reports.drawing import BLACK, BLUE, GREY, ORANGE, STYLE, heads_map, name_rows
-from attentionology.reports.format import best_head, shown_rows
+from ...reports.drawing import BLACK, BLUE, GREY, ORANGE, STYLE, heads_map, name_rows
+from ...reports.format import best_head, shown_rows
+from .tables import TOTALS
 
 
 def best_heads_figure(best: pd.DataFrame, *, min_count: int, title: str = "") -> Figure:

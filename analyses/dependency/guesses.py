@@ -7,8 +7,8 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from attentionology.analyses.dependency.decisions import ScoredWords, barred_cells, head_hits, word_positions
-from attentionology.extractors import DIRECTIONS, MapBatch
+from ...extractors import DIRECTIONS, MapBatch
+from .decisions import ScoredWords, barred_cells, head_hits, word_positions
 
 
 def head_guesses(batch: MapBatch) -> Int[Tensor, "batch 2 layers heads n"]:

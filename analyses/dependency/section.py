@@ -8,15 +8,15 @@ from typing import Any
 
 import pandas as pd
 
-from attentionology.analyses.contract import Titles
-from attentionology.analyses.dependency.figures import best_heads_figure, heads_figure
-from attentionology.analyses.dependency.tables import TOTALS
-from attentionology.analyses.shared.controls import control_table
-from attentionology.analyses.shared.previews import Previewed
-from attentionology.extractors import DIRECTIONS
-from attentionology.reports.format import ARROWS, shown_rows
-from attentionology.reports.json_text import records
-from attentionology.reports.page import Section
+from ...extractors import DIRECTIONS
+from ...reports.format import ARROWS, shown_rows
+from ...reports.json_text import records
+from ...reports.page import Section
+from ..contract import Titles
+from ..shared.controls import control_table
+from ..shared.previews import Previewed
+from .figures import best_heads_figure, heads_figure
+from .tables import TOTALS
 
 
 @dataclass(frozen=True, repr=False)

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from attentionology.analyses.shared.best_head import best_head, cells_of_groups, drawn, heldout, intervals, rate, rates
-from attentionology.analyses.shared.held_out import heldout_gain
-from attentionology.analyses.shared.outcomes import Counts
-from attentionology.corpora_loaders import coarse_relation, is_punct
-from attentionology.extractors import DIRECTIONS
+from ...corpora_loaders import coarse_relation, is_punct
+from ...extractors import DIRECTIONS
+from ..shared.best_head import best_head, cells_of_groups, drawn, heldout, intervals, rate, rates
+from ..shared.held_out import heldout_gain
+from ..shared.outcomes import Counts
 
 ALL = "all"
 ALL_NO_PUNCT = "all-nopunct"

@@ -9,8 +9,8 @@ from rich import box
 from rich.markup import escape
 from rich.table import Table
 
-from attentionology.reports.format import best_direction, best_head, best_offset, interval, percent, shown_rows
-from attentionology.reports.terminal import WIDE
+from ...reports.format import best_direction, best_head, best_offset, interval, percent, shown_rows
+from ...reports.terminal import WIDE
 
 
 def best_heads_table(best: pd.DataFrame, *, min_count: int, width: int = WIDE, map_facts: Sequence[str] = ()) -> Table:

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-    from attentionology.analyses.explanation.batch import Rows, TextBatch
-    from attentionology.analyses.explanation.compared_models import CurvePoint, ModelScore
-    from attentionology.analyses.explanation.options import ExplanationTestOptions
-    from attentionology.analyses.explanation.results import ExplainResults
-    from attentionology.analyses.explanation.tested import Tested
+    from .batch import Rows, TextBatch
+    from .compared_models import CurvePoint, ModelScore
+    from .options import ExplanationTestOptions
+    from .results import ExplainResults
+    from .tested import Tested
 
 SHARE, TVD, NATS, TAU, PROBABILITY = "%", "TVD, 0 to 1", "nats", "τ, −1 to 1", "probability"
 """Units. Values in ``%`` are stored as shares from 0 to 1."""

@@ -20,9 +20,9 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from attentionology.analyses.explanation.batch import TextBatch
-from attentionology.analyses.explanation.measures import jsd
-from attentionology.extractors.replaceable.attention_model import LinearAttentionModel
+from ...extractors.replaceable.attention_model import LinearAttentionModel
+from .batch import TextBatch
+from .measures import jsd
 
 EPSILON = 0.05
 """Largest TVD of the output. Jain & Wallace's text says 0.01 for classification; their figures are made with 0.05."""

@@ -10,16 +10,24 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from attentionology.analyses.contract import OptionError, OptionGroup
-from attentionology.analyses.explanation.model_options import (
+from ...corpora_loaders import LabelledTexts
+from ...probes.classifiers.trainings import Trainings
+from ...reports.page import Section, write_report
+from ...reports.progress import Stages
+from ...reports.run_folder import RunFolder
+from ..contract import OptionError, OptionGroup
+from ..option_groups import groups_by_class
+from ..shared.cache_folder import cache_folder
+from ..shared.input_options import OptionalModelOptions, paths_read
+from .model_options import (
     ClassifierOptions,
     ClassifierTrainingOptions,
     TransformerOptions,
 )
-from attentionology.analyses.explanation.options import ExplanationTestOptions, TextOptions
-from attentionology.analyses.explanation.record import describe
-from attentionology.analyses.explanation.results import ExplainResults
-from attentionology.analyses.explanation.run import (
+from .options import ExplanationTestOptions, TextOptions
+from .record import describe
+from .results import ExplainResults
+from .run import (
     ChosenTests,
     choose,
     finished,
@@ -27,23 +35,15 @@ from attentionology.analyses.explanation.run import (
     run_tests,
     train_model,
 )
-from attentionology.analyses.explanation.run_options import ExplainOptions, Loaded
-from attentionology.analyses.explanation.section import explain_section
-from attentionology.analyses.explanation.sources import save_model, threads_for, workers_for
-from attentionology.analyses.explanation.terminal import explain_table
-from attentionology.analyses.option_groups import groups_by_class
-from attentionology.analyses.shared.cache_folder import cache_folder
-from attentionology.analyses.shared.input_options import OptionalModelOptions, paths_read
-from attentionology.corpora_loaders import LabelledTexts
-from attentionology.probes.classifiers.trainings import Trainings
-from attentionology.reports.page import Section, write_report
-from attentionology.reports.progress import Stages
-from attentionology.reports.run_folder import RunFolder
+from .run_options import ExplainOptions, Loaded
+from .section import explain_section
+from .sources import save_model, threads_for, workers_for
+from .terminal import explain_table
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from attentionology.extractors import AttentionModel
+    from ...extractors import AttentionModel
 
 Texts = str | Path | Iterable[str | Path] | LabelledTexts
 

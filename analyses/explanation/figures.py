@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from attentionology.reports.drawing import BLACK, GREEN, GREY, ORANGE, PURPLE, SKY, STYLE, ticks
+from ...reports.drawing import BLACK, GREEN, GREY, ORANGE, PURPLE, SKY, STYLE, ticks
 
 _ROLES = {"base": BLACK, "uniform": GREY, "seed": SKY, "guided": PURPLE, "adversary": ORANGE, "regularizer": GREEN}
 _FEW_EPOCHS = 20

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from attentionology.analyses.explanation.batch import read
-from attentionology.analyses.explanation.exact_adversary import exact_attention, solvable
-from attentionology.analyses.explanation.measures import jsd
-from attentionology.analyses.explanation.results import Highlight, HighlightedText
-from attentionology.analyses.explanation.tests.correlation import gradient_importance
-from attentionology.analyses.shared.resampling import sentence_keys
-from attentionology.corpora_loaders import LabelledTexts
-from attentionology.extractors import AttentionModel
+from ...corpora_loaders import LabelledTexts
+from ...extractors import AttentionModel
+from ..shared.resampling import sentence_keys
+from .batch import read
+from .exact_adversary import exact_attention, solvable
+from .measures import jsd
+from .results import Highlight, HighlightedText
+from .tests.correlation import gradient_importance
 
 _HOW_MANY = 4
 _SHORTEST, _LONGEST = 5, 25  # in words; such texts can be read at a glance

@@ -12,9 +12,9 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn import functional
 
-from attentionology.analyses.explanation.batch import Rows, TextBatch
-from attentionology.extractors.maps.map_batch import FLOAT32_NOISE
-from attentionology.extractors.replaceable.attention_model import AttentionModel
+from ...extractors.maps.map_batch import FLOAT32_NOISE
+from ...extractors.replaceable.attention_model import AttentionModel
+from .batch import Rows, TextBatch
 
 ORDERS = {
     "attention": "attention",

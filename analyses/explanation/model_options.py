@@ -9,10 +9,10 @@ from typing import Annotated, Literal
 
 from tyro.conf import arg
 
-from attentionology.analyses.contract import OptionError
-from attentionology.analyses.explanation.options import changed
-from attentionology.analyses.shared.input_options import at_least_one
-from attentionology.analyses.shared.numbers import OptionalNumber, OptionalReal
+from ..contract import OptionError
+from ..shared.input_options import at_least_one
+from ..shared.numbers import OptionalNumber, OptionalReal
+from .options import changed
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class TransformerOptions:
         Raises:
             OptionError: the heads are not numbers from 1, or one is named twice.
         """
-        from attentionology.corpora_loaders.lines import WHOLE_NUMBER
+        from ...corpora_loaders.lines import WHOLE_NUMBER
 
         names = [name for part in self.heads for name in part.split(",") if name]
         if names == ["all"]:

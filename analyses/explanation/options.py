@@ -9,11 +9,11 @@ from typing import Annotated, Any, Literal
 
 from tyro.conf import arg
 
-from attentionology.analyses.contract import OptionError
-from attentionology.analyses.explanation.names import names_of_tests
-from attentionology.analyses.shared.input_options import at_least_one
-from attentionology.analyses.shared.numbers import OptionalNumber
-from attentionology.storage.nearest import did_you_mean
+from ...storage.nearest import did_you_mean
+from ..contract import OptionError
+from ..shared.input_options import at_least_one
+from ..shared.numbers import OptionalNumber
+from .names import names_of_tests
 
 REGULARIZERS = ("concat", "residual", "tying", "mlm", "conicity")
 _STRUCTURED = {".csv", ".tsv", ".json", ".jsonl", ".zip"}
@@ -61,7 +61,7 @@ class TextOptions:
 
     def check(self) -> None:
         """Raise `OptionError` where a value cannot be used."""
-        from attentionology.corpora_loaders.lines import WHOLE_NUMBER
+        from ...corpora_loaders.lines import WHOLE_NUMBER
 
         for name in ("data", "test", "dev"):
             if getattr(self, name) == ():

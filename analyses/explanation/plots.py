@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from attentionology.reports.drawing import (
+from ...reports.drawing import (
     BLACK,
     BLUE,
     GREEN,

@@ -16,11 +16,11 @@ from jaxtyping import Float
 from numpy import ndarray
 from torch import Tensor
 
-from attentionology.analyses.explanation.batch import Values, generator
-from attentionology.analyses.explanation.compared_models import CurvePoint
-from attentionology.analyses.explanation.interventions import CELLS
-from attentionology.analyses.explanation.measures import jsd, tvd, uniform
-from attentionology.extractors.replaceable.attention_model import Attend, AttentionModel, TextState, Words
+from ...extractors.replaceable.attention_model import Attend, AttentionModel, TextState, Words
+from .batch import Values, generator
+from .compared_models import CurvePoint
+from .interventions import CELLS
+from .measures import jsd, tvd, uniform
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,14 +10,14 @@ from typing import Any
 import pandas as pd
 import torch
 
-from attentionology.analyses.explanation.sources import ModelSource
-from attentionology.analyses.explanation.tested import Subject
-from attentionology.analyses.explanation.texts import words_of
-from attentionology.analyses.shared.record import describe_command, describe_corpus, describe_files
-from attentionology.extractors import AttentionModel, TransformerAttention
-from attentionology.extractors.model.files import LoadedFiles
-from attentionology.probes.classifiers import AttentionClassifier
-from attentionology.probes.classifiers.trainings import Trainings
+from ...extractors import AttentionModel, TransformerAttention
+from ...extractors.model.files import LoadedFiles
+from ...probes.classifiers import AttentionClassifier
+from ...probes.classifiers.trainings import Trainings
+from ..shared.record import describe_command, describe_corpus, describe_files
+from .sources import ModelSource
+from .tested import Subject
+from .texts import words_of
 
 _NAMES = {"train": "training texts", "dev": "dev texts", "test": "tested texts"}
 _ABBREVIATIONS = {"lstm": "LSTM", "cnn": "CNN"}

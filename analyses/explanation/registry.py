@@ -8,12 +8,12 @@ from dataclasses import fields
 from importlib import import_module
 from importlib.metadata import EntryPoint
 
-from attentionology.analyses.contract import OptionError
-from attentionology.analyses.explanation.contract import SHARE, TVD, Column, ExplanationTest
-from attentionology.analyses.explanation.names import TESTS, added_tests
-from attentionology.analyses.explanation.options import ExplanationTestOptions
-from attentionology.analyses.registry import RegistryError
-from attentionology.storage.nearest import did_you_mean
+from ...storage.nearest import did_you_mean
+from ..contract import OptionError
+from ..registry import RegistryError
+from .contract import SHARE, TVD, Column, ExplanationTest
+from .names import TESTS, added_tests
+from .options import ExplanationTestOptions
 
 _DESCRIPTIONS = {"states": "states:States"}
 """They run whatever tests are chosen."""

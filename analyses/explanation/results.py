@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from attentionology.analyses.shared.previews import results_html, results_line
+from ..shared.previews import results_html, results_line
 
 
 @dataclass(frozen=True)

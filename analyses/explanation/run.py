@@ -9,31 +9,31 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from attentionology.analyses.contract import OptionError
-from attentionology.analyses.explanation.contract import ExplanationTest, Findings
-from attentionology.analyses.explanation.highlights import highlighted_texts
-from attentionology.analyses.explanation.options import changed, flag
-from attentionology.analyses.explanation.readings import reading
-from attentionology.analyses.explanation.record import Finished, facts, notes
-from attentionology.analyses.explanation.registry import borrowed_by, choose_tests, owner_of, registered_tests
-from attentionology.analyses.explanation.results import ExplainResults
-from attentionology.analyses.explanation.run_options import ExplainOptions, Loaded
-from attentionology.analyses.explanation.sources import Classifiers, ModelSource, Transformers, load_saved
-from attentionology.analyses.explanation.summary import Bootstrap, summarize
-from attentionology.analyses.explanation.tested import Subject, Tested, TrainingOnLabels
-from attentionology.analyses.explanation.text_table import TextTable
-from attentionology.analyses.explanation.texts import (
+from ...corpora_loaders import AttentionologyError
+from ...extractors import AttentionModel
+from ...probes.classifiers.trainings import Trainings
+from ...reports.progress import Stages
+from ..contract import OptionError
+from .contract import ExplanationTest, Findings
+from .highlights import highlighted_texts
+from .options import changed, flag
+from .readings import reading
+from .record import Finished, facts, notes
+from .registry import borrowed_by, choose_tests, owner_of, registered_tests
+from .results import ExplainResults
+from .run_options import ExplainOptions, Loaded
+from .sources import Classifiers, ModelSource, Transformers, load_saved
+from .summary import Bootstrap, summarize
+from .tested import Subject, Tested, TrainingOnLabels
+from .text_table import TextTable
+from .texts import (
     ExplainTexts,
     class_numbers,
     read_texts,
     without_unreadable,
     words_of,
 )
-from attentionology.analyses.explanation.verdict import verdicts
-from attentionology.corpora_loaders import AttentionologyError
-from attentionology.extractors import AttentionModel
-from attentionology.probes.classifiers.trainings import Trainings
-from attentionology.reports.progress import Stages
+from .verdict import verdicts
 
 
 @dataclass(frozen=True)

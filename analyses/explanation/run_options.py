@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from tyro.conf import arg
 
-from attentionology.analyses.contract import OptionError, OptionGroup
-from attentionology.analyses.explanation.model_options import (
+from ...corpora_loaders.errors import CorpusError
+from ..contract import OptionError, OptionGroup
+from ..shared.input_options import OptionalModelOptions, check_seed
+from .model_options import (
     ClassifierOptions,
     ClassifierTrainingOptions,
     TransformerOptions,
 )
-from attentionology.analyses.explanation.options import ExplanationTestOptions, TextOptions, changed, flag
-from attentionology.analyses.shared.input_options import OptionalModelOptions, check_seed
-from attentionology.corpora_loaders.errors import CorpusError
+from .options import ExplanationTestOptions, TextOptions, changed, flag
 
 if TYPE_CHECKING:
-    from attentionology.corpora_loaders import LabelledTexts
-    from attentionology.extractors import AttentionModel
+    from ...corpora_loaders import LabelledTexts
+    from ...extractors import AttentionModel
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +103,7 @@ class ExplainOptions:
 
     def check_files(self) -> None:
         """Raise `CorpusError` where a file does not exist."""
-        from attentionology.corpora_loaders.lines import archive_of
+        from ...corpora_loaders.lines import archive_of
 
         files = self.texts.files() + ([self.classifier.vectors] if self.classifier.vectors else [])
         files += [Path(self.model.model or "")] if self.is_saved else []

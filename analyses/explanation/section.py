@@ -12,15 +12,15 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
-from attentionology.analyses.explanation.contract import SHARE, ExplanationTest
-from attentionology.analyses.explanation.figures import training_figure
-from attentionology.analyses.explanation.plots import MAX_CLASSES, has_values
-from attentionology.analyses.explanation.registry import all_borrowed, column_of, in_order_of_report, registered_tests
-from attentionology.analyses.explanation.results import ExplainResults, HighlightedText
-from attentionology.analyses.explanation.summary import OVERALL
-from attentionology.reports.format import interval, number, percent, rows_of
-from attentionology.reports.json_text import records
-from attentionology.reports.page import Section
+from ...reports.format import interval, number, percent, rows_of
+from ...reports.json_text import records
+from ...reports.page import Section
+from .contract import SHARE, ExplanationTest
+from .figures import training_figure
+from .plots import MAX_CLASSES, has_values
+from .registry import all_borrowed, column_of, in_order_of_report, registered_tests
+from .results import ExplainResults, HighlightedText
+from .summary import OVERALL
 
 
 def shown_value(value: float, unit: str) -> str:

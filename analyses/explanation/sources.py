@@ -12,16 +12,12 @@ from typing import Any
 import torch
 from safetensors import SafetensorError
 
-from attentionology.analyses.contract import OptionError
-from attentionology.analyses.explanation.run_options import ExplainOptions
-from attentionology.analyses.explanation.texts import ExplainTexts, words_of
-from attentionology.analyses.shared.builtin import DEMO, DEMO_NAME, check_demo, model_location
-from attentionology.corpora_loaders import CorpusError, load_vectors
-from attentionology.extractors import AttentionModel, ModelError, TransformerAttention, load_classifier
-from attentionology.extractors.model.files import LoadedFiles, find_model
-from attentionology.extractors.model.loading import load_tokenizer
-from attentionology.extractors.threads import one_thread
-from attentionology.probes.classifiers import (
+from ...corpora_loaders import CorpusError, load_vectors
+from ...extractors import AttentionModel, ModelError, TransformerAttention, load_classifier
+from ...extractors.model.files import LoadedFiles, find_model
+from ...extractors.model.loading import load_tokenizer
+from ...extractors.threads import one_thread
+from ...probes.classifiers import (
     FINE_TUNING,
     IMITATION,
     PUBLISHED,
@@ -29,7 +25,11 @@ from attentionology.probes.classifiers import (
     ClassifierRecipe,
     Vocabulary,
 )
-from attentionology.storage.sealed import DamagedError
+from ...storage.sealed import DamagedError
+from ..contract import OptionError
+from ..shared.builtin import DEMO, DEMO_NAME, check_demo, model_location
+from .run_options import ExplainOptions
+from .texts import ExplainTexts, words_of
 
 
 class Classifiers:

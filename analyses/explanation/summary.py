@@ -12,9 +12,9 @@ from jaxtyping import Float
 from numpy import ndarray
 from sklearn.metrics import f1_score, roc_auc_score
 
-from attentionology.analyses.explanation.batch import Values
-from attentionology.analyses.shared.resampling import poisson_weights
-from attentionology.extractors.replaceable.attention_model import Words
+from ...extractors.replaceable.attention_model import Words
+from ..shared.resampling import poisson_weights
+from .batch import Values
 
 OVERALL = "(all)"
 """The value of ``predicted`` in rows over all texts."""

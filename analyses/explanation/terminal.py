@@ -10,12 +10,12 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from attentionology.analyses.explanation.contract import SHARE
-from attentionology.analyses.explanation.registry import column_of, in_order_of_report, with_unit
-from attentionology.analyses.explanation.results import ExplainResults
-from attentionology.analyses.explanation.section import overall, shown_bounds, verdict_rows
-from attentionology.analyses.explanation.verdict import FEWEST
-from attentionology.reports.format import interval, number, percent, rows_of
+from ...reports.format import interval, number, percent, rows_of
+from .contract import SHARE
+from .registry import column_of, in_order_of_report, with_unit
+from .results import ExplainResults
+from .section import overall, shown_bounds, verdict_rows
+from .verdict import FEWEST
 
 _WIDE = 130
 _MARKS = {"passes": ("✓ passes", "green"), "fails": ("✗ fails", "red"), "undecided": ("? undecided", "yellow")}

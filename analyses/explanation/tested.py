@@ -11,19 +11,19 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from attentionology.analyses.explanation.batch import Rows, TextBatch, Values, examine
-from attentionology.analyses.explanation.compared_models import ModelScore
-from attentionology.analyses.explanation.options import ExplanationTestOptions
-from attentionology.analyses.explanation.readings import ModelReading
-from attentionology.analyses.explanation.run_options import ExplainOptions
-from attentionology.analyses.explanation.sources import ModelSource
-from attentionology.analyses.explanation.summary import Bootstrap, quality
-from attentionology.analyses.explanation.texts import ExplainTexts, class_numbers, digest, words_of
-from attentionology.analyses.registry import RegistryError
-from attentionology.extractors import Attend, AttentionModel, Words
-from attentionology.probes.classifiers import CrossEntropy, Trainable
-from attentionology.probes.classifiers.trainings import ClassifierTraining, Trainings
-from attentionology.reports.progress import Stages, progress_bar
+from ...extractors import Attend, AttentionModel, Words
+from ...probes.classifiers import CrossEntropy, Trainable
+from ...probes.classifiers.trainings import ClassifierTraining, Trainings
+from ...reports.progress import Stages, progress_bar
+from ..registry import RegistryError
+from .batch import Rows, TextBatch, Values, examine
+from .compared_models import ModelScore
+from .options import ExplanationTestOptions
+from .readings import ModelReading
+from .run_options import ExplainOptions
+from .sources import ModelSource
+from .summary import Bootstrap, quality
+from .texts import ExplainTexts, class_numbers, digest, words_of
 
 
 @runtime_checkable

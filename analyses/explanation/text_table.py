@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from attentionology.analyses.explanation.batch import Rows
-from attentionology.analyses.explanation.contract import ExplanationTest
-from attentionology.analyses.explanation.registry import BASIC_COLUMNS, owner_of
-from attentionology.analyses.explanation.tested import check_declared
-from attentionology.analyses.registry import RegistryError
+from ..registry import RegistryError
+from .batch import Rows
+from .contract import ExplanationTest
+from .registry import BASIC_COLUMNS, owner_of
+from .tested import check_declared
 
 
 @dataclass(frozen=True, eq=False)

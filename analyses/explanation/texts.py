@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from attentionology.analyses.explanation.options import TextOptions
-from attentionology.analyses.explanation.run_options import ExplainOptions, Loaded
-from attentionology.analyses.shared.resampling import sentence_keys
-from attentionology.corpora_loaders import CorpusError, LabelledTexts, load_labelled
-from attentionology.extractors import AttentionModel, TransformerAttention, Words
+from ...corpora_loaders import CorpusError, LabelledTexts, load_labelled
+from ...extractors import AttentionModel, TransformerAttention, Words
+from ..shared.resampling import sentence_keys
+from .options import TextOptions
+from .run_options import ExplainOptions, Loaded
 
 TESTED_SHARE, DEV_SHARE = 0.2, 0.1
 

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from attentionology.analyses.explanation.batch import Values
-from attentionology.extractors.maps.map_batch import FLOAT32_NOISE
+from ...extractors.maps.map_batch import FLOAT32_NOISE
+from .batch import Values
 
 
 class Noise(NamedTuple):

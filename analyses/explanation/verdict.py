@@ -14,10 +14,10 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from attentionology.analyses.explanation.contract import Question
-from attentionology.analyses.explanation.exact_adversary import EPSILON
-from attentionology.analyses.explanation.registry import in_order_of_report
-from attentionology.analyses.explanation.summary import Bootstrap
+from .contract import Question
+from .exact_adversary import EPSILON
+from .registry import in_order_of_report
+from .summary import Bootstrap
 
 Verdict = Literal["passes", "fails", "undecided"]
 

@@ -12,12 +12,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from attentionology.analyses.contract import OptionGroup
-from attentionology.analyses.shared.options import ControlOptions, CountOptions
-from attentionology.extractors.model.doctor import Check
+from ...extractors.model.doctor import Check
+from ..contract import OptionGroup
+from ..shared.options import ControlOptions, CountOptions
 
 if TYPE_CHECKING:
-    from attentionology.analyses.dependency.section import DependencyResults
+    from ..dependency.section import DependencyResults
 
 ANALYSES = ("dependency",)
 MAPS = ("weight", "norm")

@@ -18,16 +18,16 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from attentionology.analyses.contract import OptionGroup
-from attentionology.analyses.norms.options import NormsOptions
-from attentionology.analyses.shared.options import CountOptions
-from attentionology.extractors.model.doctor import Check
+from ...extractors.model.doctor import Check
+from ..contract import OptionGroup
+from ..norms.options import NormsOptions
+from ..shared.options import CountOptions
 
 if TYPE_CHECKING:
-    from attentionology.analyses.coreference.section import CoreferenceResults
-    from attentionology.analyses.dependency.section import DependencyResults
-    from attentionology.analyses.norms.section import NormResults
-    from attentionology.analyses.surface.section import SurfaceResults
+    from ..coreference.section import CoreferenceResults
+    from ..dependency.section import DependencyResults
+    from ..norms.section import NormResults
+    from ..surface.section import SurfaceResults
 
 FILE = Path(__file__).with_name("sample.json")
 """The known answers, made by ``python -m tests.known_answers``."""

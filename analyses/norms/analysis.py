@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from attentionology.analyses.contract import (
+from ...corpora_loaders.errors import CorpusError
+from ..contract import (
     Analysis,
     Counted,
     Masking,
@@ -17,19 +18,18 @@ from attentionology.analyses.contract import (
     Setting,
     Titles,
 )
-from attentionology.analyses.norms.options import NormsOptions
-from attentionology.analyses.norms.texts import ReadText, read_texts
-from attentionology.analyses.shared.merged_facts import merges_by
-from attentionology.analyses.shared.options import FeedForwardOptions
-from attentionology.corpora_loaders.errors import CorpusError
+from ..shared.merged_facts import merges_by
+from ..shared.options import FeedForwardOptions
+from .options import NormsOptions
+from .texts import ReadText, read_texts
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from attentionology.analyses.norms.feed_forward import FeedForwardTables
-    from attentionology.analyses.norms.section import NormResults
-    from attentionology.reports.explorer.contribution import Contribution
-    from attentionology.reports.page import Section
+    from ...reports.explorer.contribution import Contribution
+    from ...reports.page import Section
+    from .feed_forward import FeedForwardTables
+    from .section import NormResults
 
 
 @dataclass(frozen=True)
@@ -66,12 +66,12 @@ class Norms(Analysis[NormFacts, "NormResults"]):
 
     def plan(self, options: OptionSet, setting: Setting) -> Plan[NormFacts]:
         """Plan norms on the text, mixing ratios on masked text, and the feed-forward block on the first sentences."""
-        from attentionology.analyses.norms.feed_forward import CountStages
-        from attentionology.analyses.norms.frequency import FrequencyCorrelation
-        from attentionology.analyses.norms.mixing import MixingRatios
-        from attentionology.analyses.norms.shares import NormShares
-        from attentionology.analyses.shared.counting import CountWith
-        from attentionology.extractors import NormMaker, StageMaker
+        from ...extractors import NormMaker, StageMaker
+        from ..shared.counting import CountWith
+        from .feed_forward import CountStages
+        from .frequency import FrequencyCorrelation
+        from .mixing import MixingRatios
+        from .shares import NormShares
 
         encoder, corpus, norms_options = setting.encoder, setting.corpus, options[NormsOptions]
         layers = encoder.layers  # raises an error here, before anything slow, if the architecture is not known
@@ -129,12 +129,12 @@ class Norms(Analysis[NormFacts, "NormResults"]):
         """Make all tables."""
         import pandas as pd
 
-        from attentionology.analyses.norms.feed_forward import with_examples
-        from attentionology.analyses.norms.frequency import FrequencyCorrelation
-        from attentionology.analyses.norms.mixing import MixingRatios
-        from attentionology.analyses.norms.paper import published
-        from attentionology.analyses.norms.section import NormResults
-        from attentionology.analyses.norms.shares import NormShares
+        from .feed_forward import with_examples
+        from .frequency import FrequencyCorrelation
+        from .mixing import MixingRatios
+        from .paper import published
+        from .section import NormResults
+        from .shares import NormShares
 
         facts = counted.facts
         frequency = counted.metric("norms-frequency", FrequencyCorrelation)
@@ -156,13 +156,13 @@ class Norms(Analysis[NormFacts, "NormResults"]):
 
     def section(self, results: NormResults, titles: Titles) -> Section:
         """Make the tables, the figures and the section of the page."""
-        from attentionology.analyses.norms.section import norms_section
+        from .section import norms_section
 
         return norms_section(results, titles)
 
     def show(self, results: NormResults, width: int) -> RenderableType:
         """Return a table of weights and norms, layer by layer."""
-        from attentionology.analyses.norms.terminal import norms_table
+        from .terminal import norms_table
 
         return norms_table(results)
 
@@ -170,7 +170,7 @@ class Norms(Analysis[NormFacts, "NormResults"]):
         self, options: OptionSet, counted: Counted[NormFacts], results: NormResults, kind: str | None
     ) -> Contribution:
         """Return where every head attends by weight and by norm."""
-        from attentionology.analyses.norms.explored import explored_norms
+        from .explored import explored_norms
 
         return explored_norms(results)
 
@@ -190,8 +190,8 @@ def _ranks(options: NormsOptions, setting: Setting) -> tuple[Mapping[int, int] |
     Raises:
         CorpusError: the file cannot be read, or lists no piece of the model's vocabulary.
     """
-    from attentionology.analyses.norms.frequency import frequency_ranks
-    from attentionology.corpora_loaders import read_frequencies
+    from ...corpora_loaders import read_frequencies
+    from .frequency import frequency_ranks
 
     file = options.frequencies
     if file is None:
@@ -219,8 +219,8 @@ def _sample_notes(sampled: int, total: int) -> list[str]:
 
 def _stages(counted: Counted[NormFacts]) -> FeedForwardTables:
     """Return the tables of the feed-forward block, which are empty if none of the first sentences could be read."""
-    from attentionology.analyses.norms.feed_forward import FeedForwardChange
-    from attentionology.extractors import ExtractionError
+    from ...extractors import ExtractionError
+    from .feed_forward import FeedForwardChange
 
     failure = counted.failures.get(counted.facts.stages)
     if failure is None:

@@ -6,11 +6,11 @@ from typing import Any
 
 import pandas as pd
 
-from attentionology.analyses.norms.section import NormResults, class_rows
-from attentionology.analyses.shared.explored import address, share, values_of
-from attentionology.reports.explorer.contribution import Contribution
-from attentionology.reports.explorer.data import Fact, Finding, Measure
-from attentionology.reports.format import head_name, rows_of
+from ...reports.explorer.contribution import Contribution
+from ...reports.explorer.data import Fact, Finding, Measure
+from ...reports.format import head_name, rows_of
+from ..shared.explored import address, share, values_of
+from .section import NormResults, class_rows
 
 _GROUPS = {
     "norm_share": (

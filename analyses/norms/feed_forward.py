@@ -24,10 +24,10 @@ from scipy.stats import rankdata
 from torch import Tensor
 from torchmetrics import Metric
 
-from attentionology.analyses.norms.texts import ReadText
-from attentionology.analyses.shared.exact_sums import ExactMetric, ExactSumError, added, floating
-from attentionology.analyses.shared.resampling import sentence_keys
-from attentionology.extractors import StageBatch
+from ...extractors import StageBatch
+from ..shared.exact_sums import ExactMetric, ExactSumError, added, floating
+from ..shared.resampling import sentence_keys
+from .texts import ReadText
 
 WHOLE_BLOCK = "FFB"
 _FIXED_POINT = 2**50

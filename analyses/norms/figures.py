@@ -6,7 +6,7 @@ import matplotlib as mpl
 import pandas as pd
 from matplotlib.figure import Figure
 
-from attentionology.reports.drawing import (
+from ...reports.drawing import (
     BLACK,
     BLUE,
     CLASSES,

@@ -20,10 +20,10 @@ from scipy.stats import spearmanr
 from torch import Tensor
 from torchmetrics import Metric
 
-from attentionology.analyses.shared.correlation import FEWEST_POINTS
-from attentionology.analyses.shared.exact_sums import ExactMetric, ExactSumError
-from attentionology.analyses.shared.resampling import sentence_keys
-from attentionology.extractors import MIXING_VARIANTS, TOKEN_CLASSES, NormBatch
+from ...extractors import MIXING_VARIANTS, TOKEN_CLASSES, NormBatch
+from ..shared.correlation import FEWEST_POINTS
+from ..shared.exact_sums import ExactMetric, ExactSumError
+from ..shared.resampling import sentence_keys
 
 MOST_TOKENS = 1_000_000
 """The largest number of tokens whose measures are kept."""

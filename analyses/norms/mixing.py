@@ -14,8 +14,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from attentionology.analyses.shared.exact_sums import ExactMetric, ExactSumError, added, floating
-from attentionology.extractors import MIXING_VARIANTS, TOKEN_CLASSES, NormBatch
+from ...extractors import MIXING_VARIANTS, TOKEN_CLASSES, NormBatch
+from ..shared.exact_sums import ExactMetric, ExactSumError, added, floating
 
 ALL = "all"
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from tyro.conf import arg
 
-from attentionology.analyses.contract import OptionError
+from ..contract import OptionError
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,12 @@ from typing import Any
 
 import pandas as pd
 
-from attentionology.analyses.contract import Titles
-from attentionology.analyses.norms.figures import change_figure, mixing_figure, shares_figure
-from attentionology.analyses.norms.paper import Published
-from attentionology.analyses.shared.previews import Previewed
-from attentionology.reports.json_text import records
-from attentionology.reports.page import Section
+from ...reports.json_text import records
+from ...reports.page import Section
+from ..contract import Titles
+from ..shared.previews import Previewed
+from .figures import change_figure, mixing_figure, shares_figure
+from .paper import Published
 
 _SHOWN_PAIRS = 5
 

@@ -14,8 +14,8 @@ from jaxtyping import Int
 from torch import Tensor
 from torch.nn import functional
 
-from attentionology.analyses.shared.exact_sums import ExactMetric, added, floating
-from attentionology.extractors import TOKEN_CLASSES, NormBatch
+from ...extractors import TOKEN_CLASSES, NormBatch
+from ..shared.exact_sums import ExactMetric, added, floating
 
 
 class NormShares(ExactMetric):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from rich.markup import escape
 from rich.table import Table
 
-from attentionology.analyses.norms.section import NormResults
-from attentionology.reports.format import number, percent
+from ...reports.format import number, percent
+from .section import NormResults
 
 
 def norms_table(results: NormResults) -> Table:

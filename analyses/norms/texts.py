@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from attentionology.analyses.contract import Reader, Request
-    from attentionology.extractors import SharedBatch
+    from ...extractors import SharedBatch
+    from ..contract import Reader, Request
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ def read_texts(request: Request, keys: Set[int], read: Reader) -> dict[int, Read
         keys: hashes of the ids of sentences, see `attentionology.analyses.shared.resampling.sentence_keys`.
         read: reads inputs once more.
     """
-    from attentionology.analyses.shared.resampling import sentence_keys
+    from ..shared.resampling import sentence_keys
 
     def key_of(sentence_id: str) -> int:
         return int(sentence_keys([sentence_id]).view("int64")[0])

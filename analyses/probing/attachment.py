@@ -11,9 +11,9 @@ import pandas as pd
 from jaxtyping import Bool, Float, Int
 from numpy import ndarray
 
-from attentionology.analyses.shared.best_head import interval, rate, rates
-from attentionology.analyses.shared.resampling import poisson_weights
-from attentionology.corpora_loaders import Sentence, is_punct
+from ...corpora_loaders import Sentence, is_punct
+from ..shared.best_head import interval, rate, rates
+from ..shared.resampling import poisson_weights
 
 Task = Literal["dependencies", "control"]
 

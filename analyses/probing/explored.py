@@ -7,12 +7,12 @@ from typing import Any
 
 import pandas as pd
 
-from attentionology.analyses.contract import Titles
-from attentionology.analyses.probing.head_weights import HeadWeights
-from attentionology.analyses.probing.section import ProbeResults
-from attentionology.analyses.shared.explored import address, share, values_of
-from attentionology.reports.explorer.data import Card, Explorer, Fact, Finding, Measure
-from attentionology.reports.format import ARROWS, head_name, rows_of
+from ...reports.explorer.data import Card, Explorer, Fact, Finding, Measure
+from ...reports.format import ARROWS, head_name, rows_of
+from ..contract import Titles
+from ..shared.explored import address, share, values_of
+from .head_weights import HeadWeights
+from .section import ProbeResults
 
 _COLUMNS = {
     "weight": ("Weight in the probe", "", "The learned weight of the head in this direction, mean over runs and arcs."),

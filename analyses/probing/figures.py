@@ -10,10 +10,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from attentionology.analyses.probing.attachment import ROOT_LENGTH
-from attentionology.analyses.probing.methods import RANDOM
-from attentionology.extractors import DIRECTIONS
-from attentionology.reports.drawing import (
+from ...extractors import DIRECTIONS
+from ...reports.drawing import (
     BLACK,
     BLUE,
     GREEN,
@@ -27,7 +25,9 @@ from attentionology.reports.drawing import (
     name_rows,
     ticks,
 )
-from attentionology.reports.format import ARROWS, percent
+from ...reports.format import ARROWS, percent
+from .attachment import ROOT_LENGTH
+from .methods import RANDOM
 
 _COLORS = {
     "right-branching": GREY,

@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from attentionology.analyses.probing.attachment import attachment
-from attentionology.analyses.probing.head_weights import head_weights
-from attentionology.analyses.probing.inputs import ProbingInputs
-from attentionology.analyses.probing.methods import contrasts, meaning
-from attentionology.analyses.probing.notes import facts, notes
-from attentionology.analyses.probing.run_options import ProbingOptions
-from attentionology.analyses.probing.section import ProbeResults
-from attentionology.analyses.probing.training import TrainedProbes, weights_by_probe
-from attentionology.analyses.shared.published import published_probes
+from ..shared.published import published_probes
+from .attachment import attachment
+from .head_weights import head_weights
+from .inputs import ProbingInputs
+from .methods import contrasts, meaning
+from .notes import facts, notes
+from .run_options import ProbingOptions
+from .section import ProbeResults
+from .training import TrainedProbes, weights_by_probe
 
 
 def find(options: ProbingOptions, inputs: ProbingInputs, trained: TrainedProbes) -> ProbeResults:

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 import torch
 
-from attentionology.analyses.probing.folds import FoldSetting, ProbeTraining, TrainedFold, train_fold
-from attentionology.analyses.shared.processes import Processes, results_of_processes
-from attentionology.probes import TrainingError
-from attentionology.reports.progress import progress_bar
+from ...probes import TrainingError
+from ...reports.progress import progress_bar
+from ..shared.processes import Processes, results_of_processes
+from .folds import FoldSetting, ProbeTraining, TrainedFold, train_fold
 
 Fold = tuple[int, int]
 """The number of a training and the number of a split of it, both 0-based."""

@@ -9,9 +9,8 @@ from pathlib import Path
 
 from numpy import ndarray
 
-from attentionology.analyses.probing.attachment import Task
-from attentionology.corpora_loaders import WordVectors
-from attentionology.probes import (
+from ...corpora_loaders import WordVectors
+from ...probes import (
     ArcWeights,
     AttentionProbe,
     AttentionWordsProbe,
@@ -25,10 +24,11 @@ from attentionology.probes import (
     decode,
     make_probe,
 )
-from attentionology.probes.splits import Split
-from attentionology.probes.training_cache import cached_checkpoint
-from attentionology.reports.progress import Stages, progress_bar
-from attentionology.storage.cache_log import CacheLog
+from ...probes.splits import Split
+from ...probes.training_cache import cached_checkpoint
+from ...reports.progress import Stages, progress_bar
+from ...storage.cache_log import CacheLog
+from .attachment import Task
 
 Arcs = dict[str, ArcWeights]
 """Weights of the heads by relation."""

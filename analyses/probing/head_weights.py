@@ -11,8 +11,8 @@ from jaxtyping import Float, Int
 from numpy import ndarray
 from scipy import stats
 
-from attentionology.analyses.shared.correlation import FEWEST_POINTS
-from attentionology.extractors import DIRECTIONS
+from ...extractors import DIRECTIONS
+from ..shared.correlation import FEWEST_POINTS
 
 MOST_WEIGHTED = ("weight", "contribution")
 """The numbers by which the most important head of a relation is chosen."""

@@ -6,12 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from attentionology.analyses.contract import OptionError
-from attentionology.analyses.probing.options import ROLES, Role, TreebankOptions
-from attentionology.analyses.probing.run_options import ProbingOptions
-from attentionology.analyses.shared.builtin import load_encoder
-from attentionology.analyses.shared.map_facts import map_maker
-from attentionology.corpora_loaders import (
+from ...corpora_loaders import (
     CorpusError,
     Sentence,
     Treebank,
@@ -19,12 +14,17 @@ from attentionology.corpora_loaders import (
     load_treebank,
     load_vectors,
 )
-from attentionology.extractors import DEFAULT_BATCH_CELLS, Encoder, StoredMaps, store_maps
-from attentionology.probes import scored
-from attentionology.probes.recipe_choice import RecipeChanges, RecipeChoice, choose_recipe
-from attentionology.probes.splits import Split, make_splits
-from attentionology.reports.progress import Stages, progress_bar
-from attentionology.storage.cache_log import CacheLog
+from ...extractors import DEFAULT_BATCH_CELLS, Encoder, StoredMaps, store_maps
+from ...probes import scored
+from ...probes.recipe_choice import RecipeChanges, RecipeChoice, choose_recipe
+from ...probes.splits import Split, make_splits
+from ...reports.progress import Stages, progress_bar
+from ...storage.cache_log import CacheLog
+from ..contract import OptionError
+from ..shared.builtin import load_encoder
+from ..shared.map_facts import map_maker
+from .options import ROLES, Role, TreebankOptions
+from .run_options import ProbingOptions
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from attentionology.probes import FixedOffset, HeadPredictor, RelationOffset, SingleHead, registered_probes
-from attentionology.probes.registry import BUILTIN
+from ...probes import FixedOffset, HeadPredictor, RelationOffset, SingleHead, registered_probes
+from ...probes.registry import BUILTIN
 
 BASELINES: dict[str, Callable[[], HeadPredictor]] = {
     "right-branching": lambda: FixedOffset(1),

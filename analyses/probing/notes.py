@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from attentionology.analyses.probing.inputs import ProbingInputs, Workspace
-from attentionology.analyses.probing.run_options import ProbingOptions
-from attentionology.analyses.probing.training import TrainedProbes
-from attentionology.corpora_loaders import Sentence, WordVectors
-from attentionology.extractors import get_kind
-from attentionology.probes.recipe_choice import FEWEST_STEPS, steps_per_epoch
+from ...corpora_loaders import Sentence, WordVectors
+from ...extractors import get_kind
+from ...probes.recipe_choice import FEWEST_STEPS, steps_per_epoch
+from .inputs import ProbingInputs, Workspace
+from .run_options import ProbingOptions
+from .training import TrainedProbes
 
 _MANY_UNKNOWN = 0.25
 _MUCH_OVERLAP = 0.1

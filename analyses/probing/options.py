@@ -11,19 +11,19 @@ from typing import Annotated, Literal
 
 from tyro.conf import arg
 
-from attentionology.analyses.contract import OptionError
-from attentionology.analyses.shared.builtin import SAMPLE, corpus_path
-from attentionology.analyses.shared.input_options import at_least_one
-from attentionology.analyses.shared.numbers import OptionalNumber, OptionalReal
-from attentionology.analyses.shared.option_types import (
+from ...storage.nearest import did_you_mean
+from ..contract import OptionError
+from ..shared.builtin import SAMPLE, corpus_path
+from ..shared.input_options import at_least_one
+from ..shared.numbers import OptionalNumber, OptionalReal
+from ..shared.option_types import (
     BatchCells,
     PieceMerging,
     RowScaling,
     SentenceLimit,
     TreebankWords,
 )
-from attentionology.analyses.shared.options import MapOptions, copies_of
-from attentionology.storage.nearest import did_you_mean
+from ..shared.options import MapOptions, copies_of
 
 Role = Literal["train", "dev", "test"]
 ROLES: tuple[Role, ...] = ("train", "dev", "test")
@@ -136,7 +136,7 @@ class ProbeOptions:
         Raises:
             OptionError: a value cannot be used, or contradicts another one.
         """
-        from attentionology.probes import registered_probes
+        from ...probes import registered_probes
 
         chosen = self.chosen(has_vectors=has_vectors)
         if (self.vectors or has_vectors) and not any(registered_probes()[name].reads_words for name in chosen):
@@ -157,8 +157,8 @@ class ProbeOptions:
         Raises:
             OptionError: a name is unknown, or a probe lacks word vectors.
         """
-        from attentionology.probes import registered_probes
-        from attentionology.probes.registry import BUILTIN
+        from ...probes import registered_probes
+        from ...probes.registry import BUILTIN
 
         known, has_vectors = registered_probes(), has_vectors or self.vectors is not None
         names = split_names(self.probe or ())
@@ -179,7 +179,7 @@ class ProbeOptions:
 
     def copies(self, *, has_vectors: bool = False) -> int:
         """How many copies of the model with random weights to probe; none if no probe reads attention."""
-        from attentionology.probes import registered_probes
+        from ...probes import registered_probes
 
         copies = sum(copies_of(name) for name in split_names(self.controls) if name not in ("task", "none"))
         chosen = self.chosen(has_vectors=has_vectors)

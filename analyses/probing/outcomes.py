@@ -19,16 +19,16 @@ import torch
 from jaxtyping import Float, Int
 from numpy import ndarray
 
-from attentionology.analyses.probing.attachment import Attempt
-from attentionology.analyses.shared.best_head import rate
-from attentionology.analyses.shared.comparable import Comparable, Measured
-from attentionology.analyses.shared.metric_states import StateError
-from attentionology.analyses.shared.resampling import poisson_weights
-from attentionology.corpora_loaders import Sentence, is_punct
-from attentionology.reports.run_files import RUN_RECORD, identity_of, read_record
-from attentionology.storage.packed import pack, unpack
-from attentionology.storage.sealed import DamagedError, cache_name
-from attentionology.storage.tensors import read_tensors, write_tensors
+from ...corpora_loaders import Sentence, is_punct
+from ...reports.run_files import RUN_RECORD, identity_of, read_record
+from ...storage.packed import pack, unpack
+from ...storage.sealed import DamagedError, cache_name
+from ...storage.tensors import read_tensors, write_tensors
+from ..shared.best_head import rate
+from ..shared.comparable import Comparable, Measured
+from ..shared.metric_states import StateError
+from ..shared.resampling import poisson_weights
+from .attachment import Attempt
 
 _FILE = Path("states") / "probe.safetensors"
 _FORMAT = 2

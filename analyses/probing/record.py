@@ -6,17 +6,17 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from attentionology.analyses.probing.inputs import ProbingInputs, Workspace
-from attentionology.analyses.probing.notes import unknown_words, warnings
-from attentionology.analyses.probing.run_options import ProbingOptions
-from attentionology.analyses.probing.training import TrainedProbes
-from attentionology.analyses.shared.record import (
+from ..shared.record import (
     describe_command,
     describe_corpus,
     describe_model,
     describe_reading,
     warnings_of,
 )
+from .inputs import ProbingInputs, Workspace
+from .notes import unknown_words, warnings
+from .run_options import ProbingOptions
+from .training import TrainedProbes
 
 _EXAMPLES = 10  # frequent words without a vector
 

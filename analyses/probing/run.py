@@ -9,33 +9,33 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attentionology.analyses.contract import OptionError, OptionGroup, Titles
-from attentionology.analyses.option_groups import groups_by_class
-from attentionology.analyses.probing.attachment import AttachmentTables
-from attentionology.analyses.probing.explored import explored_probes
-from attentionology.analyses.probing.findings import find
-from attentionology.analyses.probing.inputs import LoadedInputs, Workspace, read_inputs
-from attentionology.analyses.probing.methods import RANDOM
-from attentionology.analyses.probing.options import Role
-from attentionology.analyses.probing.outcomes import AttachmentOutcomes, write_outcomes
-from attentionology.analyses.probing.record import describe
-from attentionology.analyses.probing.run_options import ProbingOptions
-from attentionology.analyses.probing.section import ProbeResults, probe_section
-from attentionology.analyses.probing.terminal import probe_table
-from attentionology.analyses.probing.training import train_probes
-from attentionology.analyses.shared.builtin import SAMPLE
-from attentionology.analyses.shared.cache_folder import cache_folder
-from attentionology.analyses.shared.input_options import model_or_encoder, paths_read
-from attentionology.corpora_loaders import Treebank, WordVectors
-from attentionology.reports.explorer.encoding import script_json
-from attentionology.reports.page import Section, write_report
-from attentionology.reports.run_folder import RunFolder
-from attentionology.storage.partial import delete
+from ...corpora_loaders import Treebank, WordVectors
+from ...reports.explorer.encoding import script_json
+from ...reports.page import Section, write_report
+from ...reports.run_folder import RunFolder
+from ...storage.partial import delete
+from ..contract import OptionError, OptionGroup, Titles
+from ..option_groups import groups_by_class
+from ..shared.builtin import SAMPLE
+from ..shared.cache_folder import cache_folder
+from ..shared.input_options import model_or_encoder, paths_read
+from .attachment import AttachmentTables
+from .explored import explored_probes
+from .findings import find
+from .inputs import LoadedInputs, Workspace, read_inputs
+from .methods import RANDOM
+from .options import Role
+from .outcomes import AttachmentOutcomes, write_outcomes
+from .record import describe
+from .run_options import ProbingOptions
+from .section import ProbeResults, probe_section
+from .terminal import probe_table
+from .training import train_probes
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from attentionology.extractors import Encoder
+    from ...extractors import Encoder
 
 Source = str | Path | Iterable[str | Path] | Treebank
 """One file, several files, ``"sample"``, or a treebank that was loaded before."""

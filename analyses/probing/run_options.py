@@ -9,8 +9,11 @@ from typing import Annotated, Any
 
 from tyro.conf import arg
 
-from attentionology.analyses.contract import MapChoice, OptionError
-from attentionology.analyses.probing.options import (
+from ...corpora_loaders import CorpusError
+from ..contract import MapChoice, OptionError
+from ..shared.input_options import ModelOptions, check_seed
+from ..shared.options import CountOptions, FeedForwardOptions
+from .options import (
     MapStoreOptions,
     ProbedMapOptions,
     ProbeOptions,
@@ -18,9 +21,6 @@ from attentionology.analyses.probing.options import (
     Role,
     TreebankOptions,
 )
-from attentionology.analyses.shared.input_options import ModelOptions, check_seed
-from attentionology.analyses.shared.options import CountOptions, FeedForwardOptions
-from attentionology.corpora_loaders import CorpusError
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class ProbingOptions:
             OptionError: a value cannot be used, or contradicts another one.
             CorpusError: a file does not exist.
         """
-        from attentionology.corpora_loaders.lines import archive_of
+        from ...corpora_loaders.lines import archive_of
 
         self.model.check()
         self.treebanks.check(loaded)

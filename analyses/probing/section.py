@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from attentionology.analyses.contract import Titles
-from attentionology.analyses.probing.attachment import AttachmentTables
-from attentionology.analyses.probing.figures import lengths_figure, methods_figure, training_figure, weights_figure
-from attentionology.analyses.probing.head_weights import HeadWeights
-from attentionology.analyses.shared.previews import results_html, results_line
-from attentionology.reports.format import rows_of
-from attentionology.reports.json_text import records
-from attentionology.reports.page import Section
+from ...reports.format import rows_of
+from ...reports.json_text import records
+from ...reports.page import Section
+from ..contract import Titles
+from ..shared.previews import results_html, results_line
+from .attachment import AttachmentTables
+from .figures import lengths_figure, methods_figure, training_figure, weights_figure
+from .head_weights import HeadWeights
 
 
 class ProbeResults(NamedTuple):

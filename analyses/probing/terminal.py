@@ -8,8 +8,8 @@ from rich import box
 from rich.markup import escape
 from rich.table import Table
 
-from attentionology.analyses.probing.section import ProbeResults, beside_paper
-from attentionology.reports.format import interval, percent, rows_of
+from ...reports.format import interval, percent, rows_of
+from .section import ProbeResults, beside_paper
 
 _WIDE = 110
 

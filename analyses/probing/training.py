@@ -7,9 +7,13 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from attentionology.analyses.probing.attachment import Attempt
-from attentionology.analyses.probing.fold_workers import train_in_processes
-from attentionology.analyses.probing.folds import (
+from ...extractors import StoredMaps
+from ...probes import SingleHead, added_up, registered_probes
+from ...probes.splits import CorrectWords, Split, controlled
+from ...reports.progress import progress_bar
+from .attachment import Attempt
+from .fold_workers import train_in_processes
+from .folds import (
     Arcs,
     FoldSetting,
     ProbeTraining,
@@ -17,13 +21,9 @@ from attentionology.analyses.probing.folds import (
     TrainedFold,
     train_fold,
 )
-from attentionology.analyses.probing.inputs import ProbingInputs, Workspace, split_stores, store_treebanks
-from attentionology.analyses.probing.methods import BASELINES, RANDOM
-from attentionology.analyses.probing.run_options import ProbingOptions
-from attentionology.extractors import StoredMaps
-from attentionology.probes import SingleHead, added_up, registered_probes
-from attentionology.probes.splits import CorrectWords, Split, controlled
-from attentionology.reports.progress import progress_bar
+from .inputs import ProbingInputs, Workspace, split_stores, store_treebanks
+from .methods import BASELINES, RANDOM
+from .run_options import ProbingOptions
 
 
 @dataclass(frozen=True)

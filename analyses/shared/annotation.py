@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from attentionology.corpora_loaders import Sentence
-from attentionology.corpora_loaders.alignment import PairLinks, SentencePair
-from attentionology.extractors import Columns, MapBatch, Window
-from attentionology.reports.explorer.data import AnnotatedInput, Link, ShownMention
+from ...corpora_loaders import Sentence
+from ...corpora_loaders.alignment import PairLinks, SentencePair
+from ...extractors import Columns, MapBatch, Window
+from ...reports.explorer.data import AnnotatedInput, Link, ShownMention
 
 _OF_PAIRS = ("columns", "special_columns", "links")
 """The fields that only sentence pairs have. They are not written for other inputs."""

@@ -6,14 +6,14 @@ import importlib.util
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attentionology.analyses.contract import OptionError
-from attentionology.corpora_loaders.errors import CorpusError
-from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
-from attentionology.storage.nearest import did_you_mean
+from ...corpora_loaders.errors import CorpusError
+from ...corpora_loaders.sample import SAMPLE_TREEBANK
+from ...storage.nearest import did_you_mean
+from ..contract import OptionError
 
 if TYPE_CHECKING:
-    from attentionology.extractors import Encoder
-    from attentionology.extractors.model.files import LoadedFiles
+    from ...extractors import Encoder
+    from ...extractors.model.files import LoadedFiles
 
 DEMO = "demo"
 SAMPLE = "sample"
@@ -33,7 +33,7 @@ def corpus_path(name: str) -> str:
         CorpusError: there is no treebank of that name, or it cannot be fetched; or the path is that of no file and
             looks like ``sample``.
     """
-    from attentionology.corpora_loaders import releases
+    from ...corpora_loaders import releases
 
     if name != SAMPLE and not Path(name).exists() and (near := did_you_mean(name, (SAMPLE,))):
         raise CorpusError(f"there is no such file{near}", file=name)
@@ -65,7 +65,7 @@ def load_encoder(name: str, *, revision: str | None = None, device: str = "cpu")
         >>> load_encoder("demo")
         Encoder('all-MiniLM-L6-v2', bert, 6 layers × 12 heads, torch.float32)
     """
-    from attentionology.extractors import Encoder
+    from ...extractors import Encoder
 
     encoder = Encoder.from_pretrained(model_location(name), revision=revision, device=device)
     if name == DEMO:
@@ -80,7 +80,7 @@ def check_demo(files: LoadedFiles) -> None:
     Raises:
         ModelError: they have another SHA-256.
     """
-    from attentionology.extractors import ModelError
+    from ...extractors import ModelError
 
     digest = files.sha256.get("model.safetensors")
     if digest != _DEMO_SHA256:
@@ -94,7 +94,7 @@ def load_head(encoder: Encoder) -> Any | None:
         the model, or None if it has no such head or was not loaded from files. See
         `attentionology.extractors.load_masked_lm`.
     """
-    from attentionology.extractors import load_masked_lm
+    from ...extractors import load_masked_lm
 
     return None if encoder.files.folder is None else load_masked_lm(encoder.files)
 
@@ -105,7 +105,7 @@ def check_model_name(name: str, builtin: str) -> None:
     Raises:
         ModelError: it looks like the name of the built-in model, and there is no such folder.
     """
-    from attentionology.extractors import ModelError
+    from ...extractors import ModelError
 
     if name != builtin and not Path(name).exists() and (near := did_you_mean(name, (builtin,))):
         raise ModelError(f"{name!r} is neither a model folder nor a name on the Hub{near}")
@@ -118,7 +118,7 @@ def model_location(name: str) -> str | Path:
         ModelError: the package of the demo model is not installed, or the name is that of no folder and looks like
             ``demo``.
     """
-    from attentionology.extractors import ModelError
+    from ...extractors import ModelError
 
     check_model_name(name, DEMO)
     if name != DEMO:

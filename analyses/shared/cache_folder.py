@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from attentionology.analyses.contract import OptionError
-from attentionology.storage.partial import sweep
+from ...storage.partial import sweep
+from ..contract import OptionError
 
 
 def cache_folder(cache: Path | None, out: Path) -> Path:

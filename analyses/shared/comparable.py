@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from attentionology.analyses.shared.best_head import argbest
-from attentionology.analyses.shared.held_out import heldout_rate
-from attentionology.analyses.shared.outcomes import Counts
+from .best_head import argbest
+from .held_out import heldout_rate
+from .outcomes import Counts
 
 Array = npt.NDArray[Any]
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from attentionology.analyses.shared.options import ControlOptions
+from .options import ControlOptions
 
 
 def control_table(controls: Sequence[pd.DataFrame], key: Sequence[str], name: str) -> dict[str, pd.DataFrame]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from attentionology.corpora_loaders import AttentionologyError
+from ...corpora_loaders import AttentionologyError
 
 MOST_DECISIONS = 2**30
 """The largest number of decisions of one group if there are bootstrap replicates. A replicate draws about as many

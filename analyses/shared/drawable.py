@@ -6,8 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from attentionology.corpora_loaders import Sentence
-from attentionology.extractors import MapBatch
+from ...corpora_loaders import Sentence
+from ...extractors import MapBatch
 
 
 class Drawable(ABC):

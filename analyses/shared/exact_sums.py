@@ -19,7 +19,7 @@ from torch import Tensor
 from torchmetrics import Metric
 from torchmetrics.utilities import dim_zero_sum
 
-from attentionology.corpora_loaders.errors import AttentionologyError
+from ...corpora_loaders.errors import AttentionologyError
 
 SCALE = 2**32
 """The number of units in 1."""

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from attentionology.reports.explorer.data import Values
-from attentionology.reports.format import head_name, interval, percent
+from ...reports.explorer.data import Values
+from ...reports.format import head_name, interval, percent
 
 DIGITS = 4
 """The number of decimals of the bounds of intervals. They come from a bootstrap, whose error is larger."""

@@ -31,8 +31,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from attentionology.analyses.shared.best_head import Choice, drawn, heldout_choices, interval, rate
-from attentionology.analyses.shared.outcomes import Counts
+from .best_head import Choice, drawn, heldout_choices, interval, rate
+from .outcomes import Counts
 
 Array = npt.NDArray[Any]
 

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from tyro.conf import arg
 
-from attentionology.analyses.contract import OptionError
-from attentionology.analyses.shared.builtin import DEMO, SAMPLE, check_revision
-from attentionology.analyses.shared.numbers import OptionalNumber
-from attentionology.analyses.shared.option_types import BatchCells, Device, TooLongInputs
+from ..contract import OptionError
+from .builtin import DEMO, SAMPLE, check_revision
+from .numbers import OptionalNumber
+from .option_types import BatchCells, Device, TooLongInputs
 
 if TYPE_CHECKING:
-    from attentionology.extractors import Encoder
+    from ...extractors import Encoder
 
 
 def at_least_one(options: Any, *names: str) -> None:

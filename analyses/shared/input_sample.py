@@ -22,14 +22,14 @@ from jaxtyping import Int
 from torch import Tensor
 from torchmetrics import Metric
 
-from attentionology.analyses.plans import Guesses
-from attentionology.analyses.shared.annotation import Annotation, document_of
-from attentionology.analyses.shared.drawable import Drawable, drawable
-from attentionology.analyses.shared.exact_sums import ExactMetric
-from attentionology.analyses.shared.resampling import sentence_keys
-from attentionology.analyses.shared.sampled_input import SampledInput, Shape, content_sizes
-from attentionology.corpora_loaders import Sentence
-from attentionology.extractors import MapBatch
+from ...corpora_loaders import Sentence
+from ...extractors import MapBatch
+from ..plans import Guesses
+from .annotation import Annotation, document_of
+from .drawable import Drawable, drawable
+from .exact_sums import ExactMetric
+from .resampling import sentence_keys
+from .sampled_input import SampledInput, Shape, content_sizes
 
 MOST_ROWS = 128
 """The largest number of words, special tokens included, of an input that is kept; of a sentence pair, on each side."""

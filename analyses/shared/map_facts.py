@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from attentionology.analyses.contract import MapChoice
+from ..contract import MapChoice
 
 if TYPE_CHECKING:
-    from attentionology.extractors import MapMaker
-    from attentionology.extractors.maps.map_batch import Level
+    from ...extractors import MapMaker
+    from ...extractors.maps.map_batch import Level
 
 
 def map_maker(maps: MapChoice, level: Level = "word") -> MapMaker:
@@ -18,7 +18,7 @@ def map_maker(maps: MapChoice, level: Level = "word") -> MapMaker:
     Raises:
         ValueError: the kind is unknown, or vectors are to be merged and the kind has none.
     """
-    from attentionology.extractors import MapMaker, get_kind
+    from ...extractors import MapMaker, get_kind
 
     return MapMaker(get_kind(maps.kind), level, maps.merge, maps.normalize, maps.ff_bias)  # type: ignore[arg-type]
 
@@ -55,7 +55,7 @@ def map_facts(maps: MapChoice, n_heads: int, *, words: bool = True) -> MapFacts:
         n_heads: the number of heads of the model.
         words: whether pieces were merged into words.
     """
-    from attentionology.extractors import get_kind
+    from ...extractors import get_kind
 
     kind = get_kind(maps.kind)
     treatment = []

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import MISSING, Field, field, fields, is_dataclass, replace
 from typing import Any, Literal
 
-from attentionology.corpora_loaders.errors import AttentionologyError
+from ...corpora_loaders.errors import AttentionologyError
 
 _RULE = "merge"
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torchmetrics import Metric
 
-from attentionology.corpora_loaders.errors import AttentionologyError
+from ...corpora_loaders.errors import AttentionologyError
 
 AnyMetric = TypeVar("AnyMetric", bound=Metric)
 

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from tyro.conf import arg
 
-from attentionology.analyses.shared.numbers import OptionalNumber
+from .numbers import OptionalNumber
 
 PieceMerging = Annotated[
     Literal["norm", "vector"],

@@ -8,9 +8,9 @@ from typing import Annotated, Literal
 
 from tyro.conf import arg
 
-from attentionology.analyses.contract import OptionError
-from attentionology.analyses.shared.option_types import PieceMerging, Replicates, RowScaling
-from attentionology.storage.nearest import did_you_mean
+from ...storage.nearest import did_you_mean
+from ..contract import OptionError
+from .option_types import PieceMerging, Replicates, RowScaling
 
 _CONTROL = re.compile(r"random-init(?::(?P<copies>[0-9]{1,9}))?")
 

@@ -27,8 +27,8 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torchmetrics import Metric
 
-from attentionology.analyses.shared.decision_limit import TOO_LARGE, TooManyDecisionsError, check_limit
-from attentionology.analyses.shared.resampling import MOST_DRAWN, halves, poisson_weights
+from .decision_limit import TOO_LARGE, TooManyDecisionsError, check_limit
+from .resampling import MOST_DRAWN, halves, poisson_weights
 
 SPLITS = 10
 """The number of ways in which the corpus is cut into halves for held-out accuracy. A single split depends on luck."""

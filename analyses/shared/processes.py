@@ -24,7 +24,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.context import BaseContext
 from typing import Any, TypeVar
 
-from attentionology.corpora_loaders.errors import AttentionologyError
+from ...corpora_loaders.errors import AttentionologyError
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")

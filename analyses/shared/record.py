@@ -9,14 +9,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attentionology.analyses.shared.builtin import DEMO
+from .builtin import DEMO
 
 if TYPE_CHECKING:
-    from attentionology.corpora_loaders import Corpus
-    from attentionology.extractors import ExtractionLog
-    from attentionology.extractors.model.files import LoadedFiles
-    from attentionology.extractors.model.loaded_model import LoadedModel
-    from attentionology.reports.progress import Stages
+    from ...corpora_loaders import Corpus
+    from ...extractors import ExtractionLog
+    from ...extractors.model.files import LoadedFiles
+    from ...extractors.model.loaded_model import LoadedModel
+    from ...reports.progress import Stages
 
 _MANY_UNKNOWN = 0.05
 _COMMIT_DIGITS = 12
@@ -24,7 +24,7 @@ _COMMIT_DIGITS = 12
 
 def describe_command(command: str, options: Mapping[str, Any], seed: int, stages: Stages) -> dict[str, Any]:
     """Describe the command line, its options as resolved, the versions of libraries, and the seconds per stage."""
-    from attentionology.reports.provenance import git_commit, versions
+    from ...reports.provenance import git_commit, versions
 
     return {
         "command": command,

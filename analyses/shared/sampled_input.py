@@ -16,7 +16,7 @@ import torch
 from jaxtyping import Float, Int, UInt8
 from torch import Tensor
 
-from attentionology.analyses.shared.annotation import Annotation
+from .annotation import Annotation
 
 LEVELS = 255
 """The largest quantized value. A value of the map is byte / 255 × scale."""

@@ -6,20 +6,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from attentionology.analyses.contract import Analysis, Counted, OptionSet, Plan, Request, Setting, Titles
-from attentionology.analyses.shared.merged_facts import merges_by
-from attentionology.analyses.shared.options import CountOptions, FeedForwardOptions, MapOptions
-from attentionology.analyses.surface.facts import ReadingFacts
-from attentionology.analyses.surface.options import ReadingOptions, SurfaceOptions
+from ..contract import Analysis, Counted, OptionSet, Plan, Request, Setting, Titles
+from ..shared.merged_facts import merges_by
+from ..shared.options import CountOptions, FeedForwardOptions, MapOptions
+from .facts import ReadingFacts
+from .options import ReadingOptions, SurfaceOptions
 
 if TYPE_CHECKING:
     import pandas as pd
     from rich.console import RenderableType
 
-    from attentionology.analyses.shared.comparable import Comparable
-    from attentionology.analyses.surface.section import SurfaceResults
-    from attentionology.reports.explorer.contribution import Contribution
-    from attentionology.reports.page import Section
+    from ...reports.explorer.contribution import Contribution
+    from ...reports.page import Section
+    from ..shared.comparable import Comparable
+    from .section import SurfaceResults
 
 _LOSSES = {
     "mlm": "the masked-LM loss, the mean over masked pieces",
@@ -63,10 +63,10 @@ class Surface(Analysis[SurfaceFacts, "SurfaceResults"]):
 
     def plan(self, options: OptionSet, setting: Setting) -> Plan[SurfaceFacts]:
         """Plan the reading shared with ``clusters``, and gradients if the model has what the loss needs."""
-        from attentionology.analyses.shared.counting import CountWith
-        from attentionology.analyses.surface.gradients import GradientImportance
-        from attentionology.analyses.surface.reading import plan_reading
-        from attentionology.extractors import GradientMaker, ModelError
+        from ...extractors import GradientMaker, ModelError
+        from ..shared.counting import CountWith
+        from .gradients import GradientImportance
+        from .reading import plan_reading
 
         reading, surface_options = plan_reading(options, setting), options[SurfaceOptions]
         if surface_options.gradients == "none":
@@ -97,8 +97,8 @@ class Surface(Analysis[SurfaceFacts, "SurfaceResults"]):
         looked: Any,
     ) -> SurfaceResults:
         """Make the surface tables, with the gradients if there are any."""
-        from attentionology.analyses.surface.reading import read_tables
-        from attentionology.analyses.surface.section import SurfaceResults
+        from .reading import read_tables
+        from .section import SurfaceResults
 
         tables, notes = read_tables(options, counted, counted.facts.reading, needed)
         gradients, gradient_notes = _gradients(options[SurfaceOptions], counted)
@@ -106,13 +106,13 @@ class Surface(Analysis[SurfaceFacts, "SurfaceResults"]):
 
     def section(self, results: SurfaceResults, titles: Titles) -> Section:
         """Make the tables, the figures and the section of the page."""
-        from attentionology.analyses.surface.section import surface_section
+        from .section import surface_section
 
         return surface_section(results, titles)
 
     def show(self, results: SurfaceResults, width: int) -> RenderableType:
         """Return a table of where attention goes, layer by layer."""
-        from attentionology.analyses.surface.terminal import surface_table
+        from .terminal import surface_table
 
         return surface_table(results)
 
@@ -120,14 +120,14 @@ class Surface(Analysis[SurfaceFacts, "SurfaceResults"]):
         self, options: OptionSet, counted: Counted[SurfaceFacts], results: SurfaceResults, kind: str | None
     ) -> Contribution:
         """Return where every head attends, and what was found."""
-        from attentionology.analyses.surface.explored import explored_surface
+        from .explored import explored_surface
 
         return explored_surface(results, kind or "")
 
     def comparable(self, counted: Counted[SurfaceFacts]) -> Sequence[Comparable]:
         """Return the means over heads of all statistics, and of some of them layer by layer."""
-        from attentionology.analyses.surface.replicates import comparable_statistics
-        from attentionology.analyses.surface.statistics import STATISTICS, SurfaceStatistics
+        from .replicates import comparable_statistics
+        from .statistics import STATISTICS, SurfaceStatistics
 
         metric = counted.metric(counted.facts.reading.request, SurfaceStatistics)
         tables = metric.compute()
@@ -171,8 +171,8 @@ def _obstacle(loss: str, setting: Setting) -> tuple[str, Any]:
 
 def _gradients(options: SurfaceOptions, counted: Counted[SurfaceFacts]) -> tuple[pd.DataFrame | None, list[str]]:
     """Return the table of gradients, None if there is none, and notes on how it was computed."""
-    from attentionology.analyses.surface.gradients import GradientImportance
-    from attentionology.extractors import ModelError
+    from ...extractors import ModelError
+    from .gradients import GradientImportance
 
     facts = counted.facts
     if facts.obstacle:

@@ -11,7 +11,7 @@ no smoothing, with the limits 0 ln 0 = 0, and the published smoothing is an opti
 
 from __future__ import annotations
 
-from attentionology.extractors import MapBatch
+from ...extractors import MapBatch
 
 _TOLERANCE = 1e-3
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import pandas as pd
 
-from attentionology.analyses.shared.explored import address, names_of, share, values_of
-from attentionology.analyses.surface.figures import class_names
-from attentionology.analyses.surface.section import SurfaceResults, label_names, sinks
-from attentionology.reports.explorer.contribution import Contribution
-from attentionology.reports.explorer.data import Fact, Finding, Measure, Profile
-from attentionology.reports.format import head_name, percent, rows_of
+from ...reports.explorer.contribution import Contribution
+from ...reports.explorer.data import Fact, Finding, Measure, Profile
+from ...reports.format import head_name, percent, rows_of
+from ..shared.explored import address, names_of, share, values_of
+from .figures import class_names
+from .section import SurfaceResults, label_names, sinks
 
 _CLASSES = ("first_special", "last_special", "punctuation", "other")
 _POSITIONS = ("previous", "next", "self")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from attentionology.analyses.shared.map_facts import MapFacts
-from attentionology.analyses.shared.merged_facts import merges_by
+from ..shared.map_facts import MapFacts
+from ..shared.merged_facts import merges_by
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from matplotlib.colors import BoundaryNorm, Colormap
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from attentionology.reports.drawing import BLACK, BLUE, CLASSES, ORANGE, STYLE, by_layer, finish, ticks
+from ...reports.drawing import BLACK, BLUE, CLASSES, ORANGE, STYLE, by_layer, finish, ticks
 
 _PANELS = (
     ("previous", "to the previous token (%)"),

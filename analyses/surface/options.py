@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from tyro.conf import arg
 
-from attentionology.analyses.contract import OptionError
+from ..contract import OptionError
 
 
 @dataclass(frozen=True)

@@ -9,19 +9,19 @@ from typing import Any
 
 import pandas as pd
 
-from attentionology.analyses.contract import Counted, OptionError, OptionSet, Request, Setting
-from attentionology.analyses.shared.counting import CountMaps
-from attentionology.analyses.shared.map_facts import map_facts, map_maker
-from attentionology.analyses.shared.options import CountOptions
-from attentionology.analyses.surface import statistics
-from attentionology.analyses.surface.distributions import DISTANCE_SMOOTHING
-from attentionology.analyses.surface.facts import ReadingFacts
-from attentionology.analyses.surface.labels import Thresholds, best_relations, label_heads
-from attentionology.analyses.surface.options import ReadingOptions, SurfaceOptions
-from attentionology.analyses.surface.statistics import SurfaceStatistics, SurfaceTables
-from attentionology.corpora_loaders import PlainText
-from attentionology.extractors import MapMaker, Segments, get_kind
-from attentionology.extractors.tokens.pieces import Pieces
+from ...corpora_loaders import PlainText
+from ...extractors import MapMaker, Segments, get_kind
+from ...extractors.tokens.pieces import Pieces
+from ..contract import Counted, OptionError, OptionSet, Request, Setting
+from ..shared.counting import CountMaps
+from ..shared.map_facts import map_facts, map_maker
+from ..shared.options import CountOptions
+from . import statistics
+from .distributions import DISTANCE_SMOOTHING
+from .facts import ReadingFacts
+from .labels import Thresholds, best_relations, label_heads
+from .options import ReadingOptions, SurfaceOptions
+from .statistics import SurfaceStatistics, SurfaceTables
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ def read_tables(
 
 def _single(best: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of single relations, without totals and roots."""
-    from attentionology.analyses.dependency.tables import TOTALS
+    from ..dependency.tables import TOTALS
 
     return best[~best["relation"].isin([*TOTALS, "root"])]
 

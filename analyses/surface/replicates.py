@@ -17,9 +17,9 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from attentionology.analyses.shared.comparable import Comparable, Measured
-from attentionology.analyses.shared.exact_sums import ExactSumError, fixed
-from attentionology.analyses.shared.resampling import MOST_DRAWN, poisson_weights
+from ..shared.comparable import Comparable, Measured
+from ..shared.exact_sums import ExactSumError, fixed
+from ..shared.resampling import MOST_DRAWN, poisson_weights
 
 _EXACT = 2**53
 """The number below which all whole numbers are exact in float64."""

@@ -9,20 +9,20 @@ from typing import Any
 
 import pandas as pd
 
-from attentionology.analyses.contract import Titles
-from attentionology.analyses.shared.previews import Previewed
-from attentionology.analyses.surface.figures import (
+from ...reports.format import head_name, ranges
+from ...reports.json_text import records
+from ...reports.page import Section
+from ..contract import Titles
+from ..shared.previews import Previewed
+from .figures import (
     class_names,
     entropy_figure,
     gradients_figure,
     offsets_figure,
     statistics_figure,
 )
-from attentionology.analyses.surface.labels import LABELS
-from attentionology.analyses.surface.statistics import SurfaceTables
-from attentionology.reports.format import head_name, ranges
-from attentionology.reports.json_text import records
-from attentionology.reports.page import Section
+from .labels import LABELS
+from .statistics import SurfaceTables
 
 BY_LAYER = ("previous", "next", "self", "first_special", "last_special", "punctuation", "other")
 

@@ -17,11 +17,11 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from attentionology.analyses.shared.exact_sums import ExactMetric, added, floating
-from attentionology.analyses.surface.distributions import check_rows, check_shape
-from attentionology.analyses.surface.replicates import replicate_sums
-from attentionology.analyses.surface.token_classes import TO_CLASSES, class_members
-from attentionology.extractors import MapBatch
+from ...extractors import MapBatch
+from ..shared.exact_sums import ExactMetric, added, floating
+from .distributions import check_rows, check_shape
+from .replicates import replicate_sums
+from .token_classes import TO_CLASSES, class_members
 
 SMOOTHING = 1e-4
 """The share of uniform attention that the published code mixes into each row before it takes the entropy."""

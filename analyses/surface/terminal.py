@@ -5,8 +5,8 @@ from __future__ import annotations
 from rich.markup import escape
 from rich.table import Table
 
-from attentionology.analyses.surface.section import BY_LAYER, SurfaceResults, label_rows, statistic_names
-from attentionology.reports.format import number, percent
+from ...reports.format import number, percent
+from .section import BY_LAYER, SurfaceResults, label_rows, statistic_names
 
 
 def surface_table(results: SurfaceResults) -> Table:

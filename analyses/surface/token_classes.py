@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Bool
 from torch import Tensor
 
-from attentionology.extractors import MapBatch, is_punctuation
+from ...extractors import MapBatch, is_punctuation
 
 TO_CLASSES = ("first_special", "last_special", "period_comma", "punctuation", "other")
 """The names of the classes, in the order of `class_members`."""

@@ -20,8 +20,8 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from attentionology.analyses.comparison.results import Contrast, Pairing, Side, contrast, contrasts_of
-from attentionology.analyses.shared.comparable import Comparable, Measured, replicate_order
+from ..comparison.results import Contrast, Pairing, Side, contrast, contrasts_of
+from ..shared.comparable import Comparable, Measured, replicate_order
 
 Array = npt.NDArray[Any]
 About = Literal["maps", "models"]

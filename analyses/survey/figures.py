@@ -9,11 +9,11 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
 
-from attentionology.analyses.comparison.differences import Difference
-from attentionology.analyses.survey.contrasts import MeanContrast, TreebankContrast
-from attentionology.analyses.survey.matrices import Matrices, pair_name, short_names
-from attentionology.analyses.survey.results import Survey
-from attentionology.reports.drawing import BLUE, GREY, ORANGE, STYLE
+from ...reports.drawing import BLUE, GREY, ORANGE, STYLE
+from ..comparison.differences import Difference
+from .contrasts import MeanContrast, TreebankContrast
+from .matrices import Matrices, pair_name, short_names
+from .results import Survey
 
 _MOST_CONTRASTS = 60
 _DARK = 0.6

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from attentionology.analyses.comparison.results import Contrast
-from attentionology.analyses.dependency.tables import TOTALS
-from attentionology.analyses.survey.contrasts import MeanContrast, TreebankContrast
-from attentionology.analyses.survey.results import Survey
-from attentionology.reports.format import ARROWS, head_name, interval, percent
+from ...reports.format import ARROWS, head_name, interval, percent
+from ..comparison.results import Contrast
+from ..dependency.tables import TOTALS
+from .contrasts import MeanContrast, TreebankContrast
+from .results import Survey
 
 NAN = float("nan")
 

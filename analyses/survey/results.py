@@ -8,9 +8,9 @@ from functools import cached_property
 
 import pandas as pd
 
-from attentionology.analyses.survey.cells import CellFailure, CellResult
-from attentionology.analyses.survey.contrasts import MeanContrast, TreebankContrast
-from attentionology.analyses.survey.tables import cells_table, contrasts_table, means_table, survey_table
+from .cells import CellFailure, CellResult
+from .contrasts import MeanContrast, TreebankContrast
+from .tables import cells_table, contrasts_table, means_table, survey_table
 
 _MOST_NAMED = 3
 """The number of cells that a warning names."""

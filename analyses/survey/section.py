@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from attentionology.analyses.survey.contrasts import MeanContrast, TreebankContrast
-from attentionology.analyses.survey.figures import accuracies_figure, differences_figure
-from attentionology.analyses.survey.matrices import MatrixMaker, pair_name, relations_of, short_names
-from attentionology.analyses.survey.results import Survey, grid_size
-from attentionology.reports.json_text import records
-from attentionology.reports.page import Section
+from ...reports.json_text import records
+from ...reports.page import Section
+from .contrasts import MeanContrast, TreebankContrast
+from .figures import accuracies_figure, differences_figure
+from .matrices import MatrixMaker, pair_name, relations_of, short_names
+from .results import Survey, grid_size
 
 _MOST_ENTRIES = 60_000
 """The largest number of entries on the page. Relations beyond it are in the tables only."""

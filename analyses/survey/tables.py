@@ -7,8 +7,8 @@ from typing import Any
 
 import pandas as pd
 
-from attentionology.analyses.survey.cells import CellResult
-from attentionology.analyses.survey.contrasts import MeanContrast, TreebankContrast
+from .cells import CellResult
+from .contrasts import MeanContrast, TreebankContrast
 
 OK, FAILED = "ok", "failed"
 """The values of the column ``status``."""

@@ -6,8 +6,8 @@ from rich.console import Group, RenderableType
 from rich.markup import escape
 from rich.table import Table
 
-from attentionology.analyses.survey.matrices import Entry, MatrixMaker, short_names
-from attentionology.analyses.survey.results import Survey, grid_size
+from .matrices import Entry, MatrixMaker, short_names
+from .results import Survey, grid_size
 
 
 def survey_matrix(survey: Survey) -> RenderableType:

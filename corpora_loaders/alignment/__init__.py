@@ -1,11 +1,11 @@
 """Sentence pairs of two languages, and files of links between their words."""
 
-from attentionology.corpora_loaders.alignment.bitext import Bitext, load_bitext
-from attentionology.corpora_loaders.alignment.lazy_bitext import LazyBitext, open_bitext
-from attentionology.corpora_loaders.alignment.link_files import LinkFile, load_links, write_links
-from attentionology.corpora_loaders.alignment.linked import add_links
-from attentionology.corpora_loaders.alignment.links import Link, LinkSource, PairLinks
-from attentionology.corpora_loaders.alignment.sentence_pair import SentencePair
+from .bitext import Bitext, load_bitext
+from .lazy_bitext import LazyBitext, open_bitext
+from .link_files import LinkFile, load_links, write_links
+from .linked import add_links
+from .links import Link, LinkSource, PairLinks
+from .sentence_pair import SentencePair
 
 __all__ = [
     "Bitext",

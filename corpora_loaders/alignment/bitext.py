@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from attentionology.corpora_loaders.alignment.bitext_files import BitextFiles, BitextReading
-from attentionology.corpora_loaders.alignment.links import LinkSource
-from attentionology.corpora_loaders.alignment.sentence_pair import SentencePair
-from attentionology.corpora_loaders.corpus import Corpus
-from attentionology.corpora_loaders.describing import amount
+from ..corpus import Corpus
+from ..describing import amount
+from .bitext_files import BitextFiles, BitextReading
+from .links import LinkSource
+from .sentence_pair import SentencePair
 
 
 @dataclass(frozen=True, repr=False)

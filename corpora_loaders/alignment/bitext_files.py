@@ -12,10 +12,10 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
-from attentionology.corpora_loaders.alignment.sentence_pair import SentencePair
-from attentionology.corpora_loaders.corpus import CorpusFile
-from attentionology.corpora_loaders.errors import CorpusError
-from attentionology.corpora_loaders.lines import file_sha256, located_text_lines, text_lines
+from ..corpus import CorpusFile
+from ..errors import CorpusError
+from ..lines import file_sha256, located_text_lines, text_lines
+from .sentence_pair import SentencePair
 
 _NUMBERED = re.compile(r"\s*<s\s+snum\s*=\s*\"?([0-9]{1,9})\"?\s*>(.*)</s>\s*")
 

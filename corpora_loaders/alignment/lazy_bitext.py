@@ -16,20 +16,20 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 
-from attentionology.corpora_loaders.alignment.bitext import Bitext, check_limit
-from attentionology.corpora_loaders.alignment.bitext_files import (
+from ..file_index import FileIndex, Source, WindowCollector
+from ..lazy_items import LazyItems
+from ..stamps import check_stamp, stamp
+from .bitext import Bitext, check_limit
+from .bitext_files import (
     BitextFiles,
     BitextMark,
     BitextReading,
     numbered_pairs,
 )
-from attentionology.corpora_loaders.alignment.link_checks import Sizes
-from attentionology.corpora_loaders.alignment.link_index import LinkIndex, index_links
-from attentionology.corpora_loaders.alignment.linked import check_sure
-from attentionology.corpora_loaders.alignment.sentence_pair import SentencePair
-from attentionology.corpora_loaders.file_index import FileIndex, Source, WindowCollector
-from attentionology.corpora_loaders.lazy_items import LazyItems
-from attentionology.corpora_loaders.stamps import check_stamp, stamp
+from .link_checks import Sizes
+from .link_index import LinkIndex, index_links
+from .linked import check_sure
+from .sentence_pair import SentencePair
 
 
 @dataclass(frozen=True)

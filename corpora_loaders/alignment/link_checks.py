@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from attentionology.corpora_loaders.alignment.link_formats import LinkFormat, WrittenLink, WrittenPair
-from attentionology.corpora_loaders.alignment.links import Link, LinkSource, PairLinks
-from attentionology.corpora_loaders.errors import CorpusError
-from attentionology.corpora_loaders.lines import file_sha256
+from ..errors import CorpusError
+from ..lines import file_sha256
+from .link_formats import LinkFormat, WrittenLink, WrittenPair
+from .links import Link, LinkSource, PairLinks
 
 _ENOUGH_PAIRS = 20
 """The smallest number of pairs with links in which it is no coincidence that no first word is linked, or that

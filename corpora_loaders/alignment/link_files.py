@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from attentionology.corpora_loaders.alignment.bitext import Bitext
-from attentionology.corpora_loaders.alignment.link_checks import LinkChecks, Sizes
-from attentionology.corpora_loaders.alignment.link_formats import format_of_links, written_pairs
-from attentionology.corpora_loaders.alignment.links import Link, LinkSource, PairLinks
+from .bitext import Bitext
+from .link_checks import LinkChecks, Sizes
+from .link_formats import format_of_links, written_pairs
+from .links import Link, LinkSource, PairLinks
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from attentionology.corpora_loaders.errors import CorpusError
-from attentionology.corpora_loaders.lines import located_text_lines, text_lines
+from ..errors import CorpusError
+from ..lines import located_text_lines, text_lines
 
 _TALP = re.compile(r"([0-9]{1,9})([-p])([0-9]{1,9})")
 _NAACL = re.compile(r"([0-9]{1,9})\s+([0-9]{1,9})\s+([0-9]{1,9})(?:\s+([SP]))?(?:\s+[0-9.eE+-]+)?")

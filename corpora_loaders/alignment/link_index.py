@@ -6,15 +6,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from attentionology.corpora_loaders.alignment.link_checks import LinkChecks, Sizes, counted_links
-from attentionology.corpora_loaders.alignment.link_formats import (
+from ..stamps import Stamp, check_stamp, stamp
+from .link_checks import LinkChecks, Sizes, counted_links
+from .link_formats import (
     FORMATS,
     LinkMark,
     format_of_links,
     written_pairs,
 )
-from attentionology.corpora_loaders.alignment.links import LinkSource, PairLinks
-from attentionology.corpora_loaders.stamps import Stamp, check_stamp, stamp
+from .links import LinkSource, PairLinks
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from attentionology.corpora_loaders.alignment.bitext import Bitext
-from attentionology.corpora_loaders.alignment.link_files import LinkFile
-from attentionology.corpora_loaders.errors import CorpusError
+from ..errors import CorpusError
+from .bitext import Bitext
+from .link_files import LinkFile
 
 
 def add_links(bitext: Bitext, gold: LinkFile | None, hypotheses: Mapping[str, LinkFile] | None = None) -> Bitext:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from attentionology.corpora_loaders.alignment.links import Link, PairLinks
-from attentionology.corpora_loaders.describing import shortened
-from attentionology.corpora_loaders.sentence import Sentence
+from ..describing import shortened
+from ..sentence import Sentence
+from .links import Link, PairLinks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

@@ -1,18 +1,18 @@
 """Coreference corpora (CoNLL-2012, CoNLL-U with entities, GAP) → documents with mentions."""
 
-from attentionology.corpora_loaders.coreference.document import (
+from .document import (
     TYPES,
     ZERO,
     Document,
     Mention,
     PronounQuestion,
 )
-from attentionology.corpora_loaders.coreference.documents import Documents
-from attentionology.corpora_loaders.coreference.english import PRONOUNS, TITLES
-from attentionology.corpora_loaders.coreference.formats import FORMATS, CorpusFormat, format_of
-from attentionology.corpora_loaders.coreference.lazy_documents import LazyDocuments, open_documents
-from attentionology.corpora_loaders.coreference.load import detect_format, load_documents
-from attentionology.corpora_loaders.coreference.winobias import ANTI, FEMININE, MASCULINE, PRO
+from .documents import Documents
+from .english import PRONOUNS, TITLES
+from .formats import FORMATS, CorpusFormat, format_of
+from .lazy_documents import LazyDocuments, open_documents
+from .load import detect_format, load_documents
+from .winobias import ANTI, FEMININE, MASCULINE, PRO
 
 __all__ = [
     "ANTI",

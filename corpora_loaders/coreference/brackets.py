@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from attentionology.corpora_loaders.errors import CorpusError
+from ..errors import CorpusError
 
 
 @dataclass(frozen=True, slots=True)

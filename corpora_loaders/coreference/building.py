@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from attentionology.corpora_loaders.coreference.brackets import Marked
-from attentionology.corpora_loaders.coreference.constituents import Constituent
-from attentionology.corpora_loaders.coreference.document import ZERO, Account, Document, Mention, sentence_starts
-from attentionology.corpora_loaders.coreference.heads import HeadFinder, by_chunk, by_constituents, by_tree
-from attentionology.corpora_loaders.coreference.types import mention_type, tagging
-from attentionology.corpora_loaders.lines import WHOLE_NUMBER
-from attentionology.corpora_loaders.sentence import Sentence
+from ..lines import WHOLE_NUMBER
+from ..sentence import Sentence
+from .brackets import Marked
+from .constituents import Constituent
+from .document import ZERO, Account, Document, Mention, sentence_starts
+from .heads import HeadFinder, by_chunk, by_constituents, by_tree
+from .types import mention_type, tagging
 
 
 def build_document(

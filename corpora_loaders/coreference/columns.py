@@ -21,9 +21,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from attentionology.corpora_loaders.coreference.types import PTB, UPOS
-from attentionology.corpora_loaders.errors import CorpusError
-from attentionology.corpora_loaders.lines import WHOLE_NUMBER, numbered_lines
+from ..errors import CorpusError
+from ..lines import WHOLE_NUMBER, numbered_lines
+from .types import PTB, UPOS
 
 BEGIN = re.compile(r"#\s*begin document\b\s*(?:\((?P<name>.*)\))?(?P<rest>.*)$")
 END = re.compile(r"#\s*end document\b")

@@ -17,9 +17,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from attentionology.corpora_loaders.coreference.brackets import Brackets
-from attentionology.corpora_loaders.coreference.building import build_document
-from attentionology.corpora_loaders.coreference.columns import (
+from ..errors import CorpusError
+from ..lines import WHOLE_NUMBER, located_lines
+from ..sentence import Sentence
+from .brackets import Brackets
+from .building import build_document
+from .columns import (
     BEGIN,
     EMPTY,
     END,
@@ -30,12 +33,9 @@ from attentionology.corpora_loaders.coreference.columns import (
     columns_of,
     layout_of,
 )
-from attentionology.corpora_loaders.coreference.constituents import Constituent, ParseError, read_parse
-from attentionology.corpora_loaders.coreference.document import Account, Document
-from attentionology.corpora_loaders.coreference.winobias import winobias_document
-from attentionology.corpora_loaders.errors import CorpusError
-from attentionology.corpora_loaders.lines import WHOLE_NUMBER, located_lines
-from attentionology.corpora_loaders.sentence import Sentence
+from .constituents import Constituent, ParseError, read_parse
+from .document import Account, Document
+from .winobias import winobias_document
 
 _PART = re.compile(r"(?:^|[;\s])part\s*([0-9]{1,9})(?!\w)")
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 
-from attentionology.corpora_loaders.describing import amount, shortened
-from attentionology.corpora_loaders.sentence import Sentence
+from ..describing import amount, shortened
+from ..sentence import Sentence
 
 TYPES = ("pronoun", "proper", "nominal")
 """The types of mentions that have words; see `attentionology.corpora_loaders.coreference.types`."""

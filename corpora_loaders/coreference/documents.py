@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar
 
-from attentionology.corpora_loaders.coreference.document import TYPES, ZERO, Account, Document
-from attentionology.corpora_loaders.coreference.facts import DocumentFacts, DocumentTally
-from attentionology.corpora_loaders.corpus import Corpus
-from attentionology.corpora_loaders.describing import amount
+from ..corpus import Corpus
+from ..describing import amount
+from .document import TYPES, ZERO, Account, Document
+from .facts import DocumentFacts, DocumentTally
 
 
 @dataclass(frozen=True, repr=False)

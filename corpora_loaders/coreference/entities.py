@@ -20,13 +20,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from attentionology.corpora_loaders.conllu_file import BEGINNING as FIRST_SENTENCE
-from attentionology.corpora_loaders.conllu_file import Bookmark, bookmarked_sentences
-from attentionology.corpora_loaders.coreference.brackets import Brackets
-from attentionology.corpora_loaders.coreference.building import build_document
-from attentionology.corpora_loaders.coreference.document import Account, Document
-from attentionology.corpora_loaders.errors import CorpusError
-from attentionology.corpora_loaders.sentence import Sentence
+from ..conllu_file import BEGINNING as FIRST_SENTENCE
+from ..conllu_file import Bookmark, bookmarked_sentences
+from ..errors import CorpusError
+from ..sentence import Sentence
+from .brackets import Brackets
+from .building import build_document
+from .document import Account, Document
 
 _HEADER = "global.Entity"
 _PIECE = re.compile(r"\([^()]*\)?|[^()]+\)")

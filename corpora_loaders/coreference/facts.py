@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from attentionology.corpora_loaders.compact import IdCounts
-from attentionology.corpora_loaders.coreference.document import ZERO, Document
+from ..compact import IdCounts
+from .document import ZERO, Document
 
 Labels = tuple[str, ...]
 """The groups to which a document belongs."""

@@ -17,13 +17,13 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol
 
-from attentionology.corpora_loaders.conllu_file import read_conllu
-from attentionology.corpora_loaders.coreference import conll2012, entities, gap
-from attentionology.corpora_loaders.coreference.columns import BEGIN
-from attentionology.corpora_loaders.coreference.document import Account, Document
-from attentionology.corpora_loaders.coreference.gap import HEADER
-from attentionology.corpora_loaders.lines import WHOLE_NUMBER, numbered_lines
-from attentionology.corpora_loaders.sentence import Sentence
+from ..conllu_file import read_conllu
+from ..lines import WHOLE_NUMBER, numbered_lines
+from ..sentence import Sentence
+from . import conll2012, entities, gap
+from .columns import BEGIN
+from .document import Account, Document
+from .gap import HEADER
 
 _FIRST_ID = re.compile(r"1|1-\d+|[01]\.\d+")
 _LAST_CELL = re.compile(r"[-_*]|\(.*|.*\)")

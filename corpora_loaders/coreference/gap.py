@@ -16,13 +16,13 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-from attentionology.corpora_loaders.coreference.brackets import Marked
-from attentionology.corpora_loaders.coreference.building import build_document
-from attentionology.corpora_loaders.coreference.document import Document, PronounQuestion
-from attentionology.corpora_loaders.coreference.winobias import gender_label
-from attentionology.corpora_loaders.errors import CorpusError
-from attentionology.corpora_loaders.lines import WHOLE_NUMBER, located_lines
-from attentionology.corpora_loaders.sentence import Sentence
+from ..errors import CorpusError
+from ..lines import WHOLE_NUMBER, located_lines
+from ..sentence import Sentence
+from .brackets import Marked
+from .building import build_document
+from .document import Document, PronounQuestion
+from .winobias import gender_label
 
 COLUMNS: tuple[str, ...] = (
     "ID", "Text", "Pronoun", "Pronoun-offset", "A", "A-offset", "A-coref", "B", "B-offset", "B-coref", "URL",

@@ -22,11 +22,11 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 
-from attentionology.corpora_loaders.coreference.constituents import Constituent, head_word
-from attentionology.corpora_loaders.coreference.types import Tagging
-from attentionology.corpora_loaders.coreference.untagged import HYPHENS, POSSESSIVES, is_word, untagged_head
-from attentionology.corpora_loaders.sentence import Sentence
-from attentionology.corpora_loaders.tree import depths
+from ..sentence import Sentence
+from ..tree import depths
+from .constituents import Constituent, head_word
+from .types import Tagging
+from .untagged import HYPHENS, POSSESSIVES, is_word, untagged_head
 
 HeadFinder = Callable[[Sequence[int]], int]
 """A function from the words of a mention, counted through the document, to its head word."""

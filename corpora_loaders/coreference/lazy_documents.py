@@ -18,17 +18,17 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from attentionology.corpora_loaders import file_index
-from attentionology.corpora_loaders.compact import SuffixCollector, Suffixes, UniqueSuffixes, numbered_name
-from attentionology.corpora_loaders.coreference.document import Account, Document
-from attentionology.corpora_loaders.coreference.documents import Documents
-from attentionology.corpora_loaders.coreference.facts import DocumentFacts, DocumentTally
-from attentionology.corpora_loaders.coreference.formats import FORMATS, format_of
-from attentionology.corpora_loaders.coreference.load import no_mentions, renamed_document
-from attentionology.corpora_loaders.corpus import FileTally, most_frequent_first
-from attentionology.corpora_loaders.file_index import SerialIndex, index_files
-from attentionology.corpora_loaders.lazy_items import LazyItems, LazyParts, WindowCache
-from attentionology.corpora_loaders.sentence import Sentence
+from .. import file_index
+from ..compact import SuffixCollector, Suffixes, UniqueSuffixes, numbered_name
+from ..corpus import FileTally, most_frequent_first
+from ..file_index import SerialIndex, index_files
+from ..lazy_items import LazyItems, LazyParts, WindowCache
+from ..sentence import Sentence
+from .document import Account, Document
+from .documents import Documents
+from .facts import DocumentFacts, DocumentTally
+from .formats import FORMATS, format_of
+from .load import no_mentions, renamed_document
 
 KEPT_TIMES = 4
 """How many times as many windows of documents are held as of other items: 16, which have 16,384 sentences."""

@@ -7,11 +7,11 @@ from dataclasses import replace
 from operator import eq
 from pathlib import Path
 
-from attentionology.corpora_loaders.coreference.document import Account, Document
-from attentionology.corpora_loaders.coreference.documents import Documents
-from attentionology.corpora_loaders.coreference.formats import FORMATS, format_of
-from attentionology.corpora_loaders.corpus import CorpusFile, UniqueNames, describe_file, read_files
-from attentionology.corpora_loaders.errors import CorpusError
+from ..corpus import CorpusFile, UniqueNames, describe_file, read_files
+from ..errors import CorpusError
+from .document import Account, Document
+from .documents import Documents
+from .formats import FORMATS, format_of
 
 
 def detect_format(path: str | Path) -> str:

@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from attentionology.corpora_loaders.coreference.english import PRONOUNS
-from attentionology.corpora_loaders.sentence import Sentence
+from ..sentence import Sentence
+from .english import PRONOUNS
 
 UPOS = frozenset("ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X".split())
 PTB = frozenset(

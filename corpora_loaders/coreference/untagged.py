@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from attentionology.corpora_loaders.coreference.english import (
+from .english import (
     ABBREVIATIONS,
     DETERMINERS,
     MONTHS,

@@ -18,9 +18,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from attentionology.corpora_loaders.coreference.document import Document, Mention, PronounQuestion
-from attentionology.corpora_loaders.coreference.english import PRONOUNS
-from attentionology.corpora_loaders.errors import CorpusError
+from ..errors import CorpusError
+from .document import Document, Mention, PronounQuestion
+from .english import PRONOUNS
 
 OCCUPATIONS = frozenset(
     "accountant analyst assistant attendant auditor baker carpenter cashier ceo chief cleaner clerk cook "

@@ -1,14 +1,14 @@
 """Treebanks of Universal Dependencies by name, such as ``ud:en_ewt:dev``."""
 
-from attentionology.corpora_loaders.releases.files import corpus_path, treebank_path
-from attentionology.corpora_loaders.releases.names import (
+from .files import corpus_path, treebank_path
+from .names import (
     RELEASE,
     KnownTreebank,
     TreebankName,
     is_treebank_name,
     known_treebanks,
 )
-from attentionology.corpora_loaders.releases.sources import source_of
+from .sources import source_of
 
 __all__ = [
     "RELEASE",

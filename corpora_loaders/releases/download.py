@@ -8,7 +8,7 @@ import urllib.request
 from importlib.metadata import PackageNotFoundError, version
 from urllib.parse import urlsplit
 
-from attentionology.corpora_loaders.errors import CorpusError
+from ..errors import CorpusError
 
 _SECONDS = 30.0
 """How long to wait for a server that does not answer."""

@@ -16,10 +16,13 @@ import sys
 from functools import cache
 from pathlib import Path
 
-from attentionology.corpora_loaders.errors import CorpusError
-from attentionology.corpora_loaders.lines import file_sha256
-from attentionology.corpora_loaders.releases.download import AbsentError, fetch
-from attentionology.corpora_loaders.releases.names import (
+from ...storage.durable import write_durably
+from ...storage.nearest import did_you_mean
+from ...storage.sealed import write_json
+from ..errors import CorpusError
+from ..lines import file_sha256
+from .download import AbsentError, fetch
+from .names import (
     RELEASE,
     SPLITS,
     TreebankName,
@@ -27,10 +30,7 @@ from attentionology.corpora_loaders.releases.names import (
     known_treebank,
     known_treebanks,
 )
-from attentionology.corpora_loaders.releases.sources import READMES, fetched_from, record_path, release_of
-from attentionology.storage.durable import write_durably
-from attentionology.storage.nearest import did_you_mean
-from attentionology.storage.sealed import write_json
+from .sources import READMES, fetched_from, record_path, release_of
 
 MIRROR = "https://raw.githubusercontent.com/UniversalDependencies"
 _OFFLINE = ("ATTENTIONOLOGY_OFFLINE", "HF_HUB_OFFLINE")

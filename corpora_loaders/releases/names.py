@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from attentionology.corpora_loaders.errors import CorpusError
-from attentionology.storage.nearest import did_you_mean
+from ...storage.nearest import did_you_mean
+from ..errors import CorpusError
 
 RELEASE = "2.17"
 """The release that is read if a name gives none. The table of treebanks is that of this release."""

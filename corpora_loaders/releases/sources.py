@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from attentionology.storage.sealed import DamagedError, read_json
+from ...storage.sealed import DamagedError, read_json
 
 READMES = ("README.md", "README.txt")
 

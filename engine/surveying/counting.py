@@ -7,18 +7,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from attentionology.analyses.shared.comparable import Comparable
-from attentionology.analyses.survey.cells import Cell, CellFacts, CellFailure, CellResult, MapResult
-from attentionology.corpora_loaders import AttentionologyError, Corpus
-from attentionology.corpora_loaders.errors import out_of_memory
-from attentionology.engine.execution import execute
-from attentionology.engine.part_options import PartOptions
-from attentionology.engine.run import Run
-from attentionology.engine.surveying.options import ANALYSIS, SurveyedModel, SurveyedTreebank, SurveyOptions
-from attentionology.extractors import ExtractionError, ModelError
+from ...analyses.shared.comparable import Comparable
+from ...analyses.survey.cells import Cell, CellFacts, CellFailure, CellResult, MapResult
+from ...corpora_loaders import AttentionologyError, Corpus
+from ...corpora_loaders.errors import out_of_memory
+from ...extractors import ExtractionError, ModelError
+from ..execution import execute
+from ..part_options import PartOptions
+from ..run import Run
+from .options import ANALYSIS, SurveyedModel, SurveyedTreebank, SurveyOptions
 
 if TYPE_CHECKING:
-    from attentionology.extractors import Encoder
+    from ...extractors import Encoder
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from attentionology.analyses.shared.options import ControlOptions
-from attentionology.corpora_loaders import Corpus
-from attentionology.engine.forecast import forecast_run
-from attentionology.engine.part_options import PartOptions
-from attentionology.engine.parts import number_of_parts
-from attentionology.engine.surveying.counting import reason_of
-from attentionology.engine.surveying.models import MOST_BYTES, LoadedModels, read_treebank
-from attentionology.engine.surveying.options import SurveyedTreebank, SurveyOptions
-from attentionology.reports.progress import progress_bar
+from ...analyses.shared.options import ControlOptions
+from ...corpora_loaders import Corpus
+from ...reports.progress import progress_bar
+from ..forecast import forecast_run
+from ..part_options import PartOptions
+from ..parts import number_of_parts
+from .counting import reason_of
+from .models import MOST_BYTES, LoadedModels, read_treebank
+from .options import SurveyedTreebank, SurveyOptions
 
 
 @dataclass(frozen=True)

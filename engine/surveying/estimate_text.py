@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from attentionology.engine.forecast_text import OF_LIBRARIES
-from attentionology.engine.memory import available_memory
-from attentionology.engine.surveying.dry_run import ModelEstimate, SurveyEstimate
-from attentionology.storage.durable import size
+from ...storage.durable import size
+from ..forecast_text import OF_LIBRARIES
+from ..memory import available_memory
+from .dry_run import ModelEstimate, SurveyEstimate
 
 
 def estimate_facts(estimate: SurveyEstimate) -> dict[str, Any]:

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from attentionology.analyses.comparison.results import Pairing
-from attentionology.analyses.contract import OptionError
-from attentionology.analyses.dependency.accuracy import words_by_group
-from attentionology.analyses.dependency.options import DependencyOptions
-from attentionology.analyses.dependency.tables import TOTALS
-from attentionology.analyses.shared.options import CountOptions
-from attentionology.analyses.survey.contrasts import Contrasts, Measurements
-from attentionology.analyses.survey.results import Survey
-from attentionology.corpora_loaders import Corpus
-from attentionology.engine.pairing import pairing_of
-from attentionology.engine.part_options import PartOptions
-from attentionology.engine.surveying.counting import CellCounter, CountedCell, failed_cell
-from attentionology.engine.surveying.models import LoadedModels, read_treebank
-from attentionology.engine.surveying.options import GridOptions, SurveyedModel, SurveyedTreebank, SurveyOptions
-from attentionology.reports.progress import Stages, progress_bar
-from attentionology.storage.nearest import did_you_mean
+from ...analyses.comparison.results import Pairing
+from ...analyses.contract import OptionError
+from ...analyses.dependency.accuracy import words_by_group
+from ...analyses.dependency.options import DependencyOptions
+from ...analyses.dependency.tables import TOTALS
+from ...analyses.shared.options import CountOptions
+from ...analyses.survey.contrasts import Contrasts, Measurements
+from ...analyses.survey.results import Survey
+from ...corpora_loaders import Corpus
+from ...reports.progress import Stages, progress_bar
+from ...storage.nearest import did_you_mean
+from ..pairing import pairing_of
+from ..part_options import PartOptions
+from .counting import CellCounter, CountedCell, failed_cell
+from .models import LoadedModels, read_treebank
+from .options import GridOptions, SurveyedModel, SurveyedTreebank, SurveyOptions
 
 
 def run_grid(options: SurveyOptions, part_options: PartOptions, stages: Stages | None = None) -> Survey:

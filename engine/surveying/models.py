@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attentionology.analyses.registry import choose_analyses
-from attentionology.analyses.shared.builtin import load_encoder
-from attentionology.corpora_loaders import Corpus
-from attentionology.engine.surveying.options import ANALYSIS, SurveyedModel, SurveyedTreebank, SurveyOptions
+from ...analyses.registry import choose_analyses
+from ...analyses.shared.builtin import load_encoder
+from ...corpora_loaders import Corpus
+from .options import ANALYSIS, SurveyedModel, SurveyedTreebank, SurveyOptions
 
 if TYPE_CHECKING:
-    from attentionology.extractors import Encoder
+    from ...extractors import Encoder
 
 MOST_BYTES = 2**31
 """The size of the weights up to which models stay in memory for the next treebank. The latest model always stays."""

@@ -10,26 +10,26 @@ from typing import Annotated
 
 from tyro.conf import arg
 
-from attentionology.analyses.contract import MapChoice, OptionError, OptionSet
-from attentionology.analyses.shared.builtin import DEMO, SAMPLE, corpus_path
-from attentionology.analyses.shared.input_options import (
+from ...analyses.contract import MapChoice, OptionError, OptionSet
+from ...analyses.shared.builtin import DEMO, SAMPLE, corpus_path
+from ...analyses.shared.input_options import (
     ExampleOptions,
     LimitOptions,
     ModelOptions,
     at_least_one,
     check_seed,
 )
-from attentionology.analyses.shared.option_types import (
+from ...analyses.shared.option_types import (
     Device,
     PieceMerging,
     RowScaling,
     SentenceLimit,
     TreebankWords,
 )
-from attentionology.analyses.shared.options import MapOptions
-from attentionology.engine.corpus import CorpusOptions
-from attentionology.engine.part_options import PartOptions
-from attentionology.engine.run_options import RunOptions
+from ...analyses.shared.options import MapOptions
+from ..corpus import CorpusOptions
+from ..part_options import PartOptions
+from ..run_options import RunOptions
 
 ANALYSIS = "dependency"
 """The analysis that a survey runs in each cell."""
@@ -223,7 +223,7 @@ class SurveyOptions:
         Raises:
             OptionError: a kind is unknown.
         """
-        from attentionology.analyses.shared.map_facts import map_maker
+        from ...analyses.shared.map_facts import map_maker
 
         for kind in self.grid.maps:
             try:

@@ -6,20 +6,20 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from attentionology.analyses.shared.options import ControlOptions
-from attentionology.analyses.survey.cells import Cell
-from attentionology.corpora_loaders import Corpus
-from attentionology.engine.counting_in_parts import share_of
-from attentionology.engine.distributed import ShareCounts
-from attentionology.engine.execution import count_share
-from attentionology.engine.part_options import PartOptions
-from attentionology.engine.parts import check_folder, number_of_parts
-from attentionology.engine.surveying.counting import reason_of
-from attentionology.engine.surveying.models import LoadedModels, read_treebank
-from attentionology.engine.surveying.options import SurveyedModel, SurveyedTreebank, SurveyOptions
-from attentionology.extractors import ExtractionError, ModelError
-from attentionology.reports.progress import progress_bar
-from attentionology.storage.durable import StorageError
+from ...analyses.shared.options import ControlOptions
+from ...analyses.survey.cells import Cell
+from ...corpora_loaders import Corpus
+from ...extractors import ExtractionError, ModelError
+from ...reports.progress import progress_bar
+from ...storage.durable import StorageError
+from ..counting_in_parts import share_of
+from ..distributed import ShareCounts
+from ..execution import count_share
+from ..part_options import PartOptions
+from ..parts import check_folder, number_of_parts
+from .counting import reason_of
+from .models import LoadedModels, read_treebank
+from .options import SurveyedModel, SurveyedTreebank, SurveyOptions
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Map kinds. Importing this package registers the kinds that come with the toolkit."""
 
-from attentionology.extractors.kinds import alti, attention_block, feed_forward, value_zeroing, weight
-from attentionology.extractors.kinds.registry import MapKind, get_kind, list_kinds, register_kind
+from . import alti, attention_block, feed_forward, value_zeroing, weight
+from .registry import MapKind, get_kind, list_kinds, register_kind
 
 __all__ = [
     "MapKind",

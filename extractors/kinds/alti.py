@@ -14,10 +14,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attentionology.extractors.kinds.registry import register_kind
-from attentionology.extractors.kinds.rows import distributions
-from attentionology.extractors.layers import Layer
-from attentionology.extractors.layers.contributions import contribution_blocks, contribution_norms, merged_rows
+from ..layers import Layer
+from ..layers.contributions import contribution_blocks, contribution_norms, merged_rows
+from .registry import register_kind
+from .rows import distributions
 
 _DIFFERENCES = 5e-4
 """Relative float32 noise of ALTI. Over 180,000 values close to the best of their row, the error was at most 2.4e-4."""

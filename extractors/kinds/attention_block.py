@@ -15,9 +15,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attentionology.extractors.kinds.registry import register_kind
-from attentionology.extractors.layers import AttentionBlock, Layer
-from attentionology.extractors.layers.contributions import BLOCK_PAIRS, contribution_norms
+from ..layers import AttentionBlock, Layer
+from ..layers.contributions import BLOCK_PAIRS, contribution_norms
+from .registry import register_kind
 
 
 def value_norms(layer: AttentionBlock) -> Float[Tensor, "batch heads n"]:

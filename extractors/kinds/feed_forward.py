@@ -14,9 +14,9 @@ from collections.abc import Iterator, Sequence
 from jaxtyping import Float
 from torch import Tensor
 
-from attentionology.extractors.kinds.registry import LayerMap, register_kind
-from attentionology.extractors.layers import Layer, LayerWeights
-from attentionology.extractors.layers.contributions import Block, contribution_blocks, merged_rows
+from ..layers import Layer, LayerWeights
+from ..layers.contributions import Block, contribution_blocks, merged_rows
+from .registry import LayerMap, register_kind
 
 FF_KINDS = ("atbff", "atbffres", "atbffresln")
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from jaxtyping import Float
 from torch import Tensor
 
-from attentionology.extractors.layers import Layer
+from ..layers import Layer
 
 MIXING_VARIANTS = (
     "attn-w",

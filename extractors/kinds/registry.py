@@ -12,9 +12,9 @@ from typing import TypeVar
 from jaxtyping import Float
 from torch import Tensor
 
-from attentionology.extractors.layers import Layer
-from attentionology.extractors.maps.map_batch import FLOAT32_NOISE
-from attentionology.storage.nearest import did_you_mean
+from ...storage.nearest import did_you_mean
+from ..layers import Layer
+from ..maps.map_batch import FLOAT32_NOISE
 
 LayerMap = Callable[[Layer], Float[Tensor, "batch heads n n"]]
 Registered = TypeVar("Registered", bound=LayerMap)

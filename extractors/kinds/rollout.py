@@ -8,8 +8,8 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from attentionology.extractors.errors import ModelError
-from attentionology.extractors.kinds.rows import row_normalized
+from ..errors import ModelError
+from .rows import row_normalized
 
 
 def roll_out(

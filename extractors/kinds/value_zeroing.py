@@ -12,10 +12,10 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional
 
-from attentionology.extractors.kinds.registry import register_kind
-from attentionology.extractors.kinds.rows import distributions
-from attentionology.extractors.layers import Layer
-from attentionology.extractors.layers.contributions import contribution_blocks
+from ..layers import Layer
+from ..layers.contributions import contribution_blocks
+from .registry import register_kind
+from .rows import distributions
 
 
 @register_kind(

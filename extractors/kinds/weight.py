@@ -5,8 +5,8 @@ from __future__ import annotations
 from jaxtyping import Float
 from torch import Tensor
 
-from attentionology.extractors.kinds.registry import register_kind
-from attentionology.extractors.layers import AttentionBlock
+from ..layers import AttentionBlock
+from .registry import register_kind
 
 
 @register_kind("weight", "attention weights α (Clark et al. 2019)", rows_sum_to_one=True)

@@ -1,16 +1,16 @@
 """The inside of transformer layers, in one form for all architectures."""
 
-from attentionology.extractors.layers.activations import FFBias
-from attentionology.extractors.layers.architectures import (
+from .activations import FFBias
+from .architectures import (
     ARCHITECTURES,
     Architecture,
     CrossAttention,
     register_architecture,
 )
-from attentionology.extractors.layers.attention_block import AttentionBlock
-from attentionology.extractors.layers.attention_weights import AttentionWeights
-from attentionology.extractors.layers.layer import Layer
-from attentionology.extractors.layers.weights import LayerNorm, LayerWeights, read_weights
+from .attention_block import AttentionBlock
+from .attention_weights import AttentionWeights
+from .layer import Layer
+from .weights import LayerNorm, LayerWeights, read_weights
 
 __all__ = [
     "ARCHITECTURES",

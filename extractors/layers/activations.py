@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from attentionology.extractors.errors import ModelError
+from ..errors import ModelError
 
 Elementwise = Callable[[Tensor], Tensor]
 FFBias = Literal["input", "fixed"]

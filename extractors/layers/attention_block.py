@@ -8,9 +8,9 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from attentionology.extractors.errors import ModelError
-from attentionology.extractors.layers.attention_weights import AttentionWeights
-from attentionology.extractors.tokens.word_merging import WordMerger
+from ..errors import ModelError
+from ..tokens.word_merging import WordMerger
+from .attention_weights import AttentionWeights
 
 
 class AttentionBlock:

@@ -12,7 +12,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from transformers.pytorch_utils import Conv1D
 
-from attentionology.extractors.errors import ModelError
+from ..errors import ModelError
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,8 +28,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from attentionology.extractors.layers.attention_block import AttentionBlock
-from attentionology.extractors.layers.layer import Layer
+from .attention_block import AttentionBlock
+from .layer import Layer
 
 _CELLS = 2**15
 """How many query-key cells, times heads, are worked on at a time: about as many as stay in the cache."""

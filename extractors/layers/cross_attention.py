@@ -9,11 +9,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from attentionology.extractors.errors import ModelError
-from attentionology.extractors.layers.architectures import ARCHITECTURES, CrossAttention
-from attentionology.extractors.layers.attention_block import AttentionBlock
-from attentionology.extractors.layers.attention_weights import AttentionWeights, find_modules, read_linear
-from attentionology.extractors.layers.verification import compare, spread_positions
+from ..errors import ModelError
+from .architectures import ARCHITECTURES, CrossAttention
+from .attention_block import AttentionBlock
+from .attention_weights import AttentionWeights, find_modules, read_linear
+from .verification import compare, spread_positions
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,11 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from attentionology.extractors.errors import ModelError
-from attentionology.extractors.layers.activations import FFBias, activation_slopes
-from attentionology.extractors.layers.attention_block import AttentionBlock
-from attentionology.extractors.layers.weights import LayerWeights
-from attentionology.extractors.tokens.word_merging import WordMerger
+from ..errors import ModelError
+from ..tokens.word_merging import WordMerger
+from .activations import FFBias, activation_slopes
+from .attention_block import AttentionBlock
+from .weights import LayerWeights
 
 
 class Layer(AttentionBlock):

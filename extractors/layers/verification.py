@@ -18,9 +18,9 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from attentionology.extractors.errors import ModelError
-from attentionology.extractors.layers.layer import Layer
-from attentionology.extractors.layers.weights import LayerWeights, layer_modules
+from ..errors import ModelError
+from .layer import Layer
+from .weights import LayerWeights, layer_modules
 
 TOLERANCE = 1e-3
 """The largest allowed relative difference of a recomputed layer output from the model's own."""

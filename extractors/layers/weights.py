@@ -12,10 +12,10 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional
 
-from attentionology.extractors.errors import ModelError
-from attentionology.extractors.layers.activations import Elementwise, activated
-from attentionology.extractors.layers.architectures import ARCHITECTURES, Architecture, Fused
-from attentionology.extractors.layers.attention_weights import (
+from ..errors import ModelError
+from .activations import Elementwise, activated
+from .architectures import ARCHITECTURES, Architecture, Fused
+from .attention_weights import (
     AttentionWeights,
     find_modules,
     gram_of,

@@ -13,9 +13,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attentionology.extractors.errors import ModelError
-from attentionology.extractors.model.encoder import Encoder
-from attentionology.extractors.model.forward_pass import Forward
+from ..errors import ModelError
+from ..model.encoder import Encoder
+from ..model.forward_pass import Forward
 
 ROW_SUM_TOLERANCE = 1e-4
 """How far from 1 the sum of a row of attention may be."""

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from torch import Tensor
 
-from attentionology.corpora_loaders import Sentence
-from attentionology.corpora_loaders.describing import amount
+from ...corpora_loaders import Sentence
+from ...corpora_loaders.describing import amount
 
 
 def batch_line(batch: object, facts: Sequence[str], sentences: Sequence[Sentence], array: Tensor) -> str:

@@ -9,10 +9,10 @@ from typing import Literal, Protocol, TypeVar, runtime_checkable
 
 import torch
 
-from attentionology.corpora_loaders import Sentence
-from attentionology.extractors.errors import ExtractionError
-from attentionology.extractors.model.conditions import Batching, fitting
-from attentionology.extractors.tokens.pieces import Unalignable
+from ...corpora_loaders import Sentence
+from ..errors import ExtractionError
+from ..model.conditions import Batching, fitting
+from ..tokens.pieces import Unalignable
 
 TooLong = Literal["skip", "error"]
 

@@ -6,14 +6,14 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from attentionology.corpora_loaders import Sentence
-from attentionology.extractors.kinds import get_kind
-from attentionology.extractors.layers import FFBias
-from attentionology.extractors.maps.batching import DEFAULT_BATCH_CELLS, ExtractionLog, TooLong
-from attentionology.extractors.maps.map_batch import Level, MapBatch
-from attentionology.extractors.maps.map_maker import MapMaker, Merge, Normalize, map_batches
-from attentionology.extractors.maps.shared_pass import BatchMaker, shared_batches
-from attentionology.extractors.model.encoder import Encoder
+from ...corpora_loaders import Sentence
+from ..kinds import get_kind
+from ..layers import FFBias
+from ..model.encoder import Encoder
+from .batching import DEFAULT_BATCH_CELLS, ExtractionLog, TooLong
+from .map_batch import Level, MapBatch
+from .map_maker import MapMaker, Merge, Normalize, map_batches
+from .shared_pass import BatchMaker, shared_batches
 
 
 def extract(

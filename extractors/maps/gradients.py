@@ -16,18 +16,18 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn import functional
 
-from attentionology.corpora_loaders import Sentence
-from attentionology.corpora_loaders.errors import out_of_memory
-from attentionology.extractors.errors import ModelError
-from attentionology.extractors.maps.batch_line import batch_line
-from attentionology.extractors.maps.batching import DEFAULT_BATCH_CELLS, ExtractionLog, TooLong
-from attentionology.extractors.maps.extraction import extract_many
-from attentionology.extractors.maps.shared_pass import SharedBatch
-from attentionology.extractors.model.conditions import check_full_attention, switch_to_eager
-from attentionology.extractors.model.encoder import Encoder
-from attentionology.extractors.model.forward_pass import model_inputs
-from attentionology.extractors.tokens.masking import check_masking, mask_pieces
-from attentionology.extractors.tokens.pieces import Pieces
+from ...corpora_loaders import Sentence
+from ...corpora_loaders.errors import out_of_memory
+from ..errors import ModelError
+from ..model.conditions import check_full_attention, switch_to_eager
+from ..model.encoder import Encoder
+from ..model.forward_pass import model_inputs
+from ..tokens.masking import check_masking, mask_pieces
+from ..tokens.pieces import Pieces
+from .batch_line import batch_line
+from .batching import DEFAULT_BATCH_CELLS, ExtractionLog, TooLong
+from .extraction import extract_many
+from .shared_pass import SharedBatch
 
 GradientLoss = Literal["mlm", "hidden"]
 """What is differentiated: the loss of masked language modeling, or the change of the last hidden states by masks."""

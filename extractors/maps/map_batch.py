@@ -23,8 +23,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from attentionology.corpora_loaders import Sentence
-from attentionology.extractors.maps.batch_line import batch_line
+from ...corpora_loaders import Sentence
+from .batch_line import batch_line
 
 Level = Literal["word", "token"]
 """Whether the rows and columns of a map are words or tokens (pieces)."""

@@ -17,18 +17,18 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attentionology.corpora_loaders import Sentence
-from attentionology.extractors.kinds import MapKind
-from attentionology.extractors.kinds.rollout import roll_out
-from attentionology.extractors.kinds.rows import row_normalized
-from attentionology.extractors.layers import FFBias, Layer
-from attentionology.extractors.maps.attention_checks import check_attention, check_row_sums, mass_on_padding
-from attentionology.extractors.maps.map_batch import Level, MapBatch
-from attentionology.extractors.maps.shared_pass import SharedBatch
-from attentionology.extractors.model.encoder import Encoder
-from attentionology.extractors.model.forward_pass import Forward
-from attentionology.extractors.tokens.pieces import Pieces
-from attentionology.extractors.tokens.word_merging import WordMerger
+from ...corpora_loaders import Sentence
+from ..kinds import MapKind
+from ..kinds.rollout import roll_out
+from ..kinds.rows import row_normalized
+from ..layers import FFBias, Layer
+from ..model.encoder import Encoder
+from ..model.forward_pass import Forward
+from ..tokens.pieces import Pieces
+from ..tokens.word_merging import WordMerger
+from .attention_checks import check_attention, check_row_sums, mass_on_padding
+from .map_batch import Level, MapBatch
+from .shared_pass import SharedBatch
 
 Merge = Literal["norm", "vector"]
 """Whether the pieces of a word are merged by adding norms, or by adding vectors before the norm is taken."""

@@ -11,17 +11,17 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from attentionology.corpora_loaders import Sentence
-from attentionology.extractors.kinds.attention_block import attnres, attnresln, value_norms
-from attentionology.extractors.kinds.feed_forward import FF_KINDS, feed_forward_norms
-from attentionology.extractors.kinds.mixing import MIXING_VARIANTS, mixing_ratios
-from attentionology.extractors.layers import FFBias
-from attentionology.extractors.maps.attention_checks import check_attention
-from attentionology.extractors.maps.batch_line import batch_line
-from attentionology.extractors.maps.batching import DEFAULT_BATCH_CELLS, ExtractionLog, TooLong
-from attentionology.extractors.maps.extraction import extract_many
-from attentionology.extractors.maps.shared_pass import SharedBatch
-from attentionology.extractors.model.encoder import Encoder
+from ...corpora_loaders import Sentence
+from ..kinds.attention_block import attnres, attnresln, value_norms
+from ..kinds.feed_forward import FF_KINDS, feed_forward_norms
+from ..kinds.mixing import MIXING_VARIANTS, mixing_ratios
+from ..layers import FFBias
+from ..model.encoder import Encoder
+from .attention_checks import check_attention
+from .batch_line import batch_line
+from .batching import DEFAULT_BATCH_CELLS, ExtractionLog, TooLong
+from .extraction import extract_many
+from .shared_pass import SharedBatch
 
 
 @dataclass(frozen=True, eq=False, repr=False)

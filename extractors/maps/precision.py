@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from attentionology.corpora_loaders import Sentence
-from attentionology.extractors.errors import ModelError
-from attentionology.extractors.maps.batching import ExtractionLog
-from attentionology.extractors.maps.extraction import extract
-from attentionology.extractors.model.encoder import Encoder
+from ...corpora_loaders import Sentence
+from ..errors import ModelError
+from ..model.encoder import Encoder
+from .batching import ExtractionLog
+from .extraction import extract
 
 
 @dataclass(frozen=True)

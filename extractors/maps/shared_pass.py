@@ -12,13 +12,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Protocol, TypeVar, runtime_checkable
 
-from attentionology.corpora_loaders import Sentence
-from attentionology.corpora_loaders.describing import amount
-from attentionology.extractors.maps.batching import DEFAULT_BATCH_CELLS, ExtractionLog, TooLong, plan
-from attentionology.extractors.model.encoder import Encoder
-from attentionology.extractors.model.forward_pass import Forward
-from attentionology.extractors.tokens.masking import check_masking, mask_pieces
-from attentionology.extractors.tokens.pieces import Pieces
+from ...corpora_loaders import Sentence
+from ...corpora_loaders.describing import amount
+from ..model.encoder import Encoder
+from ..model.forward_pass import Forward
+from ..tokens.masking import check_masking, mask_pieces
+from ..tokens.pieces import Pieces
+from .batching import DEFAULT_BATCH_CELLS, ExtractionLog, TooLong, plan
 
 Made = TypeVar("Made", covariant=True)
 

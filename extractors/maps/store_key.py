@@ -8,9 +8,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from attentionology.corpora_loaders import Sentence
-from attentionology.extractors.model.encoder import Encoder
-from attentionology.extractors.tokens.pieces import Segment
+from ...corpora_loaders import Sentence
+from ..model.encoder import Encoder
+from ..tokens.pieces import Segment
 
 _FORMAT = 1
 _NOT_CONFIGURATION = ("_name_or_path", "transformers_version")

@@ -15,14 +15,14 @@ import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
-from attentionology.corpora_loaders import Sentence
-from attentionology.corpora_loaders.describing import amount
-from attentionology.extractors.errors import ExtractionError
-from attentionology.extractors.kinds import get_kind
-from attentionology.extractors.maps.batching import ExtractionLog
-from attentionology.extractors.maps.map_batch import MapBatch
-from attentionology.storage.durable import StorageError
-from attentionology.storage.sealed import cache_name, check
+from ...corpora_loaders import Sentence
+from ...corpora_loaders.describing import amount
+from ...storage.durable import StorageError
+from ...storage.sealed import cache_name, check
+from ..errors import ExtractionError
+from ..kinds import get_kind
+from .batching import ExtractionLog
+from .map_batch import MapBatch
 
 
 class Fingerprint(NamedTuple):

@@ -19,20 +19,20 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from attentionology.corpora_loaders import Sentence
-from attentionology.extractors.errors import ExtractionError
-from attentionology.extractors.layers import FFBias
-from attentionology.extractors.maps.batching import DEFAULT_BATCH_CELLS, WINDOW, ExtractionLog, Skipped
-from attentionology.extractors.maps.extraction import extract
-from attentionology.extractors.maps.map_maker import Merge, Normalize
-from attentionology.extractors.maps.store_key import store_key
-from attentionology.extractors.maps.store_reader import Fingerprint, MapLocation, StoredMaps, fingerprint, shard_name
-from attentionology.extractors.model.encoder import Encoder
-from attentionology.storage.cache_log import CacheLog
-from attentionology.storage.durable import StorageError, free_space, size, write_durably
-from attentionology.storage.partial import delete, locked, sweep
-from attentionology.storage.sealed import DamagedError, cache_name, check, read_json, write_json
-from attentionology.storage.tensors import write_tensors
+from ...corpora_loaders import Sentence
+from ...storage.cache_log import CacheLog
+from ...storage.durable import StorageError, free_space, size, write_durably
+from ...storage.partial import delete, locked, sweep
+from ...storage.sealed import DamagedError, cache_name, check, read_json, write_json
+from ...storage.tensors import write_tensors
+from ..errors import ExtractionError
+from ..layers import FFBias
+from ..model.encoder import Encoder
+from .batching import DEFAULT_BATCH_CELLS, WINDOW, ExtractionLog, Skipped
+from .extraction import extract
+from .map_maker import Merge, Normalize
+from .store_key import store_key
+from .store_reader import Fingerprint, MapLocation, StoredMaps, fingerprint, shard_name
 
 StoreType = Literal["float32", "float16"]
 """The type of the numbers in stored maps."""

@@ -14,7 +14,7 @@ from typing import Any
 import transformers
 from safetensors import SafetensorError, safe_open
 
-from attentionology.extractors.errors import ModelError
+from ..errors import ModelError
 
 CONFIG, WEIGHTS, INDEX = "config.json", "model.safetensors", "model.safetensors.index.json"
 TOKENIZER, TOKENIZER_CONFIG = "tokenizer.json", "tokenizer_config.json"

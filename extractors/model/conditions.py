@@ -15,11 +15,11 @@ from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 
 from torch import Tensor
 
-from attentionology.corpora_loaders import Sentence
-from attentionology.extractors.errors import ModelError, cause
-from attentionology.extractors.model.loaded_weights import constant_weights
-from attentionology.extractors.model.loading import max_length, quiet
-from attentionology.extractors.tokens.pieces import Pieces
+from ...corpora_loaders import Sentence
+from ..errors import ModelError, cause
+from ..tokens.pieces import Pieces
+from .loaded_weights import constant_weights
+from .loading import max_length, quiet
 
 T = TypeVar("T")
 

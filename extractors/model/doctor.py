@@ -14,20 +14,20 @@ from typing import Any
 import numpy as np
 import torch
 
-from attentionology.corpora_loaders import Sentence
-from attentionology.corpora_loaders.errors import out_of_memory
-from attentionology.extractors.errors import cause
-from attentionology.extractors.kinds import get_kind, list_kinds
-from attentionology.extractors.maps.attention_checks import ROW_SUM_TOLERANCE, mass_on_padding
-from attentionology.extractors.maps.batching import ExtractionLog, obstacle
-from attentionology.extractors.maps.extraction import extract
-from attentionology.extractors.maps.precision import Precision
-from attentionology.extractors.model.conditions import SAME
-from attentionology.extractors.model.encoder import Encoder
-from attentionology.extractors.model.forward_pass import Forward
-from attentionology.extractors.model.loaded_weights import constant_weights
-from attentionology.extractors.tokens.pieces import Pieces
-from attentionology.extractors.tokens.text_fit import TextFit
+from ...corpora_loaders import Sentence
+from ...corpora_loaders.errors import out_of_memory
+from ..errors import cause
+from ..kinds import get_kind, list_kinds
+from ..maps.attention_checks import ROW_SUM_TOLERANCE, mass_on_padding
+from ..maps.batching import ExtractionLog, obstacle
+from ..maps.extraction import extract
+from ..maps.precision import Precision
+from ..tokens.pieces import Pieces
+from ..tokens.text_fit import TextFit
+from .conditions import SAME
+from .encoder import Encoder
+from .forward_pass import Forward
+from .loaded_weights import constant_weights
 
 SAMPLE = 12
 """How many sentences the model reads."""

@@ -12,9 +12,11 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from attentionology.corpora_loaders import Sentence
-from attentionology.extractors.errors import ModelError
-from attentionology.extractors.model.conditions import (
+from ...corpora_loaders import Sentence
+from ..errors import ModelError
+from ..tokens.pieces import Pieces, Unalignable, align, prepare_tokenizer
+from ..tokens.token_classes import PieceForms, token_classes
+from .conditions import (
     Batching,
     attend_fully,
     check_full_attention,
@@ -23,15 +25,13 @@ from attentionology.extractors.model.conditions import (
     longest_input,
     switch_to_eager,
 )
-from attentionology.extractors.model.files import LoadedFiles
-from attentionology.extractors.model.first_layers import attention_only
-from attentionology.extractors.model.forward_pass import Forward, ModelLayers, model_inputs
-from attentionology.extractors.model.layer_reading import parameters_key, read_layers
-from attentionology.extractors.model.loaded_model import Float64Model, LoadedModel, load_pretrained
-from attentionology.extractors.model.loading import load_model, quiet
-from attentionology.extractors.model.random_copy import random_copy
-from attentionology.extractors.tokens.pieces import Pieces, Unalignable, align, prepare_tokenizer
-from attentionology.extractors.tokens.token_classes import PieceForms, token_classes
+from .files import LoadedFiles
+from .first_layers import attention_only
+from .forward_pass import Forward, ModelLayers, model_inputs
+from .layer_reading import parameters_key, read_layers
+from .loaded_model import Float64Model, LoadedModel, load_pretrained
+from .loading import load_model, quiet
+from .random_copy import random_copy
 
 
 class Encoder(LoadedModel):

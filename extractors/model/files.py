@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from attentionology.corpora_loaders.lines import file_sha256
-from attentionology.extractors.errors import ModelError
-from attentionology.extractors.model.checkpoint import check_checkpoint
-from attentionology.extractors.model.hub import hub_model
-from attentionology.extractors.model.loaded_weights import UnusedWeights
+from ...corpora_loaders.lines import file_sha256
+from ..errors import ModelError
+from .checkpoint import check_checkpoint
+from .hub import hub_model
+from .loaded_weights import UnusedWeights
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from attentionology.extractors.errors import ModelError
-from attentionology.extractors.layers import ARCHITECTURES, Architecture, CrossAttention
-from attentionology.extractors.layers.attention_weights import read_linear
+from ..errors import ModelError
+from ..layers import ARCHITECTURES, Architecture, CrossAttention
+from ..layers.attention_weights import read_linear
 
 
 @contextmanager

@@ -9,10 +9,10 @@ from typing import Any
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from attentionology.corpora_loaders.describing import amount
-from attentionology.extractors.layers import FFBias, Layer, LayerWeights
-from attentionology.extractors.layers.verification import verify_batch
-from attentionology.extractors.tokens.word_merging import WordMerger
+from ...corpora_loaders.describing import amount
+from ..layers import FFBias, Layer, LayerWeights
+from ..layers.verification import verify_batch
+from ..tokens.word_merging import WordMerger
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -19,8 +19,8 @@ from huggingface_hub.errors import (
 )
 from huggingface_hub.utils import tqdm, validate_repo_id
 
-from attentionology.extractors.errors import ModelError
-from attentionology.extractors.model.hub_answers import (
+from ..errors import ModelError
+from .hub_answers import (
     NoAnswerError,
     asking,
     first_line,
@@ -28,7 +28,7 @@ from attentionology.extractors.model.hub_answers import (
     using_cache,
     without_remarks,
 )
-from attentionology.extractors.model.hub_cache import discard, remember, sha256_if_intact
+from .hub_cache import discard, remember, sha256_if_intact
 
 CONVERSION_HINT = (
     "Weights are only read as safetensors. To convert a pytorch_model.bin that you trust, load it once with "

@@ -7,8 +7,8 @@ import re
 from contextlib import suppress
 from pathlib import Path
 
-from attentionology.corpora_loaders.lines import file_sha256
-from attentionology.storage.durable import StorageError, write_durably
+from ...corpora_loaders.lines import file_sha256
+from ...storage.durable import StorageError, write_durably
 
 
 def sha256_if_intact(path: Path, checksum: str | None) -> str | None:

@@ -9,10 +9,10 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from attentionology.extractors.errors import ModelError, cause
-from attentionology.extractors.layers import read_weights
-from attentionology.extractors.layers.verification import LayerRecorder, verify_model
-from attentionology.extractors.model.forward_pass import Forward, ModelLayers
+from ..errors import ModelError, cause
+from ..layers import read_weights
+from ..layers.verification import LayerRecorder, verify_model
+from .forward_pass import Forward, ModelLayers
 
 Run = Callable[[Tensor, Tensor], tuple[tuple[Tensor, ...], tuple[Tensor, ...] | None]]
 """A forward pass over ids and a mask, which returns the attention of all layers and all hidden states."""

@@ -16,8 +16,8 @@ import tokenizers
 import transformers
 from transformers.activations import ACT2FN
 
-from attentionology.extractors.errors import cause
-from attentionology.extractors.model.checkpoint import CONFIG, OTHER_CLASS, TOKENIZER, TOKENIZER_CONFIG, read_object
+from ..errors import cause
+from .checkpoint import CONFIG, OTHER_CLASS, TOKENIZER, TOKENIZER_CONFIG, read_object
 
 _CORRECT = "correct it, or download the file again"
 _OTHER_VOCABULARY = (

@@ -11,13 +11,13 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
-from attentionology.corpora_loaders.errors import out_of_memory
-from attentionology.extractors.errors import ModelError, cause
-from attentionology.extractors.model.conditions import Batching, conditions_of
-from attentionology.extractors.model.files import LoadedFiles, find_model
-from attentionology.extractors.model.float64_copy import float64_twin, in_float64
-from attentionology.extractors.model.loading import load_tokenizer, on_device
-from attentionology.extractors.model.weights_digest import weights_sha256
+from ...corpora_loaders.errors import out_of_memory
+from ..errors import ModelError, cause
+from .conditions import Batching, conditions_of
+from .files import LoadedFiles, find_model
+from .float64_copy import float64_twin, in_float64
+from .loading import load_tokenizer, on_device
+from .weights_digest import weights_sha256
 
 Model = TypeVar("Model", bound="LoadedModel")
 

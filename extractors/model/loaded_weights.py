@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from safetensors import safe_open
 
-from attentionology.extractors.errors import ModelError
+from ..errors import ModelError
 
 _SHOWN = 5
 _NUMBER = re.compile(r"(?<=\.)\d+(?=\.)")

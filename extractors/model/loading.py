@@ -14,12 +14,12 @@ import huggingface_hub
 import torch
 import transformers
 
-from attentionology.extractors.errors import ModelError
-from attentionology.extractors.model.checkpoint import check_tokenizer
-from attentionology.extractors.model.files import LoadedFiles, Location, find_model
-from attentionology.extractors.model.hub import CONVERSION_HINT
-from attentionology.extractors.model.load_failures import model_failure, tokenizer_failure, vocabulary_failure
-from attentionology.extractors.model.loaded_weights import check_loaded, shape_conflict
+from ..errors import ModelError
+from .checkpoint import check_tokenizer
+from .files import LoadedFiles, Location, find_model
+from .hub import CONVERSION_HINT
+from .load_failures import model_failure, tokenizer_failure, vocabulary_failure
+from .loaded_weights import check_loaded, shape_conflict
 
 
 def load_tokenizer(name_or_path: Location, revision: str | None = None) -> Any:

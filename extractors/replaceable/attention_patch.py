@@ -26,7 +26,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from attentionology.extractors.errors import ModelError
+from ..errors import ModelError
 
 TOLERANCE = 1e-5
 """How far the logits may be from the model's own when its own attention is put back; see `difference`."""

@@ -17,9 +17,9 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from attentionology.extractors.errors import ModelError
-from attentionology.extractors.replaceable.attention_model import Special
-from attentionology.extractors.replaceable.attention_patch import (
+from ..errors import ModelError
+from .attention_model import Special
+from .attention_patch import (
     TOLERANCE,
     AttentionPatch,
     InputEmbeddings,
@@ -27,7 +27,7 @@ from attentionology.extractors.replaceable.attention_patch import (
     difference,
     resumed,
 )
-from attentionology.extractors.replaceable.transformer_state import TransformerState
+from .transformer_state import TransformerState
 
 Way = Literal["first position", "from the layer", "whole model"]
 """How much is computed again under other attention. All ways give the same logits. The first needs the last layer and a

@@ -18,18 +18,19 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from attentionology.extractors.errors import ModelError
-from attentionology.extractors.kinds import get_kind
-from attentionology.extractors.layers.architectures import ARCHITECTURES
-from attentionology.extractors.layers.verification import LayerRecorder
-from attentionology.extractors.layers.weights import layer_modules
-from attentionology.extractors.maps.batching import DEFAULT_BATCH_CELLS
-from attentionology.extractors.maps.map_maker import MapMaker
-from attentionology.extractors.model.encoder import Encoder
-from attentionology.extractors.model.files import LoadedFiles
-from attentionology.extractors.model.loading import save_model
-from attentionology.extractors.replaceable.attention_model import Special, TextState, Words, state_of
-from attentionology.extractors.replaceable.attention_patch import (
+from ..errors import ModelError
+from ..kinds import get_kind
+from ..layers.architectures import ARCHITECTURES
+from ..layers.verification import LayerRecorder
+from ..layers.weights import layer_modules
+from ..maps.batching import DEFAULT_BATCH_CELLS
+from ..maps.map_maker import MapMaker
+from ..model.encoder import Encoder
+from ..model.files import LoadedFiles
+from ..model.loading import save_model
+from ..tokens.text_reader import TextLevel, TextReader
+from .attention_model import Special, TextState, Words, state_of
+from .attention_patch import (
     AttentionPatch,
     InputEmbeddings,
     WordRows,
@@ -37,9 +38,8 @@ from attentionology.extractors.replaceable.attention_patch import (
     check_first_position,
     implementation,
 )
-from attentionology.extractors.replaceable.continuation import ReplacedHeads, Way, fastest_way, model_logits
-from attentionology.extractors.replaceable.transformer_state import TransformerState
-from attentionology.extractors.tokens.text_reader import TextLevel, TextReader
+from .continuation import ReplacedHeads, Way, fastest_way, model_logits
+from .transformer_state import TransformerState
 
 Query = Literal["cls", "all"]
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from attentionology.extractors.replaceable.attention_model import TextState
-from attentionology.extractors.replaceable.attention_patch import WordRows
-from attentionology.extractors.tokens.pieces import Pieces
+from ..tokens.pieces import Pieces
+from .attention_model import TextState
+from .attention_patch import WordRows
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from attentionology.extractors.errors import ModelError
-from attentionology.extractors.model.encoder import Encoder
-from attentionology.extractors.tokens.pieces import Pieces
+from ..errors import ModelError
+from ..model.encoder import Encoder
+from .pieces import Pieces
 
 
 def check_masking(encoder: Encoder, rate: float) -> None:

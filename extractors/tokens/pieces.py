@@ -9,9 +9,9 @@ from typing import Any
 
 from tokenizers.pre_tokenizers import ByteLevel
 
-from attentionology.corpora_loaders import Sentence
-from attentionology.corpora_loaders.describing import amount, shortened
-from attentionology.extractors.errors import ModelError
+from ...corpora_loaders import Sentence
+from ...corpora_loaders.describing import amount, shortened
+from ..errors import ModelError
 
 
 @dataclass(frozen=True, slots=True, repr=False)

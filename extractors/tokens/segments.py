@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal, get_args
 
-from attentionology.corpora_loaders import Corpus, CorpusError, Pair, PlainText, Sentence, pair_paragraphs
-from attentionology.extractors.errors import ModelError
-from attentionology.extractors.model.encoder import Encoder
-from attentionology.extractors.tokens.pieces import Pieces, Segment, read_texts
+from ...corpora_loaders import Corpus, CorpusError, Pair, PlainText, Sentence, pair_paragraphs
+from ..errors import ModelError
+from ..model.encoder import Encoder
+from .pieces import Pieces, Segment, read_texts
 
 SegmentIds = Literal["zeros", "pair"]
 

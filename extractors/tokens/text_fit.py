@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from attentionology.corpora_loaders import Sentence
-from attentionology.extractors.tokens.pieces import Pieces
+from ...corpora_loaders import Sentence
+from .pieces import Pieces
 
 MOST_UNKNOWN = 0.1
 """The largest share of words with unknown pieces in a text that a model can read."""

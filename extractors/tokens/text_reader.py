@@ -10,13 +10,13 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from attentionology.corpora_loaders import Sentence
-from attentionology.extractors.errors import ExtractionError
-from attentionology.extractors.maps.batching import obstacle
-from attentionology.extractors.model.conditions import fitting
-from attentionology.extractors.model.encoder import Encoder
-from attentionology.extractors.replaceable.attention_model import Words
-from attentionology.extractors.tokens.pieces import Pieces, Unalignable
+from ...corpora_loaders import Sentence
+from ..errors import ExtractionError
+from ..maps.batching import obstacle
+from ..model.conditions import fitting
+from ..model.encoder import Encoder
+from ..replaceable.attention_model import Words
+from .pieces import Pieces, Unalignable
 
 TextLevel = Literal["word", "piece"]
 

@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from attentionology.extractors.tokens.pieces import Pieces
+from .pieces import Pieces
 
 TOKEN_CLASSES = ("[CLS]", "[SEP]", "[MASK]", "punctuation", "other")
 """The classes of tokens. Special tokens before the first word count as [CLS] and all others as [SEP], whatever the

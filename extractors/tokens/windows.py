@@ -10,12 +10,12 @@ from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import ClassVar
 
-from attentionology.corpora_loaders import Corpus, CorpusError, Sentence
-from attentionology.corpora_loaders.coreference import Document, Documents
-from attentionology.corpora_loaders.coreference.document import beginning_of
-from attentionology.corpora_loaders.lazy_items import LazyItems, LazyParts
-from attentionology.extractors.model.encoder import Encoder
-from attentionology.extractors.tokens.pieces import Pieces
+from ...corpora_loaders import Corpus, CorpusError, Sentence
+from ...corpora_loaders.coreference import Document, Documents
+from ...corpora_loaders.coreference.document import beginning_of
+from ...corpora_loaders.lazy_items import LazyItems, LazyParts
+from ..model.encoder import Encoder
+from .pieces import Pieces
 
 DOCUMENT_LENGTH = 128
 """How many pieces of a document are read, special tokens included (Clark et al. 2019, §4.3)."""

@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from attentionology.extractors.tokens.pieces import Pieces
+from .pieces import Pieces
 
 _DENSE = 48
 """Up to this number of pieces, a matrix product with zeros and ones is faster on a CPU than gathering. Both give the

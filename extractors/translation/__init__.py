@@ -1,19 +1,19 @@
 """Translation models: forced decoding of sentence pairs, and maps of their cross-attention."""
 
-from attentionology.extractors.translation.cross_maps import CROSS_KINDS, CrossMapMaker
-from attentionology.extractors.translation.decoding import ForcedDecoding
-from attentionology.extractors.translation.excerpts import Excerpt
-from attentionology.extractors.translation.merging import AlignmentSetting
-from attentionology.extractors.translation.pair_encoder import PairEncoder, PairMethod, SimilarityMaker
-from attentionology.extractors.translation.pair_reading import (
+from .cross_maps import CROSS_KINDS, CrossMapMaker
+from .decoding import ForcedDecoding
+from .excerpts import Excerpt
+from .merging import AlignmentSetting
+from .pair_encoder import PairEncoder, PairMethod, SimilarityMaker
+from .pair_reading import (
     GATHERED,
     PairBatch,
     PairReader,
     extract_cross,
     read_pairs,
 )
-from attentionology.extractors.translation.sides import PairPieces
-from attentionology.extractors.translation.translator import Translator, load_sample_translator
+from .sides import PairPieces
+from .translator import Translator, load_sample_translator
 
 __all__ = [
     "CROSS_KINDS",

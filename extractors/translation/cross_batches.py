@@ -10,9 +10,9 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from attentionology.corpora_loaders.alignment import SentencePair
-from attentionology.extractors.maps.map_batch import Columns, Level, MapBatch, Recompute
-from attentionology.extractors.translation.cross_maps import (
+from ...corpora_loaders.alignment import SentencePair
+from ..maps.map_batch import Columns, Level, MapBatch, Recompute
+from .cross_maps import (
     CrossMapMaker,
     at_level,
     cross_maps,
@@ -20,9 +20,9 @@ from attentionology.extractors.translation.cross_maps import (
     levels_of,
     read_weights,
 )
-from attentionology.extractors.translation.merging import row_count
-from attentionology.extractors.translation.sides import PairPieces
-from attentionology.extractors.translation.translator import Translator
+from .merging import row_count
+from .sides import PairPieces
+from .translator import Translator
 
 
 def cross_map_batches(

@@ -10,17 +10,17 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attentionology.extractors.kinds import MapKind, get_kind
-from attentionology.extractors.kinds.attention_block import attn, norm
-from attentionology.extractors.kinds.weight import weight
-from attentionology.extractors.layers import AttentionBlock
-from attentionology.extractors.maps.map_batch import Level
-from attentionology.extractors.maps.map_maker import Merge
-from attentionology.extractors.translation.decoding import ForcedDecoding
-from attentionology.extractors.translation.merging import AlignmentSetting, CrossMerger, apart, row_count
-from attentionology.extractors.translation.sides import PairPieces
-from attentionology.extractors.translation.translator import Translator
-from attentionology.storage.nearest import did_you_mean
+from ...storage.nearest import did_you_mean
+from ..kinds import MapKind, get_kind
+from ..kinds.attention_block import attn, norm
+from ..kinds.weight import weight
+from ..layers import AttentionBlock
+from ..maps.map_batch import Level
+from ..maps.map_maker import Merge
+from .decoding import ForcedDecoding
+from .merging import AlignmentSetting, CrossMerger, apart, row_count
+from .sides import PairPieces
+from .translator import Translator
 
 CROSS_KINDS: Mapping[str, Callable[[AttentionBlock], Float[Tensor, "batch heads rows columns"]]] = {
     "weight": weight,

@@ -10,12 +10,12 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from attentionology.corpora_loaders.describing import amount
-from attentionology.extractors.errors import ModelError
-from attentionology.extractors.layers import AttentionBlock
-from attentionology.extractors.layers.cross_attention import CrossBlocks, verify_cross_attention
-from attentionology.extractors.maps.attention_checks import ROW_SUM_TOLERANCE
-from attentionology.extractors.model.conditions import SAME, Batching
+from ...corpora_loaders.describing import amount
+from ..errors import ModelError
+from ..layers import AttentionBlock
+from ..layers.cross_attention import CrossBlocks, verify_cross_attention
+from ..maps.attention_checks import ROW_SUM_TOLERANCE
+from ..model.conditions import SAME, Batching
 
 SAME_IN_FLOAT64 = 1e-12
 """The largest difference between attention weights in float64 that is taken for rounding."""

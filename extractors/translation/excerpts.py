@@ -14,11 +14,11 @@ from typing import Any
 from jaxtyping import Float
 from torch import Tensor
 
-from attentionology.extractors.maps.batching import DEFAULT_BATCH_CELLS
-from attentionology.extractors.model.conditions import Batching, fitting
-from attentionology.extractors.translation.cross_maps import CrossMapMaker, exact_cross_maps
-from attentionology.extractors.translation.sides import PairPieces, first_words
-from attentionology.extractors.translation.translator import Translator
+from ..maps.batching import DEFAULT_BATCH_CELLS
+from ..model.conditions import Batching, fitting
+from .cross_maps import CrossMapMaker, exact_cross_maps
+from .sides import PairPieces, first_words
+from .translator import Translator
 
 BATCH_PIECES = 2048
 """The bound on pairs × pieces of a batch that a translator reads in float32."""

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from attentionology.extractors.errors import ModelError
-from attentionology.extractors.tokens.pieces import Pieces
+from ..errors import ModelError
+from ..tokens.pieces import Pieces
 
 
 @dataclass(frozen=True)

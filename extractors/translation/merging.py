@@ -17,9 +17,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attentionology.extractors.tokens.pieces import Pieces
-from attentionology.extractors.tokens.word_merging import WordMerger
-from attentionology.extractors.translation.sides import PairPieces
+from ..tokens.pieces import Pieces
+from ..tokens.word_merging import WordMerger
+from .sides import PairPieces
 
 AlignmentSetting = Literal["AWI", "AWO"]
 """Whether the row of a target piece is that of the position that reads it (AWI) or that predicts it (AWO)."""

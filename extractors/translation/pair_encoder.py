@@ -10,17 +10,17 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attentionology.corpora_loaders import Sentence
-from attentionology.corpora_loaders.alignment import SentencePair
-from attentionology.extractors.errors import ModelError
-from attentionology.extractors.maps.map_batch import FLOAT32_NOISE, Columns, MapBatch, Recompute
-from attentionology.extractors.maps.map_maker import MapMaker, map_batches
-from attentionology.extractors.maps.shared_pass import SharedBatch
-from attentionology.extractors.model.encoder import Encoder
-from attentionology.extractors.model.loaded_model import LoadedModel
-from attentionology.extractors.tokens.pieces import Pieces, Unalignable
-from attentionology.extractors.translation.joint_input import PairTemplate
-from attentionology.extractors.translation.sides import PairPieces
+from ...corpora_loaders import Sentence
+from ...corpora_loaders.alignment import SentencePair
+from ..errors import ModelError
+from ..maps.map_batch import FLOAT32_NOISE, Columns, MapBatch, Recompute
+from ..maps.map_maker import MapMaker, map_batches
+from ..maps.shared_pass import SharedBatch
+from ..model.encoder import Encoder
+from ..model.loaded_model import LoadedModel
+from ..tokens.pieces import Pieces, Unalignable
+from .joint_input import PairTemplate
+from .sides import PairPieces
 
 PairMethod = Literal["similarity", "self-attention"]
 """How an encoder reads a pair: each side alone, to compare word vectors, or both in one input."""

@@ -8,15 +8,15 @@ from typing import Any
 
 from torch import Tensor
 
-from attentionology.corpora_loaders.alignment import SentencePair
-from attentionology.corpora_loaders.describing import amount
-from attentionology.extractors.maps.batching import DEFAULT_BATCH_CELLS, ExtractionLog, TooLong, plan
-from attentionology.extractors.maps.map_batch import MapBatch
-from attentionology.extractors.translation.cross_batches import cross_map_batches, exact_cross_batches
-from attentionology.extractors.translation.cross_maps import CrossMapMaker
-from attentionology.extractors.translation.excerpts import BATCH_PIECES, Excerpt, exact_excerpts, exact_groups
-from attentionology.extractors.translation.pair_encoder import PairEncoder
-from attentionology.extractors.translation.translator import Translator
+from ...corpora_loaders.alignment import SentencePair
+from ...corpora_loaders.describing import amount
+from ..maps.batching import DEFAULT_BATCH_CELLS, ExtractionLog, TooLong, plan
+from ..maps.map_batch import MapBatch
+from .cross_batches import cross_map_batches, exact_cross_batches
+from .cross_maps import CrossMapMaker
+from .excerpts import BATCH_PIECES, Excerpt, exact_excerpts, exact_groups
+from .pair_encoder import PairEncoder
+from .translator import Translator
 
 PairReader = Translator | PairEncoder
 """The models that read sentence pairs."""

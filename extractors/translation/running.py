@@ -12,9 +12,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from attentionology.extractors.errors import ModelError
-from attentionology.extractors.layers import CrossAttention
-from attentionology.extractors.model.first_layers import feed_forward, giving_zeros, layer_list, shortened
+from ..errors import ModelError
+from ..layers import CrossAttention
+from ..model.first_layers import feed_forward, giving_zeros, layer_list, shortened
 
 
 @dataclass(frozen=True, eq=False)

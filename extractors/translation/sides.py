@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from attentionology.extractors.errors import ModelError
-from attentionology.extractors.tokens.pieces import Pieces, Unalignable, needs_space, reserved_ids
+from ..errors import ModelError
+from ..tokens.pieces import Pieces, Unalignable, needs_space, reserved_ids
 
 ShiftLabels = Callable[[list[int]], list[int]]
 """Makes the decoder inputs of labels, as the model does in training."""

@@ -9,23 +9,23 @@ from typing import Any
 
 import torch
 
-from attentionology.corpora_loaders.alignment import SentencePair
-from attentionology.corpora_loaders.sample.translation import SAMPLE_TRANSLATOR
-from attentionology.extractors.errors import ModelError
-from attentionology.extractors.layers import ARCHITECTURES
-from attentionology.extractors.layers.architectures import CrossAttention
-from attentionology.extractors.layers.cross_attention import CrossBlocks, CrossRecorder, read_cross_attention
-from attentionology.extractors.maps.map_batch import FLOAT32_NOISE
-from attentionology.extractors.model.conditions import Batching, switch_to_eager
-from attentionology.extractors.model.files import LoadedFiles
-from attentionology.extractors.model.layer_reading import parameters_key
-from attentionology.extractors.model.loaded_model import Float64Model, LoadedModel, load_pretrained
-from attentionology.extractors.model.loading import load_translation_model, max_length
-from attentionology.extractors.model.random_copy import random_copy
-from attentionology.extractors.tokens.pieces import Unalignable, prepare_tokenizer
-from attentionology.extractors.translation.decoding import ForcedDecoding, check_shapes, find_pair_batching
-from attentionology.extractors.translation.running import core, cross_attention_only, decoder_inputs, run
-from attentionology.extractors.translation.sides import (
+from ...corpora_loaders.alignment import SentencePair
+from ...corpora_loaders.sample.translation import SAMPLE_TRANSLATOR
+from ..errors import ModelError
+from ..layers import ARCHITECTURES
+from ..layers.architectures import CrossAttention
+from ..layers.cross_attention import CrossBlocks, CrossRecorder, read_cross_attention
+from ..maps.map_batch import FLOAT32_NOISE
+from ..model.conditions import Batching, switch_to_eager
+from ..model.files import LoadedFiles
+from ..model.layer_reading import parameters_key
+from ..model.loaded_model import Float64Model, LoadedModel, load_pretrained
+from ..model.loading import load_translation_model, max_length
+from ..model.random_copy import random_copy
+from ..tokens.pieces import Unalignable, prepare_tokenizer
+from .decoding import ForcedDecoding, check_shapes, find_pair_batching
+from .running import core, cross_attention_only, decoder_inputs, run
+from .sides import (
     PairPieces,
     TokenizerSide,
     decoder_pieces,

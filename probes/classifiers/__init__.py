@@ -1,9 +1,9 @@
 """Attention classifiers of texts, trained here, for the tests of attention as an explanation."""
 
-from attentionology.probes.classifiers.attention_classifier import AttentionClassifier
-from attentionology.probes.classifiers.imitation import LAMBDAS, Divergence, Imitation
-from attentionology.probes.classifiers.regularizers import cosine_to_mean
-from attentionology.probes.classifiers.training import (
+from .attention_classifier import AttentionClassifier
+from .imitation import LAMBDAS, Divergence, Imitation
+from .regularizers import cosine_to_mean
+from .training import (
     FINE_TUNING,
     IMITATION,
     PUBLISHED,
@@ -13,7 +13,7 @@ from attentionology.probes.classifiers.training import (
     Trainable,
     train,
 )
-from attentionology.probes.classifiers.vocabulary import Vocabulary
+from .vocabulary import Vocabulary
 
 __all__ = [
     "FINE_TUNING",

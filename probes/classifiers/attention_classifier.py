@@ -17,21 +17,21 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 from torch.nn import functional
 
-from attentionology.corpora_loaders import WordVectors
-from attentionology.extractors.replaceable.attention_model import Special, TextState, Words, state_of
-from attentionology.extractors.threads import one_thread
-from attentionology.probes.classifiers.classifier_file import StoredClassifier
-from attentionology.probes.classifiers.classifier_state import ClassifierState
-from attentionology.probes.classifiers.encoders import ENCODERS, EncoderName, size_of
-from attentionology.probes.classifiers.regularizers import (
+from ...corpora_loaders import WordVectors
+from ...extractors.replaceable.attention_model import Special, TextState, Words, state_of
+from ...extractors.threads import one_thread
+from .classifier_file import StoredClassifier
+from .classifier_state import ClassifierState
+from .encoders import ENCODERS, EncoderName, size_of
+from .regularizers import (
     STRENGTHS,
     Regularizer,
     attended_states,
     masked_word_penalty,
     state_penalty,
 )
-from attentionology.probes.classifiers.training import PUBLISHED, ClassifierRecipe, CrossEntropy, train
-from attentionology.probes.classifiers.vocabulary import END, PAD, SPECIAL, START, UNKNOWN, Vocabulary
+from .training import PUBLISHED, ClassifierRecipe, CrossEntropy, train
+from .vocabulary import END, PAD, SPECIAL, START, UNKNOWN, Vocabulary
 
 Attention = Literal["additive", "dot"]
 _BATCH_CELLS = 1 << 12  # words of a batch

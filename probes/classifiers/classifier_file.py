@@ -11,8 +11,8 @@ from typing import Any
 from safetensors import safe_open
 from torch import Tensor
 
-from attentionology.storage.sealed import ANYWHERE, digest_in
-from attentionology.storage.tensors import read_tensors, write_tensors
+from ...storage.sealed import ANYWHERE, digest_in
+from ...storage.tensors import read_tensors, write_tensors
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from attentionology.extractors import TextState
+from ...extractors import TextState
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,7 @@ from jaxtyping import Bool, Float
 from numpy import ndarray
 from torch import Tensor
 
-from attentionology.extractors.replaceable.attention_model import TextState
+from ...extractors.replaceable.attention_model import TextState
 
 Divergence = Literal["kl", "jsd"]
 """How the attention of two models is compared: by Kullback-Leibler or by Jensen-Shannon divergence."""

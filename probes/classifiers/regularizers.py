@@ -10,8 +10,8 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn import functional
 
-from attentionology.probes.classifiers.classifier_state import ClassifierState
-from attentionology.probes.classifiers.vocabulary import MASK
+from .classifier_state import ClassifierState
+from .vocabulary import MASK
 
 Regularizer = Literal["concat", "residual", "tying", "mlm", "conicity"]
 

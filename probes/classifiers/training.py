@@ -18,14 +18,14 @@ from sklearn.metrics import roc_auc_score
 from torch import Tensor
 from torch.nn import functional
 
-from attentionology.extractors.replaceable.attention_model import (
+from ...extractors.replaceable.attention_model import (
     Attend,
     AttentionModel,
     TextState,
     Words,
     probabilities,
 )
-from attentionology.probes.training import TrainingError
+from ..training import TrainingError
 
 _BLOCK = 50
 """Texts are sorted by length within stretches of this many batches, which are then cut into batches."""

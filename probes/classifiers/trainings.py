@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from attentionology.probes.classifiers.training import ClassifierRecipe, Objective, Trainable, train
-from attentionology.probes.training import TrainingError
-from attentionology.reports.progress import progress_bar
-from attentionology.storage.cache_log import CacheLog
-from attentionology.storage.sealed import DamagedError, cache_name
-from attentionology.storage.tensors import read_tensors, write_tensors
+from ...reports.progress import progress_bar
+from ...storage.cache_log import CacheLog
+from ...storage.sealed import DamagedError, cache_name
+from ...storage.tensors import read_tensors, write_tensors
+from ..training import TrainingError
+from .training import ClassifierRecipe, Objective, Trainable, train
 
 if TYPE_CHECKING:
-    from attentionology.extractors import Attend, Words
+    from ...extractors import Attend, Words
 
 _LAYOUT = 5
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from attentionology.corpora_loaders import WordVectors
-from attentionology.extractors.replaceable.attention_model import Words
+from ...corpora_loaders import WordVectors
+from ...extractors.replaceable.attention_model import Words
 
 PAD, UNKNOWN, START, END, MASK = range(5)
 SPECIAL = ("[PAD]", "[UNK]", "[SOS]", "[EOS]", "[MASK]")

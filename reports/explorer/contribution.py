@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from attentionology.reports.explorer.data import Fact, Finding, Measure, Profile
+from .data import Fact, Finding, Measure, Profile
 
 
 @dataclass(frozen=True)

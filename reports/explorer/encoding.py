@@ -7,7 +7,7 @@ import json
 import zlib
 from dataclasses import asdict
 
-from attentionology.reports.explorer.data import Explorer
+from .data import Explorer
 
 _RAW = -15
 """The window bits of zlib for a raw deflate stream, which browsers inflate as ``deflate-raw``."""

@@ -7,9 +7,9 @@ import itertools
 import json
 from dataclasses import dataclass
 
-from attentionology.reports.explorer.data import Explorer
-from attentionology.reports.explorer.encoding import script_json
-from attentionology.reports.page.bundle import script, styles
+from ..page.bundle import script, styles
+from .data import Explorer
+from .encoding import script_json
 
 _CELLS = itertools.count(1)
 

@@ -9,10 +9,10 @@ from urllib.parse import quote
 import numpy as np
 import numpy.typing as npt
 
-from attentionology.reports.explorer.data import EncodedMap, Explorer, Sample, SampledSentence
-from attentionology.reports.explorer.encoding import deflated
-from attentionology.reports.heads.figure import Layout
-from attentionology.reports.heads.view import HeadView
+from ..explorer.data import EncodedMap, Explorer, Sample, SampledSentence
+from ..explorer.encoding import deflated
+from .figure import Layout
+from .view import HeadView
 
 _LEVELS = 255
 _NO_GUESS = 65535

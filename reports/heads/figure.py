@@ -15,8 +15,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch
 
-from attentionology.reports.drawing import BLACK, BLUE, GREY, ORANGE, STYLE
-from attentionology.reports.heads.view import HeadView
+from ..drawing import BLACK, BLUE, GREY, ORANGE, STYLE
+from .view import HeadView
 
 Layout = Literal["lines", "arcs"]
 """How a head is drawn: as lines between two columns of words, or as arcs over the words."""

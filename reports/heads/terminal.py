@@ -6,7 +6,7 @@ import unicodedata
 
 import numpy as np
 
-from attentionology.reports.heads.view import HeadView
+from .view import HeadView
 
 _BAR = 10
 """The length of the longest bar, in characters."""

@@ -14,9 +14,9 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from attentionology.reports.help.options import OptionHelp, OptionSection, option_sections
-from attentionology.reports.terminal import visible
-from attentionology.storage.nearest import did_you_mean
+from ...storage.nearest import did_you_mean
+from ..terminal import visible
+from .options import OptionHelp, OptionSection, option_sections
 
 HELP_OPTION = OptionHelp("-h, --help", "", "Show this help and exit.")
 """The option that every command has."""

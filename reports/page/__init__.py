@@ -13,15 +13,15 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
-from attentionology.reports.drawing import save
-from attentionology.reports.format import ARROWS, best_direction, best_head, best_offset, interval, number, percent
-from attentionology.reports.json_text import to_json
-from attentionology.reports.page.alternative import alternative, with_alternative
-from attentionology.reports.page.bundle import page_styles, script, styles
-from attentionology.reports.page.outline import outlined
-from attentionology.reports.run_files import RUN_RECORD, files_of_run
-from attentionology.reports.tables import write_csv
-from attentionology.storage.errors import AttentionologyError
+from ...storage.errors import AttentionologyError
+from ..drawing import save
+from ..format import ARROWS, best_direction, best_head, best_offset, interval, number, percent
+from ..json_text import to_json
+from ..run_files import RUN_RECORD, files_of_run
+from ..tables import write_csv
+from .alternative import alternative, with_alternative
+from .bundle import page_styles, script, styles
+from .outline import outlined
 
 
 @dataclass(frozen=True)

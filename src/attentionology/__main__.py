@@ -1,8 +1,1 @@
-"""``python -m attentionology`` is the command ``attentionology``."""
-
-import sys
-
-from attentionology.scripts.cli import main
-
-if __name__ == "__main__":
-    sys.exit(main())
+../../__main__.py

@@ -14,9 +14,12 @@ from jaxtyping import Float
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from attentionology.analyses.explanation.batch import Rows, TextBatch, single_words_out
-from attentionology.analyses.explanation.compared_models import CurvePoint
-from attentionology.analyses.explanation.contract import (
+from ....extractors.replaceable.attention_model import LinearAttentionModel
+from ....reports.drawing import BLACK, BLUE, GREY, ORANGE, STYLE
+from ....reports.format import number
+from ..batch import Rows, TextBatch, single_words_out
+from ..compared_models import CurvePoint
+from ..contract import (
     NATS,
     TVD,
     Column,
@@ -24,14 +27,11 @@ from attentionology.analyses.explanation.contract import (
     Findings,
     Question,
 )
-from attentionology.analyses.explanation.exact_adversary import EPSILON, exact_jsd, exactly_normalized, solvable
-from attentionology.analyses.explanation.measures import LN2, jsd, tvd
-from attentionology.analyses.explanation.options import ExplanationTestOptions
-from attentionology.analyses.explanation.plots import has_values, legend
-from attentionology.analyses.explanation.results import ExplainResults
-from attentionology.extractors.replaceable.attention_model import LinearAttentionModel
-from attentionology.reports.drawing import BLACK, BLUE, GREY, ORANGE, STYLE
-from attentionology.reports.format import number
+from ..exact_adversary import EPSILON, exact_jsd, exactly_normalized, solvable
+from ..measures import LN2, jsd, tvd
+from ..options import ExplanationTestOptions
+from ..plots import has_values, legend
+from ..results import ExplainResults
 
 _HINGE = 0.01  # the published loss punishes larger changes of the output, whatever ε is
 _PENALTY = 500.0

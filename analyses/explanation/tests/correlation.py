@@ -14,8 +14,10 @@ from matplotlib.figure import Figure
 from scipy.stats import kendalltau
 from torch import Tensor
 
-from attentionology.analyses.explanation.batch import Rows, TextBatch, Values, read
-from attentionology.analyses.explanation.contract import (
+from ....extractors.replaceable.attention_model import AttentionModel, Words, drop, probabilities
+from ....reports.drawing import BLACK, GREY, STYLE
+from ..batch import Rows, TextBatch, Values, read
+from ..contract import (
     SHARE,
     TAU,
     Column,
@@ -23,13 +25,11 @@ from attentionology.analyses.explanation.contract import (
     Findings,
     Question,
 )
-from attentionology.analyses.explanation.measures import tvd
-from attentionology.analyses.explanation.options import ExplanationTestOptions
-from attentionology.analyses.explanation.plots import by_class, has_values, histogram, legend
-from attentionology.analyses.explanation.results import ExplainResults
-from attentionology.analyses.explanation.ties import GRADIENTS, LEFT_OUT, WEIGHTS, levels
-from attentionology.extractors.replaceable.attention_model import AttentionModel, Words, drop, probabilities
-from attentionology.reports.drawing import BLACK, GREY, STYLE
+from ..measures import tvd
+from ..options import ExplanationTestOptions
+from ..plots import by_class, has_values, histogram, legend
+from ..results import ExplainResults
+from ..ties import GRADIENTS, LEFT_OUT, WEIGHTS, levels
 
 SIGNIFICANT = 0.05
 """The largest two-sided p value with which a τ counts as significant."""

@@ -10,17 +10,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from attentionology.analyses.explanation.batch import Rows, TextBatch
-from attentionology.analyses.explanation.contract import (
+from ....extractors import TransformerAttention
+from ....extractors.replaceable.attention_model import Words, probabilities
+from ..batch import Rows, TextBatch
+from ..contract import (
     PROBABILITY,
     Column,
     ExplanationTest,
     Question,
 )
-from attentionology.analyses.explanation.interventions import DRAWS, ORDERS, orderings, ranks
-from attentionology.analyses.explanation.options import ExplanationTestOptions
-from attentionology.extractors import TransformerAttention
-from attentionology.extractors.replaceable.attention_model import Words, probabilities
+from ..interventions import DRAWS, ORDERS, orderings, ranks
+from ..options import ExplanationTestOptions
 
 RANKINGS = ("attention", "gradient", "attention_gradient", "random")
 

@@ -11,8 +11,10 @@ import torch
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from attentionology.analyses.explanation.batch import Rows, TextBatch
-from attentionology.analyses.explanation.contract import (
+from ....reports.drawing import BLACK, BLUE, ORANGE, STYLE, finish
+from ....reports.format import rows_of
+from ..batch import Rows, TextBatch
+from ..contract import (
     NATS,
     SHARE,
     Column,
@@ -20,13 +22,11 @@ from attentionology.analyses.explanation.contract import (
     Findings,
     Question,
 )
-from attentionology.analyses.explanation.interventions import ORDERS, columns, measures, ranks, without
-from attentionology.analyses.explanation.measures import jsd
-from attentionology.analyses.explanation.options import ExplanationTestOptions
-from attentionology.analyses.explanation.plots import MANY, has_values
-from attentionology.analyses.explanation.results import ExplainResults
-from attentionology.reports.drawing import BLACK, BLUE, ORANGE, STYLE, finish
-from attentionology.reports.format import rows_of
+from ..interventions import ORDERS, columns, measures, ranks, without
+from ..measures import jsd
+from ..options import ExplanationTestOptions
+from ..plots import MANY, has_values
+from ..results import ExplainResults
 
 BEST = {name: ORDERS[name] for name in ("attention", "gradient", "attention_gradient")}
 """The measures by which a word can be the best: their names in columns, and their names for readers."""

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from functools import partial
 from typing import ClassVar
 
-from attentionology.analyses.explanation.contract import SHARE, Column, ExplanationTest, Findings, Question
-from attentionology.analyses.explanation.readings import Given, reading, uniform_rows
-from attentionology.analyses.explanation.sources import Classifiers
-from attentionology.analyses.explanation.tested import Tested
-from attentionology.analyses.explanation.tests.imitation import AdversaryFindings
-from attentionology.extractors import Attend, probabilities
+from ....extractors import Attend, probabilities
+from ..contract import SHARE, Column, ExplanationTest, Findings, Question
+from ..readings import Given, reading, uniform_rows
+from ..sources import Classifiers
+from ..tested import Tested
+from .imitation import AdversaryFindings
 
 
 class Guided(ExplanationTest):

@@ -11,8 +11,10 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from attentionology.analyses.explanation.batch import Values
-from attentionology.analyses.explanation.contract import (
+from ....probes.classifiers import LAMBDAS, Imitation, Trainable
+from ....reports.drawing import BLUE, GREEN, GREY, ORANGE, STYLE
+from ..batch import Values
+from ..contract import (
     NATS,
     TVD,
     Column,
@@ -20,13 +22,11 @@ from attentionology.analyses.explanation.contract import (
     Findings,
     Question,
 )
-from attentionology.analyses.explanation.plots import legend
-from attentionology.analyses.explanation.readings import chance, curve_point, divergences, reading
-from attentionology.analyses.explanation.results import ExplainResults
-from attentionology.analyses.explanation.tested import Tested
-from attentionology.analyses.explanation.texts import words_of
-from attentionology.probes.classifiers import LAMBDAS, Imitation, Trainable
-from attentionology.reports.drawing import BLUE, GREEN, GREY, ORANGE, STYLE
+from ..plots import legend
+from ..readings import chance, curve_point, divergences, reading
+from ..results import ExplainResults
+from ..tested import Tested
+from ..texts import words_of
 
 _APART = (0.085, 0.1)  # shares of the axes; dots that are closer share a label
 

@@ -11,8 +11,8 @@ from jaxtyping import Int
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from attentionology.analyses.explanation.batch import Rows, TextBatch, single_words_out
-from attentionology.analyses.explanation.contract import (
+from ..batch import Rows, TextBatch, single_words_out
+from ..contract import (
     NATS,
     SHARE,
     TVD,
@@ -20,11 +20,11 @@ from attentionology.analyses.explanation.contract import (
     ExplanationTest,
     Question,
 )
-from attentionology.analyses.explanation.interventions import answers
-from attentionology.analyses.explanation.measures import jsd, tvd
-from attentionology.analyses.explanation.options import ExplanationTestOptions
-from attentionology.analyses.explanation.plots import has_values, max_attention_figure
-from attentionology.analyses.explanation.results import ExplainResults
+from ..interventions import answers
+from ..measures import jsd, tvd
+from ..options import ExplanationTestOptions
+from ..plots import has_values, max_attention_figure
+from ..results import ExplainResults
 
 
 class Permutation(ExplanationTest):

@@ -14,17 +14,17 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from attentionology.analyses.explanation.contract import ExplanationTest, Findings
-from attentionology.analyses.explanation.options import REGULARIZERS
-from attentionology.analyses.explanation.plots import clipped, has_values
-from attentionology.analyses.explanation.registry import column_of, owner_of, registered_tests, with_unit
-from attentionology.analyses.explanation.results import ExplainResults
-from attentionology.analyses.explanation.sources import Classifiers
-from attentionology.analyses.explanation.summary import OVERALL, summarize
-from attentionology.analyses.explanation.tested import Tested
-from attentionology.extractors import AttentionModel, probabilities
-from attentionology.reports.drawing import BLACK, BLUE, STYLE, name_rows
-from attentionology.reports.format import rows_of
+from ....extractors import AttentionModel, probabilities
+from ....reports.drawing import BLACK, BLUE, STYLE, name_rows
+from ....reports.format import rows_of
+from ..contract import ExplanationTest, Findings
+from ..options import REGULARIZERS
+from ..plots import clipped, has_values
+from ..registry import column_of, owner_of, registered_tests, with_unit
+from ..results import ExplainResults
+from ..sources import Classifiers
+from ..summary import OVERALL, summarize
+from ..tested import Tested
 
 _PANELS = ("accuracy", "permutation_tvd", "exact_jsd", "single_token_std", "tau_loo", "conicity")
 

@@ -15,21 +15,21 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from attentionology.analyses.explanation.batch import Rows, TextBatch
-from attentionology.analyses.explanation.contract import (
+from ....reports.drawing import BLACK, BLUE, GREEN, GREY, ORANGE, SKY, STYLE, finish, name_rows
+from ....reports.format import percent
+from ..batch import Rows, TextBatch
+from ..contract import (
     SHARE,
     TVD,
     Column,
     ExplanationTest,
     Question,
 )
-from attentionology.analyses.explanation.interventions import DRAWS, ORDERS, columns, orderings, ranks, without
-from attentionology.analyses.explanation.measures import tvd
-from attentionology.analyses.explanation.options import ExplanationTestOptions
-from attentionology.analyses.explanation.plots import FEW, MANY, has_values
-from attentionology.analyses.explanation.results import ExplainResults
-from attentionology.reports.drawing import BLACK, BLUE, GREEN, GREY, ORANGE, SKY, STYLE, finish, name_rows
-from attentionology.reports.format import percent
+from ..interventions import DRAWS, ORDERS, columns, orderings, ranks, without
+from ..measures import tvd
+from ..options import ExplanationTestOptions
+from ..plots import FEW, MANY, has_values
+from ..results import ExplainResults
 
 _COLUMNS = {
     "removal_never": Column("decision is the same without any weights", SHARE),

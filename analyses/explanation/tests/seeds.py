@@ -8,8 +8,9 @@ from typing import ClassVar
 import numpy as np
 from matplotlib.figure import Figure
 
-from attentionology.analyses.explanation.batch import Rows
-from attentionology.analyses.explanation.contract import (
+from ....extractors.replaceable.attention_model import Words
+from ..batch import Rows
+from ..contract import (
     NATS,
     TVD,
     Column,
@@ -17,11 +18,10 @@ from attentionology.analyses.explanation.contract import (
     Findings,
     Question,
 )
-from attentionology.analyses.explanation.plots import has_values, max_attention_figure
-from attentionology.analyses.explanation.readings import ModelReading, chance, curve_point, divergences, reading
-from attentionology.analyses.explanation.results import ExplainResults
-from attentionology.analyses.explanation.tested import Tested
-from attentionology.extractors.replaceable.attention_model import Words
+from ..plots import has_values, max_attention_figure
+from ..readings import ModelReading, chance, curve_point, divergences, reading
+from ..results import ExplainResults
+from ..tested import Tested
 
 
 class Seeds(ExplanationTest):

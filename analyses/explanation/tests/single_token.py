@@ -13,17 +13,17 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from attentionology.analyses.explanation.batch import Rows, TextBatch
-from attentionology.analyses.explanation.contract import (
+from ....extractors.replaceable.attention_model import probabilities
+from ..batch import Rows, TextBatch
+from ..contract import (
     PROBABILITY,
     SHARE,
     Column,
     ExplanationTest,
     Question,
 )
-from attentionology.analyses.explanation.interventions import answers, columns, ranks
-from attentionology.analyses.explanation.options import ExplanationTestOptions
-from attentionology.extractors.replaceable.attention_model import probabilities
+from ..interventions import answers, columns, ranks
+from ..options import ExplanationTestOptions
 
 _COLUMNS = {
     f"{prefix}{name}": column

@@ -7,14 +7,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from attentionology.analyses.explanation.batch import Rows, TextBatch
-from attentionology.analyses.explanation.contract import SHARE, Column, ExplanationTest
-from attentionology.analyses.explanation.options import ExplanationTestOptions
-from attentionology.extractors import TransformerAttention
-from attentionology.extractors.replaceable.attention_model import state_of
-from attentionology.extractors.replaceable.transformer_state import TransformerState
-from attentionology.probes.classifiers import cosine_to_mean
-from attentionology.probes.classifiers.classifier_state import ClassifierState
+from ....extractors import TransformerAttention
+from ....extractors.replaceable.attention_model import state_of
+from ....extractors.replaceable.transformer_state import TransformerState
+from ....probes.classifiers import cosine_to_mean
+from ....probes.classifiers.classifier_state import ClassifierState
+from ..batch import Rows, TextBatch
+from ..contract import SHARE, Column, ExplanationTest
+from ..options import ExplanationTestOptions
 
 
 class States(ExplanationTest):

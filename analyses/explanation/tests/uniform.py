@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from attentionology.analyses.explanation.batch import Rows, TextBatch, single_words_out
-from attentionology.analyses.explanation.contract import (
+from ....extractors import probabilities
+from ..batch import Rows, TextBatch, single_words_out
+from ..contract import (
     NATS,
     SHARE,
     TVD,
@@ -15,12 +16,11 @@ from attentionology.analyses.explanation.contract import (
     Findings,
     Question,
 )
-from attentionology.analyses.explanation.interventions import answers
-from attentionology.analyses.explanation.measures import jsd, tvd
-from attentionology.analyses.explanation.options import ExplanationTestOptions
-from attentionology.analyses.explanation.readings import uniform_rows
-from attentionology.analyses.explanation.tested import Tested
-from attentionology.extractors import probabilities
+from ..interventions import answers
+from ..measures import jsd, tvd
+from ..options import ExplanationTestOptions
+from ..readings import uniform_rows
+from ..tested import Tested
 
 
 class Uniform(ExplanationTest):
