@@ -8,6 +8,8 @@ import inspect
 import itertools
 import re
 from importlib import import_module
+from importlib.util import resolve_name
+from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal, get_args, get_origin
 
@@ -25,7 +27,7 @@ def reference(*packages: str) -> str:
         packages: packages; or, after them, single names with their modules that the others refer to.
     """
     room = ".".join(packages[0].split(".")[:2])
-    front = [name for name, module in attentionology._MODULES.items() if f"{module}.".startswith(f"{room}.")]
+    front = [name for name, module in imports(FRONT).items() if f"{module}.".startswith(f"{room}.")]
     parts = ["## Public names", "These names are imported from `attentionology`.", *_directives(FRONT, front)]
     for package in filter(_is_module, packages):
         if further := [name for name in of(package) if not _documented_elsewhere(package, name, packages)]:
@@ -64,14 +66,23 @@ def docstring(package: str, name: str) -> str:
     return _constants(defined_in(package, name)).get(name, ("", ""))[0]
 
 
+def imports(package: str) -> dict[str, str]:
+    """The names that a module, or its stub, imports from the toolkit, with the modules that it imports them from."""
+    module = import_module(package)
+    stub = Path(str(module.__file__)).with_suffix(".pyi")
+    tree = ast.parse(stub.read_text("utf-8") if stub.exists() else inspect.getsource(module))
+    return {
+        alias.asname or alias.name: resolve_name("." * node.level + (node.module or ""), module.__package__)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.level
+        for alias in node.names
+    }
+
+
 def defined_in(package: str, name: str) -> str:
     """The module that a name of a package is imported from, through all packages between."""
-    module = attentionology._MODULES[name] if package == FRONT else package
-    tree = ast.parse(inspect.getsource(import_module(module)))
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and name in {alias.asname or alias.name for alias in node.names}:
-            return defined_in(str(node.module), name)
-    return module
+    module = imports(package).get(name)
+    return defined_in(module, name) if module else package
 
 
 def _has_docstring(thing: Any) -> bool:

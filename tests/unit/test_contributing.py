@@ -83,7 +83,7 @@ def test_files_of_the_page_follow_the_rules_of_the_house(tmp_path):
         assert not (REPOSITORY / name).exists(), "the example is part of the project"
         assert (REPOSITORY / name).parent.is_dir()
         if name.split("/")[0] in LEVELS:
-            assert not forbidden(name.split("/")[0], source)
+            assert not forbidden(name, source)
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(source, encoding="utf-8")
     ours = 'lint.isort.known-first-party = ["attentionology", "tests"]'

@@ -34,25 +34,29 @@ LEVELS = {
 HEAVY = ("torch", "transformers", "pandas", "matplotlib", "sklearn", "scipy")
 
 
-def imported(source: str) -> set[str]:
+def imported(source: str, path: str = "module.py") -> set[str]:
     """Every module of the toolkit that some source imports anywhere, also for type checkers or within functions.
 
-    Names that are imported from a module are written after it, because they may be modules themselves.
+    Relative imports are resolved from the path of the module below the repository. Names that are imported from a
+    module are written after it, because they may be modules themselves.
     """
+    package = ["attentionology", *Path(path).parts[:-1]]
     names: set[str] = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
-            assert not node.level, "a relative import"
-            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+            above = package[: len(package) - node.level + 1] if node.level else []
+            module = ".".join([*above, *filter(None, [node.module])])
+            names |= {f"{module}.{alias.name}" for alias in node.names}
     return {name for name in names if name.split(".")[0] == "attentionology"}
 
 
-def forbidden(room: str, source: str) -> set[str]:
+def forbidden(path: str, source: str) -> set[str]:
     """The imports that go to another room of the same level, to a higher one, or to the public names."""
+    room = Path(path).parts[0]
     wrong = set()
-    for name in imported(source):
+    for name in imported(source, path):
         other = [*name.split("."), ""][1]
         if other != room and LEVELS.get(other, len(LEVELS)) >= LEVELS[room]:
             wrong.add(name)
@@ -63,6 +67,10 @@ def modules(room: str) -> list[Path]:
     return sorted((REPOSITORY / room).rglob("*.py"))
 
 
+def imports_of(path: Path) -> set[str]:
+    return imported(path.read_text("utf-8"), str(path.relative_to(REPOSITORY)))
+
+
 def test_rooms_are_those_with_levels():
     front = REPOSITORY / "src" / "attentionology"
     assert {path.name for path in front.iterdir() if path.is_dir() and path.name != "__pycache__"} == set(LEVELS)
@@ -71,33 +79,52 @@ def test_rooms_are_those_with_levels():
         assert modules(room)
 
 
+def test_the_checkout_itself_can_be_imported():
+    """A program that is started in the folder above a clone finds the clone before the installed package."""
+    for name in ("__init__.py", "__init__.pyi", "__main__.py"):
+        assert (REPOSITORY / "src" / "attentionology" / name).resolve() == REPOSITORY / name
+    assert not list((REPOSITORY / "tests").rglob("__init__.py")), "pytest would take tests for a part of the package"
+    code = (
+        "import importlib.util, sys; "
+        f"spec = importlib.util.spec_from_file_location('attentionology', {str(REPOSITORY / '__init__.py')!r}); "
+        "sys.modules['attentionology'] = package = importlib.util.module_from_spec(spec); "
+        "spec.loader.exec_module(package); print(package.Sentence('a', ('Cats', 'sleep')).words)"
+    )
+    process = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True)
+    assert process.stdout == "('Cats', 'sleep')\n"
+
+
 @pytest.mark.parametrize("room", LEVELS)
 def test_imports_go_from_a_higher_room_to_a_lower_one(room):
-    wrong = {str(path.relative_to(REPOSITORY)): forbidden(room, path.read_text("utf-8")) for path in modules(room)}
-    assert not {path: names for path, names in wrong.items() if names}
+    paths = {str(path.relative_to(REPOSITORY)): path.read_text("utf-8") for path in modules(room)}
+    assert not {path: names for path, source in paths.items() if (names := forbidden(path, source))}
+    assert not [path for path, source in paths.items() if re.search(r"^\s*(from|import) attentionology", source, re.M)]
 
 
 def test_wrong_imports_are_seen():
     source = (
         "from typing import TYPE_CHECKING\n"
-        "if TYPE_CHECKING:\n    from attentionology import engine\n    from attentionology.analyses import contract\n"
-        "def function():\n    import attentionology.scripts.cli\n    from attentionology.reports.page import Section\n"
+        "if TYPE_CHECKING:\n    from .. import engine\n    from ..analyses import contract\n"
+        "def function():\n    import attentionology.scripts.cli\n    from ..reports.page import Section\n"
     )
-    assert forbidden("probes", source) == {
+    assert forbidden("probes/probe.py", source) == {
         "attentionology.engine",
         "attentionology.analyses.contract",
         "attentionology.scripts.cli",
     }
-    assert forbidden("reports", "import attentionology.corpora_loaders") == {"attentionology.corpora_loaders"}
-    assert forbidden("scripts", "import attentionology") == {"attentionology"}
-    assert forbidden("scripts", "from attentionology import analyze") == {"attentionology.analyze"}
+    assert forbidden("probes/classifiers/training.py", "from ...scripts import cli\nfrom ..probe import Probe") == {
+        "attentionology.scripts.cli"
+    }
+    assert forbidden("reports/page.py", "import attentionology.corpora_loaders") == {"attentionology.corpora_loaders"}
+    assert forbidden("scripts/cli.py", "import attentionology") == {"attentionology"}
+    assert forbidden("scripts/cli.py", "from .. import analyze") == {"attentionology.analyze"}
 
 
 def test_analyses_do_not_import_each_other_in_a_circle():
     folders = {path.parent.name for path in (REPOSITORY / "analyses").glob("*/__init__.py")}
     graph: dict[str, set[str]] = {}
     for folder in folders:
-        names = {name for path in modules(f"analyses/{folder}") for name in imported(path.read_text("utf-8"))}
+        names = {name for path in modules(f"analyses/{folder}") for name in imports_of(path)}
         others = {name.split(".")[2] for name in names if name.startswith("attentionology.analyses.")}
         graph[folder] = others & folders - {folder}
     assert graph["clusters"] >= {"surface", "shared"}
@@ -114,7 +141,7 @@ def test_modules_do_not_import_each_other_in_a_circle():
     }
     graph: dict[str, set[str]] = {}
     for module, path in paths.items():
-        names = imported(path.read_text("utf-8"))
+        names = imports_of(path)
         graph[module] = ({name for name in names if name in paths} | {name.rpartition(".")[0] for name in names}) & set(
             paths
         )
@@ -206,14 +233,17 @@ def test_the_command_line_is_thin():
 
 
 @pytest.mark.parametrize("package", [attentionology, attentionology.corpora_loaders], ids=lambda p: p.__name__)
-def test_lazy_names_are_those_that_type_checkers_know(package):
-    assert sorted(package.__all__) == sorted(package._NAMES.modules)
-    tree = ast.parse(Path(package.__file__).read_text("utf-8"))
-    block = next(node for node in tree.body if isinstance(node, ast.If))
-    typed = {alias.name: node.module for node in block.body if isinstance(node, ast.ImportFrom) for alias in node.names}
-    assert typed == package._NAMES.modules
-    for name, module in typed.items():
-        assert getattr(package, name) is getattr(import_module(str(module)), name)
+def test_public_names_are_those_of_the_stub(package):
+    tree = ast.parse(Path(package.__file__).with_suffix(".pyi").read_text("utf-8"))
+    names = {
+        str(alias.asname): str(node.module)
+        for node in tree.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    assert sorted(package.__all__) == sorted(names)
+    for name, module in names.items():
+        assert getattr(package, name) is getattr(import_module(f".{module}", package.__name__), name)
         assert name in dir(package)
 
 
@@ -223,7 +253,7 @@ def test_public_names_are_in_order():
 
 @pytest.mark.parametrize("package", ["attentionology", "attentionology.corpora_loaders"])
 def test_other_names_are_refused(package):
-    with pytest.raises(AttributeError, match=f"module '{package}' has no attribute 'no_such_name'"):
+    with pytest.raises(AttributeError, match=f"{package} attribute no_such_name"):
         import_module(package).no_such_name  # noqa: B018
 
 
