@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 if TYPE_CHECKING:
     from torch import Tensor
-    from torchmetrics import Metric
 
     from ..corpora_loaders import Corpus, Sentence
     from ..extractors import BatchMaker, Encoder, ExtractionLog, MapBatch
     from ..extractors.model.loaded_model import LoadedModel
+    from .shared.metric import Metric
     from .shared.metric_states import StoredMetrics
 
 Counts = TypeVar("Counts", bound="Metric")

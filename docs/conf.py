@@ -32,7 +32,7 @@ suppress_warnings = ["misc.highlighting_failure", "toc.empty_glob", "toc.glob"]
 nitpicky = True
 highlight_language = "text"  # most blocks without a language are commands or what they print
 OTHERS = (
-    "torch torchmetrics numpy np npt pandas pd jaxtyping transformers matplotlib rich tokenizers tyro safetensors",
+    "torch numpy np npt pandas pd jaxtyping transformers matplotlib rich tokenizers tyro safetensors",
     "collections typing pathlib dataclasses types enum abc functools itertools argparse",
     "Tensor Int Float Bool Array Module Metric DataFrame Series Path Any Callable Iterable Iterator Sequence Mapping",
     "RenderableType Figure ndarray random print True False None str int float bool bytes list dict set tuple object",

@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from torch import Tensor
-from torchmetrics import Metric
 
+from ..analyses.shared.metric import Metric
 from ..analyses.shared.metric_states import MetricStates
 from .parts import packed_bytes
 from .pass_counts import PassCounts

@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from torch import Tensor
-from torchmetrics import Metric
 
+from ..analyses.shared.metric import Metric
 from ..analyses.shared.metric_states import MetricStates, NamesFiles, StateError
 from ..corpora_loaders import Sentence
 from ..extractors import ExtractionError

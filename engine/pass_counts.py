@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from torchmetrics import Metric
-
+from ..analyses.shared.metric import Metric
 from ..analyses.shared.metric_states import MetricStates, StateError
 from ..corpora_loaders import Sentence
 from ..extractors import DEFAULT_BATCH_CELLS, ExtractionLog

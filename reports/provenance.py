@@ -14,7 +14,6 @@ _LIBRARIES = (
     "pandas",
     "tokenizers",
     "torch",
-    "torchmetrics",
     "transformers",
 )
 

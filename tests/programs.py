@@ -19,7 +19,7 @@ UNREAD = "unread"
 PARENT = """
 import json, os, runpy, sys
 import matplotlib.backends.backend_agg, matplotlib.backends.backend_svg, matplotlib.figure
-import pandas, scipy.stats, sklearn.manifold, sklearn.metrics, torch, torchmetrics, transformers
+import pandas, scipy.stats, sklearn.manifold, sklearn.metrics, torch, transformers
 import transformers.models.bert.modeling_bert
 
 repository = sys.argv[1]

@@ -12,10 +12,10 @@ import numpy.typing as npt
 import torch
 from jaxtyping import Int
 from torch import Tensor
-from torchmetrics import Metric
 
 from ...corpora_loaders.alignment import PairLinks
 from ..shared.exact_sums import ExactMetric
+from ..shared.metric import Metric
 from ..shared.outcomes import SPLITS
 from ..shared.resampling import halves, poisson_weights
 from .baselines import BASELINES
@@ -98,7 +98,7 @@ class LinkAccuracy(ExactMetric):
             ("size", (n_layers, n_heads)),
             ("pairs", ()),
         ):
-            self.add_state(name, torch.zeros(shape, dtype=torch.int64), "sum", persistent=True)
+            self.add_state(name, torch.zeros(shape, dtype=torch.int64), "sum")
 
     def compute(self) -> AlignmentCounts:
         """Return all counts so far."""
@@ -136,7 +136,7 @@ def _weights(ids: tuple[str, ...], replicates: int, seed: int) -> Array:
 class AlignmentAccuracy(LinkAccuracy):
     """How well the links of one series align words, for each layer and head.
 
-    This is a `torchmetrics.Metric`: `update` takes the links of a batch of pairs, and `compute` returns counts. Pairs
+    `update` takes the links of a batch of pairs, and `compute` returns counts. Pairs
     without gold links count as pairs without sure and possible links.
 
     Args:

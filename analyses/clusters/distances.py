@@ -42,11 +42,11 @@ from jaxtyping import Float32, Int
 from numpy.lib.introspect import opt_func_info
 from numpy.lib.stride_tricks import sliding_window_view
 from torch import Tensor
-from torchmetrics import Metric
 
 from ...extractors import MapBatch
 from ...extractors.threads import one_thread
 from ..shared.exact_sums import fixed, floating
+from ..shared.metric import Metric
 from ..surface.distributions import DISTANCE_SMOOTHING, check_rows, check_shape
 
 SMOOTHING = DISTANCE_SMOOTHING
@@ -115,19 +115,18 @@ class HeadDistances(Metric):
         0.6931
     """
 
-    full_state_update = False
     doubled: Int[Tensor, "all_heads all_heads"]
     rows: Int[Tensor, ""]
 
     def __init__(self, n_layers: int, n_heads: int, *, smoothing: float = 0.0) -> None:
-        super().__init__(compute_with_cache=False)
+        super().__init__()
         if not 0 <= smoothing < 1:
             raise ValueError(f"smoothing must be from 0 to 1, not {smoothing}")
         self.n_layers, self.n_heads, self.smoothing = n_layers, n_heads, smoothing
         size = n_layers * n_heads
         # Twice the divergence of each pair in fixed point, in the upper triangle.
-        self.add_state("doubled", torch.zeros(size, size, dtype=torch.int64), "sum", persistent=True)
-        self.add_state("rows", torch.tensor(0), "sum", persistent=True)
+        self.add_state("doubled", torch.zeros(size, size, dtype=torch.int64), "sum")
+        self.add_state("rows", torch.tensor(0), "sum")
 
     def update(self, batch: MapBatch) -> None:
         """Add a batch of maps.

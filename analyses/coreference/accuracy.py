@@ -33,7 +33,7 @@ from .tables import (
 class CoreferenceAccuracy(OutcomeCounts):
     """How often each attention head picks an antecedent, by type of mention and choice of candidates.
 
-    This is a `torchmetrics.Metric`: `update` takes word-level maps of windows, and `compute` returns the tables. Parts
+    `update` takes word-level maps of windows, and `compute` returns the tables. Parts
     of a corpus can be added up, see `OutcomeCounts`. The units of the bootstrap are documents, or families of documents
     that differ in a pronoun only. It takes ``groups × replicates × (6 · layers · heads + 5) × 4`` bytes, where groups
     are the three types of mentions, times the groups of documents that an evaluation compares.
@@ -82,7 +82,7 @@ class CoreferenceAccuracy(OutcomeCounts):
         self.singletons = singletons
         outcomes = self.counts.shape[-1]
         bins = torch.zeros(len(TYPES), len(SENTENCE_BINS), len(WORD_BINS), outcomes, dtype=torch.int64)
-        self.add_state("distances", bins, "sum", persistent=True)
+        self.add_state("distances", bins, "sum")
 
     @staticmethod
     def state_bytes(

@@ -19,7 +19,7 @@ from .tables import TOTALS, DependencyTables, tables
 class DependencyAccuracy(OutcomeCounts):
     """How often each attention head picks the syntactic head of a word, by relation and direction.
 
-    This is a `torchmetrics.Metric`: `update` takes word-level maps, and `compute` returns the tables. `merge_state`,
+    `update` takes word-level maps, and `compute` returns the tables. `merge_state`,
     ``state_dict`` and `torch.distributed` add up parts of a corpus, see `OutcomeCounts`. The units of the bootstrap are
     sentences. It takes ``relations × replicates × (2 · layers · heads + 11) × 4`` bytes.
 

@@ -22,7 +22,7 @@ TOTALS = (ALL, ALL_NO_PUNCT, ALL_NO_PUNCT_ROOT)
 paper's probes are scored), and every word but punctuation and roots, which no head can get right."""
 
 
-class DependencyTables(NamedTuple):  # torchmetrics does not let a frozen dataclass through
+class DependencyTables(NamedTuple):
     """The tables of the dependency report. Layers and heads are 1-based, and counts stand beside every rate.
 
     Attributes:

@@ -22,10 +22,10 @@ import torch
 from jaxtyping import Int
 from scipy.stats import rankdata
 from torch import Tensor
-from torchmetrics import Metric
 
 from ...extractors import StageBatch
 from ..shared.exact_sums import ExactMetric, ExactSumError, added, floating
+from ..shared.metric import Metric
 from ..shared.resampling import sentence_keys
 from .texts import ReadText
 
@@ -71,12 +71,12 @@ class FeedForwardChange(ExactMetric):
         super().__init__()
         self.n_layers, self.components = n_layers, tuple(components)
         sums = torch.zeros(n_layers, len(components) + 1, dtype=torch.int64)
-        self.add_state("sums", sums, "sum", persistent=True)
-        self.add_state("sentences", sums.clone(), "sum", persistent=True)
+        self.add_state("sums", sums, "sum")
+        self.add_state("sentences", sums.clone(), "sum")
         # The four numbers are the amplification in fixed point, the key of the sentence, i, and j. A row that holds no
         # pair yet has an amplification of −1, which no pair can have.
         empty = torch.full((n_layers, top, 4), -_FIXED_POINT, dtype=torch.int64)
-        self.add_state("top", empty, _merged_top, persistent=True)
+        self.add_state("top", empty, _merged_top)
 
     def update(self, batch: StageBatch) -> None:
         """Add a batch. Sentences of a single piece have no pairs to compare and are not counted.

@@ -18,11 +18,11 @@ import torch
 from jaxtyping import Float, Int
 from scipy.stats import spearmanr
 from torch import Tensor
-from torchmetrics import Metric
 
 from ...extractors import MIXING_VARIANTS, TOKEN_CLASSES, NormBatch
 from ..shared.correlation import FEWEST_POINTS
 from ..shared.exact_sums import ExactMetric, ExactSumError
+from ..shared.metric import Metric
 from ..shared.resampling import sentence_keys
 
 MOST_TOKENS = 1_000_000
@@ -63,14 +63,14 @@ class FrequencyCorrelation(ExactMetric):
         self.most_tokens = most_tokens
         self.most_bytes = _BYTES_PER_TOKEN * most_tokens
         self.ranks = None if ranks is None else {int(token): rank for token, rank in ranks.items()}
-        self.add_state("counts", torch.zeros(vocabulary, dtype=torch.int64), "sum", persistent=True)
-        self.add_state("sentences", torch.tensor(0), "sum", persistent=True)
+        self.add_state("counts", torch.zeros(vocabulary, dtype=torch.int64), "sum")
+        self.add_state("sentences", torch.tensor(0), "sum")
         # Sentences are in the sample if this many of the highest bits of their hash are 0.
-        self.add_state("level", torch.tensor(0), "max", persistent=True)
+        self.add_state("level", torch.tensor(0), "max")
         # One row per token of the sample: the hash of the sentence, the position in it, the vocabulary id, and whether
         # the token is special. Each tensor of the list is sorted.
-        self.add_state("tokens", [], "cat", persistent=True)
-        self.add_state("values", [], "cat", persistent=True)
+        self.add_state("tokens", [], "cat")
+        self.add_state("values", [], "cat")
 
     def update(self, batch: NormBatch) -> None:
         """Add a batch of norms.
@@ -143,7 +143,7 @@ class FrequencyCorrelation(ExactMetric):
         tokens, _ = self._compact()
         return int((tokens[:, 1] == 0).sum()), int(self.sentences)
 
-    def merge_state(self, incoming_state: dict[str, Any] | Metric) -> None:
+    def merge_state(self, incoming_state: Mapping[str, Any] | Metric) -> None:
         """Add the counts and the sample of another part of the corpus.
 
         Raises:
@@ -153,20 +153,13 @@ class FrequencyCorrelation(ExactMetric):
         self._thin()
 
     @property
-    def metric_state(self) -> dict[str, list[Tensor] | Tensor]:
+    def metric_state(self) -> dict[str, Any]:
         """The states. They depend on the sentences that were counted, and not on their order."""
         self._compact()
         return super().metric_state
 
-    def state_dict(self, *arguments: Any, **options: Any) -> Any:
-        """Return the states like `torch.nn.Module.state_dict`. They do not depend on the order of the sentences."""
-        self._compact()
-        return super().state_dict(*arguments, **options)
-
     def _chunks(self) -> list[tuple[Tensor, Tensor]]:
-        """Return the parts of the sample. After a reduction, torchmetrics holds a tensor in place of each list."""
-        if isinstance(self.tokens, Tensor) or isinstance(self.values, Tensor):
-            return [_sorted(cast(Tensor, self.tokens), cast(Tensor, self.values))]
+        """Return the parts of the sample."""
         return list(zip(self.tokens, self.values, strict=True))
 
     def _hold(self, chunks: list[tuple[Tensor, Tensor]]) -> None:

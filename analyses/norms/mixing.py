@@ -36,10 +36,10 @@ class MixingRatios(ExactMetric):
         super().__init__()
         self.n_layers = n_layers
         shape = (len(MIXING_VARIANTS), n_layers, len(TOKEN_CLASSES))
-        self.add_state("sums", torch.zeros(shape, dtype=torch.int64), "sum", persistent=True)
-        self.add_state("lowest", torch.full(shape, torch.inf, dtype=torch.float64), "min", persistent=True)
-        self.add_state("highest", torch.full(shape, -torch.inf, dtype=torch.float64), "max", persistent=True)
-        self.add_state("tokens", torch.zeros(len(TOKEN_CLASSES), dtype=torch.int64), "sum", persistent=True)
+        self.add_state("sums", torch.zeros(shape, dtype=torch.int64), "sum")
+        self.add_state("lowest", torch.full(shape, torch.inf, dtype=torch.float64), "min")
+        self.add_state("highest", torch.full(shape, -torch.inf, dtype=torch.float64), "max")
+        self.add_state("tokens", torch.zeros(len(TOKEN_CLASSES), dtype=torch.int64), "sum")
 
     def update(self, batch: NormBatch) -> None:
         """Add a batch of norms.

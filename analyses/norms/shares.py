@@ -44,9 +44,9 @@ class NormShares(ExactMetric):
         super().__init__()
         self.n_layers, self.n_heads = n_layers, n_heads
         shape = (len(self.MEASURES), n_layers, n_heads, len(TOKEN_CLASSES))
-        self.add_state("sums", torch.zeros(shape, dtype=torch.int64), "sum", persistent=True)
-        self.add_state("sentences", torch.zeros(len(TOKEN_CLASSES), dtype=torch.int64), "sum", persistent=True)
-        self.add_state("total", torch.tensor(0), "sum", persistent=True)
+        self.add_state("sums", torch.zeros(shape, dtype=torch.int64), "sum")
+        self.add_state("sentences", torch.zeros(len(TOKEN_CLASSES), dtype=torch.int64), "sum")
+        self.add_state("total", torch.tensor(0), "sum")
 
     def update(self, batch: NormBatch) -> None:
         """Add a batch of norms.

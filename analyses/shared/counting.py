@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from inspect import signature
 from typing import Any
 
-from torchmetrics import Metric
+from .metric import Metric
 
 
 @dataclass(frozen=True)
@@ -57,11 +57,10 @@ class CountWith:
         arguments: the arguments of the metric, as pairs of name and value.
 
     Example:
-        >>> from torchmetrics import MeanMetric
-        >>> from attentionology import CountWith
-        >>> count = CountWith(MeanMetric, (("nan_strategy", "error"),))
-        >>> count(None).nan_strategy, count.arguments_of(None)
-        ('error', {'nan_strategy': 'error'})
+        >>> from attentionology import CountWith, SurfaceStatistics
+        >>> count = CountWith(SurfaceStatistics, (("n_layers", 2), ("n_heads", 3)))
+        >>> count(None).n_heads, count.arguments_of(None)
+        (3, {'n_layers': 2, 'n_heads': 3})
     """
 
     metric: Callable[..., Metric]

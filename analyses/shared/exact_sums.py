@@ -16,10 +16,9 @@ from typing import Any
 
 from jaxtyping import Float, Int
 from torch import Tensor
-from torchmetrics import Metric
-from torchmetrics.utilities import dim_zero_sum
 
 from ...corpora_loaders.errors import AttentionologyError
+from .metric import Metric
 
 SCALE = 2**32
 """The number of units in 1."""
@@ -118,7 +117,7 @@ class ExactMetric(Metric):
         >>> class Total(ExactMetric):
         ...     def __init__(self):
         ...         super().__init__()
-        ...         self.add_state("total", torch.zeros((), dtype=torch.int64), "sum", persistent=True)
+        ...         self.add_state("total", torch.zeros((), dtype=torch.int64), "sum")
         ...     def update(self, values):
         ...         self.total = self.added(self.total, values)
         ...     def compute(self):
@@ -130,11 +129,6 @@ class ExactMetric(Metric):
         >>> first.compute()
         4.75
     """
-
-    full_state_update = False
-
-    def __init__(self) -> None:
-        super().__init__(compute_with_cache=False)
 
     @staticmethod
     def added(sums: Int[Tensor, "*shape"], values: Float[Tensor, "inputs ..."]) -> Int[Tensor, "*shape"]:
@@ -158,7 +152,7 @@ class ExactMetric(Metric):
         """
         return floating(sums)
 
-    def merge_state(self, incoming_state: dict[str, Any] | Metric) -> None:
+    def merge_state(self, incoming_state: Mapping[str, Any] | Metric) -> None:
         """Add the sums of another part of the corpus.
 
         Raises:
@@ -166,6 +160,6 @@ class ExactMetric(Metric):
         """
         incoming: Any = incoming_state.metric_state if isinstance(incoming_state, type(self)) else incoming_state
         for name, reduction in self._reductions.items():
-            if reduction is dim_zero_sum and isinstance(incoming, Mapping) and name in incoming:
+            if reduction == "sum" and isinstance(incoming, Mapping) and name in incoming:
                 _below_limit(_below_limit(incoming[name]) + getattr(self, name))
         super().merge_state(incoming_state)

@@ -20,7 +20,6 @@ import numpy as np
 import torch
 from jaxtyping import Int
 from torch import Tensor
-from torchmetrics import Metric
 
 from ...corpora_loaders import Sentence
 from ...extractors import MapBatch
@@ -28,6 +27,7 @@ from ..plans import Guesses
 from .annotation import Annotation, document_of
 from .drawable import Drawable, drawable
 from .exact_sums import ExactMetric
+from .metric import Metric
 from .resampling import sentence_keys
 from .sampled_input import SampledInput, Shape, content_sizes
 
@@ -86,10 +86,10 @@ class InputSample(ExactMetric):
         self.kind, self.guesses, self.guessers = kind, tuple(guesses), tuple(guessers)
         self._numbers = _NUMBERS if kind is None else _NUMBERS_OF_PAIRS
         # One row of numbers and one run of bytes for each input.
-        self.add_state("keys", [], "cat", persistent=True)
-        self.add_state("content", [], "cat", persistent=True)
-        self.add_state("inputs", torch.tensor(0), "sum", persistent=True)
-        self.add_state("too_long", torch.tensor(0), "sum", persistent=True)
+        self.add_state("keys", [], "cat")
+        self.add_state("content", [], "cat")
+        self.add_state("inputs", torch.tensor(0), "sum")
+        self.add_state("too_long", torch.tensor(0), "sum")
 
     @staticmethod
     def state_bytes(n_layers: int, n_heads: int, size: int) -> int:
@@ -140,7 +140,7 @@ class InputSample(ExactMetric):
         """Return the inputs in the order in which they are drawn."""
         return tuple(self._kept())
 
-    def merge_state(self, incoming_state: dict[str, Any] | Metric) -> None:
+    def merge_state(self, incoming_state: Mapping[str, Any] | Metric) -> None:
         """Add the sample of another part of the corpus."""
         super().merge_state(incoming_state)
         self._hold(self._kept())
@@ -150,15 +150,10 @@ class InputSample(ExactMetric):
         self._hold([each.with_renamed_file(moved) for each in self._kept()])
 
     @property
-    def metric_state(self) -> dict[str, list[Tensor] | Tensor]:
+    def metric_state(self) -> dict[str, Any]:
         """The states. They depend on the inputs that were counted, and not on their order."""
         self._compact()
         return super().metric_state
-
-    def state_dict(self, *arguments: Any, **options: Any) -> Any:
-        """Return the states like `torch.nn.Module.state_dict`. They do not depend on the order of the inputs."""
-        self._compact()
-        return super().state_dict(*arguments, **options)
 
     def _read(self, batch: MapBatch) -> Iterator[tuple[Annotation, Tensor, Tensor]]:
         """Yield the annotation, the maps and the guesses of each input of a batch."""
@@ -170,8 +165,8 @@ class InputSample(ExactMetric):
             yield Annotation.of(batch, index), maps, guesses[index, ..., :rows]
 
     def _kept(self) -> list[SampledInput]:
-        """Return the inputs that are held. After a reduction, torchmetrics holds a tensor in place of each list."""
-        keys, content = _tensors(self.keys), _tensors(self.content)
+        """Return the inputs that are held. Restored states hold all of them in one tensor."""
+        keys, content = self.keys, self.content
         if any(len(rows) != 1 for rows in keys) or len(keys) != len(content):
             numbers = torch.cat(keys).tolist() if keys else []
             sizes = [sum(content_sizes(_shape(row))) + row[-1] for row in numbers]
@@ -197,10 +192,6 @@ class InputSample(ExactMetric):
         keys = [torch.zeros(0, self._numbers, dtype=torch.int64), *self.keys]
         content = [torch.zeros(0, dtype=torch.uint8), *self.content]
         self.keys, self.content = [torch.cat(keys)], [torch.cat(content)]
-
-
-def _tensors(held: list[Tensor] | Tensor) -> list[Tensor]:
-    return [held] if isinstance(held, Tensor) else held
 
 
 def _input(numbers: Sequence[int], content: Tensor) -> SampledInput:

@@ -8,9 +8,9 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import torch
 from torch import Tensor
-from torchmetrics import Metric
 
 from ...corpora_loaders.errors import AttentionologyError
+from .metric import Metric
 
 AnyMetric = TypeVar("AnyMetric", bound=Metric)
 
@@ -86,9 +86,8 @@ class MetricStates:
                     f"the state {name} of {self.metric} has the shape {tuple(stored.shape)} and the type "
                     f"{stored.dtype}, not {tuple(state.shape)} and {state.dtype}"
                 )
-            loaded[name] = [stored] if isinstance(state, list) else stored.clone()
+            loaded[name] = [stored] if isinstance(state, list) else stored
         metric.load_state_dict(loaded)
-        metric._update_count = 1  # otherwise torchmetrics warns that nothing has been counted
         return metric
 
 
@@ -159,7 +158,6 @@ def added_up(stored: Sequence[MetricStates], kind: type[AnyMetric]) -> tuple[Any
     total: Any = kind(**arguments)
     for each in stored:
         total.absorb(each.restore(kind))
-    total._update_count = 1  # as in `MetricStates.restore`
     return total, arguments
 
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,9 +25,9 @@ import numpy.typing as npt
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
-from torchmetrics import Metric
 
 from .decision_limit import TOO_LARGE, TooManyDecisionsError, check_limit
+from .metric import Metric
 from .resampling import MOST_DRAWN, halves, poisson_weights
 
 SPLITS = 10
@@ -48,7 +48,7 @@ def state_bytes(groups: int, shape: Sequence[int], n_baselines: int, replicates:
         1252800
     """
     outcomes = math.prod(shape) + n_baselines + 1
-    counts = 2 * 8 * groups * (1 + SPLITS) * outcomes  # twice, because torchmetrics keeps the initial zeros
+    counts = 2 * 8 * groups * (1 + SPLITS) * outcomes  # twice, because the initial zeros are kept
     return counts + 4 * groups * replicates * outcomes
 
 
@@ -93,7 +93,6 @@ class OutcomeCounts(Metric):
         [[[2, 1]]]
     """
 
-    full_state_update = False
     counts: Int[Tensor, "groups subsets outcomes"]
     bootstrap: Int[Tensor, "groups replicates outcomes"]
     configuration: Int[Tensor, ""]
@@ -108,7 +107,7 @@ class OutcomeCounts(Metric):
         seed: int,
         configuration: tuple[object, ...] = (),
     ) -> None:
-        super().__init__(compute_with_cache=False)
+        super().__init__()
         self.groups = tuple(groups)
         self.shape, self.n_baselines = shape, n_baselines
         self.n_layers, self.n_heads = shape[-2:]
@@ -117,10 +116,10 @@ class OutcomeCounts(Metric):
         outcomes = int(np.prod(shape)) + n_baselines + 1
         # Subset 0 is the whole corpus, subset k the first half of split k.
         counts = torch.zeros(len(groups), 1 + SPLITS, outcomes, dtype=torch.int64)
-        self.add_state("counts", counts, "sum", persistent=True)
-        self.add_state("bootstrap", torch.zeros(0, dtype=torch.int32), "sum", persistent=True)
-        self.add_state("configuration", torch.tensor(self._hash()), _the_same, persistent=True)
-        # torchmetrics keeps a copy of every initial state. A single expanded zero takes the place of this large one.
+        self.add_state("counts", counts, "sum")
+        self.add_state("bootstrap", torch.zeros(0, dtype=torch.int32), "sum")
+        self.add_state("configuration", torch.tensor(self._hash()), _the_same)
+        # Every initial state is kept. A single expanded zero takes the place of this large one.
         self._defaults["bootstrap"] = torch.zeros(1, dtype=torch.int32).expand(len(groups), replicates, outcomes)
         self.reset()
 
@@ -200,7 +199,7 @@ class OutcomeCounts(Metric):
             self.counts[index].add_(products[:n_subsets].to(self.counts))
             self.bootstrap[index].add_(drawn.copy_(products[n_subsets:]))
 
-    def merge_state(self, incoming_state: dict[str, Any] | Metric) -> None:
+    def merge_state(self, incoming_state: Mapping[str, Any] | Metric) -> None:
         """Add the counts of another part of the corpus.
 
         Raises:

@@ -128,15 +128,15 @@ class SurfaceStatistics(ExactMetric):
         self.offsets = range(-reach, reach + 1)
         measures = len(self.offsets) + len(STATISTICS)
         sums = torch.zeros(measures, n_layers, n_heads, dtype=torch.int64)
-        self.add_state("macro", sums, "sum", persistent=True)
-        self.add_state("pooled", sums.clone(), "sum", persistent=True)
-        self.add_state("inputs", torch.zeros(measures, dtype=torch.int64), "sum", persistent=True)
-        self.add_state("rows", torch.zeros(measures, dtype=torch.int64), "sum", persistent=True)
-        self.add_state("uniform", torch.zeros(2, dtype=torch.int64), "sum", persistent=True)
+        self.add_state("macro", sums, "sum")
+        self.add_state("pooled", sums.clone(), "sum")
+        self.add_state("inputs", torch.zeros(measures, dtype=torch.int64), "sum")
+        self.add_state("rows", torch.zeros(measures, dtype=torch.int64), "sum")
+        self.add_state("uniform", torch.zeros(2, dtype=torch.int64), "sum")
         self.replicates, self.seed = replicates, seed
         of_layers = torch.zeros(replicates, len(STATISTICS), n_layers, dtype=torch.int64)
-        self.add_state("bootstrap", of_layers, "sum", persistent=True)
-        self.add_state("drawn", of_layers.sum(-1), "sum", persistent=True)
+        self.add_state("bootstrap", of_layers, "sum")
+        self.add_state("drawn", of_layers.sum(-1), "sum")
 
     def update(self, batch: MapBatch) -> None:
         """Add a batch at token or word level.

@@ -10,7 +10,6 @@ from typing import Any
 import pandas as pd
 import pytest
 import torch
-from torchmetrics import Metric
 
 import attentionology
 from attentionology.analyses.contract import Analysis, Masking, OptionError, Plan, Request
@@ -18,6 +17,7 @@ from attentionology.analyses.coreference.options import CoreferenceOptions
 from attentionology.analyses.dependency.options import DependencyOptions
 from attentionology.analyses.registry import RegistryError, registered_analyses
 from attentionology.analyses.shared.input_options import LimitOptions, ModelOptions
+from attentionology.analyses.shared.metric import Metric
 from attentionology.analyses.shared.options import MapOptions
 from attentionology.analyses.surface.options import SurfaceOptions
 from attentionology.corpora_loaders import load_text, load_treebank

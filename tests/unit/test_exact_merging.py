@@ -21,7 +21,6 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import spearmanr
-from torchmetrics import Metric
 
 from attentionology.analyses.coreference.accuracy import CoreferenceAccuracy
 from attentionology.analyses.dependency.accuracy import DependencyAccuracy
@@ -30,6 +29,7 @@ from attentionology.analyses.norms.frequency import MEASURES, FrequencyCorrelati
 from attentionology.analyses.norms.mixing import MixingRatios
 from attentionology.analyses.norms.shares import NormShares
 from attentionology.analyses.shared.exact_sums import LIMIT, ExactSumError
+from attentionology.analyses.shared.metric import Metric
 from attentionology.analyses.shared.metric_states import MetricStates
 from attentionology.analyses.shared.resampling import sentence_keys
 from attentionology.analyses.surface.gradients import GradientImportance
@@ -355,7 +355,7 @@ def test_the_states_of_a_sample_can_be_loaded():
     metric, restored = (FrequencyCorrelation(VOCABULARY, most_tokens=30) for _ in range(2))
     for batch in batches:
         metric.update(batch)
-    restored.load_state_dict(metric.state_dict())
+    restored.load_state_dict(metric.metric_state)
     assert restored.compute().equals(metric.compute())
     ranks = {"3": 1, "5": 2}  # as they come from JSON
     arguments = {"vocabulary": VOCABULARY, "most_tokens": 30, "ranks": ranks}

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from torchmetrics import Metric
 
 from attentionology.analyses.coreference.accuracy import CoreferenceAccuracy, mentions_by_group
 from attentionology.analyses.dependency.accuracy import DependencyAccuracy, words_by_group
 from attentionology.analyses.shared.decision_limit import MOST_DECISIONS, TooManyDecisionsError, check_limit
+from attentionology.analyses.shared.metric import Metric
 from attentionology.corpora_loaders import OFFSETS, AttentionologyError
 from tests import documents
 
@@ -42,7 +42,7 @@ def test_counts_that_together_pass_the_limit_do_not_merge():
 
 def test_counts_past_the_limit_that_were_loaded_are_no_result():
     accuracy = DependencyAccuracy(RELATIONS, 2, 3, replicates=3)
-    accuracy.load_state_dict(counted(MOST_DECISIONS + 1).state_dict())
+    accuracy.load_state_dict(counted(MOST_DECISIONS + 1).metric_state)
     with pytest.raises(TooManyDecisionsError, match="nsubj"):
         accuracy.compute()
 

@@ -1,0 +1,111 @@
+"""What counts add up to over the parts of a corpus: states with a rule how two of them become one."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, TypeAlias
+
+import torch
+from torch import Tensor
+
+State: TypeAlias = Tensor | list[Tensor]
+Rule: TypeAlias = Literal["sum", "min", "max", "cat"] | Callable[[Tensor], Tensor]
+
+_RULES: dict[str, Callable[[Any, Any], Any]] = {
+    "sum": torch.add,
+    "min": torch.minimum,
+    "max": torch.maximum,
+    "cat": lambda other, own: other + own,  # lists of tensors
+}
+
+
+class Metric:
+    """Counts over a corpus that can be made in parts and added up.
+
+    A subclass declares its states in ``__init__`` and changes them in `update`; `compute` is a function of the states.
+
+    Example:
+        >>> class Words(Metric):
+        ...     def __init__(self):
+        ...         super().__init__()
+        ...         self.add_state("words", torch.tensor(0), "sum")
+        ...     def update(self, batch):
+        ...         self.words += len(batch)
+        ...     def compute(self):
+        ...         return int(self.words)
+        >>> first, second = Words(), Words()
+        >>> first.update(["cats", "sleep"])
+        >>> second.update(["dogs"])
+        >>> first.merge_state(second)
+        >>> first.compute()
+        3
+    """
+
+    def __init__(self) -> None:
+        self._defaults: dict[str, State] = {}
+        self._reductions: dict[str, Rule] = {}
+
+    def add_state(self, name: str, default: State, dist_reduce_fx: Rule = "sum", persistent: bool = True) -> None:
+        """Declare a state, which becomes an attribute.
+
+        Args:
+            name: the name of the attribute.
+            default: its value before anything is counted: a tensor, or an empty list for tensors that are collected.
+            dist_reduce_fx: how the states of two parts become one: their sum, minimum or maximum, the tensors of both
+                lists, or a function of the two stacked tensors.
+            persistent: has no effect, since all states are stored. Like the name of the rule, it is here so that a
+                metric that was written for `torchmetrics` needs no other change than its base class.
+        """
+        self._defaults[name] = default
+        self._reductions[name] = dist_reduce_fx
+        vars(self)[name] = _copied(default)
+
+    def update(self, *arguments: Any) -> None:
+        """Count a batch."""
+        raise NotImplementedError
+
+    def compute(self) -> Any:
+        """Return the results of what was counted."""
+        raise NotImplementedError
+
+    @property
+    def metric_state(self) -> dict[str, Any]:
+        """The states by name."""
+        return {name: getattr(self, name) for name in self._defaults}
+
+    def load_state_dict(self, states: Mapping[str, Any]) -> None:
+        """Replace all states by those of an equal metric."""
+        for name in self._defaults:
+            vars(self)[name] = _copied(states[name])
+
+    def merge_state(self, incoming_state: Mapping[str, Any] | Metric) -> None:
+        """Add what was counted in another part of the corpus.
+
+        Args:
+            incoming_state: a metric of the same class, or its `metric_state`.
+
+        Raises:
+            ValueError: the metric is of another class.
+        """
+        if isinstance(incoming_state, Metric):
+            if type(incoming_state) is not type(self):
+                raise ValueError(f"{type(incoming_state).__name__} cannot be added to {type(self).__name__}")
+            incoming_state = incoming_state.metric_state
+        for name, rule in self._reductions.items():
+            other, own = incoming_state[name], getattr(self, name)
+            merged = rule(torch.stack([other, own])) if callable(rule) else _RULES[rule](other, own)
+            vars(self)[name] = merged
+
+    def reset(self) -> None:
+        """Forget what was counted."""
+        for name, default in self._defaults.items():
+            vars(self)[name] = _copied(default)
+
+    def clone(self) -> Any:
+        """Return a copy that counts on its own."""
+        return copy.deepcopy(self)
+
+
+def _copied(state: State) -> State:
+    return state.clone() if isinstance(state, Tensor) else list(state)
