@@ -64,7 +64,7 @@ def execute(
         RunFolderError, StorageError: a folder cannot be written.
     """
     part_options, shown = part_options or PartOptions(), dict(shown_options or {})
-    _check(job, part_options, model, corpus)
+    check_job(job, part_options, model, corpus)
     if out is None:
         return _run(job, part_options, model, corpus, None, command, shown)
     with RunFolder(out, overwrite=overwrite, reads=job.paths_read(corpus)) as folder:
@@ -94,13 +94,13 @@ def count_share(
     """
     if part_options.parts is None:
         raise OptionError("--part needs --parts, the folder in which all shares are collected")
-    _check(job, part_options, model, corpus)
+    check_job(job, part_options, model, corpus)
     stages = Stages()
     prepared = job.prepare(model=model, corpus=corpus, stages=stages)
     return count_share_of(prepared, job, part_options, part_options.parts, stages, offset=offset)
 
 
-def _check(job: Job, part_options: PartOptions, model: LoadedModel | None, corpus: Corpus | None) -> None:
+def check_job(job: Job, part_options: PartOptions, model: LoadedModel | None, corpus: Corpus | None) -> None:
     """Check everything that can be checked before the corpus is read and the model is loaded.
 
     Raises:

@@ -44,6 +44,7 @@ class PassCounts:
         logs: the records of what was read, by the names of the requests.
         failures: the errors of optional requests that failed, by their names.
         warnings: what a reader should know about how they were counted.
+        map_bytes: the bytes of the largest batch of maps, as estimated from the first batch.
     """
 
     metrics: dict[str, Metric] = field(default_factory=dict)
@@ -51,6 +52,7 @@ class PassCounts:
     logs: dict[str, ExtractionLog] = field(default_factory=dict)
     failures: dict[str, Exception] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
+    map_bytes: int = 0
 
     def states(self) -> dict[str, MetricStates]:
         """The states of the metrics, with their arguments as plain data.

@@ -111,6 +111,7 @@ class Pass:
         counts.metrics |= counted.metrics
         counts.arguments |= counted.arguments
         counts.logs |= dict.fromkeys([request.name for request in self.requests], log)
+        counts.map_bytes = max(counts.map_bytes, counted.map_bytes)
 
     def attempt(
         self,
@@ -144,7 +145,7 @@ class Pass:
         """
         batch_of = dict(zip(makers, make_batches(makers, batch), strict=True))
         if not counted.metrics:
-            self._check_memory(batch_of, model, limits)
+            counted.map_bytes = self._check_memory(batch_of, model, limits)
             for request in self.requests:
                 first = batch_of[request.maker]
                 arguments_of = getattr(request.metric, "arguments_of", None)
@@ -154,14 +155,17 @@ class Pass:
             counted.metrics[request.name].update(batch_of[request.maker])
         return len(batch)
 
-    def _check_memory(self, batch_of: dict[BatchMaker[Any], Any], model: LoadedModel, limits: Limits) -> None:
+    def _check_memory(self, batch_of: dict[BatchMaker[Any], Any], model: LoadedModel, limits: Limits) -> int:
         """Check that the states of the metrics and the maps of a batch fit into memory, given a first batch.
+
+        Returns:
+            the bytes of the maps of the largest batch.
 
         Raises:
             MemoryShortageError: they do not fit.
         """
         if (shape := maps_of(batch_of.values())) is None:
-            return
+            return 0
         states = 0
         for request in self.requests:
             state_bytes = getattr(request.metric, "state_bytes", None)
@@ -170,6 +174,7 @@ class Pass:
         cells = shared_cells(list(batch_of), limits.batch_cells)
         estimate = estimate_memory(model, shape, longest=longest, batch_cells=cells, states=states)
         check_memory(estimate, model.device)
+        return estimate.maps
 
     def makers(self) -> list[BatchMaker[Any]]:
         """The makers of batches of all requests."""

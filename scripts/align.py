@@ -14,10 +14,11 @@ from ..analyses.alignment.options import (
     TranslatorOptions,
 )
 from ..analyses.shared.input_options import ExampleOptions, OutputOptions, default_folder
+from ..analyses.shared.option_types import DryRun
 from ..engine.part_options import PartOptions
 
 if TYPE_CHECKING:
-    from ..engine.align_options import AlignOptions
+    pass
 
 
 @dataclass(frozen=True)
@@ -41,44 +42,21 @@ class Align:
     alignment: AlignmentOptions = field(default_factory=AlignmentOptions)
     links: LinkOptions = field(default_factory=LinkOptions)
     kept: ExampleOptions = field(default_factory=ExampleOptions)
+    dry_run: DryRun = False
+
     output: OutputOptions = field(default_factory=OutputOptions)
     long_run: PartOptions = field(default_factory=PartOptions)
 
     def run(self, arguments: Sequence[str] = ()) -> int:
         """Run the command and return its exit status."""
-        from ..analyses.shared.record import command_line
         from ..engine.align_options import AlignOptions
-        from ..engine.execution import execute
         from ..reports.streams import say
-        from .closing import print_run
+        from .running import run_job
 
         options = AlignOptions(self.bitext, self.translator, self.languages, self.alignment, self.links, self.kept)
-        if self.long_run.part is not None:
-            return _count_share(options, self.long_run)
         named = default_folder(self.translator.model, (self.bitext.source,))
-        out = self.output.out or named.with_name(f"align-{named.name}")
-        run = execute(
-            options,
-            part_options=self.long_run,
-            out=out,
-            overwrite=self.output.overwrite,
-            command=command_line(arguments),
-            shown_options={
-                "overwrite": self.output.overwrite,
-                "json": self.output.json,
-                **self.long_run.described(),
-            },
-        )
-        print_run(run, out, as_json=self.output.json)
-        if self.links.write is not None and not self.output.json:
+        default = named.with_name(f"align-{named.name}")
+        ran = run_job(options, default, self.output, self.long_run, dry_run=self.dry_run, arguments=arguments)
+        if ran and self.links.write is not None and not self.output.json:
             say(f"Links: {self.links.write}")
         return 0
-
-
-def _count_share(options: AlignOptions, part_options: PartOptions) -> int:
-    """Count one share of the parts, say how many there are now, and return the exit status."""
-    from ..engine.execution import count_share
-    from ..reports.streams import say
-
-    say(count_share(options, part_options).described(part_options.parts))
-    return 0

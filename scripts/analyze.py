@@ -6,7 +6,6 @@ import functools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, make_dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from tyro.conf import arg
@@ -21,6 +20,7 @@ from ..analyses.shared.input_options import (
     OutputOptions,
     default_folder,
 )
+from ..analyses.shared.option_types import DryRun
 from ..engine.corpus import CorpusOptions
 from ..engine.part_options import PartOptions
 
@@ -55,63 +55,18 @@ class Analyze:
     """The seed of everything random: the bootstrap, the halves of the corpus, the weights of the control, the masks,
     the segments, and the arrangement of the heads in the figure of clusters."""
 
-    dry_run: bool = False
-    """Check all options, and print how many sentences each pass over the corpus reads, the number of parts, and an
-    estimate of the memory and disk space that the run needs. Nothing is counted or written."""
+    dry_run: DryRun = False
 
     output: OutputOptions = field(default_factory=OutputOptions)
     long_run: PartOptions = field(default_factory=PartOptions)
 
     def run(self, arguments: Sequence[str] = ()) -> int:
         """Run the analyses and return the exit status."""
-        from ..analyses.shared.record import command_line
-        from ..engine.execution import execute
-        from .closing import print_run
+        from .running import run_job
 
         self.long_run.check()
-        output = self.output
-        out = output.out or default_folder(self.model.model, self.files.text or self.files.corpus or (SAMPLE,))
-        if self.dry_run:
-            return self._forecast(out)
-        if self.long_run.share is not None:
-            return self._count_share()
-        shown = {"overwrite": output.overwrite, "json": output.json, **self.long_run.described()}
-        run = execute(
-            self.run_options(),
-            part_options=self.long_run,
-            out=out,
-            overwrite=output.overwrite,
-            command=command_line(arguments),
-            shown_options=shown,
-        )
-        print_run(run, out, as_json=output.json)
-        return 0
-
-    def _forecast(self, out: Path) -> int:
-        """Check the run, print what it would read and need, and return the exit status."""
-        from ..engine.forecast import forecast_run
-        from ..engine.forecast_text import described, forecast_lines, forecast_table
-        from ..reports.json_text import to_json
-        from ..reports.run_folder import RunFolder
-        from ..reports.streams import say_json
-        from .closing import print_tables
-
-        options = self.run_options()
-        if self.long_run.share is None:
-            RunFolder(out, overwrite=self.output.overwrite, reads=options.paths_read())  # checks it
-        forecast = forecast_run(options, self.long_run)
-        if self.output.json:
-            say_json(to_json(described(forecast)))
-        else:
-            print_tables([lambda _: forecast_table(forecast)], forecast_lines(forecast))
-        return 0
-
-    def _count_share(self) -> int:
-        """Count one share of the parts, say how many there are now, and return the exit status."""
-        from ..engine.execution import count_share
-        from ..reports.streams import say
-
-        say(count_share(self.run_options(), self.long_run).described(self.long_run.parts))
+        default = default_folder(self.model.model, self.files.text or self.files.corpus or (SAMPLE,))
+        run_job(self.run_options(), default, self.output, self.long_run, dry_run=self.dry_run, arguments=arguments)
         return 0
 
     def run_options(self) -> RunOptions:

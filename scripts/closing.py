@@ -14,8 +14,10 @@ from ..reports.streams import delivered, say_json
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from ..engine.estimate import RunEstimate
     from ..engine.run import Part as AnalysisPart
     from ..engine.run import Run
+    from ..engine.surveying.dry_run import SurveyEstimate
 
 Part = tuple[Mapping[str, Any], "Callable[[int], RenderableType]"]
 """A part of the results: its tables for JSON, by name, and a function of the width that makes what a terminal shows."""
@@ -63,6 +65,16 @@ def print_results(run: dict[str, Any], parts: Sequence[Part], out: Path, *, as_j
         say_json(to_json({"out": str(out), "run": run, **tables}))
         return
     print_tables([show for _, show in parts], closing_lines(run, out))
+
+
+def print_estimate(estimate: RunEstimate | SurveyEstimate, *, as_json: bool) -> None:
+    """Print what a dry run found out, as lines of text or as JSON."""
+    from ..reports.json_text import to_json
+
+    if as_json:
+        say_json(to_json(estimate.described()))
+    else:
+        print_tables([], list(estimate.lines()))
 
 
 def print_tables(shown: Sequence[Callable[[int], RenderableType]], lines: Sequence[str]) -> None:

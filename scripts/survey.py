@@ -12,6 +12,7 @@ from tyro.conf import arg
 from ..analyses.contract import OptionSet
 from ..analyses.dependency.options import DependencyOptions
 from ..analyses.shared.input_options import LimitOptions, OutputOptions
+from ..analyses.shared.option_types import DryRun
 from ..analyses.shared.options import ControlOptions, CountOptions, FeedForwardOptions
 from ..engine.surveying.options import CellOptions, GridOptions, LongSurveyOptions, SurveyOptions
 from ..reports.streams import say_json
@@ -45,9 +46,7 @@ class SurveyCommand:
 
     long_survey: LongSurveyOptions = field(default_factory=LongSurveyOptions)
 
-    dry_run: bool = False
-    """Count nothing. Print the numbers of cells, sentences and passes, and an estimate of the memory and disk space
-    that the survey needs. Each model is loaded and reads a few sentences."""
+    dry_run: DryRun = False
 
     output: OutputOptions = field(default_factory=OutputOptions)
 
@@ -82,18 +81,13 @@ class SurveyCommand:
 
     def _print_estimate(self, options: SurveyOptions) -> int:
         from ..engine.surveying.dry_run import estimate_survey
-        from ..engine.surveying.estimate_text import estimate_facts, estimate_lines
-        from ..reports.json_text import to_json
-        from .closing import print_tables
+        from .closing import print_estimate
 
         options.check()
         options.check_maps()
         self.long_survey.check()
         estimate = estimate_survey(options, self.long_survey.part_options())
-        if self.output.json:
-            say_json(to_json(estimate_facts(estimate)))
-        else:
-            print_tables([], estimate_lines(estimate))
+        print_estimate(estimate, as_json=self.output.json)
         return 0
 
     def _count_share(self, options: SurveyOptions) -> int:

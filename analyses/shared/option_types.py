@@ -68,3 +68,11 @@ Replicates = Annotated[
     int,
     arg(metavar="N", help="The number of bootstrap replicates for the intervals. With 0, there are no intervals."),
 ]
+
+DryRun = Annotated[
+    bool,
+    arg(
+        help="Check all options, and print what each pass reads, the number of parts, and an estimate of the memory "
+        "and disk space that are needed. The model is loaded and reads a few inputs. Nothing is counted or written."
+    ),
+]

@@ -1,14 +1,16 @@
-"""What a survey would do and need: its cells, sentences, passes, memory and disk space, before anything is counted."""
+"""What ``survey --dry-run`` prints: cells, sentences and passes, and the memory and disk space that they need."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 from ...analyses.shared.options import ControlOptions
 from ...corpora_loaders import Corpus
 from ...reports.progress import progress_bar
-from ..forecast import forecast_run
+from ...storage.durable import size
+from ..estimate import RunEstimate, estimate_run, memory_lines
 from ..part_options import PartOptions
 from ..parts import number_of_parts
 from .counting import reason_of
@@ -18,15 +20,7 @@ from .options import SurveyedTreebank, SurveyOptions
 
 @dataclass(frozen=True)
 class TreebankEstimate:
-    """What a treebank costs each model.
-
-    Attributes:
-        name: the name of the treebank.
-        sentences: the number of sentences.
-        words: the number of words.
-        relations: the number of relations, with which the counts grow.
-        obstacle: why the treebank cannot be read; empty if it can.
-    """
+    """What a treebank costs each model; ``obstacle`` says why it cannot be read."""
 
     name: str
     sentences: int = 0
@@ -37,31 +31,20 @@ class TreebankEstimate:
 
 @dataclass(frozen=True)
 class ModelEstimate:
-    """What a model needs.
-
-    Attributes:
-        name: the name of the model.
-        weights: the bytes of its weights.
-        memory: the bytes that the process which makes the report needs for this model, with the libraries.
-        memory_of_worker: the bytes that each process which counts needs, with the libraries.
-        disk: the bytes of the parts of all its cells.
-        obstacle: why the model cannot be used; empty if it can.
-    """
+    """What a model needs on the treebank with the most relations; ``obstacle`` says why it cannot be used."""
 
     name: str
-    weights: int = 0
-    memory: int = 0
-    memory_of_worker: int = 0
-    disk: int = 0
+    run: RunEstimate | None = None
     obstacle: str = ""
 
 
 @dataclass(frozen=True)
 class SurveyEstimate:
-    """What a survey costs.
+    """What a survey would do and need.
 
     Attributes:
-        models: what each model needs.
+        models: what each model needs. The counts grow with the number of relations, so the treebank that has most of
+            them is taken.
         treebanks: what each treebank costs a model.
         maps: the kinds of maps, which share each pass.
         passes: the number of passes over each treebank for each model: one for the model itself, and one for each copy
@@ -75,112 +58,112 @@ class SurveyEstimate:
     passes: int
     processes: int = 1
 
-    @property
-    def cells(self) -> int:
-        """The number of cells."""
-        return len(self.models) * len(self.treebanks)
+    def totals(self) -> dict[str, int]:
+        """The sums over all cells, by their names."""
+        usable = sum(not model.obstacle for model in self.models)
+        readable = [treebank for treebank in self.treebanks if not treebank.obstacle]
+        runs = [model.run for model in self.models if model.run is not None]
+        # One process keeps several models in memory; the largest of them is part of the memory of its run.
+        others = sum(run.weights for run in runs) - max((run.weights for run in runs), default=0)
+        kept = min(others, MOST_BYTES) if self.processes == 1 else 0
+        return {
+            "cells": len(self.models) * len(self.treebanks),
+            "failing": len(self.models) * len(self.treebanks) - usable * len(readable),
+            "all_passes": self.passes * usable * len(readable),
+            "sentences": self.passes * usable * sum(treebank.sentences for treebank in readable),
+            "memory": max((run.memory for run in runs), default=0) + kept,
+            "memory_of_worker": max((run.memory_of_worker for run in runs), default=0),
+            "disk": sum(map(self._disk, runs)),
+        }
 
-    @property
-    def countable_cells(self) -> int:
-        """The number of cells whose model can be used and whose treebank can be read."""
-        return self._usable_models * sum(not treebank.obstacle for treebank in self.treebanks)
+    def _disk(self, run: RunEstimate | None) -> int:
+        """Return the bytes of the parts of all cells of a model, whose counts grow with the relations of a treebank."""
+        if run is None:
+            return 0
+        readable = [treebank for treebank in self.treebanks if not treebank.obstacle]
+        per_relation = run.disk_of_parts / run.parts / max(1, *(treebank.relations for treebank in readable))
+        parts = sum(each.relations * number_of_parts(each.sentences) for each in readable)
+        return round(self.passes * per_relation * parts)
 
-    @property
-    def all_passes(self) -> int:
-        """The number of passes of the whole survey."""
-        return self.passes * self.countable_cells
+    def described(self) -> dict[str, Any]:
+        """The estimate for JSON, with the totals."""
+        models = [
+            {
+                **({} if model.run is None else model.run.described()),
+                "name": model.name,
+                "obstacle": model.obstacle,
+                "disk": self._disk(model.run),
+            }
+            for model in self.models
+        ]
+        return {**asdict(self), "models": models, **self.totals()}
 
-    @property
-    def sentences(self) -> int:
-        """The number of sentences that models read, in all passes together."""
-        return self.passes * self._usable_models * sum(treebank.sentences for treebank in self.treebanks)
+    def lines(self) -> Iterator[str]:
+        """Yield the lines of the estimate: one for each treebank and each model, and the totals."""
+        width = max(len(name) for name in [each.name for each in self.treebanks] + [each.name for each in self.models])
+        for treebank in self.treebanks:
+            read = f"{treebank.sentences:,} sentences, {treebank.words:,} words"
+            yield f"{treebank.name:<{width}}  {treebank.obstacle or read}"
+        yield ""
+        for model in self.models:
+            yield f"{model.name:<{width}}  {model.obstacle or self._needs(model.run)}"
+        totals, copies = self.totals(), self.passes - 1
+        each = "one pass" if not copies else f"{self.passes} passes ({copies} with random weights)"
+        yield ""
+        yield f"Cells: {totals['cells']:,} ({len(self.models):,} models × {len(self.treebanks):,} treebanks)"
+        yield f"Passes: {totals['all_passes']:,}, {each} for each cell; {len(self.maps)} kinds of maps share each pass"
+        yield f"Sentences to read: {totals['sentences']:,}"
+        if totals["memory"]:
+            yield from memory_lines(totals["memory"], totals["memory_of_worker"], self.processes)
+            yield f"Disk: about {size(totals['disk'])} with --parts, for the counts of all cells"
+        if totals["failing"]:
+            yield f"Cells that would fail: {totals['failing']:,}"
 
-    @property
-    def memory(self) -> int:
-        """The bytes that the process which makes the report needs, with the libraries and the models that are kept."""
-        largest = max(self.models, key=lambda model: model.memory)
-        others = sum(model.weights for model in self.models) - largest.weights
-        return largest.memory + (min(others, MOST_BYTES) if self.processes == 1 else 0)
-
-    @property
-    def memory_of_worker(self) -> int:
-        """The bytes that each process which counts needs, with the libraries."""
-        return max(model.memory_of_worker for model in self.models)
-
-    @property
-    def disk(self) -> int:
-        """The bytes of the parts of all cells."""
-        return sum(model.disk for model in self.models)
-
-    @property
-    def _usable_models(self) -> int:
-        return sum(not model.obstacle for model in self.models)
+    def _needs(self, run: RunEstimate | None) -> str:
+        if run is None:
+            return "not loaded, because no treebank can be read"
+        return (
+            f"{size(run.weights)} of weights, {size(run.memory)} of memory, {size(self._disk(run))} of counts on disk"
+        )
 
 
 def estimate_survey(options: SurveyOptions, part_options: PartOptions) -> SurveyEstimate:
-    """Read all treebanks, and return what the survey would cost.
-
-    Each model is loaded and reads a few sentences of the treebank with the most relations, because the counts grow with
-    the number of relations. The counts on the other treebanks are taken to be in proportion to it.
+    """Read all treebanks, let each model read a few sentences, and return what the survey would cost.
 
     Args:
         options: the options of the survey, which have been checked.
         part_options: how many processes count each cell.
     """
-    estimates: list[TreebankEstimate] = []
+    treebanks: list[TreebankEstimate] = []
     read: tuple[SurveyedTreebank, Corpus] | None = None
-    treebanks = options.grid.all_treebanks()
-    with progress_bar("treebanks", len(treebanks), unit="") as advance:
-        for treebank in treebanks:
+    with progress_bar("treebanks", len(options.grid.all_treebanks()), unit="") as advance:
+        for treebank in options.grid.all_treebanks():
             try:
                 corpus = read_treebank(options, treebank)
                 words = sum(file.words for file in corpus.files)
-                estimates.append(TreebankEstimate(treebank.name, len(corpus), words, len(corpus.relations)))
+                treebanks.append(TreebankEstimate(treebank.name, len(corpus), words, len(corpus.relations)))
                 if read is None or len(corpus.relations) > len(read[1].relations):
                     read = treebank, corpus
             except Exception as error:
-                estimates.append(TreebankEstimate(treebank.name, obstacle=reason_of(error)))
+                treebanks.append(TreebankEstimate(treebank.name, obstacle=reason_of(error)))
             advance(1)
-    models = [ModelEstimate(model.name) for model in options.grid.all_models()]
-    if read is not None:
-        models = _model_estimates(options, replace(part_options, parts=None), *read, estimates)
+    models, loaded = [], LoadedModels(options.cells.device, most_bytes=0)
+    with progress_bar("models", len(options.grid.all_models()), unit="") as advance:
+        for model in options.grid.all_models():
+            run, obstacle = None, ""
+            try:
+                if read is not None:
+                    job = options.run_options(model, read[0], options.grid.maps)
+                    encoder = loaded.load(model)
+                    run = estimate_run(job, replace(part_options, parts=None), model=encoder, corpus=read[1])
+            except Exception as error:
+                obstacle = reason_of(error)
+            models.append(ModelEstimate(model.name, run, obstacle))
+            advance(1)
     return SurveyEstimate(
         models=tuple(models),
-        treebanks=tuple(estimates),
+        treebanks=tuple(treebanks),
         maps=options.grid.maps,
         passes=1 + options.groups[ControlOptions].copies(),
         processes=part_options.workers or 1,
     )
-
-
-def _model_estimates(
-    options: SurveyOptions,
-    part_options: PartOptions,
-    treebank: SurveyedTreebank,
-    corpus: Corpus,
-    treebanks: Sequence[TreebankEstimate],
-) -> list[ModelEstimate]:
-    """Return what each model needs for all treebanks, given one of them."""
-    models, loaded = options.grid.all_models(), LoadedModels(options.cells.device, most_bytes=0)
-    size_of_read = len(corpus.relations) * number_of_parts(len(corpus))
-    size_of_all = sum(each.relations * number_of_parts(each.sentences) for each in treebanks)
-    estimates = []
-    with progress_bar("models", len(models), unit="") as advance:
-        for model in models:
-            try:
-                run_options = options.run_options(model, treebank, options.grid.maps)
-                encoder = loaded.load(model)
-                forecast = forecast_run(run_options, part_options, encoder=encoder, corpus=corpus)
-                estimates.append(
-                    ModelEstimate(
-                        model.name,
-                        forecast.weights,
-                        forecast.memory,
-                        forecast.memory_of_worker,
-                        round(forecast.disk_of_parts * size_of_all / max(1, size_of_read)),
-                    )
-                )
-            except Exception as error:
-                estimates.append(ModelEstimate(model.name, obstacle=reason_of(error)))
-            advance(1)
-    return estimates

@@ -1,4 +1,4 @@
-"""``analyze --dry-run``: what it says of a run, against what the run takes."""
+"""``--dry-run``: what it says of a run, against what the run takes."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from attentionology import CorpusOptions, CountOptions, SurfaceOptions
+from attentionology import CorpusOptions, CountOptions, ExampleOptions, SurfaceOptions
 from attentionology.analyses.contract import OptionSet
 from attentionology.analyses.shared.options import ControlOptions
-from attentionology.engine.forecast import Forecast, forecast_run
+from attentionology.engine.estimate import RunEstimate, estimate_run
 from attentionology.engine.part_options import PartOptions
 from attentionology.engine.part_tasks import part_counter
 from attentionology.engine.parts import parts_of
@@ -34,12 +34,12 @@ def options(data_file):
 
 
 @pytest.fixture(scope="module")
-def forecast(options, demo_encoder) -> Forecast:
-    return forecast_run(options)
+def estimate(options, demo_encoder) -> RunEstimate:
+    return estimate_run(options)
 
 
 @pytest.fixture(scope="module")
-def counted(options, forecast, tmp_path_factory):
+def counted(options, estimate, tmp_path_factory):
     """The folder of the parts of the run, and the parts."""
     folder = tmp_path_factory.mktemp("dry") / "parts"
     options.check()
@@ -51,39 +51,39 @@ def counted(options, forecast, tmp_path_factory):
     return folder, counter, parts
 
 
-def test_passes_and_parts_are_those_of_the_run(forecast, counted):
+def test_passes_and_parts_are_those_of_the_run(estimate, counted):
     _, _, parts = counted
-    assert forecast.inputs == 60
-    assert forecast.parts == len(parts)
-    assert [size for each in forecast.passes for size in each.parts] == [len(part) for part in parts]
-    assert forecast.read == sum(len(part) for part in parts)
-    assert {name for each in forecast.passes for name in each.analyses} == set(ANALYSES)
-    assert [each.copy for each in forecast.passes if each.copy is not None] == [0]
+    assert estimate.inputs == 60
+    assert estimate.parts == len(parts)
+    assert [size for each in estimate.passes for size in each.parts] == [len(part) for part in parts]
+    assert estimate.read == sum(len(part) for part in parts)
+    assert {name for each in estimate.passes for name in each.analyses} == set(ANALYSES)
+    assert [each.copy for each in estimate.passes if each.copy is not None] == [0]
 
 
-def test_the_disk_space_is_right_within_the_factor(forecast, counted):
+def test_the_disk_space_is_right_within_the_factor(estimate, counted):
     folder, _, _ = counted
     written = sum(path.stat().st_size for path in folder.iterdir())
-    assert written / FACTOR < forecast.disk_of_parts < written * FACTOR
+    assert written / FACTOR < estimate.disk_of_parts < written * FACTOR
 
 
-def test_the_counts_take_no_more_memory_than_was_said(forecast, counted):
+def test_the_counts_take_no_more_memory_than_was_said(estimate, counted):
     _, counter, parts = counted
     taken = 0
     for number in {part.number for part in parts}:
         stored = counter.folder.read(next(part for part in parts if part.number == number))
         taken += sum(tensor.nbytes for states in stored.states.values() for tensor in states.tensors.values())
-    assert taken <= sum(each.states for each in forecast.passes) * 1.001
-    assert sum(each.states for each in forecast.passes) < FACTOR * taken
+    assert taken <= sum(each.states for each in estimate.passes) * 1.001
+    assert sum(each.states for each in estimate.passes) < FACTOR * taken
     weights = sum(parameter.nbytes for parameter in counter.model.model.parameters())
-    assert forecast.memory > 2 * weights + taken
+    assert estimate.memory > 2 * weights + taken
 
 
 def test_workers_share_nothing(options, demo_encoder):
     few = RunOptions(("dependency",), files=CorpusOptions(limit=5))
-    forecast = forecast_run(few, PartOptions(workers=3))
-    assert forecast.processes == 3
-    assert forecast.memory_of_worker <= forecast.memory
+    estimate = estimate_run(few, PartOptions(workers=3))
+    assert estimate.processes == 3
+    assert estimate.memory_of_worker <= estimate.memory
 
 
 def test_nothing_is_written(tmp_path, monkeypatch, capsys):
@@ -133,3 +133,25 @@ def test_a_pass_that_will_fail_is_named(tmp_path, monkeypatch, capsys):
     assert main(["analyze", "--limit", "5", "--analyses", "surface", "--gradients=hidden", "--dry-run", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["passes"][1]["failure"] == "the loss is not finite"
     assert list(Path(tmp_path).iterdir()) == []
+
+
+def test_an_alignment_is_estimated(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["align", "--dry-run", "--json"]) == 0
+    estimate = json.loads(capsys.readouterr().out)
+    assert (estimate["unit"], estimate["inputs"], estimate["parts"]) == ("sentence pairs", 200, 1)
+    assert [each["analyses"] for each in estimate["passes"]] == [["alignment"]]
+    assert estimate["memory"] > estimate["weights"] > 0
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_kept_sentences_grow_up_to_their_bound():
+    """The demo's sample has 157 sentences, of which 64 are read; counts do not grow, and kept sentences do."""
+
+    def states(examples: int) -> int:
+        options = RunOptions(("dependency",), examples=ExampleOptions(examples))
+        return estimate_run(options).passes[0].states
+
+    none, ten, eighty, all_of_them, more = map(states, (0, 10, 80, 157, 1000))
+    assert 0 < none < ten < eighty < all_of_them
+    assert all_of_them <= more < none + (eighty - none) * 157 / 64

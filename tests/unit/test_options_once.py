@@ -17,7 +17,6 @@ MEANINGS = {
     "controls": "Probes have several kinds of controls; alignments have copies with random weights only.",
     "corpus": "The commands analyze, show and doctor read files of different formats.",
     "dev": "Treebanks and labeled texts are held out in different ways.",
-    "dry_run": "Runs and surveys print different estimates.",
     "epochs": "Probes and classifiers have recipes of their own.",
     "json": "The commands doctor and treebanks have no results folder, and hence no other option of the results.",
     "learning_rate": "Probes and classifiers have recipes of their own.",
