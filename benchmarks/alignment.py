@@ -146,7 +146,8 @@ def forward_attention(model: Translator, bitext: Bitext) -> None:
 def close_share(model: Translator, bitext: Bitext) -> float:
     """Return the share of the pairs that are read again in float64."""
     maker = LinkMaker(tuple(all_series()))
-    return sum(len(maker.undecided(batch).close) for batch in read_pairs(model, bitext.pairs)) / len(bitext)
+    n_close = (int(maker.in_float32(batch)[1].count_nonzero()) for batch in read_pairs(model, bitext.pairs))
+    return sum(n_close) / len(bitext)
 
 
 def memory_of(folder: Path, name: str) -> float:

@@ -19,7 +19,7 @@ from ..shared.metric import Metric
 from ..shared.outcomes import SPLITS
 from ..shared.resampling import halves, poisson_weights
 from .baselines import BASELINES
-from .hypotheses import LinkedPairs
+from .linked_pairs import LinkedPairs
 from .scores import count_links
 from .series import FORWARD, TOGETHER, Series
 

@@ -10,13 +10,12 @@ padding or the number of threads, and pairs may be computed again together: what
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import torch
 from jaxtyping import Bool, Float, Int
-from torch import Tensor, nn
+from torch import Tensor
 
 from ...extractors import Columns, MapBatch
 
@@ -58,78 +57,75 @@ def best_columns(batch: MapBatch) -> Int[Tensor, "batch layers heads n"]:
         >>> best_columns(batch).tolist()
         [[[[1, 0]]]]
     """
-    return _settled(Decisions.of_rows(batch), batch).best
+    best, close = _best_columns(batch, batch.noise)
+    for index in close.any(1).nonzero().flatten().tolist():
+        exact = in_float64(batch, index)
+        overwrite(best, [index], _best_columns(exact, SAME * exact.noise)[0])
+    return best
 
 
-@dataclass(frozen=True, eq=False)
-class Decisions:
-    """The decisions about inputs as float32 makes them, and those that it cannot make.
-
-    Attributes:
-        best: the column with the largest value of each row, or the row with the largest value of each column; −1 beyond
-            the end of an input. `decide` changes it.
-        close: the decisions that are to be made in float64: the indices of input, layer, head and position.
-        noise: the relative difference below which float32 cannot decide.
-        of_columns: whether each column has a decision, and not each row.
-    """
-
-    best: Int[Tensor, "batch layers heads positions"]
-    close: Int[Tensor, "close 4"]
-    noise: float
-    of_columns: bool = False
-
-    @classmethod
-    def of_rows(cls, batch: MapBatch) -> Decisions:
-        """Choose a column for each row."""
-        rows = torch.arange(batch.maps.shape[-2]) < batch.lengths[:, None]
-        columns = torch.arange(batch.maps.shape[-1]) < columns_of(batch).lengths[:, None]
-        return cls(*_largest(batch.maps, rows, columns, batch.noise), batch.noise)
-
-    @classmethod
-    def of_words(cls, batch: MapBatch) -> Decisions:
-        """Choose a row for each column that is a word."""
-        rows = torch.arange(batch.maps.shape[-2]) < batch.lengths[:, None]
-        best, close = _largest(batch.maps.transpose(-1, -2), columns_of(batch).words, rows, batch.noise)
-        return cls(best, close, batch.noise, of_columns=True)
-
-    @classmethod
-    def together(cls, parts: Sequence[Decisions]) -> Decisions:
-        """Return the decisions about the inputs of several batches of the same maps."""
-        close = renumbered([part.close for part in parts], [len(part.best) for part in parts])
-        return cls(padded([part.best for part in parts]), close, parts[0].noise, parts[0].of_columns)
-
-    def decide(self, index: int, exact: Float[Tensor, "layers heads n m"]) -> None:
-        """Make the close decisions about one input again.
-
-        Args:
-            index: the input.
-            exact: its maps in float64, without padding. Only layers and rows with close decisions are read.
-        """
-        _, layers, heads, positions = self.close[self.close[:, 0] == index].T
-        values = (exact.transpose(-1, -2) if self.of_columns else exact)[layers, heads, positions]
-        best = first_of_equals(values, SAME * self.noise).cpu()
-        self.best[index, layers, heads, positions] = best.to(self.best.dtype)
-
-
-def renumbered(close: Sequence[Int[Tensor, "_ 4"]], sizes: Sequence[int]) -> Int[Tensor, "close 4"]:
-    """Put the close decisions about several batches one after the other, with the inputs numbered throughout.
+def target_links(
+    batch: MapBatch, tolerance: float
+) -> tuple[Int[Tensor, "batch layers heads n"], Bool[Tensor, "batch layers"]]:
+    """Choose a source word for each target word.
 
     Args:
-        close: the close decisions about each batch, see `Decisions`.
-        sizes: the number of inputs of each batch.
+        batch: the maps.
+        tolerance: the relative difference up to which two values are equal.
+
+    Returns:
+        The source word that each target word is linked to, 0-based, with −1 where there is no link and beyond the end
+        of a pair; and in which layers of a pair a decision was made between values that were equal.
     """
-    starts = itertools.accumulate(sizes[:-1], initial=0)
-    return torch.cat([part + torch.tensor([start, 0, 0, 0]) for start, part in zip(starts, close, strict=True)])
+    best, close = _best_columns(batch, tolerance)
+    return words_of_rows(best, column_words(batch)), close
 
 
-def padded(parts: Sequence[Int[Tensor, "*_"]]) -> Int[Tensor, "*_"]:
-    """Put numbers about several batches one after the other, with −1 after those of inputs that are not the longest."""
-    longest = max(part.shape[-1] for part in parts)
-    return torch.cat([nn.functional.pad(part, (0, longest - part.shape[-1]), value=-1) for part in parts])
+def source_links(
+    batch: MapBatch, tolerance: float
+) -> tuple[Int[Tensor, "batch layers heads words"], Bool[Tensor, "batch layers"]]:
+    """Choose a target word for each source word, see `target_links`."""
+    is_word = columns_of(batch).words
+    best, close = _largest(batch.maps.transpose(-1, -2), is_word, _rows(batch), tolerance)
+    return rows_of_words(best, is_word), close
 
 
-def first_of_equals(values: Float[Tensor, "*shape m"], tolerance: float) -> Int[Tensor, "*shape"]:
-    """Return the index of the first of the largest values, which may differ by rounding.
+def in_float64(batch: MapBatch, index: int) -> MapBatch:
+    """Return the maps of one input in float64 as a batch, see `MapBatch.exact`."""
+    [maps] = batch.exact([index])
+    n, m = maps.shape[-2:]
+    columns = columns_of(batch)
+    return replace(
+        batch,
+        maps=maps[None],
+        lengths=batch.lengths[[index]],
+        special=batch.special[[index], :n],
+        sentences=(batch.sentences[index],),
+        labels=batch.labels[index : index + 1],
+        recompute=None,
+        columns=Columns(columns.lengths[[index]], columns.special[[index], :m], columns.labels[index : index + 1]),
+    )
+
+
+def overwrite(decided: Tensor, indices: list[int], again: Tensor) -> None:
+    """Replace what was decided about some inputs in float32 by what was decided about them again.
+
+    All of it is overwritten, because float64 decides as float32 does where float32 can.
+
+    Args:
+        decided: the decisions about a batch, which are changed.
+        indices: the inputs.
+        again: the decisions about these inputs, perhaps only those of their first layers.
+    """
+    for index, of_input in zip(indices, again, strict=True):
+        corner = decided[index]
+        for axis, size in enumerate(of_input.shape):
+            corner = corner.narrow(axis, 0, size)
+        corner.copy_(of_input)
+
+
+def equal_to_largest(values: Float[Tensor, "*shape m"], tolerance: float) -> Bool[Tensor, "*shape m"]:
+    """Say which values are equal to the largest one.
 
     Args:
         values: the values.
@@ -137,61 +133,39 @@ def first_of_equals(values: Float[Tensor, "*shape m"], tolerance: float) -> Int[
 
     Example:
         >>> import torch
-        >>> from attentionology.analyses.alignment.decisions import first_of_equals
+        >>> from attentionology.analyses.alignment.decisions import equal_to_largest
         >>> values = torch.tensor([[0.1, 0.3, 0.1 + 0.2], [0.1, 0.2, 0.3]], dtype=torch.float64)
-        >>> values.argmax(-1).tolist(), first_of_equals(values, 1e-12).tolist()
-        ([2, 2], [1, 2])
+        >>> values.argmax(-1).tolist(), equal_to_largest(values, 1e-12).tolist()
+        ([2, 2], [[False, True, True], [False, False, True]])
     """
     largest = values.amax(-1, keepdim=True)
-    return (values >= largest - tolerance * largest.abs()).to(torch.uint8).argmax(-1)
+    return values >= largest - tolerance * largest.abs()
 
 
-def _settled(decisions: Decisions, batch: MapBatch) -> Decisions:
-    """Make the decisions about a batch in float64 that float32 cannot make, input by input to hold few maps."""
-    for index in sorted(set(decisions.close[:, 0].tolist())):
-        decisions.decide(index, batch.exact([index])[0])
-    return decisions
+def _best_columns(
+    batch: MapBatch, tolerance: float
+) -> tuple[Int[Tensor, "batch layers heads n"], Bool[Tensor, "batch layers"]]:
+    columns = torch.arange(batch.maps.shape[-1]) < columns_of(batch).lengths[:, None]
+    return _largest(batch.maps, _rows(batch), columns, tolerance)
+
+
+def _rows(batch: MapBatch) -> Bool[Tensor, "batch n"]:
+    return torch.arange(batch.maps.shape[-2]) < batch.lengths[:, None]
 
 
 def _largest(
     values: Float[Tensor, "batch layers heads n m"],
     asked: Bool[Tensor, "batch n"],
     candidates: Bool[Tensor, "batch m"],
-    noise: float,
-) -> tuple[Int[Tensor, "batch layers heads n"], Int[Tensor, "close 4"]]:
-    """Return the largest candidate for each of the positions, and the indices of those of which two are too close."""
+    tolerance: float,
+) -> tuple[Int[Tensor, "batch layers heads n"], Bool[Tensor, "batch layers"]]:
+    """Return the first of the largest candidates for each of the positions, and where there are several."""
     if not candidates.all():
         values = values.masked_fill(~candidates.to(values.device)[:, None, None, None], -torch.inf)
-    largest, best = values.max(-1)
-    near = values >= (largest - noise * largest.abs()).unsqueeze(-1)
-    close = (near.sum(-1, dtype=torch.int32) > 1).cpu() & asked[:, None, None]
-    best = best.to("cpu", torch.int32).masked_fill_(~asked[:, None, None], -1)
-    return best, close.nonzero()
-
-
-def aligned_rows(
-    batch: MapBatch, best: Int[Tensor, "batch layers heads columns"] | None = None
-) -> Int[Tensor, "batch layers heads words"]:
-    """Return the row with the largest value of each word's column, for the words in order.
-
-    In maps of sentence pairs, this is the target word that each source word is linked to, 0-based; −1 beyond the end of
-    a sentence. Decisions are made as in `best_columns`.
-
-    Args:
-        batch: the maps.
-        best: the decisions of `Decisions.of_words` for the batch, if they are known.
-
-    Example:
-        >>> import torch
-        >>> from attentionology import MapBatch, Sentence
-        >>> from attentionology.analyses.alignment.decisions import aligned_rows
-        >>> maps = torch.tensor([[0.1, 0.9], [0.4, 0.6]]).view(1, 1, 1, 2, 2)
-        >>> batch = MapBatch(maps, torch.tensor([2]), torch.tensor([[False] * 2]), (Sentence("1", ("Oh", "yes")),))
-        >>> aligned_rows(batch).tolist()
-        [[[[1, 0]]]]
-    """
-    best = _settled(Decisions.of_words(batch), batch).best if best is None else best
-    return rows_of_words(best, columns_of(batch).words)
+    equal = equal_to_largest(values, tolerance)
+    close = (equal.sum(-1, dtype=torch.int32) > 1).cpu() & asked[:, None, None]
+    best = equal.to(torch.uint8).argmax(-1).to("cpu", torch.int32).masked_fill_(~asked[:, None, None], -1)
+    return best, close.flatten(2).any(-1)
 
 
 def rows_of_words(
@@ -219,18 +193,6 @@ def column_words(batch: MapBatch) -> Int[Tensor, "batch m"]:
     """Return the word of each column, counted from 0 in its sentence; −1 at special tokens and padding."""
     is_word = columns_of(batch).words
     return (is_word.cumsum(1) - 1).masked_fill(~is_word, -1)
-
-
-def aligned_words(
-    batch: MapBatch, best: Int[Tensor, "batch layers heads n"] | None = None
-) -> Int[Tensor, "batch layers heads n"]:
-    """Return the source word that each target word is linked to, 0-based; −1 where there is no link.
-
-    Args:
-        batch: the maps.
-        best: what `best_columns` returns for the batch, if it is known.
-    """
-    return words_of_rows(best_columns(batch) if best is None else best, column_words(batch))
 
 
 def words_of_rows(

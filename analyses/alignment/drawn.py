@@ -20,7 +20,7 @@ from ...extractors import MapBatch, Merge
 from ...extractors.translation import PairBatch, PairPieces
 from ..plans import Guesses, SampledMaps
 from ..shared.drawable import Drawable
-from .decisions import best_columns
+from .decisions import best_columns, in_float64
 from .hypotheses import map_maker, maps_of
 from .series import FORWARD, SINGLE, Series
 
@@ -114,9 +114,11 @@ class DrawablePairs(Drawable):
         """Make the maps of some pairs for all series."""
         makers = [map_maker(each, self.merge) for each in self.series]
         chosen = list(dict.fromkeys(makers))
-        for index, batches in self.batch.exact_batches(chosen, indices):
+        for group, batches in self.batch.exact(chosen, indices):
             made = dict(zip(chosen, batches, strict=True))
-            self._maps[index] = [maps_of(each, made[maker]) for each, maker in zip(self.series, makers, strict=True)]
+            maps = [maps_of(each, made[maker]) for each, maker in zip(self.series, makers, strict=True)]
+            for number, index in enumerate(group):
+                self._maps[index] = [in_float64(of_group, number) for of_group in maps]
 
 
 def source_guesses(batch: MapBatch) -> Int[Tensor, "batch 1 layers heads n"]:

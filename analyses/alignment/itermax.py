@@ -7,16 +7,12 @@ discounted.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar
-
 import torch
-from jaxtyping import Bool, Float, Int
-from torch import Tensor, nn
+from jaxtyping import Bool, Float
+from torch import Tensor
 
 from ...extractors import MapBatch
-from .decisions import SAME, columns_of, renumbered
+from .decisions import columns_of
 
 ROUNDS, DISCOUNT = 2, 0.9
 """The number of rounds, and the factor for the similarity of a word that has a link to one that has none."""
@@ -74,49 +70,14 @@ def _best(
     return first, (equal.sum(-1) > 1).any(-1)
 
 
-@dataclass(frozen=True, eq=False)
-class IteratedLinks:
-    """The links of Itermax as float32 makes them, and where it cannot.
+def iterated_links(
+    batch: MapBatch, tolerance: float
+) -> tuple[Bool[Tensor, "batch layers heads n m"], Bool[Tensor, "batch layers"]]:
+    """Link the words of a batch, given the cosines of all words, see `itermax`.
 
-    Attributes:
-        links: which words are linked, rows of target words and columns of source words. `decide` changes it.
-        close: the decisions that are to be made in float64, as rows of the pair, its layer, head, and position. All
-            words of a pair are linked together, so that there is one for each pair, layer and head, at position 0.
-        noise: the relative difference below which float32 cannot decide.
-        of_columns: always true, because decisions are about whole columns, too.
+    Returns:
+        Which words are linked, and in which layers of a pair a decision was made between similarities that were equal.
     """
-
-    links: Bool[Tensor, "batch layers heads n m"]
-    close: Int[Tensor, "close 4"]
-    noise: float
-    of_columns: ClassVar[bool] = True
-
-    @classmethod
-    def of(cls, batch: MapBatch) -> IteratedLinks:
-        """Link the words of a batch, given the cosines of all words."""
-        rows = torch.arange(batch.maps.shape[-2]) < batch.lengths[:, None]
-        links, close = itermax(batch.maps, rows[:, :, None] & columns_of(batch).words[:, None], batch.noise)
-        return cls(links.cpu(), nn.functional.pad(close.cpu().nonzero(), (0, 1)), batch.noise)
-
-    @classmethod
-    def together(cls, parts: Sequence[IteratedLinks]) -> IteratedLinks:
-        """Return the links of several batches of the same maps."""
-        close = renumbered([part.close for part in parts], [len(part.links) for part in parts])
-        n, m = (max(part.links.shape[axis] for part in parts) for axis in (-2, -1))
-        padded = [
-            nn.functional.pad(part.links, (0, m - part.links.shape[-1], 0, n - part.links.shape[-2])) for part in parts
-        ]
-        return cls(torch.cat(padded), close, parts[0].noise)
-
-    def decide(self, index: int, exact: Float[Tensor, "layers heads n m"]) -> None:
-        """Link the words of one pair again, in the layers and heads with close decisions.
-
-        Args:
-            index: the pair.
-            exact: the cosines in float64, without padding.
-        """
-        _, layers, heads, _ = self.close[self.close[:, 0] == index].T
-        n, m = exact.shape[-2:]
-        cells = torch.ones(1, n, m, dtype=torch.bool)
-        links, _ = itermax(exact[layers, heads][None, :, None], cells, SAME * self.noise)
-        self.links[index, layers, heads, :n, :m] = links[0, :, 0].cpu()
+    rows = torch.arange(batch.maps.shape[-2]) < batch.lengths[:, None]
+    links, close = itermax(batch.maps, rows[:, :, None] & columns_of(batch).words[:, None], tolerance)
+    return links.cpu(), close.cpu().any(-1)

@@ -15,7 +15,8 @@ from ...corpora_loaders.alignment import Link
 from ...extractors import Merge
 from ...extractors.maps.batching import WINDOW
 from ..contract import Reader
-from .hypotheses import LinkMaker, links_of
+from .hypotheses import LinkMaker
+from .linked_pairs import links_of
 from .results import LayerChoice
 
 

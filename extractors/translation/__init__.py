@@ -2,7 +2,6 @@
 
 from .cross_maps import CROSS_KINDS, CrossMapMaker
 from .decoding import ForcedDecoding
-from .excerpts import Excerpt
 from .merging import AlignmentSetting
 from .pair_encoder import PairEncoder, PairMethod, SimilarityMaker
 from .pair_reading import (
@@ -20,7 +19,6 @@ __all__ = [
     "GATHERED",
     "AlignmentSetting",
     "CrossMapMaker",
-    "Excerpt",
     "ForcedDecoding",
     "PairBatch",
     "PairEncoder",

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import get_args
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
+from ...corpora_loaders.alignment import SentencePair
 from ...storage.nearest import did_you_mean
 from ..kinds import MapKind, get_kind
 from ..kinds.attention_block import attn, norm
 from ..kinds.weight import weight
 from ..layers import AttentionBlock
-from ..maps.map_batch import Level
+from ..maps.map_batch import Columns, Level, MapBatch, Recompute
 from ..maps.map_maker import Merge
 from .decoding import ForcedDecoding
 from .merging import AlignmentSetting, CrossMerger, apart, row_count
@@ -78,103 +80,154 @@ class CrossMapMaker:
         return self.level == "word" and self.merge == "vector"
 
 
-@torch.inference_mode()
-def cross_maps(
-    makers: Sequence[CrossMapMaker],
-    forward: ForcedDecoding,
-    pieces: Sequence[PairPieces],
-    name: str = "",
-    layers: Collection[int] | None = None,
-) -> list[Float[Tensor, "batch layers heads rows columns"]]:
-    """Make the maps of several makers from one forward pass, with zeros outside the sentence pairs.
-
-    Makers of one kind share its map of each layer, and the sums over the pieces of source words.
-
-    Args:
-        makers: what to make.
-        forward: the forward pass.
-        pieces: the pieces of each pair.
-        name: the name of the model, for messages.
-        layers: the layers to make maps of, 0-based; None for all. The maps of the others are 0.
-
-    Raises:
-        ModelError: cross-attention is not a distribution, or is not what its weights say.
-    """
-    forward.check(name)
-    mergers = {level: _merger(forward, pieces, level) for level in levels_of(makers)}
-    by_maker = [mergers[maker.level].in_setting(maker.setting) for maker in makers]
-    results: list[Tensor] = []
-    for number in range(len(forward.attentions)) if layers is None else sorted(layers):
-        layer = forward.layer(number)
-        whole: dict[str, Tensor] = {}
-        summed: dict[tuple[str, Level], Tensor] = {}
-        for index, (maker, merger) in enumerate(zip(makers, by_maker, strict=True)):
-            if maker.merges_vectors:
-                layer_map = CROSS_KINDS[maker.kind](layer.grouped(merger))
-            else:
-                if maker.kind not in whole:
-                    whole[maker.kind] = CROSS_KINDS[maker.kind](layer)
-                layer_map = whole[maker.kind]
-            if len(results) == index:
-                shape = (len(pieces), len(forward.attentions), layer_map.shape[1], merger.rows, merger.k)
-                results.append(layer_map.new_zeros(shape))
-            if maker.merges_vectors:
-                results[index][:, number] = layer_map
-                continue
-            if (maker.kind, maker.level) not in summed:
-                summed[maker.kind, maker.level] = merger.merged_columns(layer_map)
-            merger.merge_rows(summed[maker.kind, maker.level], out=results[index][:, number])
-    return results
-
-
-def levels_of(makers: Sequence[CrossMapMaker]) -> list[Level]:
-    """Return the levels of the makers, each of them once."""
-    return list(dict.fromkeys(maker.level for maker in makers))
-
-
-def _merger(forward: ForcedDecoding, pieces: Sequence[PairPieces], level: Level) -> CrossMerger:
-    alpha = forward.attentions[0]
-    shape = (forward.target_mask.shape[1], forward.source_mask.shape[1])
-    return CrossMerger(at_level(level, pieces), shape, "AWI", dtype=alpha.dtype, device=alpha.device)
-
-
-def at_level(level: Level, pieces: Sequence[PairPieces]) -> Sequence[PairPieces]:
-    """Return the pieces with the positions of a level."""
-    return pieces if level == "word" else [apart(pair) for pair in pieces]
-
-
-def exact_cross_maps(
+def cross_map_batches(
     makers: Sequence[CrossMapMaker],
     translator: Translator,
+    pairs: tuple[SentencePair, ...],
     pieces: Sequence[PairPieces],
-    layers: Collection[int] | None = None,
-) -> list[list[Float[Tensor, "layers heads rows columns"]]]:
-    """Make the maps of sentence pairs in float64.
+) -> list[MapBatch]:
+    """Return what several makers make of one forward pass.
 
     Args:
         makers: what to make.
         translator: the model.
-        pieces: the pieces of each pair. All are read together.
-        layers: the layers to make maps of, 0-based; None for all. The decoder is run up to the last of these, and the
-            maps of other layers are 0 or missing.
-
-    Returns:
-        for each pair a map for each maker, without padding.
+        pairs: the sentence pairs.
+        pieces: the pieces of each pair.
 
     Raises:
         ModelError: cross-attention is not a distribution, or is not what its weights say.
     """
-    depth = None if layers is None else max(layers) + 1
-    forward = translator.double.decode(pieces, values=read_weights(makers), depth=depth)
-    maps = [of_maker.cpu() for of_maker in cross_maps(makers, forward, pieces, translator.name, layers)]
-    sizes = [[(row_count(pair.target), len(pair.source.special)) for pair in at_level(maker.level, pieces)]
-             for maker in makers]  # fmt: skip
+
+    @functools.lru_cache(maxsize=1)
+    def exact(index: int) -> list[MapBatch]:
+        """Make the maps of one pair in float64 for all makers, which are usually asked for it one after the other."""
+        return exact_cross_batches(makers, translator, pairs[index : index + 1], pieces[index : index + 1])
+
+    def recompute(number: int) -> Recompute:
+        return lambda indices, _first_layers=None: [exact(index)[number].maps[0] for index in indices]
+
+    batches = _batches(makers, translator, pairs, pieces, _made(makers, translator, pieces))
+    return [replace(batch, recompute=recompute(number)) for number, batch in enumerate(batches)]
+
+
+def exact_cross_batches(
+    makers: Sequence[CrossMapMaker],
+    translator: Translator,
+    pairs: Sequence[SentencePair],
+    pieces: Sequence[PairPieces],
+    depth: int | None = None,
+) -> list[MapBatch]:
+    """Return what several makers make of sentence pairs in float64.
+
+    Args:
+        makers: what to make.
+        translator: the model.
+        pairs: the sentence pairs.
+        pieces: the pieces of each pair. All are read together.
+        depth: the number of decoder layers to run; None for all.
+
+    Raises:
+        ModelError: cross-attention is not a distribution, or is not what its weights say.
+    """
+    maps = [of_maker.cpu() for of_maker in _made(makers, translator.double, pieces, depth)]
+    return _batches(makers, translator, pairs, pieces, maps)
+
+
+def _made(
+    makers: Sequence[CrossMapMaker], translator: Translator, pieces: Sequence[PairPieces], depth: int | None = None
+) -> list[Float[Tensor, "batch layers _ _ _"]]:
+    """Decode sentence pairs and make their maps."""
+    values = any(maker.map_kind.reads_weights for maker in makers)
+    return _cross_maps(makers, translator.decode(pieces, values=values, depth=depth), pieces, translator.name)
+
+
+def _batches(
+    makers: Sequence[CrossMapMaker],
+    translator: Translator,
+    pairs: Sequence[SentencePair],
+    pieces: Sequence[PairPieces],
+    maps: Sequence[Float[Tensor, "batch layers _ _ _"]],
+) -> list[MapBatch]:
+    """Return what the makers have made, with what its rows and columns are."""
+    frames = {level: _frame(level, pairs, pieces) for level in {maker.level for maker in makers}}
+    batches = []
+    for maker, of_maker in zip(makers, maps, strict=True):
+        lengths, labels, columns = frames[maker.level]
+        batches.append(
+            MapBatch(
+                maps=of_maker,
+                lengths=lengths,
+                special=torch.zeros(len(pairs), of_maker.shape[-2], dtype=torch.bool),
+                sentences=tuple(pairs),
+                labels=labels,
+                kind=maker.kind,
+                level=maker.level,
+                noise=max(maker.map_kind.noise, translator.noise),
+                columns=columns,
+            )
+        )
+    return batches
+
+
+def _frame(
+    level: Level, pairs: Sequence[SentencePair], pieces: Sequence[PairPieces]
+) -> tuple[Int[Tensor, " batch"], tuple[tuple[str, ...], ...], Columns]:
+    """Return the number of rows of each pair, what the rows are, and what the columns are, whatever the kind of map."""
+    grouped = _at_level(level, pieces)
+    lengths = torch.tensor([row_count(pair.target) for pair in grouped])
+    widths = torch.tensor([len(pair.source.special) for pair in grouped])
+    special = torch.zeros(len(pieces), int(widths.max()), dtype=torch.bool)
+    row_labels, column_labels = [], []
+    for index, (pair, pair_pieces) in enumerate(zip(pairs, pieces, strict=True)):
+        source, target = pair_pieces.source, pair_pieces.target
+        is_special = grouped[index].source.special
+        special[index, : len(is_special)] = torch.tensor(is_special)
+        if level == "word":
+            words = iter(pair.source)
+            of_columns = zip(source.tokens, source.positions, strict=True)
+            specials = (token for token, position in of_columns if is_special[position])
+            column_labels.append(tuple(next(specials) if flag else next(words) for flag in is_special))
+            row_labels.append(pair.words)
+        else:
+            of_rows = zip(target.tokens, target.positions, strict=True)
+            column_labels.append(tuple(source.tokens))
+            row_labels.append(tuple(token for token, position in of_rows if not target.special[position]))
+    return lengths, tuple(row_labels), Columns(widths, special, tuple(column_labels))
+
+
+@torch.inference_mode()
+def _cross_maps(
+    makers: Sequence[CrossMapMaker], forward: ForcedDecoding, pieces: Sequence[PairPieces], name: str
+) -> list[Float[Tensor, "batch layers _ _ _"]]:
+    """Make the maps of several makers from one forward pass, with zeros outside the sentence pairs."""
+    forward.check(name)
+    alpha = forward.attentions[0]
+    shape = (forward.target_mask.shape[1], forward.source_mask.shape[1])
+    mergers: dict[tuple[Level, AlignmentSetting], CrossMerger] = {}
+    for level in {maker.level for maker in makers}:
+        merger = CrossMerger(_at_level(level, pieces), shape, "AWI", dtype=alpha.dtype, device=alpha.device)
+        mergers |= {(level, setting): merger.in_setting(setting) for setting in get_args(AlignmentSetting)}
+    by_layer = [_maps_of_layer(makers, forward.layer(number), mergers) for number in range(len(forward.attentions))]
+    return [torch.stack(of_maker, dim=1) for of_maker in zip(*by_layer, strict=True)]
+
+
+def _maps_of_layer(
+    makers: Sequence[CrossMapMaker],
+    layer: AttentionBlock,
+    mergers: Mapping[tuple[Level, AlignmentSetting], CrossMerger],
+) -> list[Float[Tensor, "batch _ _ _"]]:
+    """Make the maps of one layer. Makers share its map of each kind, and the sums over the pieces of source words."""
+    # The sums over source pieces are those of either setting, which is about rows alone.
+    of_pieces = functools.cache(lambda kind: CROSS_KINDS[kind](layer))
+    of_columns = functools.cache(lambda kind, level: mergers[level, "AWI"].merged_columns(of_pieces(kind)))
     return [
-        [of_maker[index, ..., : size[index][0], : size[index][1]] for of_maker, size in zip(maps, sizes, strict=True)]
-        for index in range(len(pieces))
+        CROSS_KINDS[maker.kind](layer.grouped(mergers[maker.level, maker.setting]))
+        if maker.merges_vectors
+        else mergers[maker.level, maker.setting].merged_rows(of_columns(maker.kind, maker.level))
+        for maker in makers
     ]
 
 
-def read_weights(makers: Sequence[CrossMapMaker]) -> bool:
-    """Whether a maker reads the weights of the model."""
-    return any(maker.map_kind.reads_weights for maker in makers)
+def _at_level(level: Level, pieces: Sequence[PairPieces]) -> Sequence[PairPieces]:
+    """Return the pieces with the positions of a level."""
+    return pieces if level == "word" else [apart(pair) for pair in pieces]

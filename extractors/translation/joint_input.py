@@ -10,6 +10,15 @@ from ..errors import ModelError
 from ..tokens.pieces import Pieces
 
 
+class JointPieces(Pieces):
+    """A sentence pair in one input."""
+
+    @property
+    def extent(self) -> str:
+        """How much the model reads, in words."""
+        return f"{len(self)} pieces of both sides"
+
+
 @dataclass(frozen=True)
 class PairTemplate:
     """What a tokenizer puts before, between and after two texts.
@@ -47,7 +56,7 @@ class PairTemplate:
             (segments[start], segments[next_start]),
         )
 
-    def join(self, tokenizer: Any, source: Pieces, target: Pieces) -> Pieces:
+    def join(self, tokenizer: Any, source: Pieces, target: Pieces) -> JointPieces:
         """Put the pieces of both sides into one input.
 
         Args:
@@ -81,7 +90,7 @@ class PairTemplate:
                 positions.append(words[position])
                 segments.append(self.texts[number])
         substituted, unknown = source.substituted + target.substituted, source.unknown + target.unknown
-        return Pieces(ids, tokens, positions, special, substituted, unknown, segments if any(segments) else None)
+        return JointPieces(ids, tokens, positions, special, substituted, unknown, segments if any(segments) else None)
 
 
 def _find(ids: Sequence[int], part: Sequence[int], start: int) -> int | None:

@@ -75,22 +75,15 @@ class CrossMerger(WordMerger):
         batch, heads, queries, keys = maps.shape
         return torch.bmm(maps.reshape(batch, heads * queries, keys), self.to).view(batch, heads, queries, self.k)
 
-    def merge_rows(
-        self, summed: Float[Tensor, "batch heads queries k"], out: Float[Tensor, "batch heads rows k"]
-    ) -> None:
-        """Write the mean of the rows of each target word into ``out``.
-
-        Args:
-            summed: what `merged_columns` returned.
-            out: receives the map between words.
-        """
-        torch.matmul(self.from_, summed, out=out)
+    def merged_rows(self, summed: Float[Tensor, "batch heads queries k"]) -> Float[Tensor, "batch heads rows k"]:
+        """Return the mean of the rows of each target word, given what `merged_columns` returned."""
+        return torch.matmul(self.from_, summed)
 
     def __call__(
         self, maps: Float[Tensor, "batch heads queries keys"], out: Float[Tensor, "batch heads rows k"]
     ) -> None:
         """Merge the maps of one layer into ``out``."""
-        self.merge_rows(self.merged_columns(maps), out)
+        out.copy_(self.merged_rows(self.merged_columns(maps)))
 
 
 def row_count(target: Pieces) -> int:

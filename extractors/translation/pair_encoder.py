@@ -19,7 +19,7 @@ from ..maps.shared_pass import SharedBatch
 from ..model.encoder import Encoder
 from ..model.loaded_model import LoadedModel
 from ..tokens.pieces import Pieces, Unalignable
-from .joint_input import PairTemplate
+from .joint_input import JointPieces, PairTemplate
 from .sides import PairPieces
 
 PairMethod = Literal["similarity", "self-attention"]
@@ -29,40 +29,6 @@ PairMethod = Literal["similarity", "self-attention"]
 @dataclass(frozen=True)
 class SimilarityMaker:
     """Makes maps of the cosine between word vectors, one map for each layer."""
-
-
-@dataclass(frozen=True)
-class JointPieces:
-    """A sentence pair in one input.
-
-    Attributes:
-        pieces: what the encoder reads.
-    """
-
-    pieces: Pieces
-
-    def __len__(self) -> int:
-        return len(self.pieces)
-
-    @property
-    def extent(self) -> str:
-        """How much the model reads, in words."""
-        return f"{len(self)} pieces of both sides"
-
-    @property
-    def words(self) -> int:
-        """How many words both sides have."""
-        return self.pieces.words
-
-    @property
-    def unknown(self) -> int:
-        """How many words of both sides have a piece that is the unknown token."""
-        return self.pieces.unknown
-
-    @property
-    def substituted(self) -> int:
-        """How many words of both sides are read as the unknown token because the tokenizer has no piece for them."""
-        return self.pieces.substituted
 
 
 class PairEncoder(LoadedModel):
@@ -117,7 +83,7 @@ class PairEncoder(LoadedModel):
             elif self._template is None:
                 aligned.append(PairPieces(source, target))
             else:
-                aligned.append(JointPieces(self._template.join(self.tokenizer, source, target)))
+                aligned.append(self._template.join(self.tokenizer, source, target))
         return aligned
 
     def maps(
@@ -125,6 +91,8 @@ class PairEncoder(LoadedModel):
         makers: Sequence[MapMaker | SimilarityMaker],
         pairs: tuple[SentencePair, ...],
         pieces: Sequence[PairPieces | JointPieces],
+        *,
+        exact: bool = False,
     ) -> list[MapBatch]:
         """Return what several makers make of a batch of pairs.
 
@@ -132,27 +100,15 @@ class PairEncoder(LoadedModel):
             makers: a `SimilarityMaker`, or a `attentionology.MapMaker` of word maps for each map of self-attention.
             pairs: the sentence pairs.
             pieces: the pieces of each pair.
+            exact: whether the maps are made in float64.
 
         Raises:
             ModelError: a maker is of another method, or attention is not a distribution.
         """
+        if exact:
+            batches = self._maps(self.encoder.double, makers, pairs, pieces)
+            return [replace(batch, maps=batch.maps.cpu(), recompute=None) for batch in batches]
         return self._maps(self.encoder, makers, pairs, pieces)
-
-    def exact_batches(
-        self, makers: Sequence[MapMaker | SimilarityMaker], pair: SentencePair, pieces: PairPieces | JointPieces
-    ) -> list[MapBatch]:
-        """Return the maps of one pair in float64, as a batch of one pair for each of several makers.
-
-        Args:
-            makers: see `maps`.
-            pair: the sentence pair.
-            pieces: its pieces.
-
-        Raises:
-            ModelError: a maker is of another method, or attention is not a distribution.
-        """
-        batches = self._maps(self.encoder.double, makers, (pair,), [pieces])
-        return [replace(batch, maps=batch.maps.cpu(), recompute=None) for batch in batches]
 
     def _maps(
         self,
@@ -168,7 +124,7 @@ class PairEncoder(LoadedModel):
         if similar:
             sides = [each for each in pieces if isinstance(each, PairPieces)]
             return [_similarity_batch(encoder, pairs, sides)] * len(makers)
-        joint = [each.pieces for each in pieces if isinstance(each, JointPieces)]
+        joint: list[Pieces] = [each for each in pieces if isinstance(each, JointPieces)]
         words = tuple(Sentence(pair.id, (*pair.source, *pair.words)) for pair in pairs)
         map_makers = [maker for maker in makers if isinstance(maker, MapMaker)]
         reads = any(maker.reads_weights for maker in map_makers)

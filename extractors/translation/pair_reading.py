@@ -6,20 +6,25 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from torch import Tensor
-
 from ...corpora_loaders.alignment import SentencePair
 from ...corpora_loaders.describing import amount
 from ..maps.batching import DEFAULT_BATCH_CELLS, ExtractionLog, TooLong, plan
 from ..maps.map_batch import MapBatch
-from .cross_batches import cross_map_batches, exact_cross_batches
-from .cross_maps import CrossMapMaker
-from .excerpts import BATCH_PIECES, Excerpt, exact_excerpts, exact_groups
+from ..model.conditions import Batching, fitting
+from .cross_maps import CrossMapMaker, cross_map_batches, exact_cross_batches
 from .pair_encoder import PairEncoder
 from .translator import Translator
 
 PairReader = Translator | PairEncoder
 """The models that read sentence pairs."""
+
+BATCH_PIECES = 2048
+"""The bound on pairs × pieces of a batch that a translator reads in float32."""
+
+EXACT_PIECES = 256
+"""The same bound in float64. Few pairs are read again, and in small groups their lengths and depths are alike."""
+
+_EXACT_CELLS = DEFAULT_BATCH_CELLS // 2  # float64 maps take twice the memory
 
 GATHERED = 256
 """How many pairs a batch has at least when links are counted. Several of them need float64, and reading these together
@@ -82,8 +87,10 @@ class PairBatch:
             return self.reader.maps(makers, self.sentences, self.pieces)
         return cross_map_batches(makers, self.reader, self.sentences, self.pieces)
 
-    def exact_maps(self, makers: Sequence[Any], indices: Sequence[int]) -> Iterator[tuple[int, list[Tensor]]]:
-        """Yield some pairs with their maps in float64, which are cut to the pair.
+    def exact(
+        self, makers: Sequence[Any], indices: Iterable[int], depths: Mapping[int, int] | None = None
+    ) -> Iterator[tuple[list[int], list[MapBatch]]]:
+        """Yield some pairs with their maps in float64.
 
         A translator reads several of the pairs at a time, so that rounding may depend on which pairs these are, in
         the last digits of float64. Encoders read them one by one.
@@ -91,54 +98,48 @@ class PairBatch:
         Args:
             makers: see `maps`.
             indices: the pairs, as 0-based indices into the batch.
+            depths: the number of layers that are needed of each pair, at least 1; None for all. There may be more in
+                the result.
 
         Yields:
-            the index of a pair and a map for each maker, shape (layers, heads, rows, columns).
+            the indices of some of the pairs and, for each maker, a batch of their maps.
 
         Raises:
             ModelError: attention is not a distribution, or is not what its weights say.
         """
-        excerpts = {index: Excerpt(tuple(makers)) for index in indices}
-        for index, maps in self.exact_excerpts(excerpts):
-            yield index, [maps[maker] for maker in makers]
-
-    def exact_excerpts(self, excerpts: Mapping[int, Excerpt]) -> Iterator[tuple[int, dict[Any, Tensor]]]:
-        """Yield some pairs with what is needed of their maps in float64, see `exact_maps`.
-
-        Args:
-            excerpts: what is needed of the maps, by the index of the pair.
-
-        Yields:
-            the index of a pair and its maps. Values that are not needed may be missing or 0.
-
-        Raises:
-            ModelError: attention is not a distribution, or is not what its weights say.
-        """
-        if isinstance(self.reader, Translator):
-            yield from exact_excerpts(self.reader, self.pieces, excerpts)
-            return
-        for index, excerpt in excerpts.items():
-            batches = self.reader.exact_batches(excerpt.makers, self.sentences[index], self.pieces[index])
-            yield index, {maker: each.maps[0] for maker, each in zip(excerpt.makers, batches, strict=True)}
-
-    def exact_batches(self, makers: Sequence[Any], indices: Sequence[int]) -> Iterator[tuple[int, list[MapBatch]]]:
-        """Yield some pairs with their maps in float64 as batches of one pair, see `exact_maps`.
-
-        Args:
-            makers: see `maps`.
-            indices: the pairs, as 0-based indices into the batch.
-
-        Raises:
-            ModelError: attention is not a distribution, or is not what its weights say.
-        """
-        if isinstance(self.reader, PairEncoder):
+        reader = self.reader
+        if isinstance(reader, PairEncoder):
             for index in indices:
-                yield index, self.reader.exact_batches(makers, self.sentences[index], self.pieces[index])
+                yield [index], reader.maps(makers, (self.sentences[index],), [self.pieces[index]], exact=True)
             return
-        lengths = {index: len(self.pieces[index]) for index in indices}
-        for group in exact_groups(lengths, dict.fromkeys(indices, 0.0), self.reader.double.batching):
+        needed = dict.fromkeys(indices, reader.n_layers) if depths is None else {k: depths[k] for k in indices}
+        lengths = {index: len(self.pieces[index]) for index in needed}
+        for group in exact_groups(lengths, needed, reader.double.batching):
             pairs, pieces = [self.sentences[index] for index in group], [self.pieces[index] for index in group]
-            yield from zip(group, exact_cross_batches(makers, self.reader, pairs, pieces), strict=True)
+            depth = max(needed[index] for index in group)
+            yield group, exact_cross_batches(makers, reader, pairs, pieces, depth)
+
+
+def exact_groups(lengths: Mapping[int, int], depths: Mapping[int, int], batching: Batching) -> Iterator[list[int]]:
+    """Cut sentence pairs into groups that a translator reads together in float64, those of like depth together.
+
+    Args:
+        lengths: the number of pieces of each pair.
+        depths: the number of layers that must be run for each pair.
+        batching: which pairs the model may read together.
+    """
+    left = sorted(lengths, key=lambda index: (-depths[index], -lengths[index]))
+    while left:
+        longest = size = 0
+        for index in left:
+            n = max(longest, lengths[index])
+            cells, n_pieces = (size + 1) * n**2, (size + 1) * n
+            if size and (cells > _EXACT_CELLS or n_pieces > EXACT_PIECES):
+                break
+            longest, size = n, size + 1
+        group = fitting(batching, left[:size], lambda index: lengths[index])
+        yield group
+        left = [index for index in left if index not in group]
 
 
 def read_pairs(

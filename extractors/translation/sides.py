@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from ..errors import ModelError
@@ -63,29 +63,6 @@ class PairPieces:
     def substituted(self) -> int:
         """How many words of both sides are read as the unknown token because the tokenizer has no piece for them."""
         return self.source.substituted + self.target.substituted
-
-
-def first_words(target: Pieces, number: int) -> Pieces:
-    """Return what the decoder reads up to the last piece of one of the first words.
-
-    Args:
-        target: what the decoder reads.
-        number: the number of words, at least 1.
-
-    Example:
-        >>> pieces = Pieces([0, 7, 8, 9], ["<s>", "gar", "den", "s"], [0, 1, 1, 2], [True, False, False], 0, 0)
-        >>> first_words(pieces, 1).tokens
-        ['<s>', 'gar', 'den']
-    """
-    position = target.special.index(False) + number - 1
-    stop = len(target) - target.positions[::-1].index(position)
-    return replace(
-        target,
-        ids=target.ids[:stop],
-        tokens=target.tokens[:stop],
-        positions=target.positions[:stop],
-        special=target.special[: position + 1],
-    )
 
 
 class TokenizerSide:

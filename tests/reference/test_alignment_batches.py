@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -14,13 +15,12 @@ from attentionology.analyses.alignment.series import REVERSE, Series, all_series
 from attentionology.corpora_loaders.alignment import SentencePair
 from attentionology.extractors.translation import (
     CrossMapMaker,
-    Excerpt,
     PairBatch,
     PairPieces,
     Translator,
     read_pairs,
 )
-from attentionology.extractors.translation.excerpts import exact_groups
+from attentionology.extractors.translation.pair_reading import exact_groups
 from tests import tiny_translation
 
 WORDS = ("an", "unbelievably", "old", "garden", ".", "she", "sings", "museum", "trains")
@@ -123,24 +123,33 @@ def test_the_first_of_equal_words_is_linked():
     assert repeated > 100
 
 
+def exact_maps(
+    batch: PairBatch, makers: Sequence[CrossMapMaker], indices: Sequence[int], depths: dict[int, int] | None = None
+) -> dict[int, list[torch.Tensor]]:
+    """The maps of some pairs in float64, without padding."""
+    return {
+        index: [of_group.exact([number])[0] for of_group in batches]
+        for group, batches in batch.exact(makers, indices, depths)
+        for number, index in enumerate(group)
+    }
+
+
 def test_maps_in_float64_do_not_depend_on_padding():
     model = tiny_translation.translator("marian", max_position_embeddings=256)
     makers = [CrossMapMaker("attn"), CrossMapMaker("norm", "AWO"), CrossMapMaker("weight", level="token")]
     [batch] = read_pairs(model, PAIRS, gather=len(PAIRS))
     indices = [0, 3, 7, 15]
-    together = dict(batch.exact_maps(makers, indices))
+    together = exact_maps(batch, makers, indices)
     assert sorted(together) == indices
     for index, maps in together.items():
-        [(_, alone)] = PairBatch(model, batch.sentences[index : index + 1], batch.pieces[index : index + 1]).exact_maps(
-            makers, [0]
-        )
-        for first, second in zip(maps, alone, strict=True):
+        one = PairBatch(model, batch.sentences[index : index + 1], batch.pieces[index : index + 1])
+        for first, second in zip(maps, exact_maps(one, makers, [0])[0], strict=True):
             assert first.dtype == torch.float64
             np.testing.assert_allclose(first, second, rtol=1e-12, atol=1e-14)
 
 
 def test_a_model_that_padding_disturbs_reads_pairs_one_by_one_in_float64():
-    lengths, whole = {0: 3, 1: 9, 2: 9, 3: 5}, dict.fromkeys(range(4), 6.0)
+    lengths, whole = {0: 3, 1: 9, 2: 9, 3: 5}, dict.fromkeys(range(4), 6)
     assert list(exact_groups(lengths, whole, "one by one")) == [[1], [2], [3], [0]]
     assert list(exact_groups(lengths, whole, "padded")) == [[1, 2, 3, 0]]
     assert list(exact_groups({}, {}, "padded")) == []
@@ -148,31 +157,26 @@ def test_a_model_that_padding_disturbs_reads_pairs_one_by_one_in_float64():
 
 
 def test_pairs_that_need_the_same_depth_are_read_together():
-    lengths, depths = {0: 100, 1: 80, 2: 100, 3: 80, 4: 20}, {0: 1.0, 1: 2.0, 2: 1.0, 3: 2.0, 4: 3.0}
+    lengths, depths = {0: 100, 1: 80, 2: 100, 3: 80, 4: 20}, {0: 1, 1: 2, 2: 1, 3: 2, 4: 3}
     assert list(exact_groups(lengths, depths, "padded")) == [[4, 1, 3], [0, 2]]
 
 
 @pytest.mark.parametrize("family", tiny_translation.FAMILIES)
-def test_excerpts_are_parts_of_whole_maps(family):
-    """What the decoder does not run, later layers and later words, changes nothing in what is needed."""
+def test_the_first_layers_are_those_of_the_whole_model(family):
+    """Later layers, which the decoder does not run, change nothing in what is needed."""
     model = tiny_translation.translator(family)
     makers = (CrossMapMaker("attn", "AWO"), CrossMapMaker("norm"), CrossMapMaker("weight", "AWO"))
     [batch] = read_pairs(model, tiny_translation.PAIRS, gather=len(tiny_translation.PAIRS))
-    whole = dict(batch.exact_maps(makers, range(len(batch))))
-    excerpts = {0: Excerpt(makers, frozenset({0}), 1), 1: Excerpt(makers[1:], frozenset({1}), 3), 2: Excerpt(makers)}
+    whole = exact_maps(batch, makers, range(len(batch)))
+    depths = {0: 1, 1: 2}
+    read = exact_maps(batch, makers, list(depths), depths)
+    assert sorted(read) == sorted(depths)
+    for index, depth in depths.items():
+        for part, expected in zip(read[index], whole[index], strict=True):
+            assert len(expected) == model.n_layers
+            np.testing.assert_allclose(part[:depth], expected[:depth], rtol=1e-12, atol=1e-14)
     if family == "marian":
-        excerpts = {index: excerpts[index] for index in (0, 1)}  # a group of which no pair needs all layers
-    read = dict(batch.exact_excerpts(excerpts))
-    assert sorted(read) == sorted(excerpts)
-    for index, excerpt in excerpts.items():
-        assert set(excerpt.makers) <= set(read[index])
-        for maker, expected in zip(makers, whole[index], strict=True):
-            layers = sorted(excerpt.layers or range(model.n_layers))
-            if maker in excerpt.makers:
-                part = read[index][maker][layers, :, : excerpt.words]
-                np.testing.assert_allclose(part, expected[layers, :, : excerpt.words], rtol=1e-12, atol=1e-14)
-    if family == "marian":
-        assert all(len(maps) == 2 for maps in read[0].values())  # of 3 layers
+        assert all(len(maps) == 2 for maps in read[0])  # of 3 layers
 
 
 def test_a_batch_of_several_passes_makes_no_maps_at_once():

@@ -12,7 +12,8 @@ import torch
 from attentionology.analyses.alignment.accuracy import AlignmentAccuracy, AlignmentCounts, BaselineAccuracy
 from attentionology.analyses.alignment.baselines import BASELINES
 from attentionology.analyses.alignment.held_out import heldout_error_rate
-from attentionology.analyses.alignment.hypotheses import LinkedPairs, linked_pairs
+from attentionology.analyses.alignment.hypotheses import linked_pairs
+from attentionology.analyses.alignment.linked_pairs import LinkedPairs
 from attentionology.analyses.alignment.scores import LinkCounts, count_links
 from attentionology.analyses.alignment.series import Series
 from attentionology.analyses.alignment.tables import tables

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 import torch
 
+from attentionology.analyses.alignment.decisions import SAME, in_float64
 from attentionology.analyses.alignment.hypotheses import LinkMaker
-from attentionology.analyses.alignment.itermax import IteratedLinks, itermax
+from attentionology.analyses.alignment.itermax import iterated_links, itermax
 from attentionology.analyses.alignment.series import ITERMAX, Series
 from attentionology.corpora_loaders.alignment import SentencePair
 from attentionology.extractors import Columns, MapBatch
@@ -65,13 +66,15 @@ def test_what_float32_cannot_decide_is_decided_in_float64():
         torch.tensor([2]),
         torch.zeros(1, 2, dtype=torch.bool),
         (pair,),
+        recompute=lambda *_: [exact[None, None]],
         columns=columns,
     )
-    decisions = IteratedLinks.of(batch)
-    assert decisions.close.tolist() == [[0, 0, 0, 0]]
-    assert as_links(decisions.links[0, 0, 0]) == naive_itermax(exact.float().numpy())
-    decisions.decide(0, exact[None, None])
-    assert as_links(decisions.links[0, 0, 0]) == naive_itermax(exact.numpy()) == {(1, 0), (0, 1)}
+    links, close = iterated_links(batch, batch.noise)
+    assert close.tolist() == [[True]]
+    assert as_links(links[0, 0, 0]) == naive_itermax(exact.float().numpy())
+    links, close = iterated_links(in_float64(batch, 0), SAME * batch.noise)
+    assert close.tolist() == [[False]]
+    assert as_links(links[0, 0, 0]) == naive_itermax(exact.numpy()) == {(1, 0), (0, 1)}
 
 
 def test_links_of_an_encoder_do_not_depend_on_batches():

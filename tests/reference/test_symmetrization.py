@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from attentionology.analyses.alignment.accuracy import AlignmentAccuracy
-from attentionology.analyses.alignment.decisions import aligned_rows
-from attentionology.analyses.alignment.hypotheses import linked_pairs, links_of
+from attentionology.analyses.alignment.hypotheses import linked_pairs
+from attentionology.analyses.alignment.linked_pairs import links_of
 from attentionology.analyses.alignment.scores import LinkCounts, count_links
 from attentionology.analyses.alignment.series import SYMMETRIZATIONS, Series
 from attentionology.analyses.alignment.symmetrization import symmetrized
@@ -149,4 +149,5 @@ def test_close_columns_are_decided_in_float64():
     columns = Columns(torch.tensor([2]), none)
     batch = MapBatch(maps, torch.tensor([2]), none, (pair,), recompute=lambda *_: [exact[0]], columns=columns)
     assert maps[0, 0, 0, :, 0].argmax() == 0
-    assert aligned_rows(batch).tolist() == [[[[1, 1]]]]
+    series = Series("AWI", "norm")
+    assert linked_pairs({series: batch}, {series}).reverse[series].tolist() == [[[[1, 1]]]]
