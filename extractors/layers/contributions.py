@@ -175,16 +175,16 @@ def contribution_blocks(
 
 
 def _runs(position_of: Sequence[int], size: int) -> Iterator[slice]:
-    """Cut pieces into runs of at most ``size``, never within a position unless that alone is longer."""
-    start, n = 0, len(position_of)
-    while start < n:
-        stop = min(start + size, n)
-        while stop < n and position_of[stop] == position_of[stop - 1] and stop > start + 1:
-            stop -= 1
-        if stop < n and position_of[stop] == position_of[stop - 1]:  # this position is longer than a run
-            stop = next((k for k in range(stop, n) if position_of[k] != position_of[stop - 1]), n)
-        yield slice(start, stop)
-        start = stop
+    """Cut pieces into runs of whole positions, of at most ``size`` pieces unless a position alone has more."""
+    n = len(position_of)
+    ends = [end for end in range(1, n + 1) if end == n or position_of[end] != position_of[end - 1]]
+    start = stop = 0
+    for end in ends:
+        if end - start > size and stop > start:  # the next position has no room left in this run
+            yield slice(start, stop)
+            start = stop
+        stop = end
+    yield slice(start, stop)
 
 
 def merged_rows(layer: Layer, block: Block, vectors: Float[Tensor, "keys queries dim"]) -> Tensor:
