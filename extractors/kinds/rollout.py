@@ -28,14 +28,35 @@ def roll_out(
     Raises:
         ModelError: a map has a negative cell or a row of zeros.
     """
-    inside = mask[:, None, :, None] & mask[:, None, None, :]
     product: Tensor | None = None
     for number, layer_map in enumerate(maps, start=1):
-        mean = layer_map.mean(1, keepdim=True).masked_fill(~inside, 0)
-        if bool((mean < 0).any()):
-            raise ModelError(f"layer {number} has negative cells, so a rollout of this kind has no meaning")
-        step = row_normalized(mean, mask, number)
-        if not residual:
-            step = (step + torch.eye(step.shape[-1], dtype=step.dtype, device=step.device)) / 2
-        product = step if product is None else step @ product
+        product = next_product(layer_map, product, mask, residual=residual, number=number)
         yield product
+
+
+def next_product(
+    layer_map: Float[Tensor, "batch heads n n"],
+    product: Float[Tensor, "batch 1 n n"] | None,
+    mask: Bool[Tensor, "batch n"],
+    *,
+    residual: bool,
+    number: int,
+) -> Float[Tensor, "batch 1 n n"]:
+    """Multiply the map of a layer with the product of those below it, which is None for the first layer.
+
+    Args:
+        layer_map, mask, residual: see `roll_out`.
+        product: the rollout up to the layer below.
+        number: the 1-based number of the layer, for the message.
+
+    Raises:
+        ModelError: the map has a negative cell or a row of zeros.
+    """
+    inside = mask[:, None, :, None] & mask[:, None, None, :]
+    mean = layer_map.mean(1, keepdim=True).masked_fill(~inside, 0)
+    if bool((mean < 0).any()):
+        raise ModelError(f"layer {number} has negative cells, so a rollout of this kind has no meaning")
+    step = row_normalized(mean, mask, number)
+    if not residual:
+        step = (step + torch.eye(step.shape[-1], dtype=step.dtype, device=step.device)) / 2
+    return step if product is None else step @ product

@@ -8,9 +8,10 @@ before the layer is dropped: the recomputation is shared, and only one layer's i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import compress
 from typing import Literal, get_args
 
 import torch
@@ -19,7 +20,7 @@ from torch import Tensor
 
 from ...corpora_loaders import Sentence
 from ..kinds import MapKind
-from ..kinds.rollout import roll_out
+from ..kinds.rollout import next_product
 from ..kinds.rows import row_normalized
 from ..layers import FFBias, Layer
 from ..model.encoder import Encoder
@@ -144,7 +145,7 @@ def make_maps(
         layers = forward.layers(words if by_vector else None, ff_bias, release=number == len(readings))
         for index, layer in enumerate(layers):
             for stack in members:
-                stack.put(index, layer)
+                stack.add(index, layer)
             del layer  # otherwise it would be kept while the next layer is made
     return [stack.finished(encoder, pieces) for stack in stacks]
 
@@ -157,19 +158,20 @@ class _Stack:
         self.groups = words if maker.merge == "vector" else None
         self.lengths = [len(p.special) for p in pieces] if words else [len(p) for p in pieces]
         self.by_layer = torch.empty(0)
-        self._n_layers, self._n = len(forward.attentions), forward.mask.shape[1]
-        # The generator holds this list and not the stack, because a circle of references would keep gigabytes alive.
-        self._pending: list[Layer] = []
-        maps: Iterator[Tensor] = map(maker.kind.layer_map, _taken_from(self._pending))
-        self._maps = roll_out(maps, forward.mask, residual=maker.kind.residual) if maker.kind.rollout else maps
+        self._n_layers, self._mask = len(forward.attentions), forward.mask
+        self._product: Tensor | None = None
 
-    def put(self, index: int, layer: Layer) -> None:
-        """Add the map of a layer."""
-        self._pending.append(layer)
-        layer_map = next(self._maps)
+    def add(self, index: int, layer: Layer) -> None:
+        """Add the map of a layer, given by its 0-based index."""
+        kind = self.maker.kind
+        layer_map = kind.layer_map(layer)
+        if kind.rollout:
+            residual, number = kind.residual, index + 1
+            layer_map = next_product(layer_map, self._product, self._mask, residual=residual, number=number)
+            self._product = layer_map
         if index == 0:
-            k = self.words.k if self.words else self._n
-            self.by_layer = layer_map.new_empty(self._n_layers, layer_map.shape[0], layer_map.shape[1], k, k)
+            k = self.words.k if self.words else layer_map.shape[-1]
+            self.by_layer = layer_map.new_empty(self._n_layers, *layer_map.shape[:2], k, k)
         if self.words and not self.groups:
             self.words(layer_map, out=self.by_layer[index])
         else:
@@ -193,12 +195,6 @@ class _Stack:
             for layer_map in by_layer:
                 layer_map.copy_(row_normalized(layer_map, inside.to(layer_map.device)))
         return maps, self.lengths
-
-
-def _taken_from(layers: list[Layer]) -> Iterator[Layer]:
-    """Yield the layers that are put into a list, and release each when it is taken."""
-    while True:
-        yield layers.pop()
 
 
 def _recompute(
@@ -225,31 +221,32 @@ def _map_batch(
     sentences: tuple[Sentence, ...],
     pieces: Sequence[Pieces],
 ) -> MapBatch:
-    special: list[bool] = []  # at the positions of all sentences, one after the other
-    labels, forms = [], []
-    for sentence, p in zip(sentences, pieces, strict=True):
-        if maker.level == "word":
-            special += p.special
-            words = iter(sentence.words)
-            specials = (token for token, position in zip(p.tokens, p.positions, strict=True) if p.special[position])
-            labels.append(tuple(next(specials) if special else next(words) for special in p.special))
-            forms.append(labels[-1])
-        else:
-            special += [p.special[position] for position in p.positions]
-            labels.append(tuple(p.tokens))
-            forms.append(tuple(encoder.forms[piece] for piece in p.ids))
+    positions = [_positions(maker.level, encoder, *pair) for pair in zip(sentences, pieces, strict=True)]
     n_positions = torch.tensor(lengths)
-    special_mask = torch.zeros(maps.shape[0], maps.shape[-1], dtype=torch.bool)
-    special_mask[torch.arange(maps.shape[-1]) < n_positions[:, None]] = torch.tensor(special)
+    special = torch.zeros(maps.shape[0], maps.shape[-1], dtype=torch.bool)
+    inside = torch.arange(maps.shape[-1]) < n_positions[:, None]
+    special[inside] = torch.tensor([is_special for are_special, _, _ in positions for is_special in are_special])
     return MapBatch(
         maps=maps,
         lengths=n_positions,
-        special=special_mask,
+        special=special,
         sentences=sentences,
-        labels=tuple(labels),
-        forms=tuple(forms),
+        labels=tuple(labels for _, labels, _ in positions),
+        forms=tuple(forms for _, _, forms in positions),
         kind=maker.kind.name,
         level=maker.level,
         noise=maker.kind.noise,
         recompute=partial(_recompute, maker, encoder, pieces),
     )
+
+
+def _positions(
+    level: Level, encoder: Encoder, sentence: Sentence, pieces: Pieces
+) -> tuple[list[bool], tuple[str, ...], tuple[str, ...]]:
+    """Describe the positions of a map: whether each is special, its label, and its form without a tokenizer's marks."""
+    special_pieces = [pieces.special[position] for position in pieces.positions]
+    if level == "token":
+        return special_pieces, tuple(pieces.tokens), tuple(encoder.forms[piece] for piece in pieces.ids)
+    words, special_tokens = iter(sentence.words), compress(pieces.tokens, special_pieces)
+    labels = tuple(next(special_tokens if is_special else words) for is_special in pieces.special)
+    return pieces.special, labels, labels
