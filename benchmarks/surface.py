@@ -29,7 +29,7 @@ from attentionology.analyses.surface.gradients import GradientImportance
 from attentionology.analyses.surface.statistics import SurfaceStatistics
 from attentionology.corpora_loaders import PlainText, Sentence, load_text, load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
-from attentionology.extractors import Encoder, ExtractionLog, extract, extract_gradients, make_segments
+from attentionology.extractors import Encoder, ExtractionLog, GradientMaker, extract, extract_many, make_segments
 from benchmarks.dependency import DATA, corpus, forward_only
 from benchmarks.measuring import peak_memory, ratio, take_turns
 
@@ -65,7 +65,7 @@ def analyzed(encoder: Encoder, inputs: list[Sentence], *, distances: bool) -> No
 def gradients(encoder: Encoder, inputs: list[Sentence]) -> None:
     """Compute gradients of the distance of final hidden states, and their table."""
     importance = GradientImportance(encoder.n_layers, encoder.n_heads)
-    for batch in extract_gradients(encoder, inputs, "hidden", log=ExtractionLog()):
+    for (batch,) in extract_many(encoder, inputs, [GradientMaker("hidden")], log=ExtractionLog()):
         importance.update(batch)
     importance.compute()
 

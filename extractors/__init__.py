@@ -6,17 +6,10 @@ from .kinds.mixing import MIXING_VARIANTS
 from .layers import Architecture, CrossAttention, FFBias, Layer, register_architecture
 from .maps.batching import DEFAULT_BATCH_CELLS, ExtractionLog, Skipped
 from .maps.extraction import extract, extract_many, make_batches, shared_cells
-from .maps.gradients import GradientBatch, GradientLoss, GradientMaker, extract_gradients
+from .maps.gradients import GradientBatch, GradientLoss, GradientMaker
 from .maps.map_batch import DIRECTIONS, FLOAT32_NOISE, Columns, Level, MapBatch
 from .maps.map_maker import MapMaker, Merge, Normalize
-from .maps.norm_batch import (
-    NormBatch,
-    NormMaker,
-    StageBatch,
-    StageMaker,
-    extract_norms,
-    extract_stages,
-)
+from .maps.norm_batch import NormBatch, NormMaker, StageBatch, StageMaker
 from .maps.shared_pass import BatchMaker, SharedBatch, shared_batches
 from .maps.store_reader import StoredMaps
 from .maps.store_writer import StoreType, store_maps
@@ -89,10 +82,7 @@ __all__ = [
     "Words",
     "drop",
     "extract",
-    "extract_gradients",
     "extract_many",
-    "extract_norms",
-    "extract_stages",
     "get_kind",
     "is_punctuation",
     "list_kinds",

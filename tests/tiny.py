@@ -6,6 +6,7 @@ import functools
 import math
 import tempfile
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -15,7 +16,7 @@ from transformers import PreTrainedTokenizerFast
 
 from attentionology.corpora_loaders import load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
-from attentionology.extractors import Encoder
+from attentionology.extractors import Encoder, extract_many
 
 SIZE = {
     "hidden_size": 24,
@@ -175,3 +176,8 @@ def encoder_from_folder(**options: Any) -> Encoder:
         model("bert").save_pretrained(folder)
         fresh_tokenizer("wordpiece").save_pretrained(folder)
         return Encoder.from_pretrained(folder, **options)
+
+
+def batches(maker: Any, encoder: Encoder, sentences: Any, **options: Any) -> Iterator[Any]:
+    """What one maker makes of sentences."""
+    return (batch for (batch,) in extract_many(encoder, sentences, [maker], **options))

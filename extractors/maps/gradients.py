@@ -7,7 +7,7 @@ with all other weights held fixed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -24,9 +24,7 @@ from ..model.encoder import Encoder
 from ..model.forward_pass import model_inputs
 from ..tokens.masking import check_masking, mask_pieces
 from ..tokens.pieces import Pieces
-from .batch_line import batch_line
-from .batching import DEFAULT_BATCH_CELLS, ExtractionLog, TooLong
-from .extraction import extract_many
+from .map_batch import batch_line
 from .shared_pass import SharedBatch
 
 GradientLoss = Literal["mlm", "hidden"]
@@ -48,9 +46,10 @@ class GradientBatch:
         sentences: the sentences.
 
     Example:
-        >>> from attentionology import Sentence, load_encoder
-        >>> from attentionology.extractors import extract_gradients
-        >>> [batch] = extract_gradients(load_encoder("demo"), [Sentence.from_text("Cats sleep.")], "hidden")
+        >>> from attentionology import Sentence, extract_many, load_encoder
+        >>> from attentionology.extractors import GradientMaker
+        >>> sentences = [Sentence.from_text("Cats sleep.")]
+        >>> [(batch,)] = extract_many(load_encoder("demo"), sentences, [GradientMaker("hidden")])
         >>> batch
         GradientBatch(token level, 1 sentence, shape (1, 6, 12, 5, 5))
         >>> batch.gradients.shape == batch.alpha.shape
@@ -67,29 +66,18 @@ class GradientBatch:
         return batch_line(self, ["token level"], self.sentences, self.gradients)
 
 
-def extract_gradients(
-    encoder: Encoder,
-    sentences: Iterable[Sentence],
-    loss: GradientLoss,
-    *,
-    masked_lm: Any = None,
-    mask_rate: float = MASK_RATE,
-    seed: int = 0,
-    batch_cells: int = DEFAULT_BATCH_CELLS,
-    too_long: TooLong = "skip",
-    max_length: int | None = None,
-    log: ExtractionLog | None = None,
-) -> Iterator[GradientBatch]:
-    """Yield the gradients of all sentences, at the cost of about three forward passes.
+@dataclass(frozen=True)
+class GradientMaker:
+    """Makes a `GradientBatch`, at the cost of about three forward passes.
 
-    There are two losses, each the mean over the masked pieces of a sentence:
+    It runs the model itself, because the pass that other makers share keeps no computational graph. There are two
+    losses, each the mean over the masked pieces of a sentence:
 
     * ``"mlm"`` is the cross-entropy of the piece that was masked, the loss that BERT was trained with.
     * ``"hidden"`` is the squared distance of the final hidden states to those of the same sentence without masks, the
       mean over components. It asks what a model without a masked-LM head makes of a gap.
 
-    Args:
-        encoder, sentences, batch_cells, too_long, max_length, log: see `attentionology.extractors.extract`.
+    Attributes:
         loss: the name of the loss.
         masked_lm: the same model with its head, see `attentionology.extractors.load_masked_lm`; only for ``"mlm"``. It
             is switched to eager attention if it gives no weights otherwise.
@@ -98,36 +86,14 @@ def extract_gradients(
 
     Raises:
         ValueError: an option has a value that cannot be used, or there is no head for ``"mlm"``.
-        ModelError: there is no mask token, the output does not depend on the attention weights that the model gives, or
-            a loss or gradient is NaN or infinite.
 
     Example:
-        >>> from attentionology import Sentence, load_encoder
-        >>> from attentionology.extractors import extract_gradients
+        >>> from attentionology import Sentence, extract_many, load_encoder
+        >>> from attentionology.extractors import GradientMaker
         >>> sentences = [Sentence.from_text("Cats sleep all day.")]
-        >>> for batch in extract_gradients(load_encoder("demo"), sentences, "hidden", seed=1):
+        >>> for (batch,) in extract_many(load_encoder("demo"), sentences, [GradientMaker("hidden", seed=1)]):
         ...     print(batch.losses.shape, bool((batch.gradients >= 0).all()))
         torch.Size([1]) True
-    """
-    maker = GradientMaker(loss, masked_lm, mask_rate, seed)
-    check_masking(encoder, mask_rate)
-    options: dict[str, Any] = {"batch_cells": batch_cells, "too_long": too_long, "max_length": max_length, "log": log}
-    return (batch for (batch,) in extract_many(encoder, sentences, [maker], **options))
-
-
-@dataclass(frozen=True)
-class GradientMaker:
-    """Makes a `GradientBatch`; the fields are the arguments of `extract_gradients`.
-
-    It runs the model itself, because the pass that other makers share keeps no computational graph.
-
-    Raises:
-        ValueError: an option has a value that cannot be used, or there is no head for ``"mlm"``.
-
-    Example:
-        >>> from attentionology.extractors import GradientMaker
-        >>> GradientMaker("hidden", mask_rate=0.2).reads_weights
-        False
     """
 
     loss: GradientLoss
@@ -152,9 +118,10 @@ class GradientMaker:
         """Compute the gradients of a batch.
 
         Raises:
-            ModelError: the output does not depend on the attention weights that the model gives, or a loss or gradient
-                is NaN or infinite.
+            ModelError: there is no mask token, the output does not depend on the attention weights that the model
+                gives, or a loss or gradient is NaN or infinite.
         """
+        check_masking(batch.encoder, self.mask_rate)
         encoder, pairs = batch.encoder, list(zip(batch.sentences, batch.pieces, strict=True))
         model = self.masked_lm.to(encoder.device).eval() if self.loss == "mlm" else encoder.model
         return _gradient_batch(encoder, model, pairs, self.loss, self.mask_rate, self.seed)

@@ -24,7 +24,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from ...corpora_loaders import Sentence
-from .batch_line import batch_line
+from ...corpora_loaders.describing import amount
 
 Level = Literal["word", "token"]
 """Whether the rows and columns of a map are words or tokens (pieces)."""
@@ -165,3 +165,9 @@ class MapBatch:
     def _cut(self, index: int) -> Float[Tensor, "layers heads n m"]:
         columns = self.lengths if self.columns is None else self.columns.lengths
         return self.maps[index, ..., : int(self.lengths[index]), : int(columns[index])]
+
+
+def batch_line(batch: object, facts: Sequence[str], sentences: Sequence[Sentence], array: Tensor) -> str:
+    """Name the class of a batch, some facts, its number of sentences, and the shape of its main array."""
+    parts = [*facts, amount(len(sentences), "sentences"), f"shape {tuple(array.shape)}"]
+    return f"{type(batch).__name__}({', '.join(parts)})"

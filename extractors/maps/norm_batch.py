@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -16,11 +14,8 @@ from ..kinds.attention_block import attnres, attnresln, value_norms
 from ..kinds.feed_forward import FF_KINDS, feed_forward_norms
 from ..kinds.mixing import MIXING_VARIANTS, mixing_ratios
 from ..layers import FFBias
-from ..model.encoder import Encoder
 from .attention_checks import check_attention
-from .batch_line import batch_line
-from .batching import DEFAULT_BATCH_CELLS, ExtractionLog, TooLong
-from .extraction import extract_many
+from .map_batch import batch_line
 from .shared_pass import SharedBatch
 
 
@@ -38,9 +33,9 @@ class NormBatch:
         sentences: the sentences.
 
     Example:
-        >>> from attentionology import Sentence, load_encoder
-        >>> from attentionology.extractors import extract_norms
-        >>> [batch] = extract_norms(load_encoder("demo"), [Sentence.from_text("Cats sleep.")])
+        >>> from attentionology import Sentence, extract_many, load_encoder
+        >>> from attentionology.extractors import NormMaker
+        >>> [(batch,)] = extract_many(load_encoder("demo"), [Sentence.from_text("Cats sleep.")], [NormMaker()])
         >>> batch.value_norms.shape, batch.ratios.shape
         (torch.Size([1, 6, 12, 5]), torch.Size([1, 8, 6, 5]))
     """
@@ -85,9 +80,9 @@ class StageBatch:
         sentences: the sentences.
 
     Example:
-        >>> from attentionology import Sentence, load_encoder
-        >>> from attentionology.extractors import extract_stages
-        >>> [batch] = extract_stages(load_encoder("demo"), [Sentence.from_text("Cats sleep.")])
+        >>> from attentionology import Sentence, extract_many, load_encoder
+        >>> from attentionology.extractors import StageMaker
+        >>> [(batch,)] = extract_many(load_encoder("demo"), [Sentence.from_text("Cats sleep.")], [StageMaker()])
         >>> batch
         StageBatch(token level, FF→RES→LN, 1 sentence, shape (1, 6, 4, 5, 5))
     """
@@ -103,54 +98,21 @@ class StageBatch:
         return batch_line(self, ["token level", "→".join(self.components)], self.sentences, self.maps)
 
 
-def extract_norms(
-    encoder: Encoder,
-    sentences: Iterable[Sentence],
-    *,
-    mask_rate: float = 0.0,
-    seed: int = 0,
-    ff_bias: FFBias = "input",
-    batch_cells: int = DEFAULT_BATCH_CELLS,
-    too_long: TooLong = "skip",
-    max_length: int | None = None,
-    log: ExtractionLog | None = None,
-) -> Iterator[NormBatch]:
-    """Yield value norms and mixing ratios of all sentences.
-
-    Args:
-        encoder, sentences, ff_bias, batch_cells, too_long, max_length, log: see `attentionology.extractors.extract`.
-        mask_rate: the probability that a piece of a word is replaced by the mask token (Kobayashi et al. 2021 mask 12
-            %). The generator depends on the sentence's id and the seed alone.
-        seed: the seed of the masking.
-
-    Raises:
-        ValueError: the rate is not from 0 to 1.
-        ModelError: the tokenizer has no mask token; or for the same reasons as `attentionology.extractors.extract`.
-
-    Example:
-        >>> from attentionology import Sentence, load_encoder
-        >>> from attentionology.extractors import MIXING_VARIANTS, extract_norms
-        >>> [batch] = extract_norms(load_encoder("demo"), [Sentence.from_text("Cats sleep.")])
-        >>> mean = batch.ratios[0, MIXING_VARIANTS.index("attnresln-n")].mean(-1)  # one number per layer
-        >>> bool((mean < 0.5).all())  # a token's new vector comes mostly from the token itself
-        True
-    """
-    masking: dict[str, Any] = {"mask_rate": mask_rate, "seed": seed}
-    options: dict[str, Any] = {"batch_cells": batch_cells, "too_long": too_long, "max_length": max_length, "log": log}
-    for (batch,) in extract_many(encoder, sentences, [NormMaker(ff_bias)], **masking, **options):
-        yield batch
-
-
 @dataclass(frozen=True)
 class NormMaker:
-    """Makes a `NormBatch` of a forward pass; the field is the argument of `extract_norms`.
+    """Makes a `NormBatch` of a forward pass.
+
+    Attributes:
+        ff_bias: see `attentionology.extractors.extract`.
 
     Example:
         >>> from attentionology import Sentence, extract_many, load_encoder
-        >>> from attentionology.extractors import NormMaker
+        >>> from attentionology.extractors import MIXING_VARIANTS, NormMaker
         >>> sentences = [Sentence.from_text("Cats sleep.")]
-        >>> next(extract_many(load_encoder("demo"), sentences, [NormMaker()]))
-        (NormBatch(token level, 1 sentence, shape (1, 6, 12, 5, 5)),)
+        >>> [(batch,)] = extract_many(load_encoder("demo"), sentences, [NormMaker()])
+        >>> mean = batch.ratios[0, MIXING_VARIANTS.index("attnresln-n")].mean(-1)  # one number per layer
+        >>> bool((mean < 0.5).all())  # a token's new vector comes mostly from the token itself
+        True
     """
 
     ff_bias: FFBias = "input"
@@ -181,43 +143,20 @@ class NormMaker:
         )
 
 
-def extract_stages(
-    encoder: Encoder,
-    sentences: Iterable[Sentence],
-    *,
-    ff_bias: FFBias = "input",
-    batch_cells: int = DEFAULT_BATCH_CELLS,
-    too_long: TooLong = "skip",
-    max_length: int | None = None,
-    log: ExtractionLog | None = None,
-) -> Iterator[StageBatch]:
-    """Yield the maps around the feed-forward block of all sentences.
-
-    This costs tens of times as much as the forward pass. For arguments and errors see
-    `attentionology.extractors.extract`.
-
-    Example:
-        >>> from attentionology import Sentence, load_encoder
-        >>> from attentionology.extractors import extract_stages
-        >>> [batch] = extract_stages(load_encoder("demo"), [Sentence.from_text("Cats sleep.")])
-        >>> batch.components
-        ('FF', 'RES', 'LN')
-    """
-    options: dict[str, Any] = {"batch_cells": batch_cells, "too_long": too_long, "max_length": max_length, "log": log}
-    for (batch,) in extract_many(encoder, sentences, [StageMaker(ff_bias)], **options):
-        yield batch
-
-
 @dataclass(frozen=True)
 class StageMaker:
-    """Makes a `StageBatch` of a forward pass; the field is the argument of `extract_stages`.
+    """Makes a `StageBatch` of a forward pass, at tens of times the cost of the pass.
+
+    Attributes:
+        ff_bias: see `attentionology.extractors.extract`.
 
     Example:
         >>> from attentionology import Sentence, extract_many, load_encoder
         >>> from attentionology.extractors import StageMaker
         >>> sentences = [Sentence.from_text("Cats sleep.")]
-        >>> next(extract_many(load_encoder("demo"), sentences, [StageMaker("fixed")]))
-        (StageBatch(token level, FF→RES→LN, 1 sentence, shape (1, 6, 4, 5, 5)),)
+        >>> [(batch,)] = extract_many(load_encoder("demo"), sentences, [StageMaker("fixed")])
+        >>> batch.components
+        ('FF', 'RES', 'LN')
     """
 
     ff_bias: FFBias = "input"

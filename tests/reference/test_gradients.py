@@ -13,7 +13,7 @@ from transformers.models.bert.modeling_bert import eager_attention_forward
 
 from attentionology.analyses.surface.gradients import GradientImportance
 from attentionology.corpora_loaders import Sentence
-from attentionology.extractors import TOKEN_CLASSES, Encoder, ModelError, extract, extract_gradients, load_masked_lm
+from attentionology.extractors import TOKEN_CLASSES, Encoder, GradientMaker, ModelError, extract, load_masked_lm
 from attentionology.extractors.tokens.masking import mask_pieces
 from attentionology.extractors.tokens.pieces import Pieces
 from tests import tiny
@@ -69,7 +69,7 @@ def loss_with(model, kind: str, encoder: Encoder, sentence: Sentence, nudge: dic
 @pytest.mark.parametrize("kind", ["mlm", "hidden"])
 def test_against_differences_of_losses(kind):
     encoder, head = double_bert()
-    (batch,) = extract_gradients(encoder, SENTENCES, kind, masked_lm=head if kind == "mlm" else None)
+    (batch,) = tiny.batches(GradientMaker(kind, head if kind == "mlm" else None), encoder, SENTENCES)
     rng = np.random.default_rng(0)
     step = 1e-5
     model = head if kind == "mlm" else encoder.model
@@ -90,17 +90,17 @@ def test_against_differences_of_losses(kind):
 @pytest.mark.parametrize("family", [f for f in tiny.FAMILIES if f != "gpt2"])
 def test_every_family_has_gradients_in_every_layer(family):
     encoder = with_mask(tiny.encoder(family))
-    for batch in extract_gradients(encoder, SENTENCES, "hidden"):
+    for batch in tiny.batches(GradientMaker("hidden"), encoder, SENTENCES):
         assert (batch.gradients.amax((2, 3, 4)) > 0).all()
         assert batch.gradients.isfinite().all()
 
 
 def test_batches_and_frozen_parameters_do_not_matter():
     encoder = with_mask(tiny.encoder("bert"))
-    (together,) = extract_gradients(encoder, SENTENCES, "hidden")
+    (together,) = tiny.batches(GradientMaker("hidden"), encoder, SENTENCES)
     for parameter in encoder.model.parameters():
         parameter.requires_grad_(False)
-    alone = {b.sentences[0].id: b for b in extract_gradients(encoder, SENTENCES, "hidden", batch_cells=1)}
+    alone = {b.sentences[0].id: b for b in tiny.batches(GradientMaker("hidden"), encoder, SENTENCES, batch_cells=1)}
     for row, sentence in enumerate(together.sentences):
         n = alone[sentence.id].alpha.shape[-1]
         mine, theirs = together.gradients[row, ..., :n, :n], alone[sentence.id].gradients[0]
@@ -114,7 +114,7 @@ def test_masks_depend_on_sentence_and_seed_alone():
     mask = TOKEN_CLASSES.index("[MASK]")
 
     def masked(seed: int, sentences: list[Sentence]) -> dict[str, list[int]]:
-        batches = extract_gradients(encoder, sentences, "hidden", seed=seed)
+        batches = tiny.batches(GradientMaker("hidden", seed=seed), encoder, sentences)
         return {
             s.id: (row == mask).nonzero().flatten().tolist()
             for b in batches
@@ -128,7 +128,7 @@ def test_masks_depend_on_sentence_and_seed_alone():
 
 def test_importance_against_means_written_out():
     encoder = with_mask(tiny.encoder("bert"))
-    batches = list(extract_gradients(encoder, SENTENCES, "hidden", batch_cells=1))
+    batches = list(tiny.batches(GradientMaker("hidden"), encoder, SENTENCES, batch_cells=1))
     metric = GradientImportance(3, 4)
     for batch in batches:
         metric.update(batch)
@@ -182,7 +182,7 @@ def test_a_loss_that_is_not_a_number_is_an_error(loss, where):
     for batch in extract(encoder, SENTENCES):
         assert batch.maps.isfinite().all()
     with pytest.raises(ModelError, match=f"'{loss}' loss is NaN"):
-        list(extract_gradients(encoder, SENTENCES, loss, masked_lm=head if loss == "mlm" else None))
+        list(tiny.batches(GradientMaker(loss, head if loss == "mlm" else None), encoder, SENTENCES))
 
 
 def test_a_gradient_that_is_not_a_number_is_an_error():
@@ -190,7 +190,7 @@ def test_a_gradient_that_is_not_a_number_is_an_error():
     # The square root of a constant 0 has the value 0 and an infinite slope, which times 0 is NaN.
     encoder.model.register_forward_hook(lambda _module, _inputs, output: _with_bad_slope(output))
     with pytest.raises(ModelError, match=r"gradients are NaN .*'a'"):
-        list(extract_gradients(encoder, [Sentence("a", ("one", "two"))], "hidden"))
+        list(tiny.batches(GradientMaker("hidden"), encoder, [Sentence("a", ("one", "two"))]))
 
 
 def _with_bad_slope(output):
@@ -201,11 +201,11 @@ def _with_bad_slope(output):
 def test_what_has_no_gradient():
     encoder = with_mask(tiny.encoder("bert"))
     with pytest.raises(ValueError, match="needs a model with a masked-LM head"):
-        extract_gradients(encoder, SENTENCES, "mlm")
+        GradientMaker("mlm")
     with pytest.raises(ValueError, match="mask_rate"):
-        extract_gradients(encoder, SENTENCES, "hidden", mask_rate=0.0)
+        GradientMaker("hidden", mask_rate=0.0)
     with pytest.raises(ModelError, match="no mask token"):
-        extract_gradients(tiny.encoder("gpt2"), SENTENCES, "hidden")
+        list(tiny.batches(GradientMaker("hidden"), tiny.encoder("gpt2"), SENTENCES))
     honest = encoder.model.forward
 
     def detached(**inputs):
@@ -215,4 +215,4 @@ def test_what_has_no_gradient():
 
     encoder.model.forward = detached
     with pytest.raises(ModelError, match="does not depend on the attention weights"):
-        list(extract_gradients(encoder, SENTENCES, "hidden"))
+        list(tiny.batches(GradientMaker("hidden"), encoder, SENTENCES))

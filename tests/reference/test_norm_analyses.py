@@ -21,8 +21,8 @@ from attentionology.extractors import (
     MIXING_VARIANTS,
     ExtractionLog,
     ModelError,
-    extract_norms,
-    extract_stages,
+    NormMaker,
+    StageMaker,
     is_punctuation,
 )
 from attentionology.extractors.tokens.pieces import Pieces
@@ -71,7 +71,7 @@ def naive_ratios(layer: Naive, i: int) -> dict[str, float]:
 def test_mixing_ratios(family, sentences):
     encoder = tiny.randomised(family)
     metric = MixingRatios(encoder.n_layers)
-    for batch in extract_norms(encoder, sentences, batch_cells=300):
+    for batch in tiny.batches(NormMaker(), encoder, sentences, batch_cells=300):
         metric.update(batch)
     table = metric.compute().set_index(["variant", "layer", "class"])
     values: dict[Any, list[float]] = defaultdict(list)
@@ -96,7 +96,7 @@ def test_mixing_ratios(family, sentences):
 def test_shares(family, sentences):
     encoder = tiny.randomised(family)
     metric = NormShares(encoder.n_layers, encoder.n_heads)
-    for batch in extract_norms(encoder, sentences, batch_cells=300):
+    for batch in tiny.batches(NormMaker(), encoder, sentences, batch_cells=300):
         metric.update(batch)
     table = metric.compute().set_index(["layer", "head", "class"])
     values: dict[Any, list[list[float]]] = defaultdict(list)
@@ -127,7 +127,7 @@ def test_shares(family, sentences):
 def test_frequency(sentences):
     encoder = tiny.randomised("bert")
     metric = FrequencyCorrelation(VOCABULARY)
-    for batch in extract_norms(encoder, sentences, batch_cells=300):
+    for batch in tiny.batches(NormMaker(), encoder, sentences, batch_cells=300):
         metric.update(batch)
     table = metric.compute().set_index(["measure", "tokens"])
     measures: dict[str, list[Any]] = defaultdict(list)
@@ -161,7 +161,7 @@ def test_change_and_amplification(family, sentences):
     kinds = ("attnres", "attnresln", "atbff", "atbffres") if pre else ("attnresln", "atbff", "atbffres", "atbffresln")
     components = ("LN", "FF", "RES") if pre else ("FF", "RES", "LN")
     metric = FeedForwardChange(encoder.n_layers, components, top=5)
-    for batch in extract_stages(encoder, sentences, batch_cells=300):
+    for batch in tiny.batches(StageMaker(), encoder, sentences, batch_cells=300):
         assert batch.components == components
         metric.update(batch)
     result = metric.compute()
@@ -191,8 +191,8 @@ def test_change_and_amplification(family, sentences):
 
 def test_parts_of_a_corpus_merge_to_the_whole(sentences):
     encoder = tiny.randomised("bert")
-    norms = list(extract_norms(encoder, sentences, batch_cells=300))
-    stages = list(extract_stages(encoder, sentences, batch_cells=300))
+    norms = list(tiny.batches(NormMaker(), encoder, sentences, batch_cells=300))
+    stages = list(tiny.batches(StageMaker(), encoder, sentences, batch_cells=300))
     makers: list[tuple[Any, list[Any]]] = [
         (lambda: NormShares(encoder.n_layers, encoder.n_heads), norms),
         (lambda: MixingRatios(encoder.n_layers), norms),
@@ -222,7 +222,7 @@ def test_masking_hits_words_alone_and_does_not_depend_on_batches():
     def masked(batch_cells: int) -> dict[str, list[int]]:
         found: dict[str, list[int]] = {}
         options: Any = {"mask_rate": 0.3, "seed": 1, "batch_cells": batch_cells}
-        for batch in extract_norms(encoder, corpus, log=ExtractionLog(), **options):
+        for batch in tiny.batches(NormMaker(), encoder, corpus, log=ExtractionLog(), **options):
             for sentence, ids, length in zip(batch.sentences, batch.ids.tolist(), batch.lengths.tolist(), strict=True):
                 found[sentence.id] = [i for i, one in enumerate(ids[:length]) if one == mask]
         return found
@@ -237,19 +237,19 @@ def test_masking_hits_words_alone_and_does_not_depend_on_batches():
 def test_masked_tokens_are_a_class_of_their_own():
     encoder = tiny.encoder()
     with pytest.raises(ModelError, match="no mask token"):
-        next(extract_norms(encoder, [Sentence("s", ("the", "dog", "."))], mask_rate=1.0))
+        next(tiny.batches(NormMaker(), encoder, [Sentence("s", ("the", "dog", "."))], mask_rate=1.0))
     encoder.tokenizer.mask_token = "[MASK]"
-    (batch,) = extract_norms(encoder, [Sentence("s", ("the", "dog", "."))], mask_rate=1.0)
+    (batch,) = tiny.batches(NormMaker(), encoder, [Sentence("s", ("the", "dog", "."))], mask_rate=1.0)
     n = int(batch.lengths[0])
     assert batch.classes[0].tolist() == [0, *[2] * (n - 2), 1]
-    (batch,) = extract_norms(encoder, [Sentence("s", ("the", "...", "dog", "."))])
+    (batch,) = tiny.batches(NormMaker(), encoder, [Sentence("s", ("the", "...", "dog", "."))])
     assert batch.classes[0, [0, 1, -2, -1]].tolist() == [0, 4, 3, 1]
 
 
 def test_ranks():
     assert frequency_ranks({7: 5, 3: 9, 4: 5, 1: 1}) == {3: 1, 7: 2, 4: 2, 1: 4}
     encoder = tiny.encoder()
-    (batch,) = extract_norms(encoder, [Sentence("s", ("the", "dog", "the"))])
+    (batch,) = tiny.batches(NormMaker(), encoder, [Sentence("s", ("the", "dog", "the"))])
     ids = batch.ids[0].tolist()
     given = FrequencyCorrelation(VOCABULARY, {ids[1]: 1})
     given.update(batch)

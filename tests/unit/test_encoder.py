@@ -17,7 +17,7 @@ from transformers.masking_utils import AttentionMaskInterface, eager_mask
 from transformers.models.bert.modeling_bert import eager_attention_forward
 
 from attentionology.corpora_loaders import Sentence
-from attentionology.extractors import Encoder, ModelError, extract, extract_gradients
+from attentionology.extractors import Encoder, GradientMaker, ModelError, extract
 from attentionology.extractors.tokens.pieces import Pieces
 from tests import documentation, tiny
 
@@ -115,13 +115,13 @@ def test_a_masked_language_model_is_switched_to_eager_attention_too():
     eager, default = masked_lm(encoder), masked_lm(encoder)
     default.set_attn_implementation("sdpa")
     sentences = [Sentence("1", ("Green", "ideas", "sleep", "."))]
-    expected = next(extract_gradients(encoder, sentences, "mlm", masked_lm=eager)).gradients
-    given = next(extract_gradients(encoder, sentences, "mlm", masked_lm=default)).gradients
+    expected = next(tiny.batches(GradientMaker("mlm", eager), encoder, sentences)).gradients
+    given = next(tiny.batches(GradientMaker("mlm", default), encoder, sentences)).gradients
     assert expected.max() > 0
     assert torch.equal(given, expected)
     default.register_forward_hook(lambda _module, _inputs, output: setattr(output, "attentions", None))
     with pytest.raises(ModelError, match=r"0 of 3 layers gave attention weights"):
-        next(extract_gradients(encoder, sentences, "mlm", masked_lm=default))
+        next(tiny.batches(GradientMaker("mlm", default), encoder, sentences))
 
 
 def test_an_implementation_that_gives_weights_is_left_as_it_is():

@@ -21,7 +21,7 @@ from attentionology.analyses.norms.texts import ReadText
 from attentionology.analyses.shared.resampling import sentence_keys
 from attentionology.corpora_loaders import Sentence, load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
-from attentionology.extractors import MIXING_VARIANTS, extract_norms, extract_stages
+from attentionology.extractors import MIXING_VARIANTS, NormMaker, StageMaker
 from attentionology.extractors.tokens.pieces import Pieces
 from attentionology.reports.page import write_report, write_section
 from tests import tiny
@@ -33,11 +33,11 @@ def results():
     encoder = tiny.encoder()
     sentences = [Sentence("<s>", ("the", "man", "&", "<b>", ".")), Sentence("t", ("a", "dog"))]
     shares, mixing, frequency = NormShares(3, 4), MixingRatios(3), FrequencyCorrelation(1000)
-    for batch in extract_norms(encoder, sentences):
+    for batch in tiny.batches(NormMaker(), encoder, sentences):
         for metric in (shares, mixing, frequency):
             metric.update(batch)
     change = FeedForwardChange(3, ("FF", "RES", "LN"), top=3)
-    for stages in extract_stages(encoder, sentences):
+    for stages in tiny.batches(StageMaker(), encoder, sentences):
         change.update(stages)
     found = change.compute()
     texts = {

@@ -36,13 +36,13 @@ from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.engine.run import CountedAnalysis, Part, Run
 from attentionology.extractors import (
     Encoder,
+    GradientMaker,
     MapMaker,
+    NormMaker,
     Segments,
+    StageMaker,
     Windows,
     extract,
-    extract_gradients,
-    extract_norms,
-    extract_stages,
     get_kind,
     make_windows,
 )
@@ -147,9 +147,12 @@ def test_batches_and_what_makes_them():
     assert repr(maps) == f"MapBatch('weight', word level, 2 sentences, shape (2, 3, 4, {n}, {n}))"
     n = next(extract(encoder, sentences, level="token")).maps.shape[-1]
     expected = f"2 sentences, shape (2, 3, 4, {n}, {n}))"
-    assert repr(next(extract_norms(encoder, sentences))) == f"NormBatch(token level, {expected}"
-    assert repr(next(extract_stages(encoder, sentences))) == f"StageBatch(token level, FF→RES→LN, {expected}"
-    assert repr(next(extract_gradients(encoder, sentences, "hidden"))) == f"GradientBatch(token level, {expected}"
+    for maker, facts in (
+        (NormMaker(), "NormBatch(token level"),
+        (StageMaker(), "StageBatch(token level, FF→RES→LN"),
+        (GradientMaker("hidden"), "GradientBatch(token level"),
+    ):
+        assert repr(next(tiny.batches(maker, encoder, sentences))) == f"{facts}, {expected}"
     assert repr(pieces).startswith("Pieces('[CLS] ")
     assert repr(pieces).endswith(f"', {len(pieces)} pieces, 5 positions)")
     assert repr(encoder.forward([pieces])) == f"Forward(1 input, {len(pieces)} pieces, 3 layers)"

@@ -20,7 +20,7 @@ from attentionology.analyses.surface.section import SurfaceResults, surface_sect
 from attentionology.analyses.surface.statistics import SurfaceStatistics
 from attentionology.analyses.surface.terminal import surface_table
 from attentionology.corpora_loaders import Sentence
-from attentionology.extractors import extract, extract_gradients
+from attentionology.extractors import GradientMaker, extract
 from attentionology.reports.format import number, ranges
 from attentionology.reports.page import write_report, write_section
 from tests import tiny
@@ -49,7 +49,7 @@ def results(family: str, **changes: int) -> tuple[SurfaceResults, ClusterResults
     if family == "bert":
         encoder.tokenizer.mask_token = "[MASK]"
         metric = GradientImportance(*shape)
-        for gradient_batch in extract_gradients(encoder, SENTENCES, "hidden"):
+        for gradient_batch in tiny.batches(GradientMaker("hidden"), encoder, SENTENCES):
             metric.update(gradient_batch)
         gradients, specials = metric.compute(), {"first_special": "<cls>", "last_special": "[SEP]"}
     found = distances.compute()
