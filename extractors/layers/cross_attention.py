@@ -33,32 +33,6 @@ class CrossBlocks:
     family: str
 
 
-class CrossRecorder:
-    """Records what the cross-attention blocks give, in the order of the calls.
-
-    Attributes:
-        outputs: for each call the output, shape (batch, queries, dim).
-    """
-
-    def __init__(self, blocks: CrossBlocks) -> None:
-        self.outputs: list[Tensor] = []
-        self._blocks = blocks
-        self._handles: list[Any] = []
-
-    def __enter__(self) -> CrossRecorder:
-        for module in self._blocks.modules:
-            self._handles.append(module.register_forward_hook(self._record))
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for handle in self._handles:
-            handle.remove()
-
-    def _record(self, module: nn.Module, args: tuple[Any, ...], output: Any) -> None:
-        given: Tensor = output if isinstance(output, Tensor) else output[0]
-        self.outputs.append(given.transpose(0, 1) if self._blocks.time_first else given)
-
-
 def read_cross_attention(model: Any, n_layers: int, n_heads: int) -> CrossBlocks:
     """Read the weights of all cross-attention blocks of a model.
 

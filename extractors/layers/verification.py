@@ -12,6 +12,8 @@ models insert other modules between layers, so inputs and outputs are recorded a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import ExitStack
 from typing import Any
 
 import torch
@@ -20,39 +22,37 @@ from torch import Tensor, nn
 
 from ..errors import ModelError
 from .layer import Layer
-from .weights import LayerWeights, layer_modules
+from .weights import LayerWeights
 
 TOLERANCE = 1e-3
 """The largest allowed relative difference of a recomputed layer output from the model's own."""
 
 
-class LayerRecorder:
-    """Records what goes into and comes out of the layer modules, in the order of the calls.
+class Recorder:
+    """Records what goes into and comes out of modules, in the order of the calls.
 
     Modules may be shared by several layers (ALBERT), so records are distinguished by the number of the call.
     """
 
-    def __init__(self, model: Any) -> None:
-        self.inputs: list[Tensor] = []
+    def __init__(self, modules: Sequence[nn.Module]) -> None:
+        self.inputs: list[Any] = []  # None where a module calls its input by another name than hidden_states
         self.outputs: list[Tensor] = []
-        self._modules = layer_modules(model)
-        self._handles: list[Any] = []
+        self._modules, self._hooks = modules, ExitStack()
 
-    def __enter__(self) -> LayerRecorder:
+    def __enter__(self) -> Recorder:
         for module in self._modules:
-            self._handles.append(module.register_forward_hook(self._record, with_kwargs=True))
+            self._hooks.callback(module.register_forward_hook(self._record, with_kwargs=True).remove)
         return self
 
     def __exit__(self, *_: object) -> None:
-        for handle in self._handles:
-            handle.remove()
+        self._hooks.close()
 
     def _record(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> None:
-        self.inputs.append(args[0] if args else kwargs["hidden_states"])
+        self.inputs.append(args[0] if args else kwargs.get("hidden_states"))
         self.outputs.append(output if isinstance(output, Tensor) else output[0])
 
 
-def verify_model(layers: list[Layer], recorded: LayerRecorder, hidden: tuple[Tensor, ...], family: str) -> list[bool]:
+def verify_model(layers: list[Layer], recorded: Recorder, hidden: tuple[Tensor, ...], family: str) -> list[bool]:
     """Compare all layers of a forward pass in full.
 
     Args:

@@ -11,7 +11,8 @@ from torch import Tensor
 
 from ..errors import ModelError, cause
 from ..layers import read_weights
-from ..layers.verification import LayerRecorder, verify_model
+from ..layers.verification import Recorder, verify_model
+from ..layers.weights import layer_modules
 from .forward_pass import Forward, ModelLayers
 
 Run = Callable[[Tensor, Tensor], tuple[tuple[Tensor, ...], tuple[Tensor, ...] | None]]
@@ -75,7 +76,7 @@ def _verified_layers(
     run: Run,
 ) -> ModelLayers:
     weights = read_weights(model, *shape)
-    with LayerRecorder(model) as recorded:
+    with Recorder(layer_modules(model)) as recorded:
         attentions, hidden = run(ids, mask)
     unchecked = ModelLayers(weights, [False] * shape[0], family)
     layers = list(Forward(list(attentions), mask, hidden, unchecked).layers())

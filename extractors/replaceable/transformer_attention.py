@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from ..errors import ModelError
 from ..kinds import get_kind
 from ..layers.architectures import ARCHITECTURES
-from ..layers.verification import LayerRecorder
+from ..layers.verification import Recorder
 from ..layers.weights import layer_modules
 from ..maps.batching import DEFAULT_BATCH_CELLS
 from ..maps.map_maker import MapMaker
@@ -179,7 +179,7 @@ class TransformerAttention(nn.Module):
             stack.enter_context(torch.set_grad_enabled(gradient or torch.is_grad_enabled()))
             seen = stack.enter_context(AttentionPatch(self.layer))
             embedded = stack.enter_context(InputEmbeddings(self.model, leaf=gradient))
-            recorded = stack.enter_context(LayerRecorder(self.model)) if self._layers else None
+            recorded = stack.enter_context(Recorder(self._layers))
             model_logits(self.model, ids, mask)
             chosen = seen.weights[:, self.heads, : 1 if self.query == "cls" else None].flatten(1, 2)
             rows, alpha = WordRows.split(chosen, word_of, n)
@@ -196,7 +196,7 @@ class TransformerAttention(nn.Module):
             rows=rows,
             first=first,
             values=seen.values,
-            hidden=recorded.inputs[self.layer] if recorded else None,
+            hidden=recorded.inputs[self.layer] if self._layers else None,
             from_embeddings=gradient,
         )
 

@@ -14,7 +14,8 @@ from ...corpora_loaders.sample.translation import SAMPLE_TRANSLATOR
 from ..errors import ModelError
 from ..layers import ARCHITECTURES
 from ..layers.architectures import CrossAttention
-from ..layers.cross_attention import CrossBlocks, CrossRecorder, read_cross_attention
+from ..layers.cross_attention import CrossBlocks, read_cross_attention
+from ..layers.verification import Recorder
 from ..maps.map_batch import FLOAT32_NOISE
 from ..model.conditions import Batching, switch_to_eager
 from ..model.files import LoadedFiles
@@ -193,16 +194,17 @@ class Translator(LoadedModel):
         inputs = {"input_ids": source, "attention_mask": source_mask.long(), "decoder_input_ids": target}
         inputs |= {"decoder_attention_mask": target_mask.long()}
         blocks = self.blocks if values else None
-        recorder = CrossRecorder(blocks or CrossBlocks((), (), time_first=False, family=self.family))
+        recorder = Recorder(blocks.modules if blocks else ())
         pieces = f"{source.shape[1]} source and {target.shape[1]} target pieces"
         only = cross_attention_only(self.model, self._names, depth)
         with self._reading(pieces), recorder as recorded, only as cut:
             output = run(self.model, inputs)
         attentions = output.attentions
         check_shapes(attentions, self.model.config, (len(batch), target.shape[1], source.shape[1]), self.label, cut)
-        return ForcedDecoding(
-            attentions, source_mask, target_mask, output.encoded if values else None, recorded.outputs, blocks
-        )
+        given = recorded.outputs
+        if blocks and blocks.time_first:
+            given = [each.transpose(0, 1) for each in given]
+        return ForcedDecoding(attentions, source_mask, target_mask, output.encoded if values else None, given, blocks)
 
     @property
     def _end(self) -> int:

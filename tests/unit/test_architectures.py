@@ -14,7 +14,8 @@ from attentionology.extractors import Architecture, ModelError, extract, registe
 from attentionology.extractors.kinds.feed_forward import feed_forward_projections, feed_forward_vectors
 from attentionology.extractors.layers import ARCHITECTURES
 from attentionology.extractors.layers.contributions import contribution_blocks
-from attentionology.extractors.layers.verification import LayerRecorder
+from attentionology.extractors.layers.verification import Recorder
+from attentionology.extractors.layers.weights import layer_modules
 from attentionology.extractors.tokens.pieces import Pieces
 from tests import tiny
 
@@ -46,7 +47,7 @@ def test_contributions_and_biases_add_up_to_the_output(variant, ff_bias):
                 parent, _, child = name.rpartition(".")
                 setattr(encoder.model.get_submodule(parent), child, exact)
     pieces = [p for p in encoder.align(SENTENCES) if isinstance(p, Pieces)]
-    with torch.inference_mode(), LayerRecorder(encoder.model) as recorded:
+    with torch.inference_mode(), Recorder(layer_modules(encoder.model)) as recorded:
         forward = encoder.forward(pieces, hidden_states=True)
         layers = list(forward.layers(ff_bias=ff_bias))
     for layer, output in zip(layers, recorded.outputs[-len(layers) :], strict=True):
