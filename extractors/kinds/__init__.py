@@ -1,6 +1,6 @@
 """Map kinds. Importing this package registers the kinds that come with the toolkit."""
 
-from . import alti, attention_block, feed_forward, value_zeroing, weight
+from . import alti, attention_block, feed_forward, value_zeroing
 from .registry import MapKind, get_kind, list_kinds, register_kind
 
 __all__ = [
@@ -12,5 +12,4 @@ __all__ = [
     "list_kinds",
     "register_kind",
     "value_zeroing",
-    "weight",
 ]

@@ -1,6 +1,6 @@
-"""Norms of what the attention block moves (Kobayashi et al. 2020, 2021), and GlobEnc.
+"""Attention weights, norms of what the attention block moves (Kobayashi et al. 2020, 2021), and GlobEnc.
 
-An attention weight says how much of a token is taken, but not how large the vector is that it is taken of. These kinds
+An attention weight says how much of a token is taken, but not how large the vector is that it is taken of. The norms
 replace the weight by the length of the vector that query i really receives from key j. How that vector is defined where
 a residual connection and layer norms follow is explained in `attentionology.extractors.layers.contributions`.
 
@@ -18,6 +18,12 @@ from torch import Tensor
 from ..layers import AttentionBlock, Layer
 from ..layers.contributions import BLOCK_PAIRS, contribution_norms
 from .registry import register_kind
+
+
+@register_kind("weight", "attention weights α (Clark et al. 2019)", rows_sum_to_one=True)
+def weight(layer: AttentionBlock) -> Float[Tensor, "batch heads queries keys"]:
+    """The attention weights, unchanged."""
+    return layer.alpha
 
 
 def value_norms(layer: AttentionBlock) -> Float[Tensor, "batch heads n"]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from jaxtyping import Float
 from torch import Tensor
@@ -63,23 +63,20 @@ class MapKind:
 _KINDS: dict[str, MapKind] = {}
 
 
-def register_kind(
-    name: str,
-    description: str,
-    *,
-    rows_sum_to_one: bool = False,
-    reads_weights: bool = False,
-    vectors: bool = False,
-    residual: bool = False,
-    noise: float = FLOAT32_NOISE,
-) -> Callable[[Registered], Registered]:
+def register_kind(name: str, description: str, **properties: Any) -> Callable[[Registered], Registered]:
     """Make a decorator that adds a map kind to the registry.
 
     The decorated function takes a `Layer` and returns a map of shape (batch, heads or 1, n, n), whose rows are the
-    positions attended from. The arguments are the fields of `MapKind`.
+    positions attended from.
+
+    Args:
+        name: the name that ``--map`` takes.
+        description: one line that names the source.
+        properties: ``rows_sum_to_one``, ``reads_weights``, ``vectors``, ``residual`` and ``noise``, see `MapKind`.
 
     Raises:
         ValueError: the name is taken or contains a colon.
+        TypeError: there is no such property.
 
     Example:
         >>> from attentionology import Sentence, extract, load_encoder, register_kind
@@ -97,16 +94,7 @@ def register_kind(
         raise ValueError(f"the name of a map kind must not contain a colon: {name!r}")
 
     def add(layer_map: Registered) -> Registered:
-        _KINDS[name] = MapKind(
-            name,
-            description,
-            layer_map,
-            rows_sum_to_one=rows_sum_to_one,
-            reads_weights=reads_weights,
-            vectors=vectors,
-            residual=residual,
-            noise=noise,
-        )
+        _KINDS[name] = MapKind(name, description, layer_map, **properties)
         return layer_map
 
     return add

@@ -14,8 +14,7 @@ from torch import Tensor
 from ...corpora_loaders.alignment import SentencePair
 from ...storage.nearest import did_you_mean
 from ..kinds import MapKind, get_kind
-from ..kinds.attention_block import attn, norm
-from ..kinds.weight import weight
+from ..kinds.attention_block import attn, norm, weight
 from ..layers import AttentionBlock
 from ..maps.map_batch import Columns, Level, MapBatch, Recompute
 from ..maps.map_maker import Merge
