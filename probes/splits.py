@@ -113,11 +113,11 @@ def _hash(name: str, seed: int) -> int:
 def controlled(split: Split, seed: int) -> Split:
     """The same maps with the heads of the control task, see `attentionology.probes.control_task`."""
 
-    def relabelled(maps: StoredMaps) -> StoredMaps:
-        return maps.relabelled(control_task(maps.sentences, seed))
+    def relabeled(maps: StoredMaps) -> StoredMaps:
+        return maps.relabeled(control_task(maps.sentences, seed))
 
-    dev = split.dev and relabelled(split.dev)
-    return replace(split, train=relabelled(split.train), dev=dev, test=relabelled(split.test))
+    dev = split.dev and relabeled(split.dev)
+    return replace(split, train=relabeled(split.train), dev=dev, test=relabeled(split.test))
 
 
 class CorrectWords:

@@ -18,7 +18,7 @@ from torch import Tensor
 from ...corpora_loaders import Sentence
 from ...corpora_loaders.describing import amount
 from ...storage.durable import StorageError
-from ...storage.sealed import cache_name, check
+from ...storage.sealed import DamagedError, cache_name, check
 from ..errors import ExtractionError
 from ..kinds import get_kind
 from .batching import ExtractionLog
@@ -42,6 +42,22 @@ def fingerprint(path: Path, digest: str) -> Fingerprint:
     """
     status = path.stat()
     return Fingerprint(digest, status.st_size, status.st_ino, status.st_mtime_ns)
+
+
+def checked(path: Path, digest: str) -> Fingerprint:
+    """Check that a shard is the one of a digest, and take its fingerprint.
+
+    Raises:
+        DamagedError: it is missing, damaged, or another one.
+        StorageError: it cannot be read.
+    """
+    try:
+        before_check = fingerprint(path, digest)
+        if check(path, cache_name(path)) != digest:
+            raise DamagedError("it does not belong to the other files of its part")
+    except FileNotFoundError:
+        raise DamagedError("it is missing") from None
+    return before_check
 
 
 class MapLocation(NamedTuple):
@@ -145,7 +161,7 @@ class StoredMaps(Sequence[MapBatch]):
             _locations=tuple(self._locations[i] for i in indices),
         )
 
-    def relabelled(self, sentences: Sequence[Sentence]) -> StoredMaps:
+    def relabeled(self, sentences: Sequence[Sentence]) -> StoredMaps:
         """The same maps with other annotation.
 
         Args:
@@ -158,13 +174,16 @@ class StoredMaps(Sequence[MapBatch]):
             raise ValueError("these are not the sentences whose maps are stored")
         return replace(self, sentences=tuple(sentences))
 
+    relabelled = relabeled  # deprecated, and removed in 0.4
+
     def _shard(self, part: int, shard: int) -> Any:
         if (part, shard) not in self._open:
             if any(other != part for other, _ in self._open):
                 self._open.clear()
-            path = self.folder / shard_name(part, shard)
+            path, found = self.folder / shard_name(part, shard), self._shards[part, shard]
             try:
-                self._check(path, self._shards[part, shard])
+                if fingerprint(path, found.digest) != found:
+                    checked(path, found.digest)
                 self._open[part, shard] = safe_open(path, "pt")
             except (OSError, SafetensorError, StorageError) as error:
                 raise ExtractionError(
@@ -172,12 +191,6 @@ class StoredMaps(Sequence[MapBatch]):
                     "them again"
                 ) from error
         return self._open[part, shard]
-
-    @staticmethod
-    def _check(path: Path, checked: Fingerprint) -> None:
-        """Check a shard again if it is not the file that was checked."""
-        if fingerprint(path, checked.digest) != checked and check(path, cache_name(path)) != checked.digest:
-            raise StorageError("another process has written other maps")
 
 
 def shard_name(part: int, shard: int | str) -> str:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -23,7 +24,7 @@ from ...corpora_loaders import Sentence
 from ...storage.cache_log import CacheLog
 from ...storage.durable import StorageError, free_space, size, write_durably
 from ...storage.partial import delete, locked, sweep
-from ...storage.sealed import DamagedError, cache_name, check, read_json, write_json
+from ...storage.sealed import cache_name, read_json, write_json
 from ...storage.tensors import write_tensors
 from ..errors import ExtractionError
 from ..layers import FFBias
@@ -32,7 +33,7 @@ from .batching import DEFAULT_BATCH_CELLS, WINDOW, ExtractionLog, Skipped
 from .extraction import extract
 from .map_maker import Merge, Normalize
 from .store_key import store_key
-from .store_reader import Fingerprint, MapLocation, StoredMaps, fingerprint, shard_name
+from .store_reader import Fingerprint, MapLocation, StoredMaps, checked, fingerprint, shard_name
 
 StoreType = Literal["float32", "float16"]
 """The type of the numbers in stored maps."""
@@ -131,8 +132,6 @@ def store_maps(
 class _StoredPart:
     """What the record of a part says. Sentences are given by their indices in the corpus.
 
-    JSON has no tuples, so those of a record that was read are lists.
-
     Attributes:
         maps: the sentence, the shard, and the special positions of each map.
         shape: the numbers of layers and heads; empty if there is no map.
@@ -168,27 +167,49 @@ class _Maker:
     cache_log: CacheLog
     made: int = 0
     shards: dict[tuple[int, int], Fingerprint] = field(default_factory=dict)
-    checked: dict[int, _StoredPart] = field(default_factory=dict)
+    intact: dict[int, _StoredPart] = field(default_factory=dict)
 
     def part(self, number: int) -> _StoredPart:
         """Return the record of a part, after making the part if necessary."""
-        first = number * WINDOW
-        record = self._intact(number)
-        if record is None:
-            # Another process may be making this part, which is then complete when the lock is free.
-            with locked(self.folder, wait=True):
-                record = self._intact(number, discard=True)
-                if record is None:
-                    return self._make(number, first)
-        self.advance(len(self.sentences[first : first + WINDOW]))
+        # Another process may be making this part, which is then complete when the lock is free.
+        with locked(self.folder, wait=True):
+            record = self._stored(number)
+            if record is None:
+                return self._make(number)
+        self.advance(len(self._sentences(number)))
         return record
 
-    def _make(self, number: int, first: int) -> _StoredPart:
-        sentences = self.sentences[first : first + WINDOW]
-        log = ExtractionLog()
-        numbers: dict[int, list[int]] = {}  # the same sentence may occur twice
-        for index, sentence in enumerate(sentences, start=first):
-            numbers.setdefault(id(sentence), []).append(index)
+    def _sentences(self, number: int) -> Sequence[Sentence]:
+        return self.sentences[number * WINDOW : (number + 1) * WINDOW]
+
+    def _record_path(self, number: int) -> Path:
+        return self.folder / f"{number:04d}.json"
+
+    def _stored(self, number: int) -> _StoredPart | None:
+        """Read the record of a part and check its files; None if it has to be made, and then no file of it is left."""
+        if number in self.intact:
+            return self.intact[number]
+        path = self._record_path(number)
+        facts = self.cache_log.read(path, lambda path: read_json(path, cache_name(path)))
+        if facts is not None:
+            record, shards = _StoredPart(**facts), dict[tuple[int, int], Fingerprint]()
+            for shard, digest in enumerate(record.shards):
+                file = self.folder / shard_name(number, shard)
+                if found := self.cache_log.read(file, partial(checked, digest=digest)):
+                    shards[number, shard] = found
+            if len(shards) == len(record.shards):
+                self.intact[number] = record
+                self.shards |= shards
+                return record
+        for file in (path, *self.folder.glob(shard_name(number, "*"))):
+            delete(file)
+        return None
+
+    def _make(self, number: int) -> _StoredPart:
+        sentences, log = self._sentences(number), ExtractionLog()
+        indices: dict[int, list[int]] = {}  # the same sentence may occur twice
+        for index, sentence in enumerate(sentences, start=number * WINDOW):
+            indices.setdefault(id(sentence), []).append(index)
         shards: list[str] = []
         waiting: dict[str, Tensor] = {}
         maps: list[tuple[int, int, list[int]]] = []
@@ -198,10 +219,10 @@ class _Maker:
                 shape = tuple(batch.maps.shape[1:3])
                 self._check_space(number, shape)
             for row, (sentence, length) in enumerate(zip(batch.sentences, batch.lengths.tolist(), strict=True)):
-                index = numbers[id(sentence)].pop()
                 cut = batch.maps[row, ..., :length, :length].to("cpu", _TYPES[self.dtype], copy=True)
                 if self.dtype == "float16" and not cut.isfinite().all():
                     raise ExtractionError(f"sentence {sentence.id!r}: a map is too large for float16; use float32")
+                index = indices[id(sentence)].pop()
                 waiting[str(index)] = cut.contiguous()
                 maps.append((index, len(shards), batch.special[row].nonzero().flatten().tolist()))
             if sum(cut.nbytes for cut in waiting.values()) > _SHARD_BYTES:
@@ -212,49 +233,16 @@ class _Maker:
             shards.append(self._write(number, len(shards), waiting))
         self.advance(len(log.skipped))
         self.made += len(sentences)
-        skipped = [(numbers[id(skipped.sentence)].pop(), skipped.reason) for skipped in log.skipped]
+        skipped = [(indices[id(skipped.sentence)].pop(), skipped.reason) for skipped in log.skipped]
         record = _StoredPart(maps, shape, log.words, log.unknown_words, log.substituted_words, skipped, shards)
         path = self._record_path(number)
         write_json(path, asdict(record), cache_name(path))
         return record
 
-    def _record_path(self, number: int) -> Path:
-        return self.folder / f"{number:04d}.json"
-
-    def _intact(self, number: int, *, discard: bool = False) -> _StoredPart | None:
-        """Read the record of a part whose files are all intact; None if the part has to be made.
-
-        Args:
-            number: the number of the part.
-            discard: whether to throw away the files of a part that is not intact.
-        """
-        if number in self.checked:
-            return self.checked[number]
-        path, record = self._record_path(number), None
-        shards: dict[tuple[int, int], Fingerprint] = {}
-        try:
-            record = _StoredPart(**read_json(path, cache_name(path)))
-            for shard, digest in enumerate(record.shards):
-                path = self.folder / shard_name(number, shard)
-                before_check = fingerprint(path, digest)
-                if check(path, cache_name(path)) != digest:
-                    raise DamagedError("it does not belong to the other files of its part")
-                shards[number, shard] = before_check
-        except (FileNotFoundError, DamagedError) as error:
-            if discard:
-                if isinstance(error, DamagedError) or record is not None:
-                    self.cache_log.discard(path, str(error) if isinstance(error, DamagedError) else "it is missing")
-                for file in (self._record_path(number), *self.folder.glob(shard_name(number, "*"))):
-                    delete(file)
-            return None
-        self.checked[number] = record
-        self.shards |= shards
-        return record
-
-    def _write(self, part: int, shard: int, maps: dict[str, Tensor]) -> str:
-        path = self.folder / shard_name(part, shard)
+    def _write(self, number: int, shard: int, maps: dict[str, Tensor]) -> str:
+        path = self.folder / shard_name(number, shard)
         digest = write_tensors(path, maps, {}, cache_name(path))
-        self.shards[part, shard] = fingerprint(path, digest)
+        self.shards[number, shard] = fingerprint(path, digest)
         return digest
 
     def _check_space(self, number: int, shape: Sequence[int]) -> None:
@@ -265,9 +253,9 @@ class _Maker:
         """
         limits = [limit for limit in (self.encoder.max_length, self.options["max_length"]) if limit is not None]
         cells = 0
-        for first in range(number * WINDOW, len(self.sentences), WINDOW):
-            if first == number * WINDOW or self._intact(first // WINDOW) is None:
-                lengths = map(len, self.sentences[first : first + WINDOW])
+        for later in range(number, -(-len(self.sentences) // WINDOW)):
+            if later == number or self._stored(later) is None:
+                lengths = map(len, self._sentences(later))
                 cells += sum((n + 2) ** 2 for n in lengths if all(n <= limit for limit in limits))
         needed = cells * shape[0] * shape[1] * torch.finfo(_TYPES[self.dtype]).bits // 8
         free = free_space(self.folder)

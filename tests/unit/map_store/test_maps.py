@@ -113,15 +113,15 @@ def test_subsets_and_slices(tmp_path):
         stored[10]
 
 
-def test_relabelled(tmp_path):
+def test_relabeled(tmp_path):
     stored = store(tmp_path)[3:6]
     new = [dataclasses.replace(s, heads=(0,) * len(s)) for s in SENTENCES[3:6]]
-    relabelled = stored.relabelled(new)
-    assert [b.sentences[0].heads for b in relabelled] == [s.heads for s in new]
-    assert all(map(torch.equal, tensors(relabelled), tensors(stored)))
+    relabeled = stored.relabeled(new)
+    assert [b.sentences[0].heads for b in relabeled] == [s.heads for s in new]
+    assert all(map(torch.equal, tensors(relabeled), tensors(stored)))
     for wrong in (new[::-1], new[:2], [*new[:2], Sentence("of 2", ("the", "men"))]):
         with pytest.raises(ValueError, match="not the sentences whose maps are stored"):
-            stored.relabelled(wrong)
+            stored.relabeled(wrong)
 
 
 @pytest.mark.slow
