@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from tokenizers.pre_tokenizers import ByteLevel
@@ -139,73 +139,51 @@ def reserved_ids(tokenizer: Any) -> set[int]:
     return {*tokenizer.all_special_ids, *(i for i, token in added if token.special)} - {tokenizer.unk_token_id}
 
 
-@dataclass
-class _Alignment:
-    """The pieces of a sentence while they are put together.
-
-    Attributes:
-        unk: the id and the text of the unknown token, None and an empty text if there is none.
-        ids, tokens, positions, special: the fields of `Pieces`.
-        next_word: the first word that has no piece yet.
-        substituted: the number of words that are read as the unknown token.
-    """
-
-    unk: tuple[int | None, str]
-    ids: list[int] = field(default_factory=list)
-    tokens: list[str] = field(default_factory=list)
-    positions: list[int] = field(default_factory=list)
-    special: list[bool] = field(default_factory=list)
-    next_word: int = 0
-    substituted: int = 0
-
-    def append(self, piece: int, token: str, *, opens: bool, is_special: bool) -> None:
-        """Add a piece, which may open a new position."""
-        if opens:
-            self.special.append(is_special)
-        self.ids.append(piece)
-        self.tokens.append(token)
-        self.positions.append(len(self.special) - 1)
-
-    def fill_up_to(self, word: int) -> None:
-        """Add the unknown token for each word up to ``word`` that has no piece."""
-        unk, token = self.unk
-        while self.next_word < word:
-            if unk is None:
-                raise Unalignable(f"the tokenizer has no piece for word {self.next_word + 1} and no unknown token")
-            self.append(unk, token, opens=True, is_special=False)
-            self.next_word += 1
-            self.substituted += 1
-
-
 def _align(tokenizer: Any, reserved: set[int], n_words: int, encoding: Any) -> Pieces:
-    unk = tokenizer.unk_token_id
-    pieces = _Alignment((unk, tokenizer.unk_token or ""))
-    words = encoding.word_ids
-    last_piece = max((i for i, word in enumerate(words) if word is not None), default=-1)
-    if last_piece < 0:  # no word has a piece: they all belong after the leading special tokens
-        last_piece = max(len(words) - 2, -1)
-    for index, (piece, token, word) in enumerate(zip(encoding.ids, encoding.tokens, words, strict=True)):
+    """Match the pieces of an encoding with its words.
+
+    Raises:
+        Unalignable: pieces are not in the order of their words, or a word needs an unknown token and there is none.
+    """
+    unk, unk_token = tokenizer.unk_token_id, tokenizer.unk_token or ""
+    missing = sorted(set(range(n_words)).difference(encoding.word_ids))
+    if missing and unk is None:
+        raise Unalignable(f"the tokenizer has no piece for word {missing[0] + 1} and no unknown token")
+    pieces: list[tuple[int | None, int, str]] = []  # the word, or None for a special token, the id, and the text
+    furthest = 0
+    for index, (word, piece, token) in enumerate(zip(encoding.word_ids, encoding.ids, encoding.tokens, strict=True)):
+        if word is not None and word < furthest:
+            raise Unalignable(f"piece {index + 1} ({token!r}) goes back to word {word + 1}")
         if word is not None and piece in reserved:
             if unk is None:
                 raise Unalignable(f"word {word + 1} is read as the special token {token!r}")
-            piece, token = unk, tokenizer.unk_token
-        if word is None:
-            pieces.append(piece, token, opens=True, is_special=True)
-        elif word == pieces.next_word - 1:
-            pieces.append(piece, token, opens=False, is_special=False)
-        elif word >= pieces.next_word:
-            pieces.fill_up_to(word)
-            pieces.append(piece, token, opens=True, is_special=False)
-            pieces.next_word = word + 1
-        else:
-            raise Unalignable(f"piece {index + 1} ({token!r}) goes back to word {word + 1}")
-        if index == last_piece:
-            pieces.fill_up_to(n_words)
-    pieces.fill_up_to(n_words)
-    special = pieces.special
-    opened = zip(pieces.ids, pieces.positions, strict=True)
-    unknown = {position for piece, position in opened if piece == unk and not special[position]}
-    return Pieces(pieces.ids, pieces.tokens, pieces.positions, special, pieces.substituted, len(unknown))
+            piece, token = unk, unk_token
+        furthest = furthest if word is None else word
+        pieces.append((word, piece, token))
+    for word in missing:
+        pieces.insert(_place(word, [other for other, _, _ in pieces]), (word, unk, unk_token))
+    positions, special, last_word = list[int](), list[bool](), None
+    unknown = set[int]()
+    for word, piece, _ in pieces:
+        if word is None or word != last_word:
+            special.append(word is None)
+        last_word = word
+        positions.append(len(special) - 1)
+        if word is not None and piece == unk:
+            unknown.add(word)
+    ids, tokens = [piece for _, piece, _ in pieces], [token for _, _, token in pieces]
+    return Pieces(ids, tokens, positions, special, len(missing), len(unknown))
+
+
+def _place(word: int, words: Sequence[int | None]) -> int:
+    """Find where a word without a piece belongs among the words of all pieces, in which None is a special token."""
+    for index, other in enumerate(words):
+        if other is not None and other > word:
+            return index
+    last = max((index for index, other in enumerate(words) if other is not None), default=None)
+    if last is not None:
+        return last + 1
+    return len(words) - 1 if len(words) > 1 else len(words)  # no word has a piece: after the leading special tokens
 
 
 def prepare_tokenizer(tokenizer: Any) -> Any:
