@@ -37,8 +37,7 @@ _active: ContextVar[AttentionPatch | None] = ContextVar("active attention patch"
 class AttentionPatch:
     """A context manager that sees the attention of one layer in a forward pass, and may put other weights in its place.
 
-    Not all architectures hand arguments through to the attention function, and some share modules among layers. The
-    function therefore finds the active patch by itself, and layers are distinguished by counting calls.
+    Some architectures share modules among layers, so layers are distinguished by counting calls.
 
     Args:
         call: the call of the attention function to look at, counted from 0.
@@ -75,12 +74,7 @@ class AttentionPatch:
             _active.reset(self._token)
 
     def attend(self, eager: Callable[[], tuple[Tensor, Tensor]], value: Tensor) -> tuple[Tensor, Tensor | None]:
-        """Handle one call of the attention function.
-
-        Args:
-            eager: computes the model's own weighted sums, shape (batch, n, heads, d), and weights.
-            value: the value vectors, shape (batch, heads that have their own, n, d).
-        """
+        """Handle one call, given a function for the model's own weighted sums and weights, and the value vectors."""
         number, self.calls = self.calls, self.calls + 1
         if number != self._call:
             return eager()
@@ -99,11 +93,7 @@ class AttentionPatch:
 def replaceable_attention(
     module: nn.Module, query: Tensor, key: Tensor, value: Tensor, *args: Any, **kwargs: Any
 ) -> tuple[Tensor, Tensor | None]:
-    """Compute the architecture's eager attention, through the active patch if there is one.
-
-    Raises:
-        ModelError: the architecture has no eager attention function.
-    """
+    """Compute the architecture's eager attention, through the active patch if there is one."""
 
     def eager() -> tuple[Tensor, Tensor]:
         context, weights = _eager(type(module))(module, query, key, value, *args, **kwargs)
@@ -136,13 +126,7 @@ def implementation() -> str:
 
 @contextmanager
 def resumed(modules: Sequence[nn.Module], layer: int, hidden: Float[Tensor, "batch n dim"]) -> Iterator[None]:
-    """Let forward passes begin at a layer: the layers below return their input, and the layer takes ``hidden``.
-
-    Args:
-        modules: the model's distinct layer modules, of which some may be called for several layers.
-        layer: the first layer to compute, 0-based.
-        hidden: the input of that layer.
-    """
+    """Let forward passes begin at a layer: the layers below return their input, and the layer takes ``hidden``."""
     calls = 0
 
     def resume(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -165,16 +149,7 @@ def resumed(modules: Sequence[nn.Module], layer: int, hidden: Float[Tensor, "bat
 
 
 class InputEmbeddings:
-    """A context manager that keeps what the table of input embeddings gives, and may replace it.
-
-    Args:
-        model: a Hugging Face model.
-        replacement: embeddings to use instead of those looked up.
-        leaf: whether to cut the embeddings off from the table and let them require grad.
-
-    Attributes:
-        embedded: the embeddings of the last forward pass.
-    """
+    """A context manager that keeps the input embeddings of the last pass, and may replace them or make them a leaf."""
 
     def __init__(
         self, model: Any, replacement: Float[Tensor, "batch n dim"] | None = None, *, leaf: bool = False
@@ -234,12 +209,7 @@ class WordRows:
         return cls(total, share * inside, rows * ~inside, word_of), alpha
 
     def join(self, alpha: Float[Tensor, "batch k rows n"], renormalise: bool) -> Float[Tensor, "batch k rows pieces"]:
-        """Compute the weights of pieces, m · word · share, from the weights of words. Special tokens keep theirs.
-
-        Args:
-            alpha: the weights of words.
-            renormalise: whether to divide each row by its sum, unless that is 0.
-        """
+        """Compute the weights of pieces, m · word · share. Rows may then be divided by their sums, if not 0."""
         word = self.word_of.clamp(min=0)[:, None, None].expand(*alpha.shape[:3], -1)
         scaled = self.total[:, None, :, None] * alpha
         rows = scaled.gather(-1, word) * self.share[:, None] + self.rest[:, None]
@@ -254,11 +224,7 @@ class WordRows:
 
 
 def check_calls(seen: AttentionPatch, n_layers: int, label: str) -> None:
-    """Check that the attention function was called once per layer.
-
-    Raises:
-        ModelError: it was not, so the architecture computes attention somewhere else.
-    """
+    """Raise `ModelError` if the attention function was not called once per layer."""
     if seen.calls != n_layers:
         raise ModelError(
             f"{label}: attention of this architecture cannot be replaced, because it is not computed by the function "
@@ -267,17 +233,7 @@ def check_calls(seen: AttentionPatch, n_layers: int, label: str) -> None:
 
 
 def check_first_position(run: Callable[[], Tensor], logits: Tensor, seen: AttentionPatch, label: str) -> None:
-    """Check that the logits depend on the first row of the last layer's attention, and on no other row of it.
-
-    Args:
-        run: a forward pass that gives the logits.
-        logits: what it gives when nothing is replaced.
-        seen: the attention of the last layer.
-        label: the name of the model, for the message.
-
-    Raises:
-        ModelError: they do not.
-    """
+    """Raise `ModelError` if the logits depend on other rows of the last layer's attention than the first."""
     for changed, is_read in ((slice(0, 1), True), (slice(1, None), False)):
         rows = seen.weights.clone()
         rows[:, :, changed] = 0

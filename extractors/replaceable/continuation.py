@@ -18,7 +18,8 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from ..errors import ModelError
-from .attention_model import Special
+from ..tokens.pieces import Pieces
+from .attention_model import Special, TextState
 from .attention_patch import (
     TOLERANCE,
     AttentionPatch,
@@ -27,11 +28,35 @@ from .attention_patch import (
     difference,
     resumed,
 )
-from .transformer_state import TransformerState
 
 Way = Literal["first position", "from the layer", "whole model"]
 """How much is computed again under other attention. All ways give the same logits. The first needs the last layer and a
 classifier that reads the first position alone; the second needs an architecture that has a row of names."""
+
+
+@dataclass(frozen=True, eq=False)
+class TransformerState(TextState):
+    """A batch of texts as a transformer has read them.
+
+    Attributes:
+        pieces: the pieces of each text.
+        ids: the ids of the pieces, padded.
+        inside: True at pieces and special tokens, False at padding.
+        rows: the rows of attention that can be replaced, taken apart into words and everything else.
+        first: the attention of the first position, in all heads of the layer.
+        values: the value vectors of the layer.
+        hidden: the inputs of the layer; None if the architecture has no row of names.
+        from_embeddings: whether the computational graph begins at the embeddings.
+    """
+
+    pieces: list[Pieces]
+    ids: Int[Tensor, "batch positions"]
+    inside: Bool[Tensor, "batch positions"]
+    rows: WordRows
+    first: Float[Tensor, "batch all_heads positions"]
+    values: Float[Tensor, "batch all_heads positions head_dim"]
+    hidden: Float[Tensor, "batch positions size"] | None
+    from_embeddings: bool
 
 
 @dataclass(frozen=True)
@@ -55,14 +80,7 @@ class ReplacedHeads:
     def logits(
         self, state: TransformerState, rows: WordRows, alpha: Float[Tensor, "batch k rows n"], way: Way
     ) -> Float[Tensor, "batch k classes"]:
-        """Continue the forward pass of a batch with k other attentions per text.
-
-        Args:
-            state: the texts.
-            rows: their rows of attention, taken apart into words and everything else.
-            alpha: the other attention.
-            way: how much is computed again.
-        """
+        """Continue the forward pass of a batch with k other attentions per text."""
         k = alpha.shape[1]
         weights = rows.join(alpha, self.special == "renormalise")
         weights = weights.view(len(state), k, len(self.heads), -1, weights.shape[-1])
@@ -101,13 +119,7 @@ def fastest_way(
     original: Float[Tensor, "batch classes"],
     label: str,
 ) -> Way:
-    """Find the first way that gives the logits of ``"whole model"``.
-
-    Args:
-        ways: the ways, the fastest first.
-        logits: computes the logits by some way, with the model's own attention and with other attention.
-        original: the model's own logits.
-        label: the name of the model, for the message.
+    """Find the first way that gives the logits of ``"whole model"``, which must be the original ones.
 
     Raises:
         ModelError: the logits change when the model's own attention is put back.

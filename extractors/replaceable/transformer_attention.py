@@ -38,8 +38,7 @@ from .attention_patch import (
     check_first_position,
     implementation,
 )
-from .continuation import ReplacedHeads, Way, fastest_way, model_logits
-from .transformer_state import TransformerState
+from .continuation import ReplacedHeads, TransformerState, Way, fastest_way, model_logits
 
 Query = Literal["cls", "all"]
 

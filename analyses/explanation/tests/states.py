@@ -9,7 +9,7 @@ import numpy as np
 
 from ....extractors import TransformerAttention
 from ....extractors.replaceable.attention_model import state_of
-from ....extractors.replaceable.transformer_state import TransformerState
+from ....extractors.replaceable.continuation import TransformerState
 from ....probes.classifiers import cosine_to_mean
 from ....probes.classifiers.classifier_state import ClassifierState
 from ..batch import Rows, TextBatch
