@@ -92,12 +92,16 @@ def find_modules(module: Any, path: str) -> Iterator[Any]:
         yield from find_modules(child, rest)
 
 
+def find_module(module: Any, path: str, where: str) -> Any:
+    """Return the module at a path of names, or raise `ModelError`."""
+    part = next(find_modules(module, path), None)
+    if part is None:
+        raise ModelError(f"{where} has no {path!r}; it is built differently from others of its family")
+    return part
+
+
 def read_linear(module: Any, where: str) -> tuple[Tensor, Tensor]:
     """Read the weight of a linear module as (inputs, outputs), and its bias or zeros.
-
-    Args:
-        module: the module.
-        where: the architecture and the number of the layer, for the message.
 
     Raises:
         ModelError: it is not a linear module.

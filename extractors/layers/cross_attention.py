@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +11,7 @@ from torch import Tensor, nn
 from ..errors import ModelError
 from .architectures import ARCHITECTURES, CrossAttention
 from .attention_block import AttentionBlock
-from .attention_weights import AttentionWeights, find_modules, read_linear
+from .attention_weights import AttentionWeights, find_module, find_modules, read_linear
 from .verification import compare, spread_positions
 
 
@@ -34,11 +33,7 @@ class CrossBlocks:
 
 
 def read_cross_attention(model: Any, n_layers: int, n_heads: int) -> CrossBlocks:
-    """Read the weights of all cross-attention blocks of a model.
-
-    Args:
-        model: an encoder–decoder that has the decoder among its modules.
-        n_layers, n_heads: the shape of its cross-attention.
+    """Read the weights of all cross-attention blocks of a model that has the decoder among its modules.
 
     Raises:
         ModelError: the family of the model has no row for cross-attention, or the model has no module of a name in it.
@@ -56,19 +51,13 @@ def read_cross_attention(model: Any, n_layers: int, n_heads: int) -> CrossBlocks
     if len(layers) != n_layers:
         raise ModelError(f"{family!r}: {len(layers)} layers at {row.cross.layers!r} for {n_layers} of cross-attention")
     where = [f"{family!r} decoder layer {number}" for number in range(1, n_layers + 1)]
-    modules = [_module(layer, row.cross.block, place) for layer, place in zip(layers, where, strict=True)]
+    modules = [find_module(layer, row.cross.block, place) for layer, place in zip(layers, where, strict=True)]
     weights = [_weights(block, row.cross, n_heads, place) for block, place in zip(modules, where, strict=True)]
     return CrossBlocks(tuple(modules), tuple(weights), row.cross.time_first, family)
 
 
 def verify_cross_attention(block: AttentionBlock, output: Tensor, queries: Tensor, where: str) -> None:
     """Compare ``Σ_j Σ_h α f_h(x_j) + b_O`` with what the block gave, in one position of each input of a batch.
-
-    Args:
-        block: the attention and the values of a layer.
-        output: what its block gave, shape (batch, queries, dim).
-        queries: True where there is a query; shape (batch, queries).
-        where: the architecture and the number of the layer, for the message.
 
     Raises:
         ModelError: they differ by more than `attentionology.extractors.layers.verification.TOLERANCE`.
@@ -79,16 +68,7 @@ def verify_cross_attention(block: AttentionBlock, output: Tensor, queries: Tenso
     compare(recomputed, output[rows, positions], f"{where}: cross-attention", left="the map kind 'weight' works")
 
 
-def _module(module: Any, path: str, where: str) -> Any:
-    part = next(find_modules(module, path), None)
-    if part is None:
-        raise ModelError(f"{where} has no {path!r}; it is built differently from others of its family")
-    return part
-
-
 def _weights(block: Any, names: CrossAttention, n_heads: int, where: str) -> AttentionWeights:
-    projections: Sequence[tuple[Tensor, Tensor]] = [
-        read_linear(_module(block, name, where), where) for name in (names.value, names.output)
-    ]
-    (w_v, b_v), (w_o, b_o) = projections
+    w_v, b_v = read_linear(find_module(block, names.value, where), where)
+    w_o, b_o = read_linear(find_module(block, names.output, where), where)
     return AttentionWeights(n_heads, w_v, b_v, w_o, b_o)

@@ -84,11 +84,6 @@ def verify_batch(layer: Layer, expected: Float[Tensor, "batch n dim"], where: st
 
     The positions are spread over the batch, so special tokens are among them. This costs about 1/n of the layer.
 
-    Args:
-        layer: the recomputed layer.
-        expected: the model's output of the layer.
-        where: the architecture and the number of the layer, for the message.
-
     Raises:
         ModelError: an output differs by more than `TOLERANCE`.
     """
@@ -104,12 +99,6 @@ def verify_batch(layer: Layer, expected: Float[Tensor, "batch n dim"], where: st
 
 def spread_positions(mask: Bool[Tensor, "batch n"]) -> tuple[Int[Tensor, " batch"], Int[Tensor, " batch"]]:
     """Choose one position of each sentence, from the first of the first to the last of the last.
-
-    Args:
-        mask: True where there is a position.
-
-    Returns:
-        the indices of the sentences, and the positions.
 
     Example:
         >>> spread_positions(torch.tensor([[True, True, True], [True, False, False], [True, True, True]]))
@@ -129,16 +118,7 @@ def relative_difference(actual: Float[Tensor, "*rows dim"], expected: Float[Tens
 def compare(
     actual: Tensor, expected: Tensor, name: str, left: str = "the map kind 'weight' and its rollout work"
 ) -> None:
-    """Raise an error if what is recomputed differs from what the model computed.
-
-    Args:
-        actual, expected: the recomputed rows, and those of the model.
-        name: the architecture and what the rows are, for the message.
-        left: what can be used of such a model, for the message.
-
-    Raises:
-        ModelError: a row differs by more than `TOLERANCE`.
-    """
+    """Raise `ModelError`, which says what is ``left``, if a recomputed row is off by more than `TOLERANCE`."""
     difference = relative_difference(actual, expected)
     if not difference <= TOLERANCE:
         raise ModelError(

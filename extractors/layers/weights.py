@@ -15,12 +15,7 @@ from torch.nn import functional
 from ..errors import ModelError
 from .activations import Elementwise, activated
 from .architectures import ARCHITECTURES, Architecture, Fused
-from .attention_weights import (
-    AttentionWeights,
-    find_modules,
-    gram_of,
-    read_linear,
-)
+from .attention_weights import AttentionWeights, find_module, find_modules, gram_of, read_linear
 
 
 @dataclass(frozen=True)
@@ -185,10 +180,7 @@ def layer_modules(model: Any) -> list[nn.Module]:
 
 def _read_layer(module: Any, row: Architecture, n_heads: int, where: str) -> LayerWeights:
     def get(path: str) -> Any:
-        part = next(find_modules(module, path), None)
-        if part is None:
-            raise ModelError(f"{where} has no {path!r}; it is built differently from others of its family")
-        return part
+        return find_module(module, path, where)
 
     w_v, b_v = read_linear(get(row.value), where)
     w_v, b_v = _value_part(w_v, row.fused, n_heads), _value_part(b_v, row.fused, n_heads)

@@ -22,11 +22,7 @@ ROW_SUM_TOLERANCE = 1e-4
 
 
 def check_attention(forward: Forward, encoder: Encoder) -> None:
-    """Check that the attention of every piece to its sentence sums to 1, in every layer and head.
-
-    Raises:
-        ModelError: it does not.
-    """
+    """Raise `ModelError` unless the attention of every piece to its sentence sums to 1, in every layer and head."""
     inside = forward.mask.to(forward.attentions[0].dtype)[:, None, :, None]
     errors = [(torch.matmul(alpha, inside).squeeze(-1) - 1).abs().amax(1) for alpha in forward.attentions]
     error_by_row = torch.stack(errors).amax(0)
@@ -40,17 +36,7 @@ def mass_on_padding(forward: Forward) -> float:
 
 
 def check_row_sums(error: Float[Tensor, ""], rows_of: str, encoder: Encoder, mass: Callable[[], float]) -> None:
-    """Check that every row inside a sentence is a distribution over that sentence.
-
-    Args:
-        error: the largest difference of the sum of a row from 1.
-        rows_of: whose rows they are, for the message.
-        encoder: the model.
-        mass: computes the largest attention to padding; it is called only if the check fails.
-
-    Raises:
-        ModelError: a row is not a distribution.
-    """
+    """Raise `ModelError` if the sum of a row is too far from 1; only then is the mass on padding computed."""
     if float(error) <= ROW_SUM_TOLERANCE:
         return
     on_padding = mass()

@@ -158,14 +158,9 @@ def plan(
     batch_pieces: int | None = None,
     noun: str = "sentence",
 ) -> Iterator[Batch[Input, Read]]:
-    """Yield the batches of `extract` before the model has read them, and fill the log.
+    """Yield the batches of `attentionology.extractors.extract` before the model has read them, and fill the log.
 
-    Args:
-        reader: the model.
-        inputs: sentences or sentence pairs, which are read lazily, one window at a time.
-        batch_cells, max_length, too_long, log: see `attentionology.extractors.extract`.
-        batch_pieces: the bound on inputs × pieces of a batch; None for one that suits the device of an encoder.
-        noun: what an error calls an input.
+    ``batch_pieces`` bounds inputs × pieces of a batch; None is for a bound that suits the device of an encoder.
     """
     limit = min((length for length in (reader.max_length, max_length) if length is not None), default=None)
     if batch_pieces is None:
@@ -189,18 +184,7 @@ def plan(
 
 
 def leave_out(sentence: Sentence, label: str, reason: str, too_long: TooLong, log: ExtractionLog) -> None:
-    """Note in the log that an input cannot be read.
-
-    Args:
-        sentence: the input.
-        label: what an error calls it.
-        reason: why it cannot be read.
-        too_long: ``"skip"`` to note it, ``"error"`` to raise an error.
-        log: the log.
-
-    Raises:
-        ExtractionError: ``too_long`` is ``"error"``.
-    """
+    """Note in the log that an input cannot be read, or raise `ExtractionError` if ``too_long`` is ``"error"``."""
     if too_long == "skip":
         log.skip(sentence, reason)
         return

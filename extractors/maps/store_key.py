@@ -19,14 +19,7 @@ _NOT_CONFIGURATION = ("_name_or_path", "transformers_version")
 def store_key(
     encoder: Encoder, sentences: Sequence[Sentence], window: int, options: Mapping[str, Any]
 ) -> tuple[str, dict[str, Any]]:
-    """Compute the name of a store, and a description of all that it is made of.
-
-    Args:
-        encoder: the model.
-        sentences: the sentences whose maps are stored.
-        window: the number of sentences in a part.
-        options: the options of the maps, and the type in which they are stored.
-    """
+    """Compute the name of a store of maps with some options, and a description of all that it is made of."""
     words = hashlib.sha256()
     for sentence in sentences:
         words.update(json.dumps(sentence.words, ensure_ascii=False).encode())

@@ -35,11 +35,7 @@ class Fingerprint(NamedTuple):
 
 
 def fingerprint(path: Path, digest: str) -> Fingerprint:
-    """Take the fingerprint of a file.
-
-    Raises:
-        FileNotFoundError: there is no such file.
-    """
+    """Take the fingerprint of a file with a digest."""
     status = path.stat()
     return Fingerprint(digest, status.st_size, status.st_ino, status.st_mtime_ns)
 

@@ -246,11 +246,7 @@ class _Maker:
         return digest
 
     def _check_space(self, number: int, shape: Sequence[int]) -> None:
-        """Check that the maps that are still to be made, from a part on, fit on the disk.
-
-        Raises:
-            ExtractionError: they do not.
-        """
+        """Raise `ExtractionError` unless the maps that are still to be made, from a part on, fit on the disk."""
         limits = [limit for limit in (self.encoder.max_length, self.options["max_length"]) if limit is not None]
         cells = 0
         for later in range(number, -(-len(self.sentences) // WINDOW)):

@@ -28,17 +28,9 @@ def check_masking(encoder: Encoder, rate: float) -> None:
 def mask_pieces(
     encoder: Encoder, pieces: Pieces, rate: float, key: str, *, one_at_least: bool = False
 ) -> tuple[Pieces, list[int]]:
-    """Replace pieces of words by the mask token, each with probability ``rate``.
+    """Replace pieces of words by the mask token, each with probability ``rate``, and return which were replaced.
 
-    Args:
-        encoder: the model whose tokenizer has the mask token.
-        pieces: the pieces to mask, of which special tokens stay.
-        rate: the probability of each piece.
-        key: seeds the generator.
-        one_at_least: whether to mask the piece with the smallest draw if no other is masked.
-
-    Returns:
-        the new pieces, and the indices of those that were replaced.
+    The key seeds the generator. With ``one_at_least``, the piece with the smallest draw is masked if no other is.
     """
     seed = int.from_bytes(hashlib.sha256(key.encode()).digest()[:8], "big")
     draws = np.random.default_rng(seed).random(len(pieces))

@@ -56,11 +56,7 @@ class TextReader:
         return read
 
     def batches(self, texts: Sequence[Words], *, unpadded: bool) -> Iterator[list[int]]:
-        """Yield the indices of texts to read together, longest first.
-
-        Args:
-            texts: the texts.
-            unpadded: whether only texts with the same number of pieces are read together.
+        """Yield the indices of texts to read together, longest first; ``unpadded`` ones have equal numbers of pieces.
 
         Raises:
             ExtractionError: for the same reasons as `pieces`.
