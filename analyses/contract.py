@@ -16,7 +16,6 @@ from .option_groups import OptionError, OptionGroup, OptionSet
 from .plans import (
     Counted,
     Guesses,
-    MapChoice,
     Masking,
     Plan,
     Reader,
@@ -40,7 +39,6 @@ __all__ = [
     "Analysis",
     "Counted",
     "Guesses",
-    "MapChoice",
     "Masking",
     "OptionError",
     "OptionGroup",
@@ -101,12 +99,13 @@ class Analysis(ABC, Generic[Facts, Results]):
         looked_type: the same for what `follow_up` returns.
 
     Example:
-        >>> from attentionology import MapMaker, MapOptions, Section, SurfaceStatistics, get_kind
+        >>> from dataclasses import replace
+        >>> from attentionology import MapOptions, Section, SurfaceStatistics
         >>> from attentionology.analyses.shared.counting import CountMaps
         >>> class Entropy(Analysis):
         ...     name, options = "entropy", (MapOptions,)
         ...     def plan(self, options, setting):
-        ...         maker = MapMaker(get_kind(setting.maps.kind), "token", normalize="row")
+        ...         maker = replace(setting.maps, level="token", normalize="row")
         ...         counting = CountMaps(SurfaceStatistics)
         ...         request = Request(f"entropy/{setting.maps.kind}", "entropy", setting.corpus, maker, counting)
         ...         return Plan((request,), facts=request.name)

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from ..corpora_loaders import Corpus, Sentence
-    from ..extractors import BatchMaker, Encoder, ExtractionLog, MapBatch
+    from ..extractors import BatchMaker, Encoder, ExtractionLog, MapBatch, MapMaker
     from ..extractors.model.loaded_model import LoadedModel
     from .shared.metric import Metric
     from .shared.metric_states import StoredMetrics
@@ -19,14 +19,11 @@ Counts = TypeVar("Counts", bound="Metric")
 Facts = TypeVar("Facts")
 
 
-@dataclass(frozen=True)
-class MapChoice:
-    """One kind of map and how it is made; the fields are the arguments of `attentionology.extractors.extract`."""
+def _attention_weights() -> MapMaker:
+    """Return the maker of attention weights. The room of extractors is imported when a run needs it."""
+    from ..extractors import MapMaker, get_kind
 
-    kind: str = "weight"
-    merge: str = "norm"
-    normalize: str = "none"
-    ff_bias: str = "input"
+    return MapMaker(get_kind("weight"))
 
 
 @dataclass(frozen=True)
@@ -36,8 +33,8 @@ class Setting:
     Attributes:
         model: the model; see `encoder`.
         corpus: the corpus that will be read.
-        maps: the kind of map that this plan is for. An analysis whose `Analysis.of_maps` is False plans once,
-            however many kinds the run has.
+        maps: the maker of the maps that this plan is for, of words. An analysis whose `Analysis.of_maps` is False plans
+            once, however many kinds the run has.
         chosen: the names of all analyses of the run.
         seed: the seed of everything random.
         max_length: the value of the option ``--max-length``, None if it was not given.
@@ -49,12 +46,12 @@ class Setting:
         >>> from attentionology.corpora_loaders import load_treebank
         >>> setting = Setting(load_encoder("demo"), load_treebank(corpus_path("sample")))
         >>> setting.encoder.n_layers, setting.maps.kind, setting.corpus.counts()["sentences"]
-        (6, 'weight', 157)
+        (6, MapKind('weight'), 157)
     """
 
     model: LoadedModel
     corpus: Corpus
-    maps: MapChoice = MapChoice()
+    maps: MapMaker = field(default_factory=_attention_weights)
     chosen: tuple[str, ...] = ()
     seed: int = 0
     max_length: int | None = None

@@ -23,13 +23,13 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
-from attentionology.analyses.contract import MapChoice, OptionSet, Setting
+from attentionology.analyses.contract import OptionSet, Setting
 from attentionology.analyses.registry import choose_analyses
 from attentionology.analyses.shared.builtin import load_encoder
 from attentionology.analyses.surface.options import SurfaceOptions
 from attentionology.corpora_loaders import Sentence, Treebank
 from attentionology.engine.passes import plan_passes, run_passes
-from attentionology.extractors import DEFAULT_BATCH_CELLS, Encoder
+from attentionology.extractors import DEFAULT_BATCH_CELLS, Encoder, MapMaker, get_kind
 from benchmarks.dependency import corpus, forward_only, planned
 from benchmarks.measuring import peak_memory, ratio, take_turns
 
@@ -45,7 +45,7 @@ def counted(
     options = OptionSet([SurfaceOptions(gradients="none")])
     plans = []
     for kind in kinds:
-        setting_of_kind = Setting(encoder, setting.corpus, MapChoice(kind), setting.chosen)
+        setting_of_kind = Setting(encoder, setting.corpus, MapMaker(get_kind(kind)), setting.chosen)
         plans += [analysis.plan(options, setting_of_kind) for analysis in choose_analyses(analyses)]
     counts = run_passes(plan_passes([request for plan in plans for request in plan.requests]), encoder)
     for metric in counts.metrics.values():

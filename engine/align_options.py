@@ -13,7 +13,7 @@ from ..analyses.alignment.options import (
     LinkOptions,
     TranslatorOptions,
 )
-from ..analyses.contract import MapChoice, OptionError, OptionGroup, OptionSet, Setting
+from ..analyses.contract import OptionError, OptionGroup, OptionSet, Setting
 from ..analyses.shared.builtin import SAMPLE
 from ..analyses.shared.input_options import ExampleOptions, paths_read
 from .job import Job
@@ -99,10 +99,11 @@ class AlignOptions(Job):
             raise OptionError(f"the model was made for the method {model.method!r}, not for {chosen.method!r}")
         with stages("model"):
             model = model or load_reader(self.model, self.languages, chosen.method)
+        setting = Setting(model, source, chosen=(Alignment.name,), seed=chosen.seed)
         return Prepared(
             chosen=(Alignment(),),
-            setting=Setting(model, source, chosen=(Alignment.name,), seed=chosen.seed),
-            maps=(MapChoice(),),
+            setting=setting,
+            maps=(setting.maps,),
             limits=Limits(chosen.batch_cells or DEFAULT_BATCH_CELLS, chosen.too_long),
             options=OptionSet([chosen, self.languages]),
             source=source,

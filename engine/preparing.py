@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from ..analyses.contract import Analysis, MapChoice, OptionSet, Request, Setting
+from ..analyses.contract import Analysis, OptionSet, Request, Setting
 from .pass_counts import Limits
 from .passes import Pass, plan_passes
 from .plain_data import to_plain
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ..corpora_loaders import Corpus
+    from ..extractors import MapMaker
     from ..extractors.model.loaded_model import LoadedModel
 
 
@@ -26,7 +27,7 @@ class Prepared:
     Attributes:
         chosen: the analyses, each after those whose results it needs.
         setting: the model, the corpus and what else the analyses plan with.
-        maps: the kinds of maps.
+        maps: the makers of the kinds of maps.
         limits: which inputs are read, and how many at once.
         options: the options of the analyses.
         source: the corpus as it was loaded, from which other processes prepare the run again. It may have been cut into
@@ -39,7 +40,7 @@ class Prepared:
 
     chosen: tuple[Analysis[Any, Any], ...]
     setting: Setting
-    maps: tuple[MapChoice, ...]
+    maps: tuple[MapMaker, ...]
     limits: Limits
     options: OptionSet
     source: Corpus
@@ -59,7 +60,10 @@ class Prepared:
         return {
             "groups": {kind.__name__: to_plain(self.options[kind], kind.__name__) for kind in groups},
             "analyses": [analysis.name for analysis in self.chosen],
-            "maps": [asdict(choice) for choice in self.maps],
+            "maps": [
+                {"kind": str(maker.kind), "merge": maker.merge, "normalize": maker.normalize, "ff_bias": maker.ff_bias}
+                for maker in self.maps
+            ],
             "limits": asdict(self.limits),
             "examples": self.examples,
             "seed": self.setting.seed,
@@ -92,9 +96,9 @@ def plan_analyses(prepared: Prepared) -> Planned:
     """
     plans: list[PlannedAnalysis] = []
     for analysis in prepared.chosen:
-        for choice in prepared.maps if analysis.of_maps else prepared.maps[:1]:
-            plan = analysis.plan(prepared.options, replace(prepared.setting, maps=choice))
-            plans.append((analysis, choice.kind if analysis.of_maps else None, plan))
+        for maker in prepared.maps if analysis.of_maps else prepared.maps[:1]:
+            plan = analysis.plan(prepared.options, replace(prepared.setting, maps=maker))
+            plans.append((analysis, str(maker.kind) if analysis.of_maps else None, plan))
     samples = sample_requests(
         plans, prepared.maps, prepared.options, examples=prepared.examples, seed=prepared.setting.seed
     )

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from ..analyses.contract import Analysis, MapChoice, OptionError, OptionSet, Setting
+from ..analyses.contract import Analysis, OptionError, OptionSet, Setting
 from ..analyses.registry import choose_analyses, registered_analyses
 from ..analyses.shared.builtin import load_encoder, load_head
 from ..analyses.shared.input_options import (
@@ -138,6 +138,7 @@ class RunOptions(Job):
         self, *, model: LoadedModel | None = None, corpus: Corpus | None = None, stages: Stages | None = None
     ) -> Prepared:
         """Read the corpus, load the model, and cut a text into segments, as `Job.prepare` says."""
+        from ..analyses.shared.map_facts import map_makers
         from ..corpora_loaders import PlainText
         from ..extractors import DEFAULT_BATCH_CELLS
         from ..reports.progress import Stages
@@ -148,8 +149,9 @@ class RunOptions(Job):
         resolved = self._resolved(chosen, model, corpus)
         with stages("read the corpus"):
             source = files.read(chosen) if corpus is None else corpus
+        kinds = self.groups[MapOptions]
         with stages("load the model"):
-            maps = self._maps()
+            maps = map_makers(kinds.map, kinds.merge, kinds.normalize, self.groups[FeedForwardOptions].ff_bias)
             model = model or load_encoder(self.model.model, revision=self.model.revision, device=self.model.device)
         setting = Setting(
             model=model,
@@ -181,23 +183,6 @@ class RunOptions(Job):
     def on_device(self, device: str) -> Self:
         """Return the same options with the model on another device."""
         return replace(self, model=replace(self.model, device=device))
-
-    def _maps(self) -> tuple[MapChoice, ...]:
-        """Return the kinds of maps.
-
-        Raises:
-            OptionError: a map cannot be made in this way.
-        """
-        from ..analyses.shared.map_facts import map_maker
-
-        options, ff_bias = self.groups[MapOptions], self.groups[FeedForwardOptions].ff_bias
-        maps = tuple(MapChoice(kind, options.merge, options.normalize, ff_bias) for kind in options.map)
-        for choice in maps:
-            try:
-                map_maker(choice)
-            except ValueError as error:
-                raise OptionError(str(error)) from None
-        return maps
 
     def _resolved(
         self, chosen: Sequence[Analysis[Any, Any]], model: LoadedModel | None, corpus: Corpus | None

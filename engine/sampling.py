@@ -9,13 +9,12 @@ analysis that is not about the kinds of maps of the run names the maps to keep i
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from ..analyses.contract import Analysis, Guesses, MapChoice, OptionSet, Plan, Request, SampledMaps
+from ..analyses.contract import Analysis, Guesses, OptionSet, Plan, Request, SampledMaps
 from ..analyses.shared.drawable import drawable
 from ..analyses.shared.input_sample import InputSample
-from ..analyses.shared.map_facts import map_maker
 from ..corpora_loaders import Sentence
 from ..extractors import MapMaker, Segments
 
@@ -74,13 +73,13 @@ class _Group:
 
 
 def sample_requests(
-    plans: Sequence[PlannedAnalysis], maps: Sequence[MapChoice], options: OptionSet, *, examples: int, seed: int
+    plans: Sequence[PlannedAnalysis], maps: Sequence[MapMaker], options: OptionSet, *, examples: int, seed: int
 ) -> tuple[Request, ...]:
     """Return the requests for the samples of a run.
 
     Args:
         plans: the plans of its analyses.
-        maps: the kinds of maps.
+        maps: the makers of the kinds of maps.
         options: the options of the analyses.
         examples: the number of inputs to keep, which is divided among the sets of inputs.
         seed: the seed of the draw.
@@ -112,19 +111,16 @@ def sample_requests(
     return tuple(requests)
 
 
-def _of_choices(group: _Group, maps: Sequence[MapChoice], options: OptionSet) -> Iterator[SampledMaps]:
+def _of_choices(group: _Group, maps: Sequence[MapMaker], options: OptionSet) -> Iterator[SampledMaps]:
     """Yield the maps of the kinds of the run, with what the analyses of a group guess."""
     guesses = (analysis.guesses(options) for analysis in group.members.values())
     guessers = tuple(each for each in guesses if each is not None)
-    for choice in maps:
+    for maker in maps:
         # The words of segments are pieces, which the other analyses read at this level, too.
-        maker = map_maker(choice, "token" if isinstance(group.first.inputs, Segments) else "word")
-        yield SampledMaps(choice.kind, maker, _sums_to_one(maker), guessers)
+        of_pieces = replace(maker, level="token") if isinstance(group.first.inputs, Segments) else maker
+        sums_to_one = maker.kind.rows_sum_to_one or maker.normalize == "row"
+        yield SampledMaps(maker.kind.name, of_pieces, sums_to_one, guessers)
 
 
 def _same(inputs: Sequence[Sentence], others: Sequence[Sentence]) -> bool:
     return inputs is others or (len(inputs) == len(others) and inputs == others)
-
-
-def _sums_to_one(maker: MapMaker) -> bool:
-    return maker.kind.rows_sum_to_one or maker.normalize == "row"

@@ -19,7 +19,7 @@ from ..contract import (
     Setting,
     Titles,
 )
-from ..shared.map_facts import map_facts, map_maker
+from ..shared.map_facts import map_facts
 from ..shared.options import ControlOptions, CountOptions, FeedForwardOptions, MapOptions
 from .facts import CoreferenceFacts, CoreferenceLookup
 from .options import CoreferenceOptions
@@ -75,7 +75,7 @@ class Coreference(Analysis[CoreferenceFacts, "CoreferenceResults"]):
         check_limit(mentions_by_group(corpus), options[CountOptions].replicates)
         windows = _windows(options[CoreferenceOptions], setting, corpus)
         singletons = options[CoreferenceOptions].singletons == "keep"
-        maker, groups = map_maker(setting.maps), tuple(groups_of_documents(corpus))
+        maker, groups = setting.maps, tuple(groups_of_documents(corpus))
 
         def request(name: str, label: str, replicates: int, copy: int | None = None) -> Request:
             arguments = {"corpus": groups, "singletons": singletons, "seed": setting.seed}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...corpora_loaders import CorpusError
 from ..contract import Analysis, Counted, Guesses, OptionSet, Plan, Request, Setting, Titles
-from ..shared.map_facts import MapFacts, map_facts, map_maker
+from ..shared.map_facts import MapFacts, map_facts
 from ..shared.options import ControlOptions, CountOptions, FeedForwardOptions, MapOptions
 from .options import DependencyOptions
 
@@ -67,7 +67,7 @@ class Dependency(Analysis[DependencyFacts, "DependencyResults"]):
             check_relations(tuple(corpus.relations), coarse=coarse)
         except ValueError as error:
             raise CorpusError(str(error), file=corpus.files[0].path if corpus.files else None) from None
-        replicates, maker = options[CountOptions].replicates, map_maker(setting.maps)
+        replicates, maker = options[CountOptions].replicates, setting.maps
         check_limit(words_by_group(corpus.relations, coarse=coarse), replicates)
 
         def request(name: str, label: str, replicates: int, copy: int | None = None) -> Request:

@@ -22,7 +22,7 @@ from ...reports.progress import Stages, progress_bar
 from ...storage.cache_log import CacheLog
 from ..contract import OptionError
 from ..shared.builtin import load_encoder
-from ..shared.map_facts import map_maker
+from ..shared.map_facts import map_makers
 from .options import ROLES, Role, TreebankOptions
 from .run_options import ProbingOptions
 
@@ -99,10 +99,8 @@ def read_inputs(options: ProbingOptions, loaded: LoadedInputs, workspace: Worksp
         treebanks = _read_treebanks(options, loaded)
         vectors = loaded.vectors if loaded.vectors is not None else _read_vectors(options, treebanks)
     with stages("load the model"):
-        try:
-            map_maker(options.map_choice)
-        except ValueError as error:
-            raise OptionError(str(error)) from None
+        maps = options.maps
+        map_makers([maps.map], maps.merge, maps.normalize)  # an unknown kind is an error before the model is loaded
         model = options.model
         encoder = loaded.encoder or load_encoder(model.model, revision=model.revision, device=model.device)
     stores = store_treebanks(encoder, treebanks, options, workspace, label="maps")

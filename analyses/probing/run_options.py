@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from tyro.conf import arg
 
 from ...corpora_loaders import CorpusError
-from ..contract import MapChoice, OptionError
+from ..contract import OptionError
 from ..shared.input_options import ModelOptions, check_seed
 from ..shared.options import CountOptions, FeedForwardOptions
 from .options import (
@@ -49,11 +49,6 @@ class ProbingOptions:
 
     seed: Annotated[int, arg(metavar="N")] = 0
     """The first seed of the probes, and the seed of the control task, the random weights and the bootstrap."""
-
-    @property
-    def map_choice(self) -> MapChoice:
-        """The kind of map and how it is made."""
-        return MapChoice(self.maps.map, self.maps.merge, self.maps.normalize, self.feed_forward.ff_bias)
 
     @property
     def seeds(self) -> range:

@@ -1,26 +1,31 @@
-"""The maker of the chosen maps, and phrases that describe these maps to a reader."""
+"""The makers of the chosen maps, and phrases that describe these maps to a reader."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..contract import MapChoice
+from ..option_groups import OptionError
 
 if TYPE_CHECKING:
-    from ...extractors import MapMaker
-    from ...extractors.maps.map_batch import Level
+    from ...extractors import FFBias, MapMaker, Merge, Normalize
 
 
-def map_maker(maps: MapChoice, level: Level = "word") -> MapMaker:
-    """Return the maker of the chosen maps.
+def map_makers(
+    kinds: Iterable[str], merge: Merge = "norm", normalize: Normalize = "none", ff_bias: FFBias = "input"
+) -> tuple[MapMaker, ...]:
+    """Return the makers of the kinds of maps that options name, of words.
 
     Raises:
-        ValueError: the kind is unknown, or vectors are to be merged and the kind has none.
+        OptionError: a kind is unknown, or vectors are to be merged and the kind has none.
     """
     from ...extractors import MapMaker, get_kind
 
-    return MapMaker(get_kind(maps.kind), level, maps.merge, maps.normalize, maps.ff_bias)  # type: ignore[arg-type]
+    try:
+        return tuple(MapMaker(get_kind(kind), "word", merge, normalize, ff_bias) for kind in kinds)
+    except ValueError as error:
+        raise OptionError(str(error)) from None
 
 
 @dataclass(frozen=True)
@@ -47,24 +52,15 @@ class MapFacts:
         return (self.description, *shared, *self.treatment)
 
 
-def map_facts(maps: MapChoice, n_heads: int, *, words: bool = True) -> MapFacts:
-    """Describe maps before they are counted.
-
-    Args:
-        maps: the kind of map and how it is made.
-        n_heads: the number of heads of the model.
-        words: whether pieces were merged into words.
-    """
-    from ...extractors import get_kind
-
-    kind = get_kind(maps.kind)
-    treatment = []
-    if kind.vectors and words:
+def map_facts(maker: MapMaker, n_heads: int) -> MapFacts:
+    """Describe maps of a maker before they are counted, for a model of so many heads."""
+    kind, treatment = maker.kind, []
+    if kind.vectors and maker.level == "word":
         treatment.append(
-            "pieces merged into words by " + {"norm": "adding norms", "vector": "adding vectors"}[maps.merge]
+            "pieces merged into words by " + {"norm": "adding norms", "vector": "adding vectors"}[maker.merge]
         )
-    if maps.normalize == "row":
+    if maker.normalize == "row":
         treatment.append("rows divided by their sums")
-    if maps.kind.removeprefix("rollout:").startswith("atbff"):
-        treatment.append(f"feed-forward bias: {maps.ff_bias}")
-    return MapFacts(f"map “{maps.kind}”: {kind.description}", tuple(treatment), n_heads)
+    if kind.name.removeprefix("rollout:").startswith("atbff"):
+        treatment.append(f"feed-forward bias: {maker.ff_bias}")
+    return MapFacts(f"map “{kind}”: {kind.description}", tuple(treatment), n_heads)

@@ -10,11 +10,11 @@ from typing import Any
 import pandas as pd
 
 from ...corpora_loaders import PlainText
-from ...extractors import MapMaker, Segments, get_kind
+from ...extractors import MapMaker, Segments
 from ...extractors.tokens.pieces import Pieces
 from ..contract import Counted, OptionError, OptionSet, Request, Setting
 from ..shared.counting import CountMaps
-from ..shared.map_facts import map_facts, map_maker
+from ..shared.map_facts import map_facts
 from ..shared.options import CountOptions
 from . import statistics
 from .distributions import DISTANCE_SMOOTHING
@@ -45,22 +45,21 @@ def plan_reading(options: OptionSet, setting: Setting) -> SharedReading:
     Raises:
         OptionError: an option is for words, but pieces are read, or the other way around.
     """
-    reading, maps = options[ReadingOptions], setting.maps
-    if maps.merge != "norm" and reading.level == "token" and not {"dependency", "coreference"} & set(setting.chosen):
+    reading, maker = options[ReadingOptions], replace(setting.maps, level=options[ReadingOptions].level)
+    if maker.merge != "norm" and reading.level == "token" and not {"dependency", "coreference"} & set(setting.chosen):
         raise OptionError("--merge is for words; choose --level word")
     if reading.level == "word" and isinstance(setting.corpus, PlainText | Segments):
         raise OptionError("--level word is for treebanks; the words of plain text include its punctuation")
     released = reading.smoothing == "release"
     notes = []
-    if not get_kind(maps.kind).rows_sum_to_one:
-        maps = replace(maps, normalize="row")
+    if not maker.kind.rows_sum_to_one:
+        maker = replace(maker, normalize="row")
         notes.append("Every row of the map was divided by its sum: so shares and entropies are well defined.")
     if released:
         notes.append(
             f"As in the published code, {statistics.SMOOTHING:g} of uniform attention was mixed into rows for the "
             f"entropy, and {DISTANCE_SMOOTHING:g} for the distances between heads."
         )
-    maker = map_maker(maps, reading.level)
     arguments = {
         "reach": options[SurfaceOptions].reach,
         "smoothing": statistics.SMOOTHING if released else 0.0,
@@ -69,12 +68,12 @@ def plan_reading(options: OptionSet, setting: Setting) -> SharedReading:
         "seed": setting.seed,
     }
     counting = CountMaps(SurfaceStatistics, tuple(arguments.items()))
-    request = Request(f"surface/{maps.kind}", "surface", setting.corpus, maker, counting)
+    request = Request(f"surface/{maker.kind}", "surface", setting.corpus, maker, counting)
     facts = ReadingFacts(
         request=request.name,
         level=reading.level,
         specials=special_names(setting),
-        maps=map_facts(setting.maps, setting.encoder.n_heads, words=reading.level == "word"),
+        maps=map_facts(replace(maker, normalize=setting.maps.normalize), setting.encoder.n_heads),
         notes=tuple(notes),
         seed=setting.seed,
     )

@@ -10,7 +10,7 @@ from typing import Annotated
 
 from tyro.conf import arg
 
-from ...analyses.contract import MapChoice, OptionError, OptionSet
+from ...analyses.contract import OptionError, OptionSet
 from ...analyses.shared.builtin import DEMO, SAMPLE, corpus_path
 from ...analyses.shared.input_options import (
     ExampleOptions,
@@ -223,13 +223,9 @@ class SurveyOptions:
         Raises:
             OptionError: a kind is unknown.
         """
-        from ...analyses.shared.map_facts import map_maker
+        from ...analyses.shared.map_facts import map_makers
 
-        for kind in self.grid.maps:
-            try:
-                map_maker(MapChoice(kind, self.cells.merge, self.cells.normalize))
-            except ValueError as error:
-                raise OptionError(str(error)) from None
+        map_makers(self.grid.maps, self.cells.merge, self.cells.normalize)
 
 
 def _without_ending(path: str) -> str:

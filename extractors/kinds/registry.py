@@ -56,6 +56,9 @@ class MapKind:
     noise: float = FLOAT32_NOISE
     rollout: bool = False
 
+    def __str__(self) -> str:
+        return self.name
+
     def __repr__(self) -> str:
         return f"MapKind({self.name!r})"
 
@@ -100,8 +103,8 @@ def register_kind(name: str, description: str, **properties: Any) -> Callable[[R
     return add
 
 
-def get_kind(name: str) -> MapKind:
-    """Return the map kind of a name.
+def get_kind(name: str | MapKind) -> MapKind:
+    """Return the map kind of a name. A kind is returned as it is.
 
     ``rollout`` is the rollout of the attention weights, and ``rollout:KIND`` that of another kind.
 
@@ -113,6 +116,8 @@ def get_kind(name: str) -> MapKind:
         >>> get_kind("rollout:attnresln").description
         'attention rollout of attnresln (Abnar & Zuidema 2020)'
     """
+    if isinstance(name, MapKind):
+        return name
     prefix, _, base = name.partition(":")
     if name == ROLLOUT or (prefix == ROLLOUT and base in _KINDS):
         base_kind = _KINDS[base or "weight"]

@@ -12,7 +12,7 @@ import pytest
 
 from attentionology import CorpusOptions, OptionError, Sentence, SurfaceOptions, analyze
 from attentionology.analyses.alignment.options import AlignmentOptions, BitextOptions
-from attentionology.analyses.contract import MapChoice, OptionSet, Setting
+from attentionology.analyses.contract import OptionSet, Setting
 from attentionology.analyses.shared.input_options import ModelOptions
 from attentionology.analyses.surface.analysis import Surface
 from attentionology.analyses.surface.options import ReadingOptions
@@ -159,7 +159,14 @@ class Surfaces(Job):
         setting = Setting(model or tiny.encoder("bert"), source, chosen=("surface",))
         options = OptionSet([SurfaceOptions(gradients="none")])
         return Prepared(
-            (Surface(),), setting, (MapChoice(),), Limits(), options, source, resolved={"depth": 2}, warnings=("Thin.",)
+            (Surface(),),
+            setting,
+            (setting.maps,),
+            Limits(),
+            options,
+            source,
+            resolved={"depth": 2},
+            warnings=("Thin.",),
         )
 
     def on_device(self, device: str) -> Self:
