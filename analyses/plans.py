@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from ..corpora_loaders import Corpus, Sentence
     from ..extractors import BatchMaker, Encoder, ExtractionLog, MapBatch, MapMaker
     from ..extractors.model.loaded_model import LoadedModel
+    from .shared.counting import Counting
     from .shared.metric import Metric
     from .shared.metric_states import StoredMetrics
 
@@ -102,7 +103,7 @@ class Request:
         label: the name of the request in the progress bar.
         inputs: the sentences, windows or segments to read.
         maker: makes a batch of each forward pass, for example an `attentionology.extractors.MapMaker`.
-        metric: a callable that takes the first batch and returns an empty metric.
+        metric: how the batches are counted, for example a `CountMaps`.
         copy: None for the model, k for the k-th copy with random weights, counted from 0.
         masking: None if the model reads the unmasked text.
         optional: whether the run goes on if this request cannot be met; see `Counted.failures`.
@@ -120,7 +121,7 @@ class Request:
     label: str
     inputs: Sequence[Sentence]
     maker: BatchMaker[Any]
-    metric: Callable[[Any], Metric]
+    metric: Counting
     copy: int | None = None
     masking: Masking | None = None
     optional: bool = False

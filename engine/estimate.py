@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -275,4 +274,4 @@ class _Size:
     def _growth(self, inputs: int) -> float:
         if not self._growing:
             return 1.0
-        return max(1.0, min(inputs / self.read, getattr(self.metric, "most_bytes", math.inf) / self._growing))
+        return max(1.0, min(inputs / self.read, self.metric.most_bytes() / self._growing))

@@ -74,9 +74,8 @@ def pass_key(current: Pass, fingerprint: str, inputs: str) -> str:
 
 def _configuration(request: Request) -> str:
     """Return the arguments of a metric that do not depend on the maps, such as all relations of the corpus."""
-    arguments = getattr(request.metric, "arguments", ())
     try:
-        plain = to_plain(dict(arguments), f"the arguments of {request.name}")
+        plain = to_plain(dict(request.metric.arguments), f"the arguments of {request.name}")
     except (TypeError, ValueError):  # such counts cannot be stored; the message comes when they are written
         return ""
     return hashlib.sha256(json.dumps(plain).encode()).hexdigest()

@@ -23,7 +23,7 @@ from typing import Any
 from torch import Tensor
 
 from ..analyses.shared.metric import Metric
-from ..analyses.shared.metric_states import MetricStates, NamesFiles, StateError
+from ..analyses.shared.metric_states import MetricStates, NamesFiles
 from ..corpora_loaders import Sentence
 from ..extractors import ExtractionError
 from ..extractors.maps.batching import WINDOW
@@ -246,7 +246,7 @@ def added_parts(folder: PartFolder, parts: Sequence[CorpusPart]) -> Iterator[Pas
         by_pass.setdefault(part.number, []).append(part)
     for of_pass in by_pass.values():
         counts, log = PassCounts(), PassLog()
-        classes = {request.name: getattr(request.metric, "metric", None) for request in of_pass[0].run.requests}
+        classes = {request.name: request.metric.metric for request in of_pass[0].run.requests}
         for part in of_pass:
             stored = folder.read(part)
             log.add(stored.log)
@@ -260,9 +260,7 @@ def added_parts(folder: PartFolder, parts: Sequence[CorpusPart]) -> Iterator[Pas
         yield counts
 
 
-def _add(counts: PassCounts, name: str, stored: MetricStates, kind: Any, moved: Mapping[str, str]) -> None:
-    if not (isinstance(kind, type) and issubclass(kind, Metric)):
-        raise StateError(f"the factory of the counts {name!r} does not name the class of their metric")
+def _add(counts: PassCounts, name: str, stored: MetricStates, kind: type[Metric], moved: Mapping[str, str]) -> None:
     metric = stored.restore(kind)
     if moved and isinstance(metric, NamesFiles):
         metric.rename_files(moved)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..analyses.shared.metric import Metric
-from ..analyses.shared.metric_states import MetricStates, StateError
+from ..analyses.shared.metric_states import MetricStates
 from ..corpora_loaders import Sentence
 from ..extractors import DEFAULT_BATCH_CELLS, ExtractionLog
 from ..extractors.maps.batching import TooLong
@@ -40,7 +40,7 @@ class PassCounts:
 
     Attributes:
         metrics: the metrics, by the names of their requests.
-        arguments: the arguments that the metrics were made with, None for a metric whose factory does not know them.
+        arguments: the arguments that the metrics were made with.
         logs: the records of what was read, by the names of the requests.
         failures: the errors of optional requests that failed, by their names.
         warnings: what a reader should know about how they were counted.
@@ -48,7 +48,7 @@ class PassCounts:
     """
 
     metrics: dict[str, Metric] = field(default_factory=dict)
-    arguments: dict[str, dict[str, Any] | None] = field(default_factory=dict)
+    arguments: dict[str, dict[str, Any]] = field(default_factory=dict)
     logs: dict[str, ExtractionLog] = field(default_factory=dict)
     failures: dict[str, Exception] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
@@ -60,12 +60,7 @@ class PassCounts:
         Raises:
             StateError: a metric cannot be stored.
         """
-        states = {}
-        for name, metric in self.metrics.items():
-            arguments = self.arguments.get(name)
-            if arguments is None:
-                raise StateError(
-                    f"the counts {name!r} cannot be stored, because their metric is not made by CountMaps or CountWith"
-                )
-            states[name] = MetricStates.of(metric, to_plain(arguments, f"the arguments of {name}"))
-        return states
+        return {
+            name: MetricStates.of(metric, to_plain(self.arguments[name], f"the arguments of {name}"))
+            for name, metric in self.metrics.items()
+        }

@@ -148,9 +148,8 @@ class Pass:
             counted.map_bytes = self._check_memory(batch_of, model, limits)
             for request in self.requests:
                 first = batch_of[request.maker]
-                arguments_of = getattr(request.metric, "arguments_of", None)
                 counted.metrics[request.name] = request.metric(first)
-                counted.arguments[request.name] = None if arguments_of is None else arguments_of(first)
+                counted.arguments[request.name] = request.metric.arguments_of(first)
         for request in self.requests:
             counted.metrics[request.name].update(batch_of[request.maker])
         return len(batch)
@@ -166,10 +165,7 @@ class Pass:
         """
         if (shape := maps_of(batch_of.values())) is None:
             return 0
-        states = 0
-        for request in self.requests:
-            state_bytes = getattr(request.metric, "state_bytes", None)
-            states += 0 if state_bytes is None else state_bytes(batch_of[request.maker])
+        states = sum(request.metric.state_bytes(batch_of[request.maker]) for request in self.requests)
         longest = max(batch.maps.shape[-1] for batch in batch_of.values() if isinstance(batch, MapBatch))
         cells = shared_cells(list(batch_of), limits.batch_cells)
         estimate = estimate_memory(model, shape, longest=longest, batch_cells=cells, states=states)

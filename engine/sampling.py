@@ -13,8 +13,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..analyses.contract import Analysis, Guesses, OptionSet, Plan, Request, SampledMaps
+from ..analyses.shared.counting import Counting
 from ..analyses.shared.drawable import drawable
 from ..analyses.shared.input_sample import InputSample
+from ..analyses.shared.metric import Metric
 from ..corpora_loaders import Sentence
 from ..extractors import MapMaker, Segments
 
@@ -26,7 +28,7 @@ PREFIX = "examples"
 
 
 @dataclass(frozen=True)
-class CountSample:
+class CountSample(Counting):
     """A factory of samples for the maps of a first batch.
 
     Attributes:
@@ -37,24 +39,17 @@ class CountSample:
 
     arguments: tuple[tuple[str, Any], ...]
     guessers: tuple[Guesses, ...] = ()
-    metric: type[InputSample] = InputSample
+    metric: type[Metric] = InputSample
 
     def __call__(self, first: Any) -> InputSample:
         """Make an empty sample."""
-        return self.metric(**self.arguments_of(first), guessers=self.guessers)
+        return InputSample(**self.arguments_of(first), guessers=self.guessers)
 
     def arguments_of(self, first: Any) -> dict[str, Any]:
         """Return the arguments that are stored with the sample."""
-        n_layers, n_heads = self._shape(first)
+        n_layers, n_heads = drawable(first).shape(dict(self.arguments).get("kind"))
         names = [name for each in self.guessers for name in each.names]
         return {"n_layers": n_layers, "n_heads": n_heads, **dict(self.arguments), "guesses": names}
-
-    def state_bytes(self, first: Any) -> int:
-        """Return the bytes that the sample takes at most."""
-        return self.metric.state_bytes(*self._shape(first), dict(self.arguments)["size"])
-
-    def _shape(self, first: Any) -> tuple[int, int]:
-        return drawable(first).shape(dict(self.arguments).get("kind"))
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -14,6 +14,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from ...corpora_loaders.alignment import PairLinks
+from ..shared.counting import Counting
 from ..shared.exact_sums import ExactMetric
 from ..shared.metric import Metric
 from ..shared.outcomes import SPLITS
@@ -259,7 +260,7 @@ class BaselineAccuracy(LinkAccuracy):
 
 
 @dataclass(frozen=True)
-class CountSeries:
+class CountSeries(Counting):
     """A factory of the metrics of one series, see `attentionology.analyses.shared.counting.CountMaps`.
 
     Attributes:
@@ -271,11 +272,8 @@ class CountSeries:
     series: Series
     replicates: int
     seed: int
-    metric: Callable[..., Metric] = AlignmentAccuracy
-
-    def __call__(self, first: LinkedPairs) -> Metric:
-        """Make the metric for maps of the shape of a first batch."""
-        return self.metric(**self.arguments_of(first))
+    metric: type[Metric] = AlignmentAccuracy
+    arguments: tuple[tuple[str, Any], ...] = ()
 
     def arguments_of(self, first: LinkedPairs) -> dict[str, Any]:
         """Return all arguments of the metric, which are stored with its states."""

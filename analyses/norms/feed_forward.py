@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,7 @@ from scipy.stats import rankdata
 from torch import Tensor
 
 from ...extractors import StageBatch
+from ..shared.counting import Counting
 from ..shared.exact_sums import ExactMetric, ExactSumError, added, floating
 from ..shared.metric import Metric
 from ..shared.resampling import sentence_keys
@@ -210,7 +211,7 @@ def with_examples(amplified: pd.DataFrame, texts: Mapping[int, ReadText]) -> pd.
 
 
 @dataclass(frozen=True)
-class CountStages:
+class CountStages(Counting):
     """A factory of the metric, which takes the components from the first batch.
 
     Attributes:
@@ -218,11 +219,8 @@ class CountStages:
     """
 
     n_layers: int
-    metric: ClassVar[type[Metric]] = FeedForwardChange
-
-    def __call__(self, first: StageBatch) -> FeedForwardChange:
-        """Make the metric for the components of a first batch."""
-        return FeedForwardChange(**self.arguments_of(first))
+    metric: type[Metric] = FeedForwardChange
+    arguments: tuple[tuple[str, Any], ...] = ()
 
     def arguments_of(self, first: StageBatch) -> dict[str, Any]:
         """Return all arguments of the metric, which are stored with its states."""

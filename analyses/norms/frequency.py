@@ -61,7 +61,6 @@ class FrequencyCorrelation(ExactMetric):
     ) -> None:
         super().__init__()
         self.most_tokens = most_tokens
-        self.most_bytes = _BYTES_PER_TOKEN * most_tokens
         self.ranks = None if ranks is None else {int(token): rank for token, rank in ranks.items()}
         self.add_state("counts", torch.zeros(vocabulary, dtype=torch.int64), "sum")
         self.add_state("sentences", torch.tensor(0), "sum")
@@ -71,6 +70,10 @@ class FrequencyCorrelation(ExactMetric):
         # the token is special. Each tensor of the list is sorted.
         self.add_state("tokens", [], "cat")
         self.add_state("values", [], "cat")
+
+    def most_bytes(self) -> float:
+        """Return the bytes that the tokens of a full sample take."""
+        return _BYTES_PER_TOKEN * self.most_tokens
 
     def update(self, batch: NormBatch) -> None:
         """Add a batch of norms.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from inspect import signature
 from typing import Any
@@ -10,12 +10,39 @@ from typing import Any
 from .metric import Metric
 
 
+class Counting(ABC):
+    """How a request is counted: the class of the metric, and its arguments once a first batch is known.
+
+    Subclasses are frozen dataclasses, so that two of them are equal if they make equal metrics. So analyses can share a
+    request.
+
+    Attributes:
+        metric: the class of the metric.
+        arguments: the arguments of the metric that do not depend on the maps, as pairs of name and value.
+    """
+
+    metric: type[Metric]
+    arguments: tuple[tuple[str, Any], ...]
+
+    @abstractmethod
+    def arguments_of(self, first: Any) -> dict[str, Any]:
+        """Return all arguments of the metric for a first batch. They are stored with its states."""
+
+    def __call__(self, first: Any) -> Metric:
+        """Make the empty metric for a first batch."""
+        return self.metric(**self.arguments_of(first))
+
+    def state_bytes(self, first: Any) -> int:
+        """Return the bytes that the states of the metric will take, as far as its class knows; see `Metric`."""
+        measure, arguments = self.metric.state_bytes, self.arguments_of(first)
+        return int(measure(**{name: arguments[name] for name in signature(measure).parameters if name in arguments}))
+
+
 @dataclass(frozen=True)
-class CountMaps:
+class CountMaps(Counting):
     """A factory of metrics of maps: it calls ``metric(n_layers=…, n_heads=…, **arguments)``.
 
-    Two factories are equal if they make equal metrics, so that analyses can share a request. A lambda or a
-    `functools.partial` is equal only to itself.
+    The layers and heads are those of the maps of a first batch, which has as many of them as all others.
 
     Args:
         metric: the class of the metric.
@@ -27,29 +54,17 @@ class CountMaps:
         True
     """
 
-    metric: Callable[..., Metric]
+    metric: type[Metric]
     arguments: tuple[tuple[str, Any], ...] = ()
-
-    def __call__(self, first: Any) -> Metric:
-        """Make the metric for the maps of a first batch, which has as many layers and heads as all others."""
-        return self.metric(**self.arguments_of(first))
 
     def arguments_of(self, first: Any) -> dict[str, Any]:
         """Return all arguments of the metric, which are stored with its states."""
         n_layers, n_heads = first.maps.shape[1:3]
         return {"n_layers": n_layers, "n_heads": n_heads, **dict(self.arguments)}
 
-    def state_bytes(self, first: Any) -> int:
-        """Return the bytes that the states of the metric will take, 0 if its class has no method ``state_bytes``."""
-        measure = getattr(self.metric, "state_bytes", None)
-        if measure is None:
-            return 0
-        arguments = self.arguments_of(first)
-        return int(measure(**{name: arguments[name] for name in signature(measure).parameters if name in arguments}))
-
 
 @dataclass(frozen=True)
-class CountWith:
+class CountWith(Counting):
     """A factory of metrics whose arguments do not depend on the maps: it calls ``metric(**arguments)``.
 
     Args:
@@ -63,12 +78,8 @@ class CountWith:
         (3, {'n_layers': 2, 'n_heads': 3})
     """
 
-    metric: Callable[..., Metric]
+    metric: type[Metric]
     arguments: tuple[tuple[str, Any], ...] = ()
-
-    def __call__(self, first: Any) -> Metric:
-        """Make the metric; the first batch has no effect on it."""
-        return self.metric(**self.arguments_of(first))
 
     def arguments_of(self, first: Any) -> dict[str, Any]:
         """Return all arguments of the metric, which are stored with its states."""

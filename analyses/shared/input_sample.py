@@ -96,9 +96,8 @@ class InputSample(ExactMetric):
         """Return the bytes that the sample takes at most, apart from the words."""
         return size * sum(content_sizes((n_layers, n_heads, MOST_ROWS, MOST_ROWS, 2)))
 
-    @property
     def most_bytes(self) -> float:
-        """The bytes that the states of a full sample take, if its inputs are as long as those that are kept now."""
+        """Return the bytes of the states of a full sample, if its inputs are as long as those that are kept now."""
         kept = self._kept()
         taken = sum(each.content.nbytes + 8 * self._numbers for each in kept)
         return taken * max(self.size / len(kept), 1) if kept else float("inf")

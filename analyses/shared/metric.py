@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeAlias
 
@@ -60,6 +61,16 @@ class Metric:
         self._defaults[name] = default
         self._reductions[name] = dist_reduce_fx
         vars(self)[name] = _copied(default)
+
+    @staticmethod
+    def state_bytes(*arguments: Any, **named: Any) -> int:
+        """Return the bytes that the states will take. A subclass that needs much memory takes those of its arguments
+        that decide this, by their names."""
+        return 0
+
+    def most_bytes(self) -> float:
+        """Return the bytes that the lists among the states can reach, by which ``--dry-run`` bounds their growth."""
+        return math.inf
 
     def update(self, *arguments: Any) -> None:
         """Count a batch."""

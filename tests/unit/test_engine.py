@@ -16,6 +16,7 @@ from attentionology.analyses.contract import Analysis, Masking, OptionError, Pla
 from attentionology.analyses.coreference.options import CoreferenceOptions
 from attentionology.analyses.dependency.options import DependencyOptions
 from attentionology.analyses.registry import RegistryError, registered_analyses
+from attentionology.analyses.shared.counting import CountWith
 from attentionology.analyses.shared.input_options import LimitOptions, ModelOptions
 from attentionology.analyses.shared.metric import Metric
 from attentionology.analyses.shared.options import MapOptions
@@ -259,12 +260,12 @@ class CountSentences(Metric):
         return int(self.sentences)
 
 
-def count(first: MapBatch) -> CountSentences:
-    return CountSentences()
+class NotCounted(CountSentences):
+    def __init__(self) -> None:
+        raise ModelError("this cannot be counted")
 
 
-def fail(first: MapBatch) -> CountSentences:
-    raise ModelError("this cannot be counted")
+count, fail = CountWith(CountSentences), CountWith(NotCounted)
 
 
 def request(name, inputs, kind="weight", metric=count, **changes):
