@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 from ..corpora_loaders.errors import AttentionologyError
@@ -79,7 +79,7 @@ class OptionSet:
         False
     """
 
-    def __init__(self, groups: Sequence[OptionGroup] = ()) -> None:
+    def __init__(self, groups: Iterable[OptionGroup] = ()) -> None:
         self._groups: dict[type[Any], OptionGroup] = {type(group): group for group in groups}
 
     def __getitem__(self, group: type[Options]) -> Options:
@@ -88,3 +88,18 @@ class OptionSet:
 
     def __iter__(self) -> Iterator[OptionGroup]:
         return iter(self._groups.values())
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, OptionSet):
+            return NotImplemented
+        return all(self[kind] == other[kind] for kind in {*self._groups, *other._groups})
+
+    __hash__ = None  # type: ignore[assignment]  # a group that is missing equals one with default values
+
+    def with_group(self, group: OptionGroup) -> OptionSet:
+        """Return the same options with a group in place of the one of its class."""
+        return OptionSet([*self, group])
+
+    def without(self, kind: type[OptionGroup]) -> OptionSet:
+        """Return the options without the group of a class."""
+        return OptionSet(group for group in self if type(group) is not kind)

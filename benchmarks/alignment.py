@@ -37,7 +37,7 @@ from pathlib import Path
 import torch
 import transformers
 
-from attentionology import AlignmentOptions, ExampleOptions
+from attentionology import ExampleOptions, OptionSet
 from attentionology.analyses.alignment.hypotheses import LinkMaker
 from attentionology.analyses.alignment.series import all_series
 from attentionology.corpora_loaders.alignment import (
@@ -50,7 +50,7 @@ from attentionology.corpora_loaders.alignment import (
     write_links,
 )
 from attentionology.corpora_loaders.sample.made_up_pair import SEED, make_pair
-from attentionology.engine.align_options import AlignOptions
+from attentionology.engine.align import AlignJob
 from attentionology.engine.passes import run_passes
 from attentionology.engine.preparing import plan_analyses
 from attentionology.extractors.translation import Translator, load_sample_translator, read_pairs
@@ -109,7 +109,7 @@ def make_bitext(number: int) -> Bitext:
 
 def align_all(model: Translator, bitext: Bitext, *, examples: int = ExampleOptions.examples) -> None:
     """Count everything that the analysis counts, and keep some pairs to show."""
-    options = AlignOptions(alignment=AlignmentOptions(), examples=ExampleOptions(examples))
+    options = AlignJob(OptionSet([ExampleOptions(examples)]))
     prepared = options.prepare(model=model, corpus=bitext)
     run_passes(plan_analyses(prepared).passes, prepared.model, limits=prepared.limits)
 

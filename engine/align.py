@@ -1,11 +1,11 @@
-"""`align`, the Python counterpart of the command ``attentionology align``."""
+"""``align``: word alignment by a model that reads sentence pairs, as a job and as a function."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..analyses.alignment.options import (
     AlignmentOptions,
@@ -14,17 +14,108 @@ from ..analyses.alignment.options import (
     LinkOptions,
     TranslatorOptions,
 )
-from ..analyses.contract import OptionError, OptionGroup
+from ..analyses.contract import OptionError, OptionGroup, OptionSet, Setting
 from ..analyses.option_groups import groups_by_class
 from ..analyses.shared.builtin import SAMPLE
-from ..analyses.shared.input_options import ExampleOptions
+from ..analyses.shared.input_options import ExampleOptions, paths_read
 from ..corpora_loaders.alignment import Bitext
-from .align_options import AlignOptions
 from .execution import execute
+from .job import Job
 from .run import Run
 
 if TYPE_CHECKING:
+    from ..corpora_loaders import Corpus
+    from ..extractors.model.loaded_model import LoadedModel
     from ..extractors.translation import PairReader
+    from ..reports.progress import Stages
+    from .preparing import Prepared
+
+_GROUPS: tuple[type[Any], ...] = (
+    BitextOptions,
+    TranslatorOptions,
+    LanguageOptions,
+    AlignmentOptions,
+    LinkOptions,
+    ExampleOptions,
+)
+
+
+@dataclass(frozen=True)
+class AlignJob(Job):
+    """Word alignment by a model that reads sentence pairs."""
+
+    model_options = TranslatorOptions
+
+    def recorded(self) -> Iterable[OptionGroup]:
+        """Return all groups."""
+        return [self.groups[kind] for kind in _GROUPS]
+
+    def paths_read(self, corpus: Corpus | None = None) -> list[Path]:
+        """Return the paths of the model, the sentence pairs, and the files of links."""
+        loaded, named = [file.path for file in corpus.files] if corpus else [], self.groups[BitextOptions]
+        baselines = [given.partition("=")[2] for given in named.baseline]
+        return paths_read(self.model.model, named.source, named.target, named.gold, baselines, loaded)
+
+    def check(self, corpus: Corpus | None = None) -> None:
+        """Validate the options, as `Job.check` says."""
+        for group in self.recorded():
+            group.check()
+        bitext = self.groups[BitextOptions]
+        if bitext.gold is None and bitext.source != SAMPLE and self.groups[AlignmentOptions].controls:
+            raise OptionError("--controls has no effect without gold links: --gold FILE")
+
+    def prepare(
+        self, *, model: LoadedModel | None = None, corpus: Corpus | None = None, stages: Stages | None = None
+    ) -> Prepared:
+        """Read the sentence pairs and load the model, as `Job.prepare` says."""
+        from ..analyses.alignment.analysis import Alignment
+        from ..analyses.alignment.inputs import load_reader, read_bitext
+        from ..extractors import DEFAULT_BATCH_CELLS
+        from ..extractors.translation import PairEncoder
+        from ..reports.progress import Stages
+        from .pass_counts import Limits
+        from .preparing import Prepared
+
+        stages, chosen = stages or Stages(), self.groups[AlignmentOptions]
+        languages = self.groups[LanguageOptions]
+        resolved: dict[str, Any] = {} if model is None else {"model": model.name}
+        if corpus is not None:
+            source_file, target_file = ([file.path for file in corpus.files] + [None, None])[:2]
+            resolved |= {"source": source_file, "target": target_file}
+        with stages("sentence pairs"):
+            source = read_bitext(self.groups[BitextOptions]) if corpus is None else corpus
+        if isinstance(model, PairEncoder) and model.method != chosen.method:
+            raise OptionError(f"the model was made for the method {model.method!r}, not for {chosen.method!r}")
+        with stages("model"):
+            model = model or load_reader(self.groups[TranslatorOptions], languages, chosen.method)
+        setting = Setting(model, source, chosen=(Alignment.name,), seed=chosen.seed)
+        return Prepared(
+            chosen=(Alignment(),),
+            setting=setting,
+            maps=(setting.maps,),
+            limits=Limits(chosen.batch_cells or DEFAULT_BATCH_CELLS, chosen.too_long),
+            options=OptionSet([chosen, languages]),
+            source=source,
+            examples=self.groups[ExampleOptions].examples,
+            resolved=resolved,
+            warnings=tuple(source.remarks()),
+        )
+
+    def finish(self, run: Run, prepared: Prepared, stages: Stages) -> None:
+        """Write the links, if that was asked for."""
+        from ..analyses.alignment.analysis import Alignment
+        from ..analyses.alignment.written_links import chosen_links
+        from ..corpora_loaders.alignment import write_links
+        from .readers import reader_of
+
+        write = self.groups[LinkOptions].write
+        if write is None:
+            return
+        read = reader_of(prepared.model, prepared.limits)
+        merge = self.groups[AlignmentOptions].merge
+        with stages("write links"):
+            links = chosen_links(prepared.setting.corpus, run[Alignment.name].chosen, merge, read)
+            write_links(write, links)
 
 
 def align(
@@ -72,35 +163,26 @@ def align(
         >>> bool(best.loc[("AWI", "norm", "all"), "error_rate"] < 0.15)
         True
     """
-    known = (AlignmentOptions, BitextOptions, ExampleOptions, LanguageOptions, LinkOptions, TranslatorOptions)
-    groups = groups_by_class(options, known, "align has no options of the class {}")
-    files = groups.get(BitextOptions, BitextOptions())
-    model_options = groups.get(TranslatorOptions, TranslatorOptions())
+    given = OptionSet(groups_by_class(options, _GROUPS, "align has no options of the class {}").values())
+    files = given[BitextOptions]
     source = None if isinstance(bitext, Bitext) or bitext == SAMPLE else bitext
-    for name, value in (("source", source), ("target", target), ("gold", gold)):
-        if value is not None:
-            if getattr(files, name) != getattr(BitextOptions, name):
-                raise OptionError(f"{name} is given twice, also in BitextOptions")
-            files = replace(files, **{name: str(value)})
+    named = {"source": source, "target": target, "gold": gold}
+    changed: dict[str, Any] = {name: str(value) for name, value in named.items() if value is not None}
+    if twice := next((name for name in changed if getattr(files, name) != getattr(BitextOptions, name)), None):
+        raise OptionError(f"{twice} is given twice, also in BitextOptions")
+    files = replace(files, **changed)
     if isinstance(bitext, Bitext) and files != BitextOptions():
         raise OptionError(
             "sentence pairs that have been loaded already have their links, so BitextOptions cannot be given"
         )
-    loaded = None if isinstance(model, str | Path) else model
+    given = given.with_group(files)
     if isinstance(model, str | Path) and model != SAMPLE:
-        if model_options.model != SAMPLE:
+        if given[TranslatorOptions].model != SAMPLE:
             raise OptionError("the model is given twice, as model and in TranslatorOptions")
-        model_options = replace(model_options, model=str(model))
+        given = given.with_group(replace(given[TranslatorOptions], model=str(model)))
     return execute(
-        AlignOptions(
-            files,
-            model_options,
-            groups.get(LanguageOptions, LanguageOptions()),
-            groups.get(AlignmentOptions, AlignmentOptions()),
-            groups.get(LinkOptions, LinkOptions()),
-            groups.get(ExampleOptions, ExampleOptions()),
-        ),
-        model=loaded,
+        AlignJob(given),
+        model=None if isinstance(model, str | Path) else model,
         corpus=bitext if isinstance(bitext, Bitext) else None,
         out=None if out is None else Path(out),
         overwrite=overwrite,

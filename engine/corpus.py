@@ -31,7 +31,7 @@ class CorpusOptions:
         >>> from attentionology import CorpusOptions
         >>> options = CorpusOptions(limit=2)  # of the sample treebank
         >>> options.check()
-        >>> options.read([])
+        >>> read_corpus(options)
         LazyTreebank(2 sentences, 43 words, 'en_sample.conllu')
     """
 
@@ -62,34 +62,6 @@ class CorpusOptions:
 
     lenient: Lenient = False
 
-    @property
-    def files(self) -> list[str]:
-        """The paths of the files that are read as a corpus."""
-        return [corpus_path(name) for name in self.corpus or (SAMPLE,)]
-
-    @property
-    def has_trees(self) -> bool:
-        """Whether the format of the corpus has trees, as CoNLL-U has."""
-        from ..corpora_loaders.coreference import format_of
-
-        return not self.text and all(format_of(file).has_trees for file in self.files)
-
-    def check_names(self) -> None:
-        """Check the names of the files.
-
-        Raises:
-            OptionError: no name is given, or there is both a corpus and a text.
-            CorpusError: a file does not exist.
-        """
-        for name in ("corpus", "text"):
-            if getattr(self, name) == ():
-                raise OptionError(f"--{name} needs at least one name")
-        if self.text and self.corpus:
-            raise OptionError("give --corpus or --text, not both")
-        for file in map(Path, self.text or self.files):
-            if not file.exists():
-                raise CorpusError("there is no such file", file=file)
-
     def check(self) -> None:
         """Raise `OptionError` where a value cannot be used, or where two options contradict each other."""
         if self.text and self.tokens != "syntactic":
@@ -100,57 +72,87 @@ class CorpusOptions:
             raise OptionError("--segment-ids is for --segments, which is not given")
         at_least_one(self, "segments", "limit")
 
-    def check_analyses(self, chosen: Sequence[Analysis[Any, Any]]) -> None:
-        """Validate the options for some analyses before anything slow happens. The files must exist.
 
-        Args:
-            chosen: the analyses of the run.
+def files_of(options: CorpusOptions) -> list[str]:
+    """The paths of the files that are read as a corpus."""
+    return [corpus_path(name) for name in options.corpus or (SAMPLE,)]
 
-        Raises:
-            OptionError: an option contradicts an analysis, or the format of the files.
-            CorpusError: a file cannot be read.
-        """
-        mentions = [analysis.name for analysis in chosen if analysis.of_mentions]
-        if mentions and self.text:
-            raise OptionError(f"--analyses {mentions[0]} needs a --corpus with mentions, not --text")
-        if mentions and self.tokens != "syntactic":
-            raise OptionError(f"--tokens surface is not for {mentions[0]}, whose mentions consist of syntactic words")
-        if self.lenient and not self.read_as_documents(chosen):
-            raise OptionError("--lenient is for the coreference analysis and for CoNLL-2012 files")
-        if self.tokens != "syntactic" and not self.has_trees:
-            raise OptionError("--tokens surface is for CoNLL-U, the only format with multiword tokens")
 
-    def read_as_documents(self, chosen: Sequence[Analysis[Any, Any]]) -> bool:
-        """Whether the corpus is read as documents with mentions."""
-        return not self.text and (any(analysis.of_mentions for analysis in chosen) or not self.has_trees)
+def has_trees(options: CorpusOptions) -> bool:
+    """Whether the format of the corpus has trees, as CoNLL-U has."""
+    from ..corpora_loaders.coreference import format_of
 
-    def read(self, chosen: Sequence[Analysis[Any, Any]]) -> Corpus:
-        """Read the text, the treebank, or the coreference corpus that the options name.
+    return not options.text and all(format_of(file).has_trees for file in files_of(options))
 
-        Sentences, paragraphs and documents stay in their files until they are needed. It takes no longer than loading
-        all of them if there are at most 4,096 sentences. Larger corpora are parsed once for the index and
-        once more for each pass, which is little beside what the model needs.
-        """
-        from ..corpora_loaders import load_treebank, open_text, open_treebank, read_conllu
-        from ..corpora_loaders.coreference import format_of, open_documents
 
-        if self.text:
-            return open_text(self.text, limit=self.limit)
-        if self.read_as_documents(chosen):
-            needed = any(analysis.of_mentions for analysis in chosen)
-            return open_documents(self.files, lenient=self.lenient, limit=self.limit, mentions_needed=needed)
-        readers = {format_of(file).read_trees for file in self.files}
-        read = open_treebank if readers <= {None, read_conllu} else load_treebank  # only CoNLL-U can be indexed
-        return read(self.files, tokens=self.tokens, limit=self.limit)
+def check_files(options: CorpusOptions) -> None:
+    """Check that the files exist.
 
-    def warnings(self, corpus: Corpus) -> list[str]:
-        """Warnings that the corpus has less than the options request."""
-        unread = [*(self.text or self.files)][len(corpus.files) :]
-        if unread:
-            return [f"--limit was reached before these files were read: {', '.join(unread)}."]
-        if self.segments is None or len(corpus) >= self.segments:
-            return []
-        return [f"{self.segments:,} segments were asked for; the text gives {len(corpus):,}."]
+    Raises:
+        OptionError: no name is given, or there is both a corpus and a text.
+        CorpusError: a file does not exist.
+    """
+    for name in ("corpus", "text"):
+        if getattr(options, name) == ():
+            raise OptionError(f"--{name} needs at least one name")
+    if options.text and options.corpus:
+        raise OptionError("give --corpus or --text, not both")
+    for file in map(Path, options.text or files_of(options)):
+        if not file.exists():
+            raise CorpusError("there is no such file", file=file)
+
+
+def check_analyses(options: CorpusOptions, chosen: Sequence[Analysis[Any, Any]]) -> None:
+    """Check that analyses fit the corpus, before anything slow happens. The files exist.
+
+    Raises:
+        OptionError: an option contradicts an analysis, or the format of the files.
+        CorpusError: a file cannot be read.
+    """
+    options.check()
+    mentions = [analysis.name for analysis in chosen if analysis.of_mentions]
+    if mentions and options.text:
+        raise OptionError(f"--analyses {mentions[0]} needs a --corpus with mentions, not --text")
+    if mentions and options.tokens != "syntactic":
+        raise OptionError(f"--tokens surface is not for {mentions[0]}, whose mentions consist of syntactic words")
+    if options.lenient and not _read_as_documents(options, chosen):
+        raise OptionError("--lenient is for the coreference analysis and for CoNLL-2012 files")
+    if options.tokens != "syntactic" and not has_trees(options):
+        raise OptionError("--tokens surface is for CoNLL-U, the only format with multiword tokens")
+
+
+def _read_as_documents(options: CorpusOptions, chosen: Sequence[Analysis[Any, Any]]) -> bool:
+    return not options.text and (any(analysis.of_mentions for analysis in chosen) or not has_trees(options))
+
+
+def read_corpus(options: CorpusOptions, chosen: Sequence[Analysis[Any, Any]] = ()) -> Corpus:
+    """Read the text, the treebank, or the coreference corpus that the options name, as the chosen analyses need it.
+
+    Sentences, paragraphs and documents stay in their files until they are needed. It takes no longer than loading all
+    of them if there are at most 4,096 sentences. Larger corpora are parsed once for the index and once more for each
+    pass, which is little beside what the model needs.
+    """
+    from ..corpora_loaders import load_treebank, open_text, open_treebank, read_conllu
+    from ..corpora_loaders.coreference import format_of, open_documents
+
+    if options.text:
+        return open_text(options.text, limit=options.limit)
+    files = files_of(options)
+    if _read_as_documents(options, chosen):
+        needed = any(analysis.of_mentions for analysis in chosen)
+        return open_documents(files, lenient=options.lenient, limit=options.limit, mentions_needed=needed)
+    readers = {format_of(file).read_trees for file in files}
+    read = open_treebank if readers <= {None, read_conllu} else load_treebank  # only CoNLL-U can be indexed
+    return read(files, tokens=options.tokens, limit=options.limit)
+
+
+def unmet(options: CorpusOptions, corpus: Corpus) -> list[str]:
+    """Return a warning if the corpus has less than the options ask for."""
+    if unread := [*(options.text or files_of(options))][len(corpus.files) :]:
+        return [f"--limit was reached before these files were read: {', '.join(unread)}."]
+    if options.segments is None or len(corpus) >= options.segments:
+        return []
+    return [f"{options.segments:,} segments were asked for; the text gives {len(corpus):,}."]
 
 
 def checked(files: Sequence[str]) -> Iterator[str]:
@@ -162,7 +164,7 @@ def checked(files: Sequence[str]) -> Iterator[str]:
     faults: list[CorpusError] = []
     for file in files:
         try:
-            corpus = CorpusOptions(corpus=(file,)).read([])
+            corpus = read_corpus(CorpusOptions(corpus=(file,)))
         except CorpusError as error:
             faults.append(error)
         else:

@@ -187,10 +187,10 @@ def estimate_run(
         OptionError, CorpusError, ModelError, ExtractionError: the run would end with this error.
 
     Example:
-        >>> from attentionology import CorpusOptions
+        >>> from attentionology import CorpusOptions, OptionSet
+        >>> from attentionology.engine.analyze import AnalyzeJob
         >>> from attentionology.engine.estimate import estimate_run
-        >>> from attentionology.engine.run_options import RunOptions
-        >>> estimate = estimate_run(RunOptions(("dependency",), files=CorpusOptions(limit=20)))
+        >>> estimate = estimate_run(AnalyzeJob(OptionSet([CorpusOptions(limit=20)]), ("dependency",)))
         >>> estimate.inputs, estimate.parts, estimate.passes[0].analyses
         (20, 1, ('dependency',))
     """

@@ -1,10 +1,15 @@
-"""The options of a run, with which every process that takes part in it prepares itself."""
+"""A command that counts a corpus for analyses: what it was asked to do, and how it prepares itself."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from ..analyses.contract import OptionGroup, OptionSet
+from ..analyses.shared.input_options import ModelOptions
 
 if TYPE_CHECKING:
     from ..corpora_loaders import Corpus
@@ -14,19 +19,52 @@ if TYPE_CHECKING:
     from .run import Run
 
 
+@dataclass(frozen=True)
 class Job(ABC):
-    """All options that determine what a run computes: which analyses, of which corpus, with which model.
+    """A run that was asked for: which analyses, of which corpus, with which model.
 
     Every command that counts a corpus for analyses is a subclass. What follows after `prepare` is the same for all of
     them (see `attentionology.engine.execution`): passes, parts, workers, results, the report and the run record.
 
-    A job is a frozen dataclass that can be sent to other processes. Each of them prepares the run again.
+    A job can be sent to other processes, each of which prepares the run again.
+
+    Attributes:
+        groups: the option groups of the command.
+        model_options: the class of the options of the model.
     """
 
+    groups: OptionSet = field(default_factory=OptionSet)
+    model_options: ClassVar[type[ModelOptions]] = ModelOptions
+
     @property
-    @abstractmethod
+    def model(self) -> ModelOptions:
+        """The options of the model."""
+        return self.groups[self.model_options]
+
+    @property
     def device(self) -> str:
         """The device of the model."""
+        return self.model.device
+
+    def on_device(self, device: str) -> Self:
+        """Return the same job with the model on another device."""
+        return replace(self, groups=self.groups.with_group(replace(self.model, device=device)))
+
+    @abstractmethod
+    def recorded(self) -> Iterable[OptionGroup]:
+        """Return the option groups of the command for the run record, also those with default values."""
+
+    def flat(self) -> dict[str, Any]:
+        """Return all options by the names that they have on the command line, for the run record.
+
+        The report reads ``limit`` among them, and the pages of analyses read their own options.
+        """
+        flat = {name: value for group in self.recorded() for name, value in asdict(group).items()}
+        return {name: str(value) if isinstance(value, Path) else value for name, value in flat.items()}
+
+    @abstractmethod
+    def paths_read(self, corpus: Corpus | None = None) -> list[Path]:
+        """Return the paths that the run reads, which the results folder must not replace."""
 
     @abstractmethod
     def check(self, corpus: Corpus | None = None) -> None:
@@ -54,30 +92,5 @@ class Job(ABC):
             OptionError, CorpusError, ModelError: an option cannot be used, or the corpus or the model cannot be read.
         """
 
-    @abstractmethod
-    def on_device(self, device: str) -> Self:
-        """Return the same job with the model on another device."""
-
-    @abstractmethod
-    def flat(self) -> dict[str, Any]:
-        """Return all options by the names that they have on the command line, for the run record.
-
-        The report reads ``limit`` among them, and the pages of analyses read their own options.
-        """
-
-    @abstractmethod
-    def paths_read(self, corpus: Corpus | None = None) -> list[Path]:
-        """Return the paths that the run reads, which the results folder must not replace.
-
-        Args:
-            corpus: the corpus, if it has been loaded.
-        """
-
     def finish(self, run: Run, prepared: Prepared, stages: Stages) -> None:  # noqa: B027 most jobs have nothing to do
-        """Do what follows the results, before the report is written. By default it is nothing.
-
-        Args:
-            run: the results.
-            prepared: the run, whose model can read more inputs.
-            stages: receives the times of the stages.
-        """
+        """Do what follows the results, before the report is written. By default it is nothing."""

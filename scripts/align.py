@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from ..analyses.alignment.options import (
     AlignmentOptions,
@@ -13,12 +12,10 @@ from ..analyses.alignment.options import (
     LinkOptions,
     TranslatorOptions,
 )
+from ..analyses.contract import OptionSet
 from ..analyses.shared.input_options import ExampleOptions, OutputOptions, default_folder
 from ..analyses.shared.option_types import DryRun
 from ..engine.part_options import PartOptions
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True)
@@ -49,14 +46,15 @@ class Align:
 
     def run(self, arguments: Sequence[str] = ()) -> int:
         """Run the command and return its exit status."""
-        from ..engine.align_options import AlignOptions
+        from ..engine.align import AlignJob
         from ..reports.streams import say
         from .running import run_job
 
-        options = AlignOptions(self.bitext, self.translator, self.languages, self.alignment, self.links, self.kept)
+        groups = (self.bitext, self.translator, self.languages, self.alignment, self.links, self.kept)
+        job = AlignJob(OptionSet(groups))
         named = default_folder(self.translator.model, (self.bitext.source,))
         default = named.with_name(f"align-{named.name}")
-        ran = run_job(options, default, self.output, self.long_run, dry_run=self.dry_run, arguments=arguments)
+        ran = run_job(job, default, self.output, self.long_run, dry_run=self.dry_run, arguments=arguments)
         if ran and self.links.write is not None and not self.output.json:
             say(f"Links: {self.links.write}")
         return 0

@@ -25,7 +25,7 @@ from ..engine.corpus import CorpusOptions
 from ..engine.part_options import PartOptions
 
 if TYPE_CHECKING:
-    from ..engine.run_options import RunOptions
+    from ..engine.analyze import AnalyzeJob
 
 _HELP = """Report what the attention heads of a model do on a treebank, a coreference corpus or a plain text.
 
@@ -66,16 +66,17 @@ class Analyze:
 
         self.long_run.check()
         default = default_folder(self.model.model, self.files.text or self.files.corpus or (SAMPLE,))
-        run_job(self.run_options(), default, self.output, self.long_run, dry_run=self.dry_run, arguments=arguments)
+        run_job(self.job(), default, self.output, self.long_run, dry_run=self.dry_run, arguments=arguments)
         return 0
 
-    def run_options(self) -> RunOptions:
+    def job(self) -> AnalyzeJob:
         """The options that decide the results."""
-        from ..engine.run_options import RunOptions
+        from ..engine.analyze import AnalyzeJob
 
         kinds = dict.fromkeys(kind for analysis in registered_analyses().values() for kind in analysis.options)
-        groups = OptionSet([getattr(self, field_name(kind)) for kind in kinds])
-        return RunOptions(self.analyses, groups, self.model, self.files, self.limits, self.kept, self.seed)
+        of_analyses = [getattr(self, field_name(kind)) for kind in kinds]
+        groups = OptionSet([self.model, self.files, self.limits, self.kept, *of_analyses])
+        return AnalyzeJob(groups, self.analyses, self.seed)
 
 
 def field_name(group: type) -> str:

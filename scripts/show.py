@@ -63,7 +63,7 @@ class Show:
 
     def run(self, arguments: Sequence[str] = ()) -> int:
         """Draw the heads and return the exit status."""
-        from ..engine.corpus import CorpusOptions
+        from ..engine.corpus import CorpusOptions, check_analyses, read_corpus
         from ..engine.showing import find_sentences, show
         from ..engine.shown import FORMATS
 
@@ -82,9 +82,8 @@ class Show:
         sentences: list[str | Sentence] = list(self.text)
         if self.corpus is not None:
             files = CorpusOptions(corpus=(self.corpus,), tokens=self.tokens)
-            files.check()
-            files.check_analyses([])
-            sentences = list(find_sentences(files.read([]), self.sentence))
+            check_analyses(files, [])
+            sentences = list(find_sentences(read_corpus(files), self.sentence))
         encoder = load_encoder(self.model.model, revision=self.model.revision, device=self.model.device)
         shown = show(
             encoder, sentences, head=self.head, maps=self.maps, layout=self.layout, special=not self.words_only

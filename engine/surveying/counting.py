@@ -101,7 +101,7 @@ class CellCounter:
         kinds: Sequence[str],
     ) -> Run:
         return execute(
-            self.options.run_options(model, treebank, kinds),
+            self.options.job(model, treebank, kinds),
             part_options=self.part_options,
             model=encoder,
             corpus=corpus,

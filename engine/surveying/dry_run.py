@@ -153,7 +153,7 @@ def estimate_survey(options: SurveyOptions, part_options: PartOptions) -> Survey
             run, obstacle = None, ""
             try:
                 if read is not None:
-                    job = options.run_options(model, read[0], options.grid.maps)
+                    job = options.job(model, read[0], options.grid.maps)
                     encoder = loaded.load(model)
                     run = estimate_run(job, replace(part_options, parts=None), model=encoder, corpus=read[1])
             except Exception as error:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from ...analyses.registry import choose_analyses
 from ...analyses.shared.builtin import load_encoder
 from ...corpora_loaders import Corpus
+from ..corpus import check_analyses, check_files, read_corpus
 from .options import ANALYSIS, SurveyedModel, SurveyedTreebank, SurveyOptions
 
 if TYPE_CHECKING:
@@ -66,9 +67,8 @@ def read_treebank(options: SurveyOptions, treebank: SurveyedTreebank) -> Corpus:
     Raises:
         OptionError, CorpusError, OSError: it cannot be read.
     """
-    files = options.run_options(SurveyedModel("", ""), treebank, options.grid.maps).files
+    files = options.job(SurveyedModel("", ""), treebank, options.grid.maps).files
     chosen = choose_analyses([ANALYSIS])
-    files.check_names()
-    files.check()
-    files.check_analyses(chosen)
-    return files.read(chosen)
+    check_files(files)
+    check_analyses(files, chosen)
+    return read_corpus(files, chosen)

@@ -27,9 +27,9 @@ from ...analyses.shared.option_types import (
     TreebankWords,
 )
 from ...analyses.shared.options import MapOptions
+from ..analyze import AnalyzeJob
 from ..corpus import CorpusOptions
 from ..part_options import PartOptions
-from ..run_options import RunOptions
 
 ANALYSIS = "dependency"
 """The analysis that a survey runs in each cell."""
@@ -183,24 +183,23 @@ class SurveyOptions:
     limits: LimitOptions = field(default_factory=LimitOptions)
     seed: int = 0
 
-    def run_options(self, model: SurveyedModel, treebank: SurveyedTreebank, maps: Sequence[str]) -> RunOptions:
-        """Return the options of the run of one cell, which keeps no examples because no page shows them.
+    def job(self, model: SurveyedModel, treebank: SurveyedTreebank, maps: Sequence[str]) -> AnalyzeJob:
+        """Return the run of one cell, which keeps no examples because no page shows them.
 
         Args:
             model: the model of the cell.
             treebank: the treebank of the cell.
             maps: the kinds of maps.
         """
-        map_options = MapOptions(tuple(maps), self.cells.merge, self.cells.normalize)
-        return RunOptions(
-            analyses=(ANALYSIS,),
-            groups=OptionSet([*self.groups, map_options]),
-            model=ModelOptions(model.model, model.revision, self.cells.device),
-            files=CorpusOptions(corpus=(treebank.path,), tokens=self.cells.tokens, limit=self.cells.limit),
-            limits=self.limits,
-            examples=ExampleOptions(0),
-            seed=self.seed,
-        )
+        groups = [
+            *self.groups,
+            MapOptions(tuple(maps), self.cells.merge, self.cells.normalize),
+            ModelOptions(model.model, model.revision, self.cells.device),
+            CorpusOptions(corpus=(treebank.path,), tokens=self.cells.tokens, limit=self.cells.limit),
+            self.limits,
+            ExampleOptions(0),
+        ]
+        return AnalyzeJob(OptionSet(groups), (ANALYSIS,), self.seed)
 
     def check(self) -> None:
         """Validate all options that do not depend on a single model or treebank.
@@ -215,7 +214,7 @@ class SurveyOptions:
         for group in self.groups:
             group.check()
         sample = SurveyedTreebank(SAMPLE, corpus_path(SAMPLE))
-        self.run_options(SurveyedModel(DEMO, DEMO), sample, self.grid.maps).check()
+        self.job(SurveyedModel(DEMO, DEMO), sample, self.grid.maps).check()
 
     def check_maps(self) -> None:
         """Check that all kinds of maps exist. This needs the libraries that make maps, unlike `check`.

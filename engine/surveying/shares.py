@@ -111,7 +111,7 @@ def _count(
 ) -> ShareCounts:
     """Count the share of a cell for some kinds of maps."""
     return count_share(
-        options.run_options(model, treebank, kinds),
+        options.job(model, treebank, kinds),
         part_options,
         model=loaded.load(model) if part_options.in_this_process else None,
         corpus=corpus,

@@ -10,12 +10,12 @@ import pytest
 from attentionology import CorpusOptions, CountOptions, ExampleOptions, SurfaceOptions
 from attentionology.analyses.contract import OptionSet
 from attentionology.analyses.shared.options import ControlOptions
+from attentionology.engine.analyze import AnalyzeJob
 from attentionology.engine.estimate import RunEstimate, estimate_run
 from attentionology.engine.part_options import PartOptions
 from attentionology.engine.part_tasks import part_counter
 from attentionology.engine.parts import parts_of
 from attentionology.engine.preparing import plan_analyses
-from attentionology.engine.run_options import RunOptions
 from attentionology.scripts.cli import main
 
 FACTOR = 2.5
@@ -30,7 +30,7 @@ def options(data_file):
         [CountOptions(replicates=200), ControlOptions("random-init"), SurfaceOptions(gradients="hidden")]
     )
     corpus = CorpusOptions(corpus=(str(data_file("ud/en_ewt-dev.conllu")),), limit=60)
-    return RunOptions(ANALYSES, groups, files=corpus)
+    return AnalyzeJob(OptionSet([*groups, corpus]), ANALYSES)
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +80,7 @@ def test_the_counts_take_no_more_memory_than_was_said(estimate, counted):
 
 
 def test_workers_share_nothing(options, demo_encoder):
-    few = RunOptions(("dependency",), files=CorpusOptions(limit=5))
+    few = AnalyzeJob(OptionSet([CorpusOptions(limit=5)]), ("dependency",))
     estimate = estimate_run(few, PartOptions(workers=3))
     assert estimate.processes == 3
     assert estimate.memory_of_worker <= estimate.memory
@@ -149,7 +149,7 @@ def test_kept_sentences_grow_up_to_their_bound():
     """The demo's sample has 157 sentences, of which 64 are read; counts do not grow, and kept sentences do."""
 
     def states(examples: int) -> int:
-        options = RunOptions(("dependency",), examples=ExampleOptions(examples))
+        options = AnalyzeJob(OptionSet([ExampleOptions(examples)]), ("dependency",))
         return estimate_run(options).passes[0].states
 
     none, ten, eighty, all_of_them, more = map(states, (0, 10, 80, 157, 1000))

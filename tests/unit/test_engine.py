@@ -346,7 +346,7 @@ class Clash(Analysis[str, int]):
 def clash(monkeypatch):
     """The analysis above, registered for one test."""
     known = {**registered_analyses(), "clash": Clash()}
-    for module in ("attentionology.engine.run_options", "attentionology.analyses.registry"):
+    for module in ("attentionology.engine.analyze", "attentionology.analyses.registry"):
         monkeypatch.setattr(f"{module}.registered_analyses", lambda: known)
 
 

@@ -10,7 +10,7 @@ import pytest
 from attentionology.corpora_loaders import CorpusError, Sentence, load_treebank
 from attentionology.corpora_loaders.coreference import FORMATS, detect_format, format_of, formats, load_documents
 from attentionology.corpora_loaders.coreference.gap import HEADER
-from attentionology.engine.corpus import CorpusOptions
+from attentionology.engine.corpus import CorpusOptions, has_trees, read_corpus
 
 CONLLU_ROW = "1\tIt\tit\tPRON\tPRP\t_\t0\troot\t_\t_"
 
@@ -60,7 +60,7 @@ def test_which_formats_have_trees():
 def test_a_damaged_first_id_is_an_error_of_a_treebank(tmp_path, damaged, head):
     row = f"{damaged}\tIt\tit\tPRON\tPRP\t_\t{head}\troot\t_\t_"
     path = written(tmp_path, f"# sent_id = s\n{row}\n2\truns\trun\tVERB\tVBZ\t_\t1\tdep\t_\t_\n\n")
-    assert CorpusOptions(corpus=(str(path),)).has_trees
+    assert has_trees(CorpusOptions(corpus=(str(path),)))
     for load in (load_treebank, load_documents):
         with pytest.raises(CorpusError, match=rf"corpus:2: sentence 's': .*id.* '{damaged}'"):
             load(path)
@@ -82,12 +82,12 @@ def test_a_format_is_added_with_one_row(tmp_path, monkeypatch):
     path = written(tmp_path, "CHAIN\na b c\nd e\n")
     options = CorpusOptions(corpus=(str(path),))
     with pytest.raises(CorpusError, match="expected 10 tab-separated columns"):
-        options.read([])
+        read_corpus(options)
     monkeypatch.setattr(formats, "FORMATS", (*FORMATS, new))
     assert detect_format(path) == "chain"
-    assert options.has_trees
-    treebank = options.read([])
+    assert has_trees(options)
+    treebank = read_corpus(options)
     assert [sentence.words for sentence in treebank] == [("a", "b", "c"), ("d", "e")]
     assert treebank.relations == {"next": 5}
     monkeypatch.setattr(formats, "FORMATS", (*FORMATS, replace(new, read_trees=None)))
-    assert not options.has_trees
+    assert not has_trees(options)

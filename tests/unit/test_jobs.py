@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import pytest
 
 from attentionology import CorpusOptions, OptionError, Sentence, SurfaceOptions, analyze
 from attentionology.analyses.alignment.options import AlignmentOptions, BitextOptions
-from attentionology.analyses.contract import OptionSet, Setting
-from attentionology.analyses.shared.input_options import ModelOptions
+from attentionology.analyses.contract import OptionGroup, OptionSet, Setting
+from attentionology.analyses.shared.input_options import LimitOptions, ModelOptions
 from attentionology.analyses.surface.analysis import Surface
 from attentionology.analyses.surface.options import ReadingOptions
 from attentionology.corpora_loaders import Corpus
-from attentionology.engine.align_options import AlignOptions
+from attentionology.engine.align import AlignJob
+from attentionology.engine.analyze import AnalyzeJob
 from attentionology.engine.counting_in_parts import PartCounter
 from attentionology.engine.execution import count_share, execute
 from attentionology.engine.job import Job
@@ -28,7 +29,6 @@ from attentionology.engine.parts import parts_of
 from attentionology.engine.pass_counts import Limits
 from attentionology.engine.preparing import Prepared, plan_analyses
 from attentionology.engine.run import Run
-from attentionology.engine.run_options import RunOptions
 from attentionology.extractors.model.loaded_model import LoadedModel
 from attentionology.extractors.translation import load_sample_translator
 from attentionology.reports.progress import Stages
@@ -36,7 +36,7 @@ from attentionology.reports.run_folder import RunFolderError
 from attentionology.scripts.cli import main
 from tests import tiny
 
-ALIGN = AlignOptions(BitextOptions(limit=10), alignment=AlignmentOptions(replicates=10, controls=1))
+ALIGN = AlignJob(OptionSet([BitextOptions(limit=10), AlignmentOptions(replicates=10, controls=1)]))
 """A job of two parts: one of the model, and one of its copy with random weights."""
 
 
@@ -54,19 +54,19 @@ def whole(tmp_path_factory) -> Mapping[str, bytes]:
 
 
 @pytest.fixture(scope="module")
-def segmented(tmp_path_factory) -> RunOptions:
+def segmented(tmp_path_factory) -> AnalyzeJob:
     """A job whose text is cut into segments, which other processes do again."""
     folder = tmp_path_factory.mktemp("segmented")
     tiny.model("bert", max_position_embeddings=64).save_pretrained(folder / "model")
     tiny.fresh_tokenizer("wordpiece").save_pretrained(folder / "model")
     (folder / "text.txt").write_text("the cats sing\n" * 30, encoding="utf-8")
-    return RunOptions(
-        analyses=("surface",),
-        groups=OptionSet([SurfaceOptions(gradients="none")]),
-        model=ModelOptions(str(folder / "model")),
-        files=CorpusOptions(text=(str(folder / "text.txt"),), segments=3),
-        limits=replace(RunOptions().limits, max_length=24),
-    )
+    groups: list[OptionGroup] = [
+        SurfaceOptions(gradients="none"),
+        ModelOptions(str(folder / "model")),
+        CorpusOptions(text=(str(folder / "text.txt"),), segments=3),
+        LimitOptions(max_length=24),
+    ]
+    return AnalyzeJob(OptionSet(groups), analyses=("surface",))
 
 
 @pytest.mark.slow
@@ -114,7 +114,7 @@ def test_a_text_that_was_cut_is_sent_as_it_was_read(segmented):
 
 
 def test_another_device_is_the_only_difference():
-    for job in (RunOptions(seed=3), ALIGN):
+    for job in (AnalyzeJob(seed=3), ALIGN):
         moved = job.on_device("cuda:1")
         assert moved.model.device == "cuda:1"
         assert moved != job
@@ -122,7 +122,7 @@ def test_another_device_is_the_only_difference():
 
 
 def test_workers_load_the_models_of_every_job_themselves():
-    models = ((ALIGN, load_sample_translator()), (RunOptions(), tiny.encoder("bert")))
+    models = ((ALIGN, load_sample_translator()), (AnalyzeJob(), tiny.encoder("bert")))
     for job, model in models:
         for run in (execute, count_share):
             with pytest.raises(OptionError, match="workers load the model themselves"):
@@ -140,13 +140,8 @@ def test_analyses_of_sentences_refuse_a_translation_model():
 class Surfaces(Job):
     """A third command: the surface of two sentences. It keeps what it was given when it finished."""
 
-    model: ModelOptions
-    seen: list[tuple[bool, bool]]
+    seen: list[tuple[bool, bool]] = field(default_factory=list)
     paths: tuple[Path, ...] = ()
-
-    @property
-    def device(self) -> str:
-        return self.model.device
 
     def check(self, corpus: Corpus | None = None) -> None:
         if self.model.device == "no such device":
@@ -169,11 +164,11 @@ class Surfaces(Job):
             warnings=("Thin.",),
         )
 
-    def on_device(self, device: str) -> Self:
-        return replace(self, model=replace(self.model, device=device))
+    def recorded(self) -> list[OptionGroup]:
+        return [CorpusOptions(), ReadingOptions()]
 
     def flat(self) -> dict[str, Any]:
-        return {"depth": 1, "width": 1, "limit": None, **asdict(ReadingOptions())}
+        return {"depth": 1, "width": 1, **super().flat()}
 
     def paths_read(self, corpus: Corpus | None = None) -> list[Path]:
         return list(self.paths)
@@ -185,7 +180,7 @@ class Surfaces(Job):
 
 @pytest.mark.slow
 def test_a_third_command_takes_one_class(tmp_path):
-    job = Surfaces(ModelOptions(), [])
+    job = Surfaces()
     run = execute(job, out=tmp_path / "run", command="attentionology thirdly", shown_options={"width": 3})
     assert job.seen == [(True, False)]  # the results were there, and the report was not
     assert (tmp_path / "run" / "report.html").is_file()

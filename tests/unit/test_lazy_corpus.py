@@ -10,7 +10,7 @@ from attentionology.analyses.contract import OptionGroup
 from attentionology.analyses.shared.input_options import LimitOptions
 from attentionology.analyses.surface.options import SurfaceOptions
 from attentionology.corpora_loaders import LazyTreebank, load_treebank, open_treebank
-from attentionology.engine.corpus import CorpusOptions
+from attentionology.engine.corpus import CorpusOptions, read_corpus
 from attentionology.engine.pass_counts import Limits
 from attentionology.engine.passes import plan_passes, run_passes
 from tests import tiny
@@ -44,7 +44,7 @@ def test_a_run_has_the_results_of_a_loaded_treebank(encoder, path, max_length):
 
 
 def test_treebanks_are_read_lazily_by_the_options(path):
-    treebank = CorpusOptions(corpus=(str(path),), limit=7).read([])
+    treebank = read_corpus(CorpusOptions(corpus=(str(path),), limit=7))
     assert isinstance(treebank, LazyTreebank)
     assert [read.id for read in treebank[5:]] == ["same#6", "same#7"]
 

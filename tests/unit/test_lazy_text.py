@@ -22,7 +22,7 @@ from attentionology.corpora_loaders import (
     load_text,
     open_text,
 )
-from attentionology.engine.corpus import CorpusOptions
+from attentionology.engine.corpus import CorpusOptions, read_corpus
 from attentionology.extractors import make_segments
 from tests import tiny
 from tests.unit.test_lazy_treebank import windows_of
@@ -118,10 +118,11 @@ def test_segments_are_those_of_a_loaded_text(count, tmp_path):
 def test_a_run_has_the_results_of_a_loaded_text(tmp_path):
     path = tmp_path / "a.txt"
     path.write_text("".join(f"the dog {'and the man ' * (k % 4)}saw\n{chr(10) * (k % 3 == 0)}" for k in range(20)))
-    options: list[OptionGroup] = [CorpusOptions(text=(str(path),)), SurfaceOptions(gradients="none")]
+    files = CorpusOptions(text=(str(path),))
+    options: list[OptionGroup] = [files, SurfaceOptions(gradients="none")]
     encoder = tiny.encoder()
     with windows_of(4):
-        assert isinstance(options[0].read([]), LazyText)  # type: ignore[attr-defined]
+        assert isinstance(read_corpus(files), LazyText)
         lazy = attentionology.analyze(encoder, analyses=("surface",), options=options)
     loaded = attentionology.analyze(encoder, load_text(path), analyses=("surface",), options=options[1:])
     assert lazy.record["corpus"] == loaded.record["corpus"]

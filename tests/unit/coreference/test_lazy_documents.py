@@ -25,7 +25,7 @@ from attentionology.corpora_loaders import CorpusError, lazy_items
 from attentionology.corpora_loaders.coreference import Document, LazyDocuments, load_documents, open_documents
 from attentionology.corpora_loaders.coreference.document import beginning_of
 from attentionology.corpora_loaders.lazy_items import stretch
-from attentionology.engine.corpus import CorpusOptions
+from attentionology.engine.corpus import CorpusOptions, read_corpus
 from attentionology.engine.part_keys import content_of_inputs
 from attentionology.extractors import make_windows
 from tests import tiny
@@ -266,7 +266,7 @@ def test_a_run_has_the_results_of_a_loaded_corpus(stride, tmp_path):
     path.write_text(long_documents(9))
     options: list[OptionGroup] = [CoreferenceOptions(stride=stride), CountOptions(replicates=20)]
     with windows_of(8, kept=1):
-        source = CorpusOptions(corpus=(str(path),)).read(choose_analyses(["coreference"]))
+        source = read_corpus(CorpusOptions(corpus=(str(path),)), choose_analyses(["coreference"]))
         assert isinstance(source, LazyDocuments)
         lazy = attentionology.analyze(encoder(), source, analyses="coreference", options=options)
     loaded = attentionology.analyze(encoder(), load_documents(path), analyses="coreference", options=options)
