@@ -59,11 +59,7 @@ class AnalyzeJob(Job):
         return self.groups[CorpusOptions]
 
     def chosen(self, corpus: Corpus | None = None) -> list[Analysis[Any, Any]]:
-        """Return the chosen analyses, in the order of the report.
-
-        Raises:
-            OptionError: a name is unknown or given twice.
-        """
+        """Return the chosen analyses, in the order of the report."""
         if self.analyses is not None:
             names = [name for argument in self.analyses for name in argument.split(",") if name]
             if not names:
@@ -115,11 +111,7 @@ class AnalyzeJob(Job):
                 raise CorpusError("there is no such file", file=file)
 
     def _check_that_all_are_read(self, chosen: Sequence[Analysis[Any, Any]]) -> None:
-        """Check that the chosen analyses read all options that differ from their defaults.
-
-        Raises:
-            OptionError: an option has no effect.
-        """
+        """Check that the chosen analyses read all options that differ from their defaults."""
         read = {kind for analysis in chosen for kind in analysis.options}
         for group in self.groups:
             kind = type(group)

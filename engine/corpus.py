@@ -86,12 +86,7 @@ def has_trees(options: CorpusOptions) -> bool:
 
 
 def check_files(options: CorpusOptions) -> None:
-    """Check that the files exist.
-
-    Raises:
-        OptionError: no name is given, or there is both a corpus and a text.
-        CorpusError: a file does not exist.
-    """
+    """Check that the files exist."""
     for name in ("corpus", "text"):
         if getattr(options, name) == ():
             raise OptionError(f"--{name} needs at least one name")
@@ -103,12 +98,7 @@ def check_files(options: CorpusOptions) -> None:
 
 
 def check_analyses(options: CorpusOptions, chosen: Sequence[Analysis[Any, Any]]) -> None:
-    """Check that analyses fit the corpus, before anything slow happens. The files exist.
-
-    Raises:
-        OptionError: an option contradicts an analysis, or the format of the files.
-        CorpusError: a file cannot be read.
-    """
+    """Check that analyses fit the corpus, before anything slow happens. The files exist."""
     options.check()
     mentions = [analysis.name for analysis in chosen if analysis.of_mentions]
     if mentions and options.text:
@@ -156,11 +146,7 @@ def unmet(options: CorpusOptions, corpus: Corpus) -> list[str]:
 
 
 def checked(files: Sequence[str]) -> Iterator[str]:
-    """Read the files of a corpus one by one, and yield what is in each, with the remarks on it.
-
-    Raises:
-        CorpusError: there are mistakes, of which the first ten of each file are listed after all files were read.
-    """
+    """Read the files of a corpus one by one, and yield what is in each, with the remarks on it."""
     faults: list[CorpusError] = []
     for file in files:
         try:
@@ -182,12 +168,7 @@ def title_of_files(paths: Sequence[str]) -> str:
 def cut_text(
     options: CorpusOptions, text: PlainText, encoder: Encoder, *, max_length: int | None, seed: int
 ) -> tuple[Segments, pd.DataFrame]:
-    """Cut a text into segments of two stretches, and make the table that lists their pieces.
-
-    Raises:
-        OptionError: the model cannot read segments of that length.
-        CorpusError: the text is too short for a segment.
-    """
+    """Cut a text into segments of two stretches, and make the table that lists their pieces."""
     import pandas as pd
 
     from ..extractors import SEGMENT_LENGTH, make_segments

@@ -150,13 +150,7 @@ def _line(each: PassEstimate, unit: str) -> str:
 
 
 def memory_lines(memory: int, memory_of_worker: int, processes: int | None) -> Iterator[str]:
-    """Yield what a dry run says of memory.
-
-    Args:
-        memory: the bytes that the process which makes the report needs.
-        memory_of_worker: the bytes that each process which counts needs.
-        processes: how many processes count; None if the cluster decides.
-    """
+    """Yield what a dry run says of memory."""
     available, libraries = available_memory(), f"of which {size(LIBRARIES)} are for the libraries"
     known = "" if available is None else f"; {size(available)} are available here"
     yield f"Memory: about {size(memory)}, {libraries}{known}"

@@ -47,22 +47,7 @@ def execute(
     command: str = "",
     shown_options: Mapping[str, Any] | None = None,
 ) -> Run:
-    """Run all analyses of a job, and write the report.
-
-    Args:
-        job: the options of the run.
-        part_options: how the corpus is cut into parts, and how many processes count.
-        model: the model, if it has been loaded.
-        corpus: the corpus, if it has been loaded.
-        out: the folder of the report; None to write nothing.
-        overwrite: whether to replace the folder of an earlier run.
-        command: the command line or call, for the run record.
-        shown_options: further options for the run record.
-
-    Raises:
-        OptionError, CorpusError, ModelError, ExtractionError: the run is impossible.
-        RunFolderError, StorageError: a folder cannot be written.
-    """
+    """Run all analyses of a job, and write the report."""
     part_options, shown = part_options or PartOptions(), dict(shown_options or {})
     check_job(job, part_options, model, corpus)
     if out is None:
@@ -80,18 +65,7 @@ def count_share(
     corpus: Corpus | None = None,
     offset: int = 0,
 ) -> ShareCounts:
-    """Count one share of the parts of a job, and make no report.
-
-    Args:
-        job: the options of the run.
-        part_options: the folder of the parts, and the share.
-        model: the model, if it has been loaded.
-        corpus: the corpus, if it has been loaded.
-        offset: by how many parts the shares are shifted; see `attentionology.engine.counting_in_parts.share_of`.
-
-    Raises:
-        OptionError, CorpusError, ModelError, ExtractionError, StorageError: the share cannot be counted.
-    """
+    """Count one share of the parts of a job, and make no report."""
     if part_options.parts is None:
         raise OptionError("--part needs --parts, the folder in which all shares are collected")
     check_job(job, part_options, model, corpus)
@@ -101,12 +75,7 @@ def count_share(
 
 
 def check_job(job: Job, part_options: PartOptions, model: LoadedModel | None, corpus: Corpus | None) -> None:
-    """Check everything that can be checked before the corpus is read and the model is loaded.
-
-    Raises:
-        OptionError, CorpusError: an option cannot be used.
-        StorageError: the folder of the parts cannot be written.
-    """
+    """Check everything that can be checked before the corpus is read and the model is loaded."""
     part_options.check()
     if model is not None and not part_options.in_this_process:
         raise OptionError("workers load the model themselves: give its name, not a model that has been loaded")

@@ -72,15 +72,7 @@ class MemoryEstimate:
 def estimate_memory(
     model: LoadedModel, shape: tuple[int, int], *, longest: int, batch_cells: int, states: int
 ) -> MemoryEstimate:
-    """Estimate the memory that counting the maps of a corpus needs.
-
-    Args:
-        model: the model.
-        shape: the numbers of layers and heads of the maps.
-        longest: the number of pieces of the longest sentence.
-        batch_cells: the bound on the size of a batch, see `attentionology.extractors.extract`.
-        states: the bytes of the metrics' states, see `attentionology.analyses.shared.outcomes.state_bytes`.
-    """
+    """Estimate the memory that counting the maps of a corpus needs."""
     layers, heads = shape
     longest_cells = longest**2
     cells = max(longest_cells, min(batch_cells, 1024 * longest))
@@ -99,9 +91,6 @@ def check_memory(estimate: MemoryEstimate, device: torch.device) -> None:
 
     The weights are not counted, because they are loaded already. On a GPU the maps are not counted either, because they
     are in its own memory.
-
-    Raises:
-        MemoryShortageError: the run does not fit.
     """
     on_cpu = device.type == "cpu"
     needed = estimate.states + (estimate.maps if on_cpu else 0)
@@ -152,12 +141,7 @@ def _table(path: Path) -> dict[str, int]:
 
 
 def shortage(reason: BaseException, command: object) -> str:
-    """A message about memory that ran out, with the amount that was requested and the options to lower.
-
-    Args:
-        reason: the exception that reports the lack of memory.
-        command: the dataclass of the command's options.
-    """
+    """A message about memory that ran out, with the amount that was requested and the options to lower."""
     tried = _TRIED.search(str(reason))
     requested = f" (tried to allocate {tried[1]})" if tried else ""
     flags = [f"--{name.replace('_', '-')}" for name in _LOWER if name in set(_option_names(command))]

@@ -55,11 +55,7 @@ class PassCounts:
     map_bytes: int = 0
 
     def states(self) -> dict[str, MetricStates]:
-        """The states of the metrics, with their arguments as plain data.
-
-        Raises:
-            StateError: a metric cannot be stored.
-        """
+        """The states of the metrics, with their arguments as plain data."""
         return {
             name: MetricStates.of(metric, to_plain(self.arguments[name], f"the arguments of {name}"))
             for name, metric in self.metrics.items()

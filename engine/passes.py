@@ -85,19 +85,7 @@ class Pass:
         may_be_empty: bool = False,
         advance: Callable[[int], None] | None = None,
     ) -> None:
-        """Read the inputs and update the metrics of all requests.
-
-        Args:
-            model: the model, or its copy.
-            limits: which inputs are read, and how many at once.
-            counts: receives the metrics and the record of what was read.
-            may_be_empty: whether it is no error if none of the inputs can be read, because there are others.
-            advance: receives the number of inputs of each batch; None to show a progress bar.
-
-        Raises:
-            ExtractionError: none of the inputs could be read.
-            ModelError: the model cannot provide what a request needs.
-        """
+        """Read the inputs and update the metrics of all requests."""
         makers, log = self.makers(), PassLog()
         unit = getattr(self.inputs, "unit", "sentences")
         counted = PassCounts()
@@ -155,14 +143,7 @@ class Pass:
         return len(batch)
 
     def _check_memory(self, batch_of: dict[BatchMaker[Any], Any], model: LoadedModel, limits: Limits) -> int:
-        """Check that the states of the metrics and the maps of a batch fit into memory, given a first batch.
-
-        Returns:
-            the bytes of the maps of the largest batch.
-
-        Raises:
-            MemoryShortageError: they do not fit.
-        """
+        """Check that the states of the metrics and the maps of a batch fit into memory, given a first batch."""
         if (shape := maps_of(batch_of.values())) is None:
             return 0
         states = sum(request.metric.state_bytes(batch_of[request.maker]) for request in self.requests)
@@ -177,13 +158,7 @@ class Pass:
         return list(dict.fromkeys(request.maker for request in self.requests))
 
     def batches(self, model: LoadedModel, limits: Limits, log: PassLog | None = None) -> Iterator[SharedBatch]:
-        """Read the inputs, and yield what the makers need of each batch.
-
-        Args:
-            model: the model, or its copy.
-            limits: which inputs are read, and how many at once.
-            log: receives what was read.
-        """
+        """Read the inputs, and yield what the makers need of each batch."""
         makers = self.makers()
         mask = self.masking
         masking: dict[str, Any] = {} if mask is None else {"mask_rate": mask.rate, "seed": mask.seed}
@@ -199,11 +174,7 @@ def maps_of(batches: Iterable[Any]) -> tuple[int, int] | None:
 
 
 def plan_passes(requests: Sequence[Request]) -> list[Pass]:
-    """Group requests into passes: first those of the model, then those of each copy (see the module for the rules).
-
-    Raises:
-        ValueError: two different requests have the same name.
-    """
+    """Group requests into passes: first those of the model, then those of each copy (see the module for the rules)."""
     by_name: dict[str, Request] = {}
     for request in requests:
         if by_name.setdefault(request.name, request) != request:
@@ -237,18 +208,7 @@ def run_passes(
     limits: Limits | None = None,
     stages: Stages | None = None,
 ) -> PassCounts:
-    """Run all passes.
-
-    Args:
-        passes: the passes in order, see `plan_passes`.
-        model: the model.
-        seed: the seed of the copies. The random weights of the k-th copy have the seed ``seed + k``.
-        limits: which inputs are read, and how many at once.
-        stages: receives the times of the passes.
-
-    Raises:
-        ExtractionError, ModelError: see `Pass.run`.
-    """
+    """Run all passes."""
     limits, stages, counts = limits or Limits(), stages or Stages(), PassCounts()
     readers = Readers(model, seed)
     for current in passes:

@@ -86,14 +86,7 @@ class Planned:
 
 
 def plan_analyses(prepared: Prepared) -> Planned:
-    """Ask all analyses for their plans, and group the requests into passes.
-
-    Args:
-        prepared: the run. The field ``maps`` of its setting is replaced by each of its maps in turn.
-
-    Raises:
-        OptionError, CorpusError, ModelError: a plan cannot be made; see `Analysis.plan`.
-    """
+    """Ask all analyses for their plans, and group the requests into passes."""
     plans: list[PlannedAnalysis] = []
     for analysis in prepared.chosen:
         for maker in prepared.maps if analysis.of_maps else prepared.maps[:1]:

@@ -37,17 +37,7 @@ class Readers:
 
 
 def batches_of(model: LoadedModel, inputs: Sequence[Sentence], *, hidden_states: bool, **options: Any) -> Iterator[Any]:
-    """Yield what the makers need of each batch: of sentences, or of sentence pairs if the model reads these.
-
-    Args:
-        model: the model.
-        inputs: the sentences or sentence pairs.
-        hidden_states: whether a maker needs hidden states.
-        options: see `attentionology.extractors.shared_batches` and `attentionology.extractors.translation.read_pairs`.
-
-    Raises:
-        TypeError: the model reads other inputs.
-    """
+    """Yield what the makers need of each batch: of sentences, or of sentence pairs if the model reads these."""
     if isinstance(model, Encoder):
         return shared_batches(model, inputs, hidden_states=hidden_states, **options)
     if isinstance(model, PairReader):
@@ -56,11 +46,7 @@ def batches_of(model: LoadedModel, inputs: Sequence[Sentence], *, hidden_states:
 
 
 def _pairs(inputs: Iterable[Sentence]) -> Iterator[SentencePair]:
-    """Yield the inputs, which must be sentence pairs.
-
-    Raises:
-        TypeError: an input is not.
-    """
+    """Yield the inputs, which must be sentence pairs."""
     for each in inputs:
         if not isinstance(each, SentencePair):
             raise TypeError(f"the model reads sentence pairs, not {each!r}")

@@ -192,17 +192,7 @@ class CountedRun:
 def count_analyses(
     prepared: Prepared, count: Callable[[Sequence[Pass]], PassCounts], *, stages: Stages | None = None
 ) -> CountedRun:
-    """Plan, read the corpus, and look up what can be asked only after counting, for all analyses.
-
-    Args:
-        prepared: the run.
-        count: runs all passes and returns their counts, for example `attentionology.engine.passes.run_passes`.
-        stages: receives the times of the stages.
-
-    Raises:
-        OptionError, CorpusError, ModelError: a plan cannot be made; see `Analysis.plan`.
-        ExtractionError: none of the inputs could be read.
-    """
+    """Plan, read the corpus, and look up what can be asked only after counting, for all analyses."""
     stages = stages or Stages()
     with stages("plan"):
         planned = plan_analyses(prepared)
@@ -219,12 +209,7 @@ def count_analyses(
 
 
 def with_results(analyses: Sequence[CountedAnalysis], options: OptionSet) -> tuple[Part, ...]:
-    """Make the results of all analyses, of what was counted alone.
-
-    Args:
-        analyses: what was counted, each analysis after those whose results it needs.
-        options: the options of the run.
-    """
+    """Make the results of all analyses, of what was counted alone."""
     parts: list[Part] = []
     for source in analyses:
         needed = {

@@ -70,15 +70,7 @@ class _Group:
 def sample_requests(
     plans: Sequence[PlannedAnalysis], maps: Sequence[MapMaker], options: OptionSet, *, examples: int, seed: int
 ) -> tuple[Request, ...]:
-    """Return the requests for the samples of a run.
-
-    Args:
-        plans: the plans of its analyses.
-        maps: the makers of the kinds of maps.
-        options: the options of the analyses.
-        examples: the number of inputs to keep, which is divided among the sets of inputs.
-        seed: the seed of the draw.
-    """
+    """Return the requests for the samples of a run."""
     groups: list[_Group] = []
     for analysis, _, plan in plans:
         first = plan.requests[0]

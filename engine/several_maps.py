@@ -12,14 +12,7 @@ from ..reports.page import Section
 
 
 def with_kinds(sections: Sequence[tuple[str, Section]]) -> list[Section]:
-    """Combine sections: the first one gets the tables of all kinds of maps, with a first column ``map``.
-
-    Args:
-        sections: each kind of map with its section.
-
-    Returns:
-        one section for each kind, whose title names the kind.
-    """
+    """Combine sections: the first one gets the tables of all kinds of maps, with a first column ``map``."""
     tables: dict[str, pd.DataFrame] = {}
     summary: dict[str, Any] = {}
     for kind, section in sections:

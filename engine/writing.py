@@ -20,16 +20,7 @@ if TYPE_CHECKING:
 
 
 def complete_record(record: Mapping[str, Any], parts: Sequence[Part], options: OptionSet) -> dict[str, Any]:
-    """Return the run record with what the analyses add to it.
-
-    Args:
-        record: the run record without the entries of analyses.
-        parts: the results of all analyses.
-        options: the options of the run.
-
-    Raises:
-        RegistryError: an analysis adds an entry that the record already has.
-    """
+    """Return the run record with what the analyses add to it."""
     added = records_of(parts, options)
     if repeated := next((name for name in added if name in record), None):
         raise RegistryError(f"an analysis adds {repeated!r} to the run record, which already has an entry of that name")
@@ -46,16 +37,7 @@ def write_run(
     states: RunStates | None,
     explorer: str | None = None,
 ) -> None:
-    """Write everything that a run leaves behind.
-
-    Args:
-        folder: an existing folder.
-        sections: the sections of the page.
-        record: the complete run record.
-        tables: the tables that describe the corpus.
-        states: the states; None if they cannot be stored.
-        explorer: the data of the explorer as JSON for a page; None for a page without an explorer.
-    """
+    """Write everything that a run leaves behind."""
     if states is not None:
         write_states(folder, states)
     for name, table in tables.items():

@@ -85,11 +85,7 @@ def field_name(group: type) -> str:
 
 
 def _check_names(groups: Sequence[type[Any]]) -> None:
-    """Check that the option groups fit into one command line.
-
-    Raises:
-        RegistryError: two groups have the same name, or two of them (or one and the command) have the same option.
-    """
+    """Check that the option groups fit into one command line."""
     options = dict.fromkeys((option.name for option in fields(Analyze)), "attentionology analyze")
     for group in (ModelOptions, CorpusOptions, LimitOptions, ExampleOptions, OutputOptions, PartOptions):
         options |= dict.fromkeys((option.name for option in fields(group)), "attentionology analyze")
@@ -107,11 +103,7 @@ def _check_names(groups: Sequence[type[Any]]) -> None:
 
 @functools.cache
 def analyze_command() -> type[Analyze]:
-    """The command with the options of all registered analyses, those of other packages too.
-
-    Raises:
-        RegistryError: two analyses have different options of the same name.
-    """
+    """The command with the options of all registered analyses, those of other packages too."""
     analyses = registered_analyses().values()
     kinds: dict[type[Any], None] = dict.fromkeys(kind for analysis in analyses for kind in analysis.options)
     _check_names(list(kinds))

@@ -131,11 +131,7 @@ def _run(arguments: list[str]) -> int:
 
 
 def _help(name: str | None) -> str:
-    """The help of a command, or of the program if none is named.
-
-    Raises:
-        RegistryError: the options of the analyses do not fit together.
-    """
+    """The help of a command, or of the program if none is named."""
     if name is not None:
         command = COMMANDS[name]
         return command_page(f"attentionology {name}", command.load(), command.most_used)
@@ -144,15 +140,7 @@ def _help(name: str | None) -> str:
 
 
 def _parsed(name: str | None, arguments: list[str]) -> Runnable:
-    """The command with its options.
-
-    Args:
-        name: of the command; None if the arguments begin with something else.
-        arguments: what follows the program.
-
-    Raises:
-        SystemExit: the options do not parse; tyro has said so.
-    """
+    """The command with its options."""
     kind = parser_type(name)
     program = f"attentionology {name}" if name else "attentionology"
 

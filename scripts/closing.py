@@ -24,13 +24,7 @@ Part = tuple[Mapping[str, Any], "Callable[[int], RenderableType]"]
 
 
 def print_run(run: Run, out: Path, *, as_json: bool) -> None:
-    """Print the results of a run as tables, with what was read and the path of the results folder, or as JSON.
-
-    Args:
-        run: the results, of which sections were made.
-        out: the results folder.
-        as_json: whether to print JSON.
-    """
+    """Print the results of a run as tables, with what was read and the path of the results folder, or as JSON."""
     from ..analyses.comparison.terminal import comparison_tables
 
     kinds = {part.kind for part in run.parts if part.kind is not None}
@@ -50,14 +44,7 @@ def _with_kind(part: AnalysisPart, width: int) -> RenderableType:
 
 
 def print_results(run: dict[str, Any], parts: Sequence[Part], out: Path, *, as_json: bool) -> None:
-    """Print the results as tables, with what was read and the path of the results folder, or as JSON.
-
-    Args:
-        run: the run record.
-        parts: the parts of the results.
-        out: the results folder.
-        as_json: whether to print JSON.
-    """
+    """Print the results as tables, with what was read and the path of the results folder, or as JSON."""
     from ..reports.json_text import to_json
 
     if as_json:

@@ -21,16 +21,7 @@ def run_job(
     dry_run: bool,
     arguments: Sequence[str],
 ) -> bool:
-    """Do what the options ask for, print it, and return whether there is a results folder.
-
-    Args:
-        job: the options that decide the results.
-        default: the results folder if the user names none.
-        output: the options of the results.
-        long_run: how the corpus is cut into parts, and which share of them is counted.
-        dry_run: whether to estimate the run instead of running it.
-        arguments: the command line, for the run record.
-    """
+    """Do what the options ask for, print it, and return whether there is a results folder."""
     from ..analyses.shared.record import command_line
     from ..engine.estimate import estimate_run
     from ..engine.execution import count_share, execute

@@ -108,11 +108,7 @@ class MapMaker:
 
 
 def map_batches(makers: Sequence[MapMaker], batch: SharedBatch) -> list[MapBatch]:
-    """Return what several makers make of one forward pass. The attention of the pass is released on the way.
-
-    Raises:
-        ModelError: for the same reasons as calling a maker.
-    """
+    """Return what several makers make of one forward pass. The attention of the pass is released on the way."""
     results = make_maps(makers, batch.forward, batch.encoder, batch.pieces)
     return [
         _map_batch(maker, maps, lengths, batch.encoder, batch.sentences, batch.pieces)

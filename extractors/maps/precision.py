@@ -39,16 +39,7 @@ class Precision:
 
     @classmethod
     def of(cls, encoder: Encoder, sentences: Sequence[Sentence], kind: str) -> Precision:
-        """Compare the maps of a kind with those of float64.
-
-        Args:
-            encoder: the model.
-            sentences: the sentences whose maps are compared.
-            kind: the kind of maps.
-
-        Raises:
-            ModelError: there are no such maps of the model, or they are not finite.
-        """
+        """Compare the maps of a kind with those of float64."""
         off, decisions, remade, differing = 0.0, 0, 0, 0
         for batch in extract(encoder, sentences, kind=kind, log=ExtractionLog()):
             doubled = batch.exact(range(len(batch)))

@@ -41,12 +41,7 @@ def fingerprint(path: Path, digest: str) -> Fingerprint:
 
 
 def checked(path: Path, digest: str) -> Fingerprint:
-    """Check that a shard is the one of a digest, and take its fingerprint.
-
-    Raises:
-        DamagedError: it is missing, damaged, or another one.
-        StorageError: it cannot be read.
-    """
+    """Check that a shard is the one of a digest, and take its fingerprint."""
     try:
         before_check = fingerprint(path, digest)
         if check(path, cache_name(path)) != digest:

@@ -60,11 +60,7 @@ class TextState:
 
 
 def state_of(state: TextState, kind: type[State]) -> State:
-    """Return the state as that of one kind of model, which needs its further fields to continue.
-
-    Raises:
-        TypeError: a model of another kind has read the texts.
-    """
+    """Return the state as that of one kind of model, which needs its further fields to continue."""
     if not isinstance(state, kind):
         raise TypeError(f"a {kind.__name__} is needed to continue, not a {type(state).__name__}")
     return state

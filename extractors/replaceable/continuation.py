@@ -119,11 +119,7 @@ def fastest_way(
     original: Float[Tensor, "batch classes"],
     label: str,
 ) -> Way:
-    """Find the first way that gives the logits of ``"whole model"``, which must be the original ones.
-
-    Raises:
-        ModelError: the logits change when the model's own attention is put back.
-    """
+    """Find the first way that gives the logits of ``"whole model"``, which must be the original ones."""
     expected = logits("whole model")
     change = difference(expected[:, 0], original)
     if not change <= TOLERANCE:

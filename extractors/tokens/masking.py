@@ -13,12 +13,7 @@ from .pieces import Pieces
 
 
 def check_masking(encoder: Encoder, rate: float) -> None:
-    """Check that pieces can be masked at a rate.
-
-    Raises:
-        ValueError: the rate is not from 0 to 1.
-        ModelError: the tokenizer has no mask token.
-    """
+    """Check that pieces can be masked at a rate."""
     if not 0 <= rate <= 1:
         raise ValueError(f"mask_rate must be from 0 to 1, not {rate}")
     if rate and encoder.tokenizer.mask_token_id is None:

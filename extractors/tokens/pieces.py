@@ -81,20 +81,13 @@ class Unalignable(ValueError):  # noqa: N818
 
 
 def align(tokenizer: Any, sentences: Sequence[Sentence]) -> list[Pieces | Unalignable]:
-    """Tokenize sentences word by word and record which pieces belong to which word.
+    """Tokenize sentences word by word and record which pieces belong to which word, or why there are none.
 
     Each word is tokenized by itself (``is_split_into_words``), so punctuation or a space within it does not start
     a new word. Byte-level tokenizers distinguish a word at the start of the text from the same word after a space. Each
     of the words given one by one therefore gets a space, because the model would read one long string otherwise. A
     literal ``[SEP]`` in the text is text; if the tokenizer insists on the special token, the unknown token takes its
     place. Nothing is truncated.
-
-    Args:
-        tokenizer: a fast Hugging Face tokenizer, see `prepare_tokenizer`.
-        sentences: at least one sentence. A `Segment` has its pieces already.
-
-    Returns:
-        one `Pieces` per sentence, or an `Unalignable` that says why there is none.
     """
     if any(isinstance(sentence, Segment) for sentence in sentences):
         return [s.pieces if isinstance(s, Segment) else align(tokenizer, [s])[0] for s in sentences]
@@ -119,9 +112,6 @@ def read_texts(tokenizer: Any, texts: Sequence[str]) -> Iterator[list[tuple[int,
     """Yield the pieces of texts, each an id and a token, without special tokens around them.
 
     As in `align`, special tokens in the text are text, or the unknown token.
-
-    Raises:
-        ModelError: a text is read as a special token, and there is no unknown token to take its place.
     """
     reserved, unk = reserved_ids(tokenizer), (tokenizer.unk_token_id, tokenizer.unk_token)
     space = " " if needs_space(tokenizer) else ""
@@ -140,11 +130,7 @@ def reserved_ids(tokenizer: Any) -> set[int]:
 
 
 def _align(tokenizer: Any, reserved: set[int], n_words: int, encoding: Any) -> Pieces:
-    """Match the pieces of an encoding with its words.
-
-    Raises:
-        Unalignable: pieces are not in the order of their words, or a word needs an unknown token and there is none.
-    """
+    """Match the pieces of an encoding with its words."""
     unk, unk_token = tokenizer.unk_token_id, tokenizer.unk_token or ""
     missing = sorted(set(range(n_words)).difference(encoding.word_ids))
     if missing and unk is None:
@@ -191,9 +177,6 @@ def prepare_tokenizer(tokenizer: Any) -> Any:
 
     This is done only if the pre-tokenizer has no other step (RoBERTa, GPT-2). After a step that splits words, the
     setting would put a space before every part of a word, so words get the space in `align` instead.
-
-    Raises:
-        ModelError: it is not a fast tokenizer, so it does not record which piece comes from which word.
     """
     if not getattr(tokenizer, "is_fast", False):
         raise ModelError(

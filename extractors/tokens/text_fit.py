@@ -37,11 +37,7 @@ class TextFit:
 
     @classmethod
     def of(cls, read: Sequence[tuple[Sentence, Pieces]]) -> TextFit:
-        """Count the words and pieces of sentences.
-
-        Args:
-            read: the sentences, each with what the model reads.
-        """
+        """Count the words and pieces of sentences."""
         pieces = parts = 0
         for sentence, aligned in read:
             counts = Counter(aligned.positions)

@@ -42,11 +42,7 @@ class TextReader:
         return [reason for _, reason in self._align(texts)]
 
     def pieces(self, texts: Sequence[Words]) -> list[Pieces]:
-        """The pieces of each text.
-
-        Raises:
-            ExtractionError: a text has too many pieces, or none, or they cannot be matched with words.
-        """
+        """The pieces of each text."""
         read = []
         for text, (pieces, reason) in zip(texts, self._align(texts), strict=True):
             if reason is not None or isinstance(pieces, Unalignable):
@@ -56,11 +52,7 @@ class TextReader:
         return read
 
     def batches(self, texts: Sequence[Words], *, unpadded: bool) -> Iterator[list[int]]:
-        """Yield the indices of texts to read together, longest first; ``unpadded`` ones have equal numbers of pieces.
-
-        Raises:
-            ExtractionError: for the same reasons as `pieces`.
-        """
+        """Yield the indices of texts to read together, longest first; ``unpadded`` ones have equal numbers of pieces."""
         lengths = [len(pieces) for pieces in self.pieces(texts)]
         order = sorted(range(len(texts)), key=lambda i: -lengths[i])
         while order:

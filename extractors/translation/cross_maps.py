@@ -85,17 +85,7 @@ def cross_map_batches(
     pairs: tuple[SentencePair, ...],
     pieces: Sequence[PairPieces],
 ) -> list[MapBatch]:
-    """Return what several makers make of one forward pass.
-
-    Args:
-        makers: what to make.
-        translator: the model.
-        pairs: the sentence pairs.
-        pieces: the pieces of each pair.
-
-    Raises:
-        ModelError: cross-attention is not a distribution, or is not what its weights say.
-    """
+    """Return what several makers make of one forward pass."""
 
     @functools.lru_cache(maxsize=1)
     def exact(index: int) -> list[MapBatch]:
@@ -116,18 +106,7 @@ def exact_cross_batches(
     pieces: Sequence[PairPieces],
     depth: int | None = None,
 ) -> list[MapBatch]:
-    """Return what several makers make of sentence pairs in float64.
-
-    Args:
-        makers: what to make.
-        translator: the model.
-        pairs: the sentence pairs.
-        pieces: the pieces of each pair. All are read together.
-        depth: the number of decoder layers to run; None for all.
-
-    Raises:
-        ModelError: cross-attention is not a distribution, or is not what its weights say.
-    """
+    """Return what several makers make of sentence pairs in float64."""
     maps = [of_maker.cpu() for of_maker in _made(makers, translator.double, pieces, depth)]
     return _batches(makers, translator, pairs, pieces, maps)
 

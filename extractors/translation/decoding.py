@@ -93,18 +93,7 @@ class ForcedDecoding:
 def check_shapes(
     attentions: Sequence[Tensor], config: Any, shape: tuple[int, int, int], name: str, depth: int | None = None
 ) -> None:
-    """Check that every layer of the decoder gave one matrix per head, and as many heads as the others.
-
-    Args:
-        attentions: the cross-attention of the layers.
-        config: the configuration of the model.
-        shape: the numbers of sentence pairs, target pieces and source pieces.
-        name: the name of the model, for the message.
-        depth: the number of layers that were run; None for all.
-
-    Raises:
-        ModelError: a layer did not.
-    """
+    """Check that every layer of the decoder gave one matrix per head, and as many heads as the others."""
     layers = depth or getattr(config, "num_decoder_layers", None) or getattr(config, "decoder_layers", None)
     if not attentions or (layers is not None and len(attentions) != layers):
         raise ModelError(
@@ -121,16 +110,7 @@ def check_shapes(
 
 
 def find_pair_batching(name: str, together: ForcedDecoding, *alone: ForcedDecoding) -> Batching:
-    """Find out whether padding changes the cross-attention of a sentence pair by more than rounding.
-
-    Args:
-        name: the name of the model, for messages.
-        together: several sentence pairs of different lengths, decoded in one batch.
-        alone: the same pairs, each decoded by itself, in float32 or all in float64.
-
-    Raises:
-        ModelError: cross-attention is NaN or infinite.
-    """
+    """Find out whether padding changes the cross-attention of a sentence pair by more than rounding."""
     if not all(bool(alpha.isfinite().all()) for forward in alone for alpha in forward.attentions):
         raise ModelError(f"{name}: its cross-attention is NaN or infinite")
     same = SAME if together.attentions[0].dtype == torch.float32 else SAME_IN_FLOAT64

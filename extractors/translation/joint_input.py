@@ -35,11 +35,7 @@ class PairTemplate:
 
     @classmethod
     def of(cls, tokenizer: Any) -> PairTemplate:
-        """Read the template off two short texts.
-
-        Raises:
-            ModelError: the tokenizer does not put special tokens around the pieces of two texts.
-        """
+        """Read the template off two short texts."""
         first, second = (tokenizer(text, add_special_tokens=False).input_ids for text in ("a", "b"))
         framed = tokenizer("a", "b")
         ids, segments = framed.input_ids, framed.get("token_type_ids") or [0] * len(framed.input_ids)
@@ -57,12 +53,7 @@ class PairTemplate:
         )
 
     def join(self, tokenizer: Any, source: Pieces, target: Pieces) -> JointPieces:
-        """Put the pieces of both sides into one input.
-
-        Args:
-            tokenizer: the tokenizer.
-            source, target: the pieces of both sides, with special tokens around them, which are left out.
-        """
+        """Put the pieces of both sides into one input."""
         ids: list[int] = []
         tokens: list[str] = []
         positions: list[int] = []

@@ -121,13 +121,7 @@ class PairBatch:
 
 
 def exact_groups(lengths: Mapping[int, int], depths: Mapping[int, int], batching: Batching) -> Iterator[list[int]]:
-    """Cut sentence pairs into groups that a translator reads together in float64, those of like depth together.
-
-    Args:
-        lengths: the number of pieces of each pair.
-        depths: the number of layers that must be run for each pair.
-        batching: which pairs the model may read together.
-    """
+    """Cut sentence pairs into groups that a translator reads together in float64, those of like depth together."""
     left = sorted(lengths, key=lambda index: (-depths[index], -lengths[index]))
     while left:
         longest = size = 0

@@ -38,16 +38,7 @@ def core(model: Any) -> Any:
 
 @contextmanager
 def cross_attention_only(model: Any, names: CrossAttention | None, depth: int | None = None) -> Iterator[int | None]:
-    """Let the decoder end after the cross-attention of some of its layers, which depends on nothing that follows.
-
-    Args:
-        model: an encoder–decoder.
-        names: the names of the modules of its decoder; None if they are not known, so that all is computed.
-        depth: the number of layers to run; None for all.
-
-    Yields:
-        the number of layers that are run; None if all are.
-    """
+    """Let the decoder end after the cross-attention of some of its layers, which depends on nothing that follows."""
     layers = nn.ModuleList() if names is None else layer_list(core(model), names.layers)
     if names is None or not layers:
         yield None
@@ -62,11 +53,7 @@ def cross_attention_only(model: Any, names: CrossAttention | None, depth: int | 
 
 
 def decoder_inputs(model: Any, labels: list[int]) -> list[int]:
-    """Make the decoder inputs of labels as the model does in training.
-
-    Raises:
-        ModelError: it is not known how the model does it.
-    """
+    """Make the decoder inputs of labels as the model does in training."""
     tensor = torch.tensor([labels])
     if hasattr(model, "prepare_decoder_input_ids_from_labels"):
         inputs = model.prepare_decoder_input_ids_from_labels(tensor)
@@ -84,12 +71,7 @@ def decoder_inputs(model: Any, labels: list[int]) -> list[int]:
 
 
 def run(model: Any, inputs: Mapping[str, Tensor]) -> CrossOutput:
-    """Run a model once.
-
-    Args:
-        model: an encoder–decoder.
-        inputs: the arguments ``input_ids``, ``attention_mask``, ``decoder_input_ids`` and ``decoder_attention_mask``.
-    """
+    """Run a model once."""
     options = {"output_attentions": True, "use_cache": False, "return_dict": True}
     if model.config.model_type == "fsmt":
         return _run_fsmt(core(model), inputs, options)

@@ -73,14 +73,7 @@ def new_model(vocabulary: int, seed: int) -> Any:
 
 
 def train(pair: MadeUpPair, tokenizer: Any, *, seed: int = SEED, steps: int = STEPS) -> Any:
-    """Train a model on random sentences of the pair, each of which is read once.
-
-    Args:
-        pair: the languages.
-        tokenizer: their tokenizer.
-        seed: the seed of the weights and the sentences.
-        steps: the number of batches.
-    """
+    """Train a model on random sentences of the pair, each of which is read once."""
     model = new_model(len(tokenizer), seed).train()
     generator = random.Random(seed + 1)  # noqa: S311
     optimizer = torch.optim.Adam(model.parameters(), lr=LEARNING_RATE, betas=(0.9, 0.98))

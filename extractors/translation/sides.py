@@ -97,9 +97,6 @@ class TokenizerSide:
 
         Special tokens in the text are text. If the tokenizer insists on the special token, the unknown token takes its
         place.
-
-        Raises:
-            Unalignable: a word is read as a special token, and there is no unknown token.
         """
         new = list(dict.fromkeys(word for word in words if word not in self._ids))
         if new:
@@ -127,16 +124,7 @@ class TokenizerSide:
 
 
 def set_languages(tokenizer: Any, name: str, *, source: str | None, target: str | None) -> None:
-    """Let a tokenizer write the codes of the languages, for models of several languages.
-
-    Args:
-        tokenizer: the tokenizer.
-        name: the name of the model, for messages.
-        source, target: the languages; None keeps the tokenizer's setting.
-
-    Raises:
-        ModelError: the tokenizer knows no languages, or not these.
-    """
+    """Let a tokenizer write the codes of the languages, for models of several languages."""
     if source is not None:
         with _languages_of(tokenizer, "src_lang", name, source):
             tokenizer.src_lang = source
@@ -172,11 +160,7 @@ def _target_vocabulary(tokenizer: Any) -> dict[str, int] | None:
 
 
 def side_pieces(side: TokenizerSide, words: Sequence[str]) -> Pieces:
-    """Return the pieces of a sentence between the special tokens of its side.
-
-    Raises:
-        Unalignable: the tokenizer has no piece for a word, and no unknown token.
-    """
+    """Return the pieces of a sentence between the special tokens of its side."""
     ids, positions = list(side.prefix), list(range(len(side.prefix)))
     special = [True] * len(side.prefix)
     substituted = unknown = 0
@@ -196,18 +180,7 @@ def side_pieces(side: TokenizerSide, words: Sequence[str]) -> Pieces:
 
 
 def decoder_pieces(side: TokenizerSide, words: Sequence[str], shift: ShiftLabels, end: int) -> Pieces:
-    """Return what the decoder reads for a translation, so that the last piece of the last word is read, too.
-
-    Args:
-        side: the target side.
-        words: the target words.
-        shift: makes decoder inputs of labels.
-        end: the token that ends labels for which the tokenizer puts none at the end.
-
-    Raises:
-        Unalignable: the tokenizer has no piece for a word, and no unknown token.
-        ModelError: the model's decoder inputs do not hold the pieces one after the other.
-    """
+    """Return what the decoder reads for a translation, so that the last piece of the last word is read, too."""
     labels = side_pieces(side, words)
     whole = labels.ids if side.suffix else [*labels.ids, end]
     inputs = shift(whole)
