@@ -70,7 +70,7 @@ class PartCounter:
             ExtractionError, ModelError, StateError: the part cannot be counted.
         """
         counts = PassCounts()
-        part.run.attempt(self._readers.of(part.run.copy), self.limits, counts, may_be_empty=True, advance=advance)
+        part.run.run(self._readers.of(part.run.copy), self.limits, counts, may_be_empty=True, advance=advance)
         return content_of(counts, self.folder.files(part))
 
     def count(self, part: CorpusPart, advance: Callable[[int], None] = lambda _: None) -> None:

@@ -230,7 +230,7 @@ def _with_sizes(estimate: PassEstimate, current: Pass, model: LoadedModel, limit
     longest = replace(first, inputs=(max(current.inputs, key=len),))
     counts, of_longest = PassCounts(), PassCounts()
     for few, counted in ((first, counts), (longest, of_longest)):
-        few.attempt(model, limits, counted, may_be_empty=True, advance=lambda _: None)
+        few.run(model, limits, counted, may_be_empty=True, advance=lambda _: None)
     if counts.failures:
         return replace(estimate, failure=str(next(iter(counts.failures.values()))))
     if not counts.metrics:

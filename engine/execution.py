@@ -26,10 +26,10 @@ from .job import Job
 from .part_options import PartOptions
 from .parts import check_folder, part_folder
 from .preparing import Prepared
-from .run import CountedRun, Run, compared_kinds, count_analyses, sections_of, with_results
+from .run import CountedRun, Run, compared_kinds, count_analyses, with_results
 from .states import RunStates
 from .stored_run import states_of
-from .writing import complete_record, write_run
+from .writing import complete_record, sections_of, write_run
 
 if TYPE_CHECKING:
     from ..corpora_loaders import Corpus

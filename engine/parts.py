@@ -32,11 +32,11 @@ from ..storage.durable import StorageError
 from ..storage.partial import delete, unfinished
 from ..storage.sealed import cache_name, check, write_sealed
 from ..storage.tensors import read_tensors, tensor_content
-from .failures import plain_failure, restored_failure
 from .packed_states import packed_states, unpacked_states
 from .part_keys import Content, content_of_inputs, pass_key
 from .pass_counts import PassCounts, PassLog
 from .passes import Pass
+from .plain_data import plain_failure, restored_failure
 
 KEPT = "With --parts, the parts that were counted are kept, and the same command continues"
 """What messages say when a run ends before all parts are counted."""

@@ -85,39 +85,48 @@ class Pass:
         may_be_empty: bool = False,
         advance: Callable[[int], None] | None = None,
     ) -> None:
-        """Read the inputs and update the metrics of all requests."""
-        makers, log = self.makers(), PassLog()
-        unit = getattr(self.inputs, "unit", "sentences")
-        counted = PassCounts()
-        bar: AbstractContextManager[Callable[[int], None]]
-        bar = nullcontext(advance) if advance else progress_bar(self.label, len(self.inputs), unit=unit)
-        with bar as advanced:
-            for batch in self.batches(model, limits, log):
-                advanced(self._count(batch, makers, model, limits, counted))
-        if not log.read and not may_be_empty:
-            raise ExtractionError(f"none of the {len(self.inputs)} {unit} could be read: {log.reasons()}")
-        counts.metrics |= counted.metrics
-        counts.arguments |= counted.arguments
-        counts.logs |= dict.fromkeys([request.name for request in self.requests], log)
-        counts.map_bytes = max(counts.map_bytes, counted.map_bytes)
+        """Read the inputs, update the metrics of all requests, and add them to the counts.
 
-    def attempt(
-        self,
-        model: LoadedModel,
-        limits: Limits,
-        counts: PassCounts,
-        *,
-        may_be_empty: bool = False,
-        advance: Callable[[int], None] | None = None,
-    ) -> None:
-        """Do the same as `run`, but record an error of the model or the inputs as a failure of an optional pass."""
+        If no input can be read, a pass that may be empty is one of several parts, and others have inputs. An error of
+        the model or the inputs becomes a failure of an optional pass. Without ``advance``, which receives the number of
+        inputs of each batch, a progress bar is shown.
+        """
+        names = [request.name for request in self.requests]
+        counted, log = PassCounts(), PassLog()
         try:
-            empty = may_be_empty and not self.optional
-            self.run(model, limits, counts, may_be_empty=empty, advance=advance)
+            self._read(model, limits, counted, log, advance)
+            if not log.read and (self.optional or not may_be_empty):
+                raise ExtractionError(f"none of the {len(self.inputs)} {self.unit} could be read: {log.reasons()}")
         except (ModelError, ExtractionError) as error:
             if not self.optional or out_of_memory(error):
                 raise
-            counts.failures |= dict.fromkeys([request.name for request in self.requests], error)
+            counts.failures |= dict.fromkeys(names, error)
+            return
+        counts.metrics |= counted.metrics
+        counts.arguments |= counted.arguments
+        counts.logs |= dict.fromkeys(names, log)
+        counts.map_bytes = max(counts.map_bytes, counted.map_bytes)
+
+    @property
+    def unit(self) -> str:
+        """What the inputs are, in the plural."""
+        return getattr(self.inputs, "unit", "sentences")
+
+    def _read(
+        self,
+        model: LoadedModel,
+        limits: Limits,
+        counted: PassCounts,
+        log: PassLog,
+        advance: Callable[[int], None] | None,
+    ) -> None:
+        """Update the metrics with all batches."""
+        makers = self.makers()
+        bar: AbstractContextManager[Callable[[int], None]]
+        bar = nullcontext(advance) if advance else progress_bar(self.label, len(self.inputs), unit=self.unit)
+        with bar as advanced:
+            for batch in self.batches(model, limits, log):
+                advanced(self._count(batch, makers, model, limits, counted))
 
     def _count(
         self,
@@ -213,5 +222,5 @@ def run_passes(
     readers = Readers(model, seed)
     for current in passes:
         with stages(current.label if current.copy is None else "control"):
-            current.attempt(readers.of(current.copy), limits, counts)
+            current.run(readers.of(current.copy), limits, counts)
     return counts

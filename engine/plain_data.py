@@ -7,6 +7,8 @@ import json
 from typing import Any
 
 from ..analyses.shared.metric_states import StateError
+from ..corpora_loaders.errors import AttentionologyError
+from ..extractors import ExtractionError, ModelError
 
 
 class PlainDataError(StateError):
@@ -67,3 +69,16 @@ def _converter() -> Any:
     from cattrs.preconf.json import make_converter
 
     return make_converter(forbid_extra_keys=True)
+
+
+_CLASSES: dict[str, type[AttentionologyError]] = {kind.__name__: kind for kind in (ExtractionError, ModelError)}
+
+
+def plain_failure(error: Exception) -> tuple[str, str]:
+    """Return the name of the class of an error, and its message."""
+    return type(error).__name__, str(error)
+
+
+def restored_failure(name: str, message: str) -> Exception:
+    """Return the error that `plain_failure` has made plain."""
+    return _CLASSES.get(name, AttentionologyError)(message)

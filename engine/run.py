@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..analyses.comparison.kinds import contrasts_of_kinds
-from ..analyses.comparison.section import comparison_section
 from ..analyses.contract import Analysis, Counted, OptionSet, Titles
 from ..analyses.shared.input_sample import InputSample
 from ..analyses.shared.options import CountOptions
@@ -21,7 +20,6 @@ from .pass_counts import PassCounts
 from .passes import Pass
 from .preparing import Prepared, plan_analyses
 from .readers import reader_of
-from .several_maps import with_kinds
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -228,33 +226,3 @@ def compared_kinds(parts: Sequence[Part], titles: Titles, options: OptionSet) ->
         return None
     families = [(part.analysis.name, part.kind or "", part.analysis.comparable(part.counted)) for part in of_maps]
     return contrasts_of_kinds(families, titles.model, min_count=options[CountOptions].min_count)
-
-
-def sections_of(parts: Sequence[Part], titles: Titles, contrasts: Comparison | None = None) -> list[Section]:
-    """The sections of the report. An analysis of several kinds of maps has one table with all kinds."""
-    sections: list[Section] = []
-    for name in dict.fromkeys(part.analysis.name for part in parts):
-        of_analysis = [part for part in parts if part.analysis.name == name]
-        if len(of_analysis) == 1:
-            sections.append(of_analysis[0].section(titles))
-        else:
-            sections += with_kinds([(part.kind or "", part.section(titles)) for part in of_analysis])
-    if contrasts is not None:
-        sections.append(comparison_section(contrasts, name="contrasts", title="How the kinds of maps differ"))
-    return sections
-
-
-def records_of(parts: Sequence[Part], options: OptionSet) -> dict[str, Any]:
-    """The entries that the analyses add to the run record.
-
-    If the entries of several kinds of maps differ, the record has all of them, by kind.
-    """
-    by_name: dict[str, dict[str, Any]] = {}
-    for part in parts:
-        for name, entry in part.analysis.record(options, part.counted, part.results).items():
-            by_name.setdefault(name, {})[part.kind or ""] = entry
-    records: dict[str, Any] = {}
-    for name, by_kind in by_name.items():
-        first, *others = by_kind.values()
-        records[name] = first if all(entry == first for entry in others) else by_kind
-    return records

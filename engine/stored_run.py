@@ -18,12 +18,11 @@ from ..corpora_loaders import Sentence
 from ..reports.explorer.encoding import script_json
 from ..reports.run_folder import RunFolder
 from .explorer import explorer_of
-from .failures import plain_failure, restored_failure
-from .plain_data import from_plain, to_plain
-from .run import CountedAnalysis, CountedRun, Run, compared_kinds, sections_of, with_results
+from .plain_data import from_plain, plain_failure, restored_failure, to_plain
+from .run import CountedAnalysis, CountedRun, Run, compared_kinds, with_results
 from .sampled_inputs import sample_inputs
 from .states import AnalysisStates, RunStates, read_states
-from .writing import complete_record, write_run
+from .writing import complete_record, sections_of, write_run
 
 
 def states_of(

@@ -109,7 +109,7 @@ def _run(arguments: list[str]) -> int:
         return _fail(error, 1)
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # a cluster's time limit is an interruption too
-    from ..engine.allocator import return_large_blocks
+    from ..engine.memory import return_large_blocks
 
     return_large_blocks()
     try:

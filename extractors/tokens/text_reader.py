@@ -52,7 +52,7 @@ class TextReader:
         return read
 
     def batches(self, texts: Sequence[Words], *, unpadded: bool) -> Iterator[list[int]]:
-        """Yield the indices of texts to read together, longest first; ``unpadded`` ones have equal numbers of pieces."""
+        """Yield the indices of texts to read together, longest first; unpadded ones have equal numbers of pieces."""
         lengths = [len(pieces) for pieces in self.pieces(texts)]
         order = sorted(range(len(texts)), key=lambda i: -lengths[i])
         while order:
