@@ -83,6 +83,7 @@ bench: $(INSTALLED)
 	$(BIN)/python -m benchmarks.probes
 	$(BIN)/python -m benchmarks.explanation
 	$(BIN)/python -m benchmarks.page
+	$(BIN)/python -m benchmarks.wait
 
 # The packages are removed afterwards, because a source distribution that is built beside them would hold them.
 page:

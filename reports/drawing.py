@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -40,12 +42,38 @@ STYLE: Any = {
 }
 
 
+_FURTHER_FORMATS: ContextVar[tuple[str, ...]] = ContextVar("further formats of figures", default=())
+
+
+@contextmanager
+def figure_formats(*further: str) -> Iterator[None]:
+    """Let figures be written in further formats beside SVG while the block runs.
+
+    Args:
+        further: endings of files that matplotlib can write, such as ``"pdf"`` and ``"png"``.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder, figure_formats("pdf"):
+        ...     save(Figure(figsize=(1, 1)), Path(folder), "empty")
+        ...     sorted(path.name for path in Path(folder).iterdir())
+        ['empty.pdf', 'empty.svg']
+    """
+    token = _FURTHER_FORMATS.set(further)
+    try:
+        yield
+    finally:
+        _FURTHER_FORMATS.reset(token)
+
+
 def save(figure: Figure, folder: Path, name: str) -> None:
-    """Write a figure as ``name.svg`` and ``name.png``."""
+    """Write a figure as ``name.svg``, and in the formats of `figure_formats`."""
     folder.mkdir(parents=True, exist_ok=True)
     with mpl.rc_context(STYLE):
-        figure.savefig(folder / f"{name}.svg", metadata={"Date": None}, bbox_inches="tight")
-        figure.savefig(folder / f"{name}.png", bbox_inches="tight")
+        for ending in ("svg", *_FURTHER_FORMATS.get()):
+            dated = {"svg": "Date", "pdf": "CreationDate"}.get(ending)  # the same figure gives the same file
+            metadata = {dated: None} if dated else None
+            figure.savefig(folder / f"{name}.{ending}", metadata=metadata, bbox_inches="tight")
 
 
 def ticks(n: int) -> list[int]:

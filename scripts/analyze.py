@@ -32,9 +32,9 @@ _HELP = """Report what the attention heads of a model do on a treebank, a corefe
 The analyses are:
 {analyses}
 
-The results folder contains a report to read first (report.html), tables with all counts as CSV, figures as SVG and
-PNG, and a record of everything needed to repeat the run (run.json). Without options, the command runs the demo model
-on the sample treebank."""
+The results folder contains a report to read first (report.html), tables with all counts as CSV, figures as SVG,
+and a record of everything needed to repeat the run (run.json). Without options, the command runs the demo model on the
+sample treebank."""
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,13 @@ import signal
 import sys
 import threading
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 
 import tyro
 
 from ..analyses.contract import OptionError
 from ..analyses.registry import RegistryError
+from ..analyses.shared.input_options import OutputOptions
 from ..analyses.shared.numbers import NUMBERS
 from ..corpora_loaders import AttentionologyError, CorpusError
 from ..corpora_loaders.errors import out_of_memory
@@ -113,7 +115,8 @@ def _run(arguments: list[str]) -> int:
 
     return_large_blocks()
     try:
-        return command.run(arguments)
+        with _figure_formats(command):
+            return command.run(arguments)
     except Exception as error:
         if reason := out_of_memory(error):
             from ..engine.memory import shortage
@@ -128,6 +131,16 @@ def _run(arguments: list[str]) -> int:
         resumes = name is not None and (COMMANDS[name].resumes or "--parts" in options)
         again = "; the same command goes on where it stopped" if resumes else ""
         return _fail(f"interrupted; no results were written{again}", 130)
+
+
+def _figure_formats(command: Runnable) -> AbstractContextManager[None]:
+    """Let the figures of a command be written in the formats that its options name."""
+    output = getattr(command, "output", None)
+    if not isinstance(output, OutputOptions) or not output.figures:
+        return nullcontext()
+    from ..reports.drawing import figure_formats
+
+    return figure_formats(*output.figures)
 
 
 def _help(name: str | None) -> str:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from tyro.conf import arg
 
@@ -171,6 +171,10 @@ class OutputOptions:
 
     overwrite: bool = False
     """Replace the results folder of an earlier run."""
+
+    figures: Annotated[tuple[Literal["pdf", "png"], ...], arg(metavar="FORMAT [FORMAT ...]")] = ()
+    """Write the figures as PDF or PNG, too. They are always written as SVG, which drawing programs, browsers and
+    LaTeX (by way of Inkscape) read."""
 
     json: bool = False
     """Print the summary as JSON instead of tables."""

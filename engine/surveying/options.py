@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from tyro.conf import arg
 
@@ -27,9 +27,11 @@ from ...analyses.shared.option_types import (
     TreebankWords,
 )
 from ...analyses.shared.options import MapOptions
-from ..analyze import AnalyzeJob
 from ..corpus import CorpusOptions
 from ..part_options import PartOptions
+
+if TYPE_CHECKING:
+    from ..analyze import AnalyzeJob
 
 ANALYSIS = "dependency"
 """The analysis that a survey runs in each cell."""
@@ -191,6 +193,8 @@ class SurveyOptions:
             treebank: the treebank of the cell.
             maps: the kinds of maps.
         """
+        from ..analyze import AnalyzeJob
+
         groups = [
             *self.groups,
             MapOptions(tuple(maps), self.cells.merge, self.cells.normalize),

@@ -62,6 +62,20 @@ def contents(folder: Path, below: str = "") -> dict[str, bytes]:
     return {str(path.relative_to(where)): path.read_bytes() for path in where.rglob("*") if path.is_file()}
 
 
+def test_figures_have_the_formats_that_are_asked_for(small, tmp_path):
+    again = tmp_path / "again"
+    assert {path.suffix for path in (small / "figures").iterdir()} == {".svg"}
+    assert main(["report", str(small), "--out", str(again), "--figures", "pdf", "png"]) == 0
+    drawn = {path.stem for path in (small / "figures").iterdir()}
+    files = {path.name: path.read_bytes() for path in (again / "figures").iterdir()}
+    assert set(files) == {f"{name}{ending}" for name in drawn for ending in (".svg", ".pdf", ".png")}
+    assert all(content.startswith(b"%PDF") for name, content in files.items() if name.endswith(".pdf"))
+    svgs = {name: content for name, content in files.items() if name.endswith(".svg")}
+    assert svgs == contents(small, "figures")
+    assert main(["report", str(again), "--overwrite"]) == 0  # which removes what the earlier report has written
+    assert contents(again, "figures") == svgs
+
+
 def test_a_report_is_a_function_of_the_counts(whole, tmp_path):
     copy = Path(shutil.copytree(whole, tmp_path / "copy"))
     shutil.rmtree(copy / "tables")

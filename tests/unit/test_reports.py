@@ -98,9 +98,7 @@ def test_everything_promised_is_there(folder):
         "tables/dependency_best.csv",
         "tables/dependency_control.csv",
         "figures/dependency_best.svg",
-        "figures/dependency_best.png",
         "figures/dependency_heads.svg",
-        "figures/dependency_heads.png",
     }
 
 
