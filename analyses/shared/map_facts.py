@@ -53,7 +53,7 @@ class MapFacts:
 
 
 def map_facts(maker: MapMaker, n_heads: int) -> MapFacts:
-    """Describe maps of a maker before they are counted, for a model of so many heads."""
+    """Describe maps of a maker before they are counted, for a model of this many heads."""
     kind, treatment = maker.kind, []
     if kind.vectors and maker.level == "word":
         treatment.append(
