@@ -3,10 +3,6 @@
 Each actor holds the model and counts one part at a time. It returns what it has counted to the process that runs the
 command, which writes the file of the part. So the folder of the parts need not be shared with the cluster; only the
 corpus and the model must be readable by the same names on every node.
-
-Ray starts an actor again, perhaps on another node, when its process or its node dies, and repeats the part that it was
-counting. An actor for which there is nothing left to do is dismissed at once, because an actor that is to be started
-again may be waiting for its CPU or its GPU.
 """
 
 from __future__ import annotations
@@ -17,117 +13,103 @@ import signal
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..analyses.contract import OptionError
-from ..analyses.shared.processes import WorkerError
+from ..analyses.shared.processes import ATTEMPTS, WorkerError
 from ..corpora_loaders.errors import AttentionologyError
-from .part_tasks import PartTask, prepared_parts
-from .parts import CorpusPart, PartFolder
+from .parts import KEPT
+
+if TYPE_CHECKING:
+    from .executors import PartCounter, PartTask
+    from .part_options import PartOptions
 
 _ONE_MACHINE = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
 """The environment variable that Ray reads when it is imported. With the value 0, which is Ray's default on Windows and
 macOS, a cluster that is started here consists of this machine alone and listens on the loopback interface."""
 
+_RESTARTS = 10
+"""How often Ray starts an actor again whose process or node has died."""
+
 
 class RayWorker:
-    """Counts parts as an actor on a Ray cluster.
-
-    Args:
-        task: what is to be counted.
-        number: the number of the actor, from 0.
-    """
+    """Counts parts as an actor on a Ray cluster."""
 
     def __init__(self, task: PartTask, number: int) -> None:
+        self._counter: PartCounter | None = None
         self._reason = ""
         try:
-            self._parts, self._counter = prepared_parts(task, number)
+            self._counter = task.counter(number)
         except (AttentionologyError, OSError) as error:  # Ray would start the actor again and again
             self._reason = str(error) or type(error).__name__
 
     def content(self, number: int) -> tuple[bytes, str]:
         """Count a part, and return the content of its file and an empty string, or nothing and the reason why not."""
-        if self._reason:
+        if self._counter is None:
             return b"", self._reason
         try:
-            return self._counter.content(self._parts[number]), ""
+            return self._counter.content(self._counter.parts[number]), ""
         except (AttentionologyError, OSError) as error:
             return b"", str(error) or type(error).__name__
 
 
-def count_on_ray(
-    task: PartTask,
-    parts: Sequence[CorpusPart],
-    folder: PartFolder,
-    numbers: Sequence[int],
-    workers: int | None,
-    address: str | None,
-) -> Iterator[int]:
-    """Count parts on a Ray cluster, and yield the number of each part when its file is written.
+def count_on_ray(counter: PartCounter, numbers: Sequence[int], options: PartOptions) -> None:
+    """Count parts on a Ray cluster, and write their files here.
 
-    Args:
-        task: what is to be counted.
-        parts: all parts of the run.
-        folder: the folder of the parts, which only this process uses.
-        numbers: the numbers of the parts to count.
-        workers: the number of actors; None for one on each GPU or CPU of the cluster.
-        address: the address of the cluster; None for that of the environment variable ``RAY_ADDRESS``, or for a cluster
-            on this machine, which ends with the run.
+    Ray starts an actor again, perhaps on another node, when its process or its node dies, and repeats the part that it
+    was counting, a few times at most.
 
     Raises:
         OptionError: the cluster has none of the GPUs that the options ask for.
         WorkerError: the cluster cannot be reached, or a part cannot be counted. The parts that were counted are kept.
     """
-    with _connected(address) as ray:
-        device = task.job.device
-        if device.startswith("cuda:"):
-            raise OptionError(f"--engine ray chooses the GPU of each actor; give --device cuda, not {device}")
+    device = counter.task.job.device
+    if device.startswith("cuda:"):
+        raise OptionError(f"--engine ray chooses the GPU of each actor; give --device cuda, not {device}")
+    with _connected(options.address) as ray:
         resource = "GPU" if device == "cuda" else "CPU"
         available = int(ray.cluster_resources().get(resource, 0))
         if not available:
             raise OptionError(f"the Ray cluster has no {resource} for --device {device}")
-        amount = {"num_cpus": 1} if resource == "CPU" else {"num_cpus": 1, "num_gpus": 1}
-        kind = ray.remote(max_restarts=-1, max_task_retries=-1, **amount)(RayWorker)
-        shared_task = ray.put(task)
-        actors = [kind.remote(shared_task, number) for number in range(min(workers or available, len(numbers)))]
+        needed = {"num_cpus": 1, "num_gpus": int(resource == "GPU")}
+        kind = ray.remote(max_restarts=_RESTARTS, max_task_retries=ATTEMPTS - 1, **needed)(RayWorker)
+        task = ray.put(counter.task)
+        actors = [kind.remote(task, number) for number in range(min(options.workers or available, len(numbers)))]
         try:
-            for number, content in _counted(ray, actors, numbers):
-                folder.write(parts[number], content)
-                yield number
+            _count_with(ray, actors, counter, numbers)
         finally:
             for actor in actors:
                 ray.kill(actor)
 
 
-def _counted(ray: Any, actors: Sequence[Any], numbers: Sequence[int]) -> Iterator[tuple[int, bytes]]:
-    """Give each actor one part after the other, and yield the numbers of the parts with the content of their files.
+def _count_with(ray: Any, actors: Sequence[Any], counter: PartCounter, numbers: Sequence[int]) -> None:
+    """Give each actor one part after the other. (An `ActorPool` would not say which part it is that fails.)"""
+    waiting, counting = list(reversed(numbers)), dict[Any, tuple[Any, int]]()
 
-    Raises:
-        WorkerError: a part cannot be counted.
-    """
-    waiting = list(reversed(numbers))
-    busy: dict[Any, tuple[Any, int]] = {}
-    idle = list(actors)
-    while waiting or busy:
-        while waiting and idle:
-            actor, number = idle.pop(), waiting.pop()
-            busy[actor.content.remote(number)] = actor, number
-        while idle:
-            ray.kill(idle.pop())
-        (done, *_), _ = ray.wait(list(busy))
-        actor, number = busy.pop(done)
+    def next_of(actor: Any) -> None:
+        if waiting:
+            number = waiting.pop()
+            counting[actor.content.remote(number)] = actor, number
+        else:
+            ray.kill(actor)  # another actor, which is to be started again, may be waiting for its CPU or GPU
+
+    for actor in actors:
+        next_of(actor)
+    while counting:
+        (done, *_), _ = ray.wait(list(counting))
+        actor, number = counting.pop(done)
+        part = counter.parts[number]
         try:
             content, reason = ray.get(done)
-        except (ray.exceptions.ObjectLostError, ray.exceptions.ActorUnavailableError):  # its node died afterwards
+        except ray.exceptions.ObjectLostError:  # the node of the result died before it was fetched
             waiting.append(number)
-            idle.append(actor)
-            continue
         except ray.exceptions.RayError as error:
-            raise WorkerError(f"an actor on the Ray cluster failed: {error}") from error
-        if reason:
-            raise WorkerError(reason)
-        idle.append(actor)
-        yield number, content
+            raise WorkerError(f"{part} cannot be counted on the Ray cluster ({error}). {KEPT}") from error
+        else:
+            if reason:
+                raise WorkerError(reason)
+            counter.folder.write(part, content)
+        next_of(actor)
 
 
 @contextmanager

@@ -9,17 +9,20 @@ run is noticed, and its model, corpus and options must be those of the run recor
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from torch import Tensor
+
 from ..analyses.shared.metric_states import MetricStates, StateError
 from ..reports.run_files import RUN_RECORD, identity_of, read_record
+from ..storage.packed import pack, unpack
 from ..storage.sealed import DamagedError, cache_name, digest_in, read_json, write_json
 from ..storage.tensors import read_tensors, write_tensors
-from .packed_states import packed_states, unpacked_states
 
 FOLDER = "states"
 """The name of the folder with the states, within the folder of a run."""
@@ -290,3 +293,41 @@ def _file_names(requests: Mapping[str, Any]) -> dict[str, str]:
             name, number = f"{stem}-{number}.safetensors", number + 1
         names[request] = name
     return names
+
+
+def packed_states(states: MetricStates, prefix: str) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """Pack the states of one metric for a file that may hold those of several metrics.
+
+    Args:
+        states: the states.
+        prefix: what the names of its tensors begin with in the file, and no other names do.
+
+    Returns:
+        the tensors, and the facts that `unpacked_states` needs, which JSON can hold.
+    """
+    # A file gives its tensors back in another order, and what is read and written again should be the same file.
+    tensors, packing = pack({f"{prefix}{name}": states.tensors[name] for name in sorted(states.tensors)})
+    return tensors, {"metric": states.metric, "arguments": dict(states.arguments), "packing": packing}
+
+
+def unpacked_states(tensors: Mapping[str, Tensor], facts: Mapping[str, Any], prefix: str) -> MetricStates:
+    """Restore the states of one metric.
+
+    Args:
+        tensors: the tensors of the file.
+        facts: the facts that `packed_states` returned.
+        prefix: what the names of the tensors of this metric begin with.
+
+    Raises:
+        DamagedError: the tensors do not fit the facts.
+    """
+    of_metric = {name: tensor for name, tensor in tensors.items() if name.startswith(prefix)}
+    unpacked = unpack(of_metric, facts["packing"])
+    named = {name.removeprefix(prefix): tensor for name, tensor in unpacked.items()}
+    return MetricStates(facts["metric"], facts["arguments"], named)
+
+
+def packed_bytes(states: MetricStates) -> int:
+    """Return the bytes that the states of a metric take in the file of a part or in a results folder."""
+    packed, facts = packed_states(states, "")
+    return sum(tensor.nbytes for tensor in packed.values()) + len(json.dumps(facts))

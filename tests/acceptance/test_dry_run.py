@@ -12,10 +12,8 @@ from attentionology.analyses.contract import OptionSet
 from attentionology.analyses.shared.options import ControlOptions
 from attentionology.engine.analyze import AnalyzeJob
 from attentionology.engine.estimate import RunEstimate, estimate_run
+from attentionology.engine.executors import PartCounter
 from attentionology.engine.part_options import PartOptions
-from attentionology.engine.part_tasks import part_counter
-from attentionology.engine.parts import parts_of
-from attentionology.engine.preparing import plan_analyses
 from attentionology.scripts.cli import main
 
 FACTOR = 2.5
@@ -44,11 +42,10 @@ def counted(options, estimate, tmp_path_factory):
     folder = tmp_path_factory.mktemp("dry") / "parts"
     options.check()
     prepared = options.prepare()
-    counter = part_counter(prepared, folder)
-    parts = parts_of(plan_analyses(prepared).passes)
-    for part in parts:
+    counter = PartCounter(options, prepared, folder)
+    for part in counter.parts:
         counter.count(part)
-    return folder, counter, parts
+    return folder, counter, counter.parts
 
 
 def test_passes_and_parts_are_those_of_the_run(estimate, counted):
