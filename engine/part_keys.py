@@ -5,9 +5,9 @@ the same way again. So the name of its file is a digest of the sentences with th
 the requests, and the source code of the toolkit. A part of another model, corpus, option or version has another name,
 and can therefore never be added up by mistake.
 
-The paths of the corpus files are not in the digest, so a corpus that was moved or renamed has the same parts. Only which
-sentences are in the same file is, because parts store the files of some sentences. These paths are replaced by the
-present ones when a part is read.
+The paths of the corpus files are not in the digest, so a corpus that was moved or renamed has the same parts. Only
+which sentences are in the same file is, because parts store the files of some sentences. These are replaced by the
+present paths when a part is read.
 """
 
 from __future__ import annotations
