@@ -34,18 +34,19 @@ class PartCounter:
         folder: the folder of the parts.
         parts: the parts of all passes.
         task: what other processes need to count them.
+        readers: the model and its copies.
     """
 
     def __init__(self, job: Job, prepared: Prepared, folder: Path, passes: Sequence[Pass] | None = None) -> None:
         self.folder = PartFolder(folder, fingerprint(prepared))
         self.parts = parts_of(plan_analyses(prepared).passes if passes is None else passes)
         self.task = PartTask(job, prepared.source, folder, self.folder.fingerprint)
-        self._readers, self._limits = Readers(prepared.model, prepared.setting.seed), prepared.limits
+        self.readers, self._limits = Readers(prepared.model, prepared.setting.seed), prepared.limits
 
     def content(self, part: CorpusPart, advance: Callable[[int], None] = lambda _: None) -> bytes:
         """Count a part, and return the content of its file; ``advance`` receives the number of inputs of each batch."""
         counts = PassCounts()
-        part.run.run(self._readers.of(part.run.copy), self._limits, counts, may_be_empty=True, advance=advance)
+        part.run.run(self.readers.of(part.run.copy), self._limits, counts, may_be_empty=True, advance=advance)
         return self.folder.content(part, counts)
 
     def count(self, part: CorpusPart, advance: Callable[[int], None] = lambda _: None) -> None:
