@@ -71,11 +71,7 @@ class PartTask:
     fingerprint: str
 
     def counter(self, number: int) -> PartCounter:
-        """Prepare the run again, in the process of a number, from 0, which chooses its GPU.
-
-        Raises:
-            WorkerError: the process has arrived at another run, because a file has changed.
-        """
+        """Prepare the run again, in the process of a number, from 0, which chooses its GPU."""
         import torch
 
         job = self.job
@@ -176,13 +172,10 @@ def count_share_of(counter: PartCounter, options: PartOptions, stages: Stages, *
 
 
 def share_of(parts: Sized, share: tuple[int, int] | None, offset: int = 0) -> list[int]:
-    """Return the numbers of the parts of a share.
+    """Return the numbers of the parts of a share (k, n), the k-th of n; of all parts if it is None.
 
-    Args:
-        parts: all parts of a run.
-        share: k and n for the k-th of n shares; None for all parts.
-        offset: by how many parts the shares are shifted. Runs of few parts that are shared together have different
-            offsets, so that the first share does not count the first part of each.
+    Runs of few parts that are shared together have different offsets, so that the first share does not count the first
+    part of each.
 
     Example:
         >>> share_of(range(5), (1, 3)), share_of(range(5), (1, 3), offset=1)
@@ -213,11 +206,7 @@ def _count_missing(counter: PartCounter, numbers: Sequence[int], options: PartOp
 
 
 def count_in_processes(task: PartTask, numbers: Sequence[int], workers: int) -> None:
-    """Count parts in several processes on this machine, each of which writes the files of its parts.
-
-    Raises:
-        WorkerError: a part cannot be counted, or processes died again and again. The parts that were counted are kept.
-    """
+    """Count parts in several processes on this machine, each of which writes the files of its parts."""
     preloaded, on_gpus = (PartTask.__module__, "transformers.modeling_utils"), task.job.device == "cuda"
     processes = Processes(workers, kept=KEPT, preloaded=preloaded, on_gpus=on_gpus)
     for _ in results_of_processes(processes, functools.partial(_counting, task), numbers):

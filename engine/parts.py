@@ -126,11 +126,7 @@ class PartFolder:
         return self.cache_log.read(self.path(part), lambda path: check(path, cache_name(path))) is None
 
     def content(self, part: CorpusPart, counts: PassCounts) -> bytes:
-        """Return what was counted for a part as the content of its file, which is sealed when it is written.
-
-        Raises:
-            StateError: a metric cannot be stored.
-        """
+        """Return what was counted for a part as the content of its file, which is sealed when it is written."""
         tensors: dict[str, Tensor] = {}
         requests: dict[str, Any] = {}
         for name, states in counts.states().items():
@@ -148,11 +144,7 @@ class PartFolder:
         return tensor_content(tensors, facts)
 
     def write(self, part: CorpusPart, content: bytes) -> None:
-        """Write what was counted for a part.
-
-        Raises:
-            StorageError: the file cannot be written.
-        """
+        """Write what was counted for a part."""
         path = self.path(part)
         try:
             write_sealed(path, content, cache_name(path))
@@ -160,20 +152,15 @@ class PartFolder:
             raise StorageError(f"{error}. {KEPT}", forbidden=error.forbidden) from error
 
     def counts_of(self, parts: Sequence[CorpusPart]) -> PassCounts:
-        """Add up all parts of all passes, one part at a time.
-
-        Raises:
-            ExtractionError: none of the inputs of a pass could be read.
-            FileNotFoundError, DamagedError, StateError: a part is missing, damaged or of another version.
-        """
+        """Add up all parts of all passes, one part at a time."""
         counts, logs = PassCounts(), dict[int, PassLog]()
         for part in parts:
             log = logs.setdefault(part.number, PassLog())
             self._add(part, counts, log)
             counts.logs |= {request.name: log for request in part.run.requests if request.name not in counts.failures}
-        for log in counts.logs.values():
-            if not log.read:
-                raise ExtractionError(f"none of the inputs could be read: {log.reasons()}")
+        for of_pass in counts.logs.values():
+            if not of_pass.read:
+                raise ExtractionError(f"none of the inputs could be read: {of_pass.reasons()}")
         return counts
 
     def _add(self, part: CorpusPart, counts: PassCounts, log: PassLog) -> None:
@@ -198,11 +185,7 @@ class PartFolder:
 
 
 def check_folder(folder: Path) -> None:
-    """Create the folder of the parts, and check that files can be written to it, before anything slow happens.
-
-    Raises:
-        StorageError: the folder cannot be created or written to.
-    """
+    """Create the folder of the parts, and check that files can be written to it, before anything slow happens."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=folder).close()

@@ -175,11 +175,7 @@ def read_states(folder: Path) -> RunStates:
 
 
 def _check_entries(overview: Mapping[str, Any], record: Mapping[str, Any]) -> None:
-    """Check that the index has the entries that results are made from, some of which are only read later.
-
-    Raises:
-        KeyError: an entry is missing.
-    """
+    """Check that the index has the entries that results are made from, some of which are only read later."""
     for group, names in _RECORD.items():
         for name in names:
             (record[group] if group else record)[name]
@@ -196,11 +192,7 @@ def _check_entries(overview: Mapping[str, Any], record: Mapping[str, Any]) -> No
 
 
 def _check_record(folder: Path, record: Mapping[str, Any]) -> None:
-    """Check that the states are those of the run whose record is in the folder, if there is one.
-
-    Raises:
-        StateError: they have another model, another corpus or other options.
-    """
+    """Check that the states are those of the run whose record is in the folder, if there is one."""
     beside = read_record(folder)
     if beside is None:
         return
@@ -212,12 +204,7 @@ def _check_record(folder: Path, record: Mapping[str, Any]) -> None:
 
 
 def _check_digests(where: Path, overview: Mapping[str, Any]) -> None:
-    """Check that the files beside the index are those that were written with it. Format 1 does not say which.
-
-    Raises:
-        StateError: a file is of another run, or missing.
-        KeyError: the index does not say which file it is.
-    """
+    """Check that the files beside the index are those that were written with it. Format 1 does not say which."""
     if overview["format"] == 1:
         return
     for name in (*overview["requests"].values(), _INPUTS):
@@ -255,31 +242,14 @@ def _file_names(requests: Mapping[str, Any]) -> dict[str, str]:
 
 
 def packed_states(states: MetricStates, prefix: str) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """Pack the states of one metric for a file that may hold those of several metrics.
-
-    Args:
-        states: the states.
-        prefix: what the names of its tensors begin with in the file, and no other names do.
-
-    Returns:
-        the tensors, and the facts that `unpacked_states` needs, which JSON can hold.
-    """
+    """Pack the states of one metric for a file that may hold those of several metrics."""
     # A file gives its tensors back in another order, and what is read and written again should be the same file.
     tensors, packing = pack({f"{prefix}{name}": states.tensors[name] for name in sorted(states.tensors)})
     return tensors, {"metric": states.metric, "arguments": dict(states.arguments), "packing": packing}
 
 
 def unpacked_states(tensors: Mapping[str, Tensor], facts: Mapping[str, Any], prefix: str) -> MetricStates:
-    """Restore the states of one metric.
-
-    Args:
-        tensors: the tensors of the file.
-        facts: the facts that `packed_states` returned.
-        prefix: what the names of the tensors of this metric begin with.
-
-    Raises:
-        DamagedError: the tensors do not fit the facts.
-    """
+    """Restore the states of one metric."""
     of_metric = {name: tensor for name, tensor in tensors.items() if name.startswith(prefix)}
     unpacked = unpack(of_metric, facts["packing"])
     named = {name.removeprefix(prefix): tensor for name, tensor in unpacked.items()}
