@@ -21,11 +21,11 @@ from ..reports.explorer.encoding import script_json
 from ..reports.progress import Stages
 from ..reports.run_folder import RunFolder
 from .corpus import title_of_files
-from .executors import PartCounter, ShareCounts, count_passes, count_share_of
+from .executors import ShareCounts, count_passes, count_share_of
 from .explorer import explorer_of
 from .job import Job
 from .part_options import PartOptions
-from .parts import check_folder
+from .parts import PartCounter, check_folder
 from .preparing import Prepared
 from .run import CountedRun, Run, compared_kinds, count_analyses, with_results
 from .states import RunStates

@@ -1,88 +1,43 @@
 """Counting the passes of a run: here, in several processes, or on a Ray cluster, whole or one share of its parts.
 
 Other processes load the model and make the same plan; they are given the numbers of parts. Processes on this machine
-write the files of their parts.
+write the files of their parts. Actors on a Ray cluster return what they have counted to the process that runs the
+command, which writes the files. So the folder of the parts need not be shared with the cluster; only the corpus and the
+model must be readable by the same names on every node.
 """
 
 from __future__ import annotations
 
 import functools
+import logging
+import os
+import signal
 import tempfile
-from collections.abc import Callable, Sequence, Sized
+import threading
+from collections.abc import Callable, Iterator, Sequence, Sized
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from ..analyses.shared.processes import Processes, WorkerError, results_of_processes
-from ..corpora_loaders import Corpus
+from ..analyses.contract import OptionError
+from ..analyses.shared.processes import ATTEMPTS, Processes, WorkerError, results_of_processes
+from ..corpora_loaders.errors import AttentionologyError
 from ..reports.progress import Stages, watching_bar
 from ..storage.sealed import DamagedError
 from .job import Job
-from .on_ray import count_on_ray
-from .part_keys import fingerprint
 from .part_options import PartOptions
-from .parts import KEPT, CorpusPart, PartFolder, parts_of
+from .parts import KEPT, CorpusPart, PartCounter, PartFolder, PartTask
 from .pass_counts import PassCounts
 from .passes import Pass, run_passes
-from .preparing import Prepared, plan_analyses
-from .readers import Readers
+from .preparing import Prepared
 
+_ONE_MACHINE = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
+"""The environment variable that Ray reads when it is imported. With the value 0, which is Ray's default on Windows and
+macOS, a cluster that is started here consists of this machine alone and listens on the loopback interface."""
 
-class PartCounter:
-    """The parts of a run, and what counts them in this process.
-
-    Attributes:
-        folder: the folder of the parts.
-        parts: the parts of all passes.
-        task: what other processes need to count them.
-        readers: the model and its copies.
-    """
-
-    def __init__(self, job: Job, prepared: Prepared, folder: Path, passes: Sequence[Pass] | None = None) -> None:
-        self.folder = PartFolder(folder, fingerprint(prepared))
-        self.parts = parts_of(plan_analyses(prepared).passes if passes is None else passes)
-        self.task = PartTask(job, prepared.source, folder, self.folder.fingerprint)
-        self.readers, self._limits = Readers(prepared.model, prepared.setting.seed), prepared.limits
-
-    def content(self, part: CorpusPart, advance: Callable[[int], None] = lambda _: None) -> bytes:
-        """Count a part, and return the content of its file; ``advance`` receives the number of inputs of each batch."""
-        counts = PassCounts()
-        part.run.run(self.readers.of(part.run.copy), self._limits, counts, may_be_empty=True, advance=advance)
-        return self.folder.content(part, counts)
-
-    def count(self, part: CorpusPart, advance: Callable[[int], None] = lambda _: None) -> None:
-        """Count a part and write its file."""
-        self.folder.write(part, self.content(part, advance))
-
-
-@dataclass(frozen=True)
-class PartTask:
-    """What another process needs to count parts: it must be possible to send it there.
-
-    Attributes:
-        job: what was asked for.
-        corpus: the corpus, which has been read.
-        folder: the folder of the parts.
-        fingerprint: the fingerprint that the process must arrive at, too.
-    """
-
-    job: Job
-    corpus: Corpus
-    folder: Path
-    fingerprint: str
-
-    def counter(self, number: int) -> PartCounter:
-        """Prepare the run again, in the process of a number, from 0, which chooses its GPU."""
-        import torch
-
-        job = self.job
-        if job.device == "cuda":
-            job = job.on_device(f"cuda:{number % max(1, torch.cuda.device_count())}")
-        elif job.device == "cpu":
-            torch.set_num_threads(1)  # threads of several processes would wait for each other
-        counter = PartCounter(job, job.prepare(corpus=self.corpus), self.folder)
-        if counter.folder.fingerprint != self.fingerprint:
-            raise WorkerError("the model or the toolkit has changed while the run was started; run the command again")
-        return counter
+_RESTARTS = 10
+"""How often Ray starts an actor again whose process or node has died."""
 
 
 class PartProgress:
@@ -207,7 +162,7 @@ def _count_missing(counter: PartCounter, numbers: Sequence[int], options: PartOp
 
 def count_in_processes(task: PartTask, numbers: Sequence[int], workers: int) -> None:
     """Count parts in several processes on this machine, each of which writes the files of its parts."""
-    preloaded, on_gpus = (PartTask.__module__, "transformers.modeling_utils"), task.job.device == "cuda"
+    preloaded, on_gpus = (__name__, "transformers.modeling_utils"), task.job.device == "cuda"
     processes = Processes(workers, kept=KEPT, preloaded=preloaded, on_gpus=on_gpus)
     for _ in results_of_processes(processes, functools.partial(_counting, task), numbers):
         pass
@@ -222,3 +177,109 @@ def _counting(task: PartTask, number: int) -> Callable[[int], None]:
             counter.count(counter.parts[number])
 
     return count
+
+
+class RayWorker:
+    """Counts parts as an actor on a Ray cluster."""
+
+    def __init__(self, task: PartTask, number: int) -> None:
+        self._counter: PartCounter | None = None
+        self._reason = ""
+        try:
+            self._counter = task.counter(number)
+        except (AttentionologyError, OSError) as error:  # Ray would start the actor again and again
+            self._reason = str(error) or type(error).__name__
+
+    def content(self, number: int) -> tuple[bytes, str]:
+        """Count a part, and return the content of its file and an empty string, or nothing and the reason why not."""
+        if self._counter is None:
+            return b"", self._reason
+        try:
+            return self._counter.content(self._counter.parts[number]), ""
+        except (AttentionologyError, OSError) as error:
+            return b"", str(error) or type(error).__name__
+
+
+def count_on_ray(counter: PartCounter, numbers: Sequence[int], options: PartOptions) -> None:
+    """Count parts on a Ray cluster, and write their files here.
+
+    Ray starts an actor again, perhaps on another node, when its process or its node dies, and repeats the part that it
+    was counting, a few times at most.
+    """
+    device = counter.task.job.device
+    if device.startswith("cuda:"):
+        raise OptionError(f"--engine ray chooses the GPU of each actor; give --device cuda, not {device}")
+    with _connected(options.address) as ray:
+        resource = "GPU" if device == "cuda" else "CPU"
+        available = int(ray.cluster_resources().get(resource, 0))
+        if not available:
+            raise OptionError(f"the Ray cluster has no {resource} for --device {device}")
+        needed = {"num_cpus": 1, "num_gpus": int(resource == "GPU")}
+        kind = ray.remote(max_restarts=_RESTARTS, max_task_retries=ATTEMPTS - 1, **needed)(RayWorker)
+        task = ray.put(counter.task)
+        actors = [kind.remote(task, number) for number in range(min(options.workers or available, len(numbers)))]
+        try:
+            _count_with(ray, actors, counter, numbers)
+        finally:
+            for actor in actors:
+                ray.kill(actor)
+
+
+def _count_with(ray: Any, actors: Sequence[Any], counter: PartCounter, numbers: Sequence[int]) -> None:
+    """Give each actor one part after the other. (An `ActorPool` would not say which part it is that fails.)"""
+    waiting, counting = list(reversed(numbers)), dict[Any, tuple[Any, int]]()
+
+    def next_of(actor: Any) -> None:
+        if waiting:
+            number = waiting.pop()
+            counting[actor.content.remote(number)] = actor, number
+        else:
+            ray.kill(actor)  # another actor, which is to be started again, may be waiting for its CPU or GPU
+
+    for actor in actors:
+        next_of(actor)
+    while counting:
+        (done, *_), _ = ray.wait(list(counting))
+        actor, number = counting.pop(done)
+        part = counter.parts[number]
+        try:
+            content, reason = ray.get(done)
+        except ray.exceptions.ObjectLostError:  # the node of the result died before it was fetched
+            waiting.append(number)
+        except ray.exceptions.RayError as error:
+            raise WorkerError(f"{part} cannot be counted on the Ray cluster ({error}). {KEPT}") from error
+        else:
+            if reason:
+                raise WorkerError(reason)
+            counter.folder.write(part, content)
+        next_of(actor)
+
+
+@contextmanager
+def _connected(address: str | None) -> Iterator[Any]:
+    """Connect to a cluster, or start one on this machine, during a block.
+
+    Nothing is changed if this process is connected already. A cluster that is started here has no dashboard, sends no
+    usage statistics, and listens on the loopback interface alone.
+    """
+    address = address or os.environ.get("RAY_ADDRESS") or "local"
+    if address == "local":
+        os.environ.setdefault(_ONE_MACHINE, "0")
+    import ray
+
+    if ray.is_initialized():
+        yield ray
+        return
+    local: dict[str, Any] = {"include_dashboard": False} if address == "local" else {}
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    on_termination = signal.getsignal(signal.SIGTERM)
+    try:
+        ray.init(address, logging_level=logging.ERROR, log_to_driver=False, **local)
+    except (ConnectionError, RuntimeError, ValueError) as error:
+        raise WorkerError(f"cannot connect to a Ray cluster at {address}: {error}") from error
+    if in_main_thread:
+        signal.signal(signal.SIGTERM, on_termination)  # Ray has replaced it by one that exits at once
+    try:
+        yield ray
+    finally:
+        ray.shutdown()

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,17 +21,21 @@ from typing import Any
 from torch import Tensor
 
 from ..analyses.shared.metric_states import NamesFiles
-from ..corpora_loaders import Sentence
+from ..analyses.shared.processes import WorkerError
+from ..corpora_loaders import Corpus, Sentence
 from ..extractors import ExtractionError
 from ..extractors.maps.batching import WINDOW
 from ..storage.cache_log import CacheLog
 from ..storage.durable import StorageError
 from ..storage.sealed import cache_name, check, write_sealed
 from ..storage.tensors import read_tensors, tensor_content
-from .part_keys import content_of_inputs, pass_key
+from .job import Job
+from .part_keys import content_of_inputs, fingerprint, pass_key
 from .pass_counts import PassCounts, PassLog
 from .passes import Pass
 from .plain_data import plain_failure, restored_failure
+from .preparing import Prepared, plan_analyses
+from .readers import Readers
 from .states import packed_states, unpacked_states
 
 KEPT = "With --parts, the parts that were counted are kept, and the same command continues"
@@ -182,6 +186,64 @@ class PartFolder:
                 counts.metrics[name].merge_state(metric)
             else:
                 counts.metrics[name], counts.arguments[name] = metric, dict(states.arguments)
+
+
+class PartCounter:
+    """The parts of a run, and what counts them in this process.
+
+    Attributes:
+        folder: the folder of the parts.
+        parts: the parts of all passes.
+        task: what other processes need to count them.
+        readers: the model and its copies.
+    """
+
+    def __init__(self, job: Job, prepared: Prepared, folder: Path, passes: Sequence[Pass] | None = None) -> None:
+        self.folder = PartFolder(folder, fingerprint(prepared))
+        self.parts = parts_of(plan_analyses(prepared).passes if passes is None else passes)
+        self.task = PartTask(job, prepared.source, folder, self.folder.fingerprint)
+        self.readers, self._limits = Readers(prepared.model, prepared.setting.seed), prepared.limits
+
+    def content(self, part: CorpusPart, advance: Callable[[int], None] = lambda _: None) -> bytes:
+        """Count a part, and return the content of its file; ``advance`` receives the number of inputs of each batch."""
+        counts = PassCounts()
+        part.run.run(self.readers.of(part.run.copy), self._limits, counts, may_be_empty=True, advance=advance)
+        return self.folder.content(part, counts)
+
+    def count(self, part: CorpusPart, advance: Callable[[int], None] = lambda _: None) -> None:
+        """Count a part and write its file."""
+        self.folder.write(part, self.content(part, advance))
+
+
+@dataclass(frozen=True)
+class PartTask:
+    """What another process needs to count parts: it must be possible to send it there.
+
+    Attributes:
+        job: what was asked for.
+        corpus: the corpus, which has been read.
+        folder: the folder of the parts.
+        fingerprint: the fingerprint that the process must arrive at, too.
+    """
+
+    job: Job
+    corpus: Corpus
+    folder: Path
+    fingerprint: str
+
+    def counter(self, number: int) -> PartCounter:
+        """Prepare the run again, in the process of a number, from 0, which chooses its GPU."""
+        import torch
+
+        job = self.job
+        if job.device == "cuda":
+            job = job.on_device(f"cuda:{number % max(1, torch.cuda.device_count())}")
+        elif job.device == "cpu":
+            torch.set_num_threads(1)  # threads of several processes would wait for each other
+        counter = PartCounter(job, job.prepare(corpus=self.corpus), self.folder)
+        if counter.folder.fingerprint != self.fingerprint:
+            raise WorkerError("the model or the toolkit has changed while the run was started; run the command again")
+        return counter
 
 
 def check_folder(folder: Path) -> None:

@@ -12,8 +12,8 @@ from attentionology.analyses.contract import OptionSet
 from attentionology.analyses.shared.options import ControlOptions
 from attentionology.engine.analyze import AnalyzeJob
 from attentionology.engine.estimate import RunEstimate, estimate_run
-from attentionology.engine.executors import PartCounter
 from attentionology.engine.part_options import PartOptions
+from attentionology.engine.parts import PartCounter
 from attentionology.scripts.cli import main
 
 FACTOR = 2.5

@@ -18,7 +18,7 @@ import pytest
 
 from attentionology import CorpusOptions, CountOptions, ModelOptions, OptionError, analyze
 from attentionology.analyses.shared.processes import WorkerError
-from attentionology.engine import on_ray, part_options
+from attentionology.engine import executors, part_options
 from attentionology.engine.part_options import PartOptions
 from attentionology.extractors.maps.batching import WINDOW
 from attentionology.scripts.cli import main
@@ -119,13 +119,13 @@ def test_a_killed_worker_and_a_removed_node_change_nothing(folder, cluster, tmp_
 
 
 def test_a_part_that_ends_its_worker_again_and_again_is_named(folder, cluster, tmp_path, monkeypatch):
-    class Dying(on_ray.RayWorker):
+    class Dying(executors.RayWorker):
         def content(self, number: int) -> tuple[bytes, str]:
             if number == 1:
                 os._exit(1)
             return super().content(number)
 
-    monkeypatch.setattr(on_ray, "RayWorker", Dying)
+    monkeypatch.setattr(executors, "RayWorker", Dying)
     options = PartOptions(parts=tmp_path / "parts", engine="ray", address=cluster.address, workers=2)
     with pytest.raises(WorkerError, match=r"the sentences 1,025 to 2,048 cannot be counted on the Ray cluster"):
         run(folder, tmp_path / "out", options)

@@ -20,10 +20,10 @@ from attentionology.corpora_loaders import Corpus
 from attentionology.engine.align import AlignJob
 from attentionology.engine.analyze import AnalyzeJob
 from attentionology.engine.execution import count_share, execute
-from attentionology.engine.executors import PartCounter
+from attentionology.engine.executors import RayWorker
 from attentionology.engine.job import Job
-from attentionology.engine.on_ray import RayWorker
 from attentionology.engine.part_options import PartOptions
+from attentionology.engine.parts import PartCounter
 from attentionology.engine.pass_counts import Limits
 from attentionology.engine.preparing import Prepared
 from attentionology.engine.run import Run
