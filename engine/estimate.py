@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from torch import Tensor
@@ -17,12 +16,13 @@ from ..storage.durable import size
 from .execution import check_job
 from .job import Job
 from .memory import LIBRARIES, available_memory
+from .part_keys import fingerprint
 from .part_options import PartOptions
-from .part_tasks import part_counter
-from .parts import packed_bytes, parts_of
+from .parts import PartFolder, parts_of
 from .pass_counts import Limits, PassCounts
 from .passes import Pass
 from .preparing import plan_analyses
+from .states import packed_bytes
 
 if TYPE_CHECKING:
     from ..extractors.model.loaded_model import LoadedModel
@@ -210,7 +210,7 @@ def estimate_run(
         passes.append(_with_sizes(estimate, current, prepared.model, prepared.limits))
     counted = None
     if part_options.parts is not None:
-        folder = part_counter(prepared, Path(part_options.parts)).folder
+        folder = PartFolder(part_options.parts, fingerprint(prepared))
         counted = sum(folder.has(part) for part in parts)
     return RunEstimate(
         unit=prepared.setting.corpus.unit,

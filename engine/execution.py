@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,11 +21,11 @@ from ..reports.explorer.encoding import script_json
 from ..reports.progress import Stages
 from ..reports.run_folder import RunFolder
 from .corpus import title_of_files
-from .distributed import ShareCounts, count_share_of, counter_of
+from .executors import ShareCounts, count_passes, count_share_of
 from .explorer import explorer_of
 from .job import Job
 from .part_options import PartOptions
-from .parts import check_folder, part_folder
+from .parts import PartCounter, check_folder
 from .preparing import Prepared
 from .run import CountedRun, Run, compared_kinds, count_analyses, with_results
 from .states import RunStates
@@ -71,7 +72,7 @@ def count_share(
     check_job(job, part_options, model, corpus)
     stages = Stages()
     prepared = job.prepare(model=model, corpus=corpus, stages=stages)
-    return count_share_of(prepared, job, part_options, part_options.parts, stages, offset=offset)
+    return count_share_of(PartCounter(job, prepared, part_options.parts), part_options, stages, offset=offset)
 
 
 def check_job(job: Job, part_options: PartOptions, model: LoadedModel | None, corpus: Corpus | None) -> None:
@@ -95,8 +96,7 @@ def _run(
 ) -> Run:
     stages = Stages()
     prepared = job.prepare(model=model, corpus=corpus, stages=stages)
-    with part_folder(part_options.parts) as parts:
-        counted = count_analyses(prepared, counter_of(prepared, job, part_options, parts, stages), stages=stages)
+    counted = count_analyses(prepared, partial(count_passes, job, prepared, part_options, stages), stages=stages)
     run = _results(prepared, counted, stages)
     if folder is not None:
         with stages("tables and figures"):

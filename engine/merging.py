@@ -80,15 +80,7 @@ def merge_runs(folders: Sequence[str | Path], out: str | Path, *, overwrite: boo
 
 
 def merged_states(states: Sequence[RunStates], names: Sequence[str]) -> RunStates:
-    """Return the states of all runs together.
-
-    Args:
-        states: the states of runs that belong together.
-        names: the names of the runs, for the run record.
-
-    Raises:
-        StateError, MergeError: the counts or the facts of the runs cannot be put together.
-    """
+    """Return the states of all runs together."""
     record = _merged_record([each.record for each in states], names)
     record["warnings"] += _warnings_of_ids([each.inputs for each in states])
     title = title_of_files([file["path"] for file in record["corpus"]["files"]])
@@ -116,11 +108,7 @@ def _plain(metrics: StoredMetrics) -> dict[str, MetricStates]:
 
 
 def _check(path: Path, first: RunStates, other_path: Path, other: RunStates) -> None:
-    """Check that two runs belong together.
-
-    Raises:
-        MergeError: they differ in the model, the analyses or an option, or have read the same file.
-    """
+    """Check that two runs belong together."""
     both = f"{path} and {other_path}"
     model, other_model = first.record["model"], other.record["model"]
     for name in _OF_THE_MODEL:
@@ -139,11 +127,7 @@ def _check(path: Path, first: RunStates, other_path: Path, other: RunStates) -> 
 
 
 def _check_inputs(both: str, first: RunStates, other: RunStates) -> None:
-    """Check that two runs have read different inputs.
-
-    Raises:
-        MergeError: they have read the same file, or the same sentence in different files.
-    """
+    """Check that two runs have read different inputs."""
     read = {file["sha256"]: file["path"] for file in first.record["corpus"]["files"]}
     if same := next((file for file in other.record["corpus"]["files"] if file["sha256"] in read), None):
         raise MergeError(f"{both} have read the same file, {same['path']}; its sentences would be counted twice")

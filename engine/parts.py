@@ -2,8 +2,8 @@
 
 A part is a whole number of windows of 1,024 inputs of one pass. Inputs are batched within windows, so a part is read in
 the same batches whoever counts it, and since all counts add up exactly, the results have the same bits however the
-parts are distributed. Each part is one file, which is written atomically and sealed. Two processes that count the same
-part write the same content, and the later file replaces the earlier one.
+parts are distributed. Each part is one file, which is written whole or not at all, and sealed. Two processes that count
+the same part write the same content, and the later file replaces the earlier one.
 
 A pass that may fail is one part, because it reads a bounded number of inputs and its failure is a result, which is kept
 like counts.
@@ -11,32 +11,32 @@ like counts.
 
 from __future__ import annotations
 
-import json
 import math
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from torch import Tensor
 
-from ..analyses.shared.metric import Metric
-from ..analyses.shared.metric_states import MetricStates, NamesFiles
-from ..corpora_loaders import Sentence
+from ..analyses.shared.metric_states import NamesFiles
+from ..analyses.shared.processes import WorkerError
+from ..corpora_loaders import Corpus, Sentence
 from ..extractors import ExtractionError
 from ..extractors.maps.batching import WINDOW
 from ..storage.cache_log import CacheLog
 from ..storage.durable import StorageError
-from ..storage.partial import delete, unfinished
 from ..storage.sealed import cache_name, check, write_sealed
 from ..storage.tensors import read_tensors, tensor_content
-from .packed_states import packed_states, unpacked_states
-from .part_keys import Content, content_of_inputs, pass_key
+from .job import Job
+from .part_keys import content_of_inputs, fingerprint, pass_key
 from .pass_counts import PassCounts, PassLog
 from .passes import Pass
 from .plain_data import plain_failure, restored_failure
+from .preparing import Prepared, plan_analyses
+from .readers import Readers
+from .states import packed_states, unpacked_states
 
 KEPT = "With --parts, the parts that were counted are kept, and the same command continues"
 """What messages say when a run ends before all parts are counted."""
@@ -44,6 +44,8 @@ KEPT = "With --parts, the parts that were counted are kept, and the same command
 MOST_PARTS = 64
 """The largest number of parts of a pass. A part of a large corpus has several windows, so that its counts, which take a
 few megabytes, take much less space than the time to make them would suggest."""
+
+_COUNTS = ("read", "words", "unknown_words", "substituted_words")
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,9 @@ class CorpusPart:
     def __len__(self) -> int:
         return self.stop - self.start
 
+    def __str__(self) -> str:
+        return f"the part of {self.run.label} with the {self.run.unit} {self.start + 1:,} to {self.stop:,}"
+
 
 def size_of_parts(inputs: int) -> int:
     """Return the number of inputs of each part of a pass that reads a number of inputs and must not fail."""
@@ -76,11 +81,7 @@ def number_of_parts(inputs: int) -> int:
 
 
 def parts_of(passes: Sequence[Pass]) -> list[CorpusPart]:
-    """Cut all passes into parts. A pass that may fail is one part.
-
-    Args:
-        passes: the passes of a run.
-    """
+    """Cut all passes into parts. A pass that may fail is one part."""
     parts = []
     for number, current in enumerate(passes):
         inputs = len(current.inputs)
@@ -91,53 +92,12 @@ def parts_of(passes: Sequence[Pass]) -> list[CorpusPart]:
     return parts
 
 
-def check_folder(folder: Path) -> None:
-    """Create the folder of the parts, and check that files can be written to it, before anything slow happens.
-
-    Raises:
-        StorageError: the folder cannot be created or written to.
-    """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with unfinished(folder / "part") as path:
-            delete(path)
-    except OSError as error:
-        raise StorageError(f"{folder}: cannot be written: {error.strerror or error}") from error
-
-
-@contextmanager
-def part_folder(chosen: Path | None) -> Iterator[Path]:
-    """Yield the folder of the parts. If none was chosen, it is a folder that is deleted in the end."""
-    if chosen is not None:
-        yield chosen
-    else:
-        with tempfile.TemporaryDirectory(prefix="attentionology-parts-") as folder:
-            yield Path(folder)
-
-
-@dataclass(frozen=True)
-class StoredCounts:
-    """What the file of a part holds.
-
-    Attributes:
-        states: the states of the metrics, by the names of their requests.
-        failures: the errors of optional requests that failed, by their names.
-        log: the record of what was read.
-        moved: the present paths of corpus files that had other paths when the part was counted, by these.
-    """
-
-    states: Mapping[str, MetricStates]
-    failures: Mapping[str, Exception]
-    log: PassLog
-    moved: Mapping[str, str]
-
-
 class PartFolder:
     """The folder with the parts of runs. Parts of several runs may share a folder.
 
     Args:
         folder: the folder, which is created when the first part is written.
-        fingerprint: the digest of everything on which counts depend, apart from the text.
+        fingerprint: the digest of everything on which counts depend, apart from the text and the requests.
 
     Attributes:
         cache_log: the files that were deleted because they were damaged.
@@ -146,140 +106,150 @@ class PartFolder:
     def __init__(self, folder: Path, fingerprint: str) -> None:
         self.folder, self.fingerprint = folder, fingerprint
         self.cache_log = CacheLog()
-        self._known: dict[tuple[int, int, int], tuple[str, Content]] = {}
+        self._known: dict[tuple[int, int, int], tuple[Path, tuple[str, ...]]] = {}
 
     def path(self, part: CorpusPart) -> Path:
         """The file of a part, whether or not it exists."""
-        return self.folder / f"{self._identified(part)[0]}.safetensors"
+        return self._identified(part)[0]
 
-    def files(self, part: CorpusPart) -> tuple[str, ...]:
-        """The paths of the corpus files that a part reads."""
-        return self._identified(part)[1].files
-
-    def _identified(self, part: CorpusPart) -> tuple[str, Content]:
+    def _identified(self, part: CorpusPart) -> tuple[Path, tuple[str, ...]]:
+        """Return the file of a part, and the paths of the corpus files that it reads."""
         identity = part.number, part.start, part.stop
         if identity not in self._known:
             content = content_of_inputs(part.run.inputs)
-            self._known[identity] = pass_key(part.run, self.fingerprint, content.digest), content
+            name = f"{pass_key(part.run, self.fingerprint, content.digest)}.safetensors"
+            self._known[identity] = self.folder / name, content.files
         return self._known[identity]
 
     def has(self, part: CorpusPart) -> bool:
         """Whether the file of a part exists. Its content is checked when it is read."""
         return self.path(part).is_file()
 
+    def is_missing(self, part: CorpusPart) -> bool:
+        """Whether a part has to be counted. Its file is deleted and noted if it is damaged."""
+        return self.cache_log.read(self.path(part), lambda path: check(path, cache_name(path))) is None
+
+    def content(self, part: CorpusPart, counts: PassCounts) -> bytes:
+        """Return what was counted for a part as the content of its file, which is sealed when it is written."""
+        tensors: dict[str, Tensor] = {}
+        requests: dict[str, Any] = {}
+        for name, states in counts.states().items():
+            packed, requests[name] = packed_states(states, f"{name}/")
+            tensors |= packed
+        log = next(iter(counts.logs.values()), PassLog())
+        skipped = [(skip.sentence.id, skip.sentence.file, skip.sentence.line, skip.reason) for skip in log.skipped]
+        facts = {
+            "requests": requests,
+            "failures": {name: plain_failure(error) for name, error in counts.failures.items()},
+            "log": {name: getattr(log, name) for name in _COUNTS},
+            "skipped": skipped,
+            "files": self._identified(part)[1],
+        }
+        return tensor_content(tensors, facts)
+
     def write(self, part: CorpusPart, content: bytes) -> None:
-        """Write what was counted for a part.
-
-        Args:
-            part: the part.
-            content: its counts, see `content_of`.
-
-        Raises:
-            StorageError: the file cannot be written.
-        """
+        """Write what was counted for a part."""
         path = self.path(part)
         try:
             write_sealed(path, content, cache_name(path))
         except StorageError as error:
             raise StorageError(f"{error}. {KEPT}", forbidden=error.forbidden) from error
 
-    def read(self, part: CorpusPart) -> StoredCounts:
-        """Read what was counted for a part.
+    def counts_of(self, parts: Sequence[CorpusPart]) -> PassCounts:
+        """Add up all parts of all passes, one part at a time."""
+        counts, logs = PassCounts(), dict[int, PassLog]()
+        for part in parts:
+            log = logs.setdefault(part.number, PassLog())
+            self._add(part, counts, log)
+            counts.logs |= {request.name: log for request in part.run.requests if request.name not in counts.failures}
+        for of_pass in counts.logs.values():
+            if not of_pass.read:
+                raise ExtractionError(f"none of the inputs could be read: {of_pass.reasons()}")
+        return counts
 
-        Raises:
-            FileNotFoundError: the part has not been counted.
-            DamagedError: the content of the file is not what was written.
-            StorageError: the file cannot be read.
-        """
-        path = self.path(part)
+    def _add(self, part: CorpusPart, counts: PassCounts, log: PassLog) -> None:
+        """Read what was counted for a part, and add it."""
+        path, files = self._identified(part)
         tensors, facts = read_tensors(path, cache_name(path))
-        requests = facts["requests"].items()
-        states = {name: unpacked_states(tensors, of_metric, f"{name}/") for name, of_metric in requests}
-        failures = {name: restored_failure(*failure) for name, failure in facts["failures"].items()}
-        moved = {old: new for old, new in zip(facts["files"], self.files(part), strict=True) if old != new}
-        return StoredCounts(states, failures, _log(facts["log"], moved), moved)
+        moved = {old: new for old, new in zip(facts["files"], files, strict=True) if old != new}
+        log.add(PassLog(**facts["log"]))
+        for sentence_id, file, line, reason in facts["skipped"]:
+            log.skip(Sentence(sentence_id, (), file=moved.get(file, file), line=line), reason)
+        counts.failures |= {name: restored_failure(*failure) for name, failure in facts["failures"].items()}
+        kinds = {request.name: request.metric.metric for request in part.run.requests}
+        for name, packing in facts["requests"].items():
+            states = unpacked_states(tensors, packing, f"{name}/")
+            metric = states.restore(kinds[name])
+            if moved and isinstance(metric, NamesFiles):
+                metric.rename_files(moved)
+            if name in counts.metrics:
+                counts.metrics[name].merge_state(metric)
+            else:
+                counts.metrics[name], counts.arguments[name] = metric, dict(states.arguments)
 
-    def is_missing(self, part: CorpusPart) -> bool:
-        """Whether a part has to be counted. Its file is deleted and noted if it is damaged."""
-        return self.cache_log.read(self.path(part), lambda path: check(path, cache_name(path))) is None
 
+class PartCounter:
+    """The parts of a run, and what counts them in this process.
 
-def content_of(counts: PassCounts, files: Sequence[str] = ()) -> bytes:
-    """Return what was counted for a part as the content of its file, to which the seal is added when it is written.
-
-    Args:
-        counts: the counts.
-        files: the paths of the corpus files that the part reads.
-
-    Raises:
-        StateError: a metric cannot be stored.
+    Attributes:
+        folder: the folder of the parts.
+        parts: the parts of all passes.
+        task: what other processes need to count them.
+        readers: the model and its copies.
     """
-    tensors: dict[str, Tensor] = {}
-    facts: dict[str, Any] = {}
-    for name, states in counts.states().items():
-        packed, facts[name] = packed_states(states, f"{name}/")
-        tensors |= packed
-    log = next(iter(counts.logs.values()), PassLog())
-    failures = {name: plain_failure(error) for name, error in counts.failures.items()}
-    described = {"requests": facts, "failures": failures, "log": _plain_log(log), "files": list(files)}
-    return tensor_content(tensors, described)
+
+    def __init__(self, job: Job, prepared: Prepared, folder: Path, passes: Sequence[Pass] | None = None) -> None:
+        self.folder = PartFolder(folder, fingerprint(prepared))
+        self.parts = parts_of(plan_analyses(prepared).passes if passes is None else passes)
+        self.task = PartTask(job, prepared.source, folder, self.folder.fingerprint)
+        self.readers, self._limits = Readers(prepared.model, prepared.setting.seed), prepared.limits
+
+    def content(self, part: CorpusPart, advance: Callable[[int], None] = lambda _: None) -> bytes:
+        """Count a part, and return the content of its file; ``advance`` receives the number of inputs of each batch."""
+        counts = PassCounts()
+        part.run.run(self.readers.of(part.run.copy), self._limits, counts, may_be_empty=True, advance=advance)
+        return self.folder.content(part, counts)
+
+    def count(self, part: CorpusPart, advance: Callable[[int], None] = lambda _: None) -> None:
+        """Count a part and write its file."""
+        self.folder.write(part, self.content(part, advance))
 
 
-def packed_bytes(states: MetricStates) -> int:
-    """Return the bytes that the states of a metric take in the file of a part or in a results folder."""
-    packed, facts = packed_states(states, "")
-    return sum(tensor.nbytes for tensor in packed.values()) + len(json.dumps(facts))
+@dataclass(frozen=True)
+class PartTask:
+    """What another process needs to count parts: it must be possible to send it there.
 
-
-def added_parts(folder: PartFolder, parts: Sequence[CorpusPart]) -> Iterator[PassCounts]:
-    """Add up the parts of each pass, one part at a time.
-
-    Yields:
-        the counts of each pass.
-
-    Raises:
-        ExtractionError: none of the inputs of a pass could be read.
-        FileNotFoundError, DamagedError, StateError: a part is missing, damaged or of another version.
+    Attributes:
+        job: what was asked for.
+        corpus: the corpus, which has been read.
+        folder: the folder of the parts.
+        fingerprint: the fingerprint that the process must arrive at, too.
     """
-    by_pass: dict[int, list[CorpusPart]] = {}
-    for part in parts:
-        by_pass.setdefault(part.number, []).append(part)
-    for of_pass in by_pass.values():
-        counts, log = PassCounts(), PassLog()
-        classes = {request.name: request.metric.metric for request in of_pass[0].run.requests}
-        for part in of_pass:
-            stored = folder.read(part)
-            log.add(stored.log)
-            counts.failures |= stored.failures
-            for name, states in stored.states.items():
-                _add(counts, name, states, classes[name], stored.moved)
-        if not counts.failures:
-            if not log.read:
-                raise ExtractionError(f"none of the inputs could be read: {log.reasons()}")
-            counts.logs |= dict.fromkeys(classes, log)
-        yield counts
+
+    job: Job
+    corpus: Corpus
+    folder: Path
+    fingerprint: str
+
+    def counter(self, number: int) -> PartCounter:
+        """Prepare the run again, in the process of a number, from 0, which chooses its GPU."""
+        import torch
+
+        job = self.job
+        if job.device == "cuda":
+            job = job.on_device(f"cuda:{number % max(1, torch.cuda.device_count())}")
+        elif job.device == "cpu":
+            torch.set_num_threads(1)  # threads of several processes would wait for each other
+        counter = PartCounter(job, job.prepare(corpus=self.corpus), self.folder)
+        if counter.folder.fingerprint != self.fingerprint:
+            raise WorkerError("the model or the toolkit has changed while the run was started; run the command again")
+        return counter
 
 
-def _add(counts: PassCounts, name: str, stored: MetricStates, kind: type[Metric], moved: Mapping[str, str]) -> None:
-    metric = stored.restore(kind)
-    if moved and isinstance(metric, NamesFiles):
-        metric.rename_files(moved)
-    if name in counts.metrics:
-        counts.metrics[name].merge_state(metric)
-    else:
-        counts.metrics[name], counts.arguments[name] = metric, dict(stored.arguments)
-
-
-_COUNTS = ("read", "words", "unknown_words", "substituted_words")
-
-
-def _plain_log(log: Any) -> dict[str, Any]:
-    skipped = [(skip.sentence.id, skip.sentence.file, skip.sentence.line, skip.reason) for skip in log.skipped]
-    return {**{name: getattr(log, name) for name in _COUNTS}, "skipped": skipped}
-
-
-def _log(plain: Mapping[str, Any], moved: Mapping[str, str]) -> PassLog:
-    log = PassLog(**{name: plain[name] for name in _COUNTS})
-    for sentence_id, file, line, reason in plain["skipped"]:
-        log.skip(Sentence(sentence_id, (), file=moved.get(file, file), line=line), reason)
-    return log
+def check_folder(folder: Path) -> None:
+    """Create the folder of the parts, and check that files can be written to it, before anything slow happens."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError as error:
+        raise StorageError(f"{folder}: cannot be written: {error.strerror or error}") from error

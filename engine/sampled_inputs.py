@@ -21,10 +21,6 @@ noticed."""
 def sample_inputs(inputs: Iterable[Sentence], size: int = SAMPLED) -> dict[str, str]:
     """Return the digest of the words of each sampled input by its id, in the order of the hashes of the ids.
 
-    Args:
-        inputs: the sentences or documents of a run.
-        size: the largest number of inputs that are sampled.
-
     Example:
         >>> sentences = [Sentence(f"s{i}", ("Birds", "sing")) for i in range(10)]
         >>> sampled = sample_inputs(sentences, 3)

@@ -9,17 +9,23 @@ run is noticed, and its model, corpus and options must be those of the run recor
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+from torch import Tensor
 
 from ..analyses.shared.metric_states import MetricStates, StateError
 from ..reports.run_files import RUN_RECORD, identity_of, read_record
+from ..storage.packed import pack, unpack
 from ..storage.sealed import DamagedError, cache_name, digest_in, read_json, write_json
 from ..storage.tensors import read_tensors, write_tensors
-from .packed_states import packed_states, unpacked_states
+
+Read = TypeVar("Read")
 
 FOLDER = "states"
 """The name of the folder with the states, within the folder of a run."""
@@ -29,37 +35,22 @@ FORMAT = 2
 
 _OVERVIEW, _INPUTS = "run.json", "inputs.json"
 
-_OF_FILES = ("name", "path", "sha256", "sentences", "words", "origin")
-
 _UNBOUND = (
     "The counts were stored by version 0.2, which did not note which files belong to a run. It was not checked that "
     "all of them are of this run."
 )
 """The warning of runs in format 1."""
 
-_ENTRIES: dict[str, tuple[str, ...]] = {
-    "": ("requests", "analyses", "failures", "options", "titles", "record", "tables"),
-    "record": (
-        "command",
-        "started",
-        "finished",
-        "seconds",
-        "options",
-        "seed",
-        "model",
-        "corpus",
-        "sentences",
-        "warnings",
-    ),
-    "record.model": (
-        *("name", "family", "revision", "files", "weights_sha256", "shape", "layers", "heads", "dtype", "max_length"),
-        "tokenizer",
-    ),
-    "record.corpus": ("unit", "limit_unit", "tokens", "files", "counts", "remarks", "relations"),
-    "record.corpus.counts": ("sentences",),
-    "record.sentences": ("read", "words", "words_without_head", "unknown_words", "substituted_words", "skipped"),
+_OF_MODEL = ("name", "family", "revision", "files", "weights_sha256", "shape", "dtype", "max_length", "tokenizer")
+_OF_READING = ("read", "words", "words_without_head", "unknown_words", "substituted_words", "skipped")
+_RECORD = {
+    "": ("command", "started", "finished", "seconds", "options", "seed", "model", "corpus", "sentences", "warnings"),
+    "model": (*_OF_MODEL, "layers", "heads"),
+    "corpus": ("unit", "limit_unit", "tokens", "files", "counts", "remarks", "relations"),
+    "sentences": _OF_READING,
 }
-"""The entries of the index that results are made from. It is checked that they are there."""
+_OF_FILES = ("name", "path", "sha256", "sentences", "words", "origin")
+"""The entries of the run record, and of its corpus files, that results are made from."""
 
 
 @dataclass(frozen=True)
@@ -116,10 +107,11 @@ def write_states(folder: Path, states: RunStates) -> None:
     """
     folder = folder / FOLDER
     files = _file_names(states.metrics)
-    digests = {
-        files[request]: write_metric(folder / files[request], metric, {"request": request})
-        for request, metric in states.metrics.items()
-    }
+    digests = {}
+    for request, metric in states.metrics.items():
+        packed, facts = packed_states(metric, f"{metric.metric}.")
+        path = folder / files[request]
+        digests[path.name] = write_tensors(path, packed, {**facts, "request": request}, cache_name(path))
     digests[_INPUTS] = write_json(folder / _INPUTS, {"inputs": dict(states.inputs)}, f"{FOLDER}/{_INPUTS}")
     overview = {
         "format": FORMAT,
@@ -145,77 +137,62 @@ def read_states(folder: Path) -> RunStates:
         StorageError: a file cannot be read.
     """
     where = folder / FOLDER
-    if not (where / _OVERVIEW).exists():
+    index = where / _OVERVIEW
+    if not index.exists():
         reason = "is not the folder of a run with states" if folder.is_dir() else "does not exist"
         raise StateError(f"{folder} {reason}")
-    overview = _read_json(where / _OVERVIEW)
+    overview = _read(index, read_json)
     if overview.get("format") not in (1, FORMAT):
         found = f"{where} has states of format {overview.get('format')}"
         raise StateError(f"{found}, and this version reads the formats 1 and {FORMAT}; count again")
-    _check_index(where / _OVERVIEW, overview)
-    _check_record(folder, overview["record"])
-    _check_digests(where, overview)
-    metrics = {}
-    for request, name in overview["requests"].items():
-        try:
-            metrics[request], facts = read_metric(where / name)
-        except FileNotFoundError:
-            raise StateError(f"{where / name} is missing") from None
-        if facts["request"] != request:
-            raise StateError(f"{where / name} has the counts of {facts['request']!r}, not of {request!r}")
     try:
-        analyses = [AnalysisStates(**{**entry, "requests": tuple(entry["requests"])}) for entry in overview["analyses"]]
-        failures = {request: (kind, message) for request, (kind, message) in overview["failures"].items()}
+        record = overview["record"]
+        _check_entries(overview, record)
+        _check_record(folder, record)
+        _check_digests(where, overview)
+        if overview["format"] == 1 and _UNBOUND not in record["warnings"]:
+            record = {**record, "warnings": [*record["warnings"], _UNBOUND]}
         model, corpus = overview["titles"]
-    except (KeyError, TypeError, ValueError) as error:
-        raise StateError(f"{where / _OVERVIEW} is not complete: {error}") from None
-    record = overview["record"]
-    if overview["format"] == 1 and _UNBOUND not in record["warnings"]:
-        record = {**record, "warnings": [*record["warnings"], _UNBOUND]}
-    return RunStates(
-        analyses=tuple(analyses),
-        metrics=metrics,
-        failures=failures,
-        options=overview["options"],
-        titles=(model, corpus),
-        record=record,
-        tables=overview["tables"],
-        samples=tuple(overview.get("samples", ())),  # earlier versions kept none
-        inputs=_read_json(where / _INPUTS)["inputs"],
-    )
+        return RunStates(
+            analyses=tuple(
+                AnalysisStates(**{**each, "requests": tuple(each["requests"])}) for each in overview["analyses"]
+            ),
+            metrics={request: _read_metric(where / name, request) for request, name in overview["requests"].items()},
+            failures={request: (kind, message) for request, (kind, message) in overview["failures"].items()},
+            options=overview["options"],
+            titles=(model, corpus),
+            record=record,
+            tables=overview["tables"],
+            samples=tuple(overview.get("samples", ())),  # earlier versions kept none
+            inputs=_read(where / _INPUTS, read_json)["inputs"],
+        )
+    except KeyError as error:
+        raise StateError(f"{index} has no entry {error}") from None
+    except (TypeError, ValueError) as error:
+        if isinstance(error, StateError):
+            raise
+        raise StateError(f"{index} is not complete: {error}") from None
 
 
-def _check_index(path: Path, overview: Mapping[str, Any]) -> None:
-    """Check that the index has all entries that results are made from.
-
-    Raises:
-        StateError: an entry is missing.
-    """
-    options = {name for group in dict(overview.get("options", {})).values() for name in group}
-    required = {**_ENTRIES, "record.options": ("limit", *sorted(options))}
-    if overview["format"] > 1:
-        required["sha256"] = (*overview.get("requests", {}).values(), _INPUTS)
-    for group, names in required.items():
-        entries: Any = overview
-        for part in filter(None, group.split(".")):
-            entries = entries.get(part, {}) if isinstance(entries, dict) else {}
-        if missing := [name for name in names if name not in entries]:
-            raise StateError(f"{path} has no entry {'.'.join(filter(None, [group, missing[0]]))!r}")
-    for file in overview["record"]["corpus"]["files"]:
-        if missing := [name for name in _OF_FILES if name not in file]:
-            raise StateError(f"{path} has no entry 'record.corpus.files.{missing[0]}'")
-    used = {request for entry in overview["analyses"] for request in entry.get("requests", ())}
-    known = {*overview["requests"], *overview["failures"]}
-    if missing := sorted({*used, *overview.get("samples", ())} - known):
-        raise StateError(f"{path} has no entry {f'requests.{missing[0]}'!r}")
+def _check_entries(overview: Mapping[str, Any], record: Mapping[str, Any]) -> None:
+    """Check that the index has the entries that results are made from, some of which are only read later."""
+    for group, names in _RECORD.items():
+        for name in names:
+            (record[group] if group else record)[name]
+    for name in ("limit", *(name for group in overview["options"].values() for name in group)):
+        record["options"][name]
+    for file, name in product(record["corpus"]["files"], _OF_FILES):
+        file[name]
+    for request in (
+        *overview.get("samples", ()),
+        *(name for each in overview["analyses"] for name in each["requests"]),
+    ):
+        if request not in overview["failures"]:
+            overview["requests"][request]
 
 
 def _check_record(folder: Path, record: Mapping[str, Any]) -> None:
-    """Check that the states are those of the run whose record is in the folder, if there is one.
-
-    Raises:
-        StateError: they have another model, another corpus or other options.
-    """
+    """Check that the states are those of the run whose record is in the folder, if there is one."""
     beside = read_record(folder)
     if beside is None:
         return
@@ -227,57 +204,29 @@ def _check_record(folder: Path, record: Mapping[str, Any]) -> None:
 
 
 def _check_digests(where: Path, overview: Mapping[str, Any]) -> None:
-    """Check that the files beside the index are those that were written with it. Format 1 does not say which.
-
-    Raises:
-        StateError: a file is of another run, or missing.
-    """
-    for name, digest in overview.get("sha256", {}).items():
-        try:
-            found = digest_in(where / name)
-        except FileNotFoundError:
-            raise StateError(f"{where / name} is missing") from None
-        except OSError:
-            found = ""
-        if found != digest:
+    """Check that the files beside the index are those that were written with it. Format 1 does not say which."""
+    if overview["format"] == 1:
+        return
+    for name in (*overview["requests"].values(), _INPUTS):
+        if _read(where / name, lambda path, _: digest_in(path)) != overview["sha256"][name]:
             raise StateError(f"{where / name} does not belong to this run: its SHA-256 is not the one in {_OVERVIEW}")
 
 
-def _read_json(path: Path) -> dict[str, Any]:
+def _read(path: Path, reader: Callable[[Path, str], Read]) -> Read:
+    """Read a file of the states with a function that takes its path and the name it is sealed with."""
     try:
-        return read_json(path, f"{FOLDER}/{path.name}")
+        return reader(path, f"{FOLDER}/{path.name}")
     except FileNotFoundError:
         raise StateError(f"{path} is missing") from None
-    except DamagedError as error:
+    except (DamagedError, IsADirectoryError) as error:
         raise StateError(f"{path} is damaged: {error}") from None
 
 
-def write_metric(path: Path, metric: MetricStates, facts: Mapping[str, Any]) -> str:
-    """Write the states of one metric and facts about them, which JSON must be able to hold; return the file's digest.
-
-    Raises:
-        StorageError: the file cannot be written.
-    """
-    packed, of_metric = packed_states(metric, f"{metric.metric}.")
-    return write_tensors(path, packed, {**of_metric, **facts}, cache_name(path))
-
-
-def read_metric(path: Path) -> tuple[MetricStates, dict[str, Any]]:
-    """Read the states of one metric, and the facts about them.
-
-    Raises:
-        FileNotFoundError: the file does not exist.
-        StateError: the file is damaged.
-        StorageError: the file cannot be read.
-    """
-    try:
-        tensors, facts = read_tensors(path, cache_name(path))
-        states = unpacked_states(tensors, facts, f"{facts['metric']}.")
-    except DamagedError as error:
-        raise StateError(f"{path} is damaged: {error}") from None
-    except KeyError as error:
-        raise StateError(f"{path} has no entry {error}") from None
-    return states, {name: fact for name, fact in facts.items() if name not in ("metric", "arguments", "packing")}
+def _read_metric(path: Path, request: str) -> MetricStates:
+    tensors, facts = _read(path, read_tensors)
+    if facts["request"] != request:
+        raise StateError(f"{path} has the counts of {facts['request']!r}, not of {request!r}")
+    return unpacked_states(tensors, facts, f"{facts['metric']}.")
 
 
 def _file_names(requests: Mapping[str, Any]) -> dict[str, str]:
@@ -290,3 +239,24 @@ def _file_names(requests: Mapping[str, Any]) -> dict[str, str]:
             name, number = f"{stem}-{number}.safetensors", number + 1
         names[request] = name
     return names
+
+
+def packed_states(states: MetricStates, prefix: str) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """Pack the states of one metric for a file that may hold those of several metrics."""
+    # A file gives its tensors back in another order, and what is read and written again should be the same file.
+    tensors, packing = pack({f"{prefix}{name}": states.tensors[name] for name in sorted(states.tensors)})
+    return tensors, {"metric": states.metric, "arguments": dict(states.arguments), "packing": packing}
+
+
+def unpacked_states(tensors: Mapping[str, Tensor], facts: Mapping[str, Any], prefix: str) -> MetricStates:
+    """Restore the states of one metric."""
+    of_metric = {name: tensor for name, tensor in tensors.items() if name.startswith(prefix)}
+    unpacked = unpack(of_metric, facts["packing"])
+    named = {name.removeprefix(prefix): tensor for name, tensor in unpacked.items()}
+    return MetricStates(facts["metric"], facts["arguments"], named)
+
+
+def packed_bytes(states: MetricStates) -> int:
+    """Return the bytes that the states of a metric take in the file of a part or in a results folder."""
+    packed, facts = packed_states(states, "")
+    return sum(tensor.nbytes for tensor in packed.values()) + len(json.dumps(facts))

@@ -33,19 +33,7 @@ def states_of(
     tables: Mapping[str, pd.DataFrame],
     inputs: Iterable[Sentence] = (),
 ) -> RunStates:
-    """Return everything that is stored of a run.
-
-    Args:
-        counted: what was counted.
-        options: the options of the run.
-        titles: the names of the model and of the corpus.
-        record: the run record without what the analyses add to it.
-        tables: the tables that describe the corpus.
-        inputs: the sentences that were read.
-
-    Raises:
-        StateError: an analysis has counts, facts or options that cannot be stored.
-    """
+    """Return everything that is stored of a run."""
     groups = {kind.__name__: kind for source in counted.analyses for kind in source.analysis.options}
     return RunStates(
         analyses=tuple(_analysis_states(source) for source in counted.analyses),
@@ -98,11 +86,7 @@ def load_run(folder: str | Path) -> Run:
 
 
 def restored(states: RunStates) -> Run:
-    """Make the results of a run from its states.
-
-    Raises:
-        StateError: the states are those of an analysis or of a version that is not installed.
-    """
+    """Make the results of a run from its states."""
     failures = {name: restored_failure(*failure) for name, failure in states.failures.items()}
     metrics = states.metrics if isinstance(states.metrics, StoredMetrics) else StoredMetrics(states.metrics)
     sources = []
@@ -122,11 +106,7 @@ def restored(states: RunStates) -> Run:
 
 
 def registered_analysis(name: str) -> Analysis[Any, Any]:
-    """Return the analysis of a stored run.
-
-    Raises:
-        StateError: it is not installed.
-    """
+    """Return the analysis of a stored run."""
     analysis = find_analysis(name)
     if analysis is None:
         raise StateError(f"the analysis {name!r} of this run is not installed")
@@ -177,18 +157,7 @@ def report_run(
 def write_from_states(
     states: RunStates, out: Path, *, overwrite: bool = False, reads: Sequence[str | Path] = ()
 ) -> Run:
-    """Write a whole run folder from states.
-
-    Args:
-        states: the states.
-        out: the folder of the run.
-        overwrite: whether to replace the folder of an earlier run.
-        reads: folders that ``out`` must not replace.
-
-    Raises:
-        StateError: see `load_run`.
-        RunFolderError: the folder cannot be written.
-    """
+    """Write a whole run folder from states."""
     run = restored(states)
     tables = {name: pd.DataFrame(table["rows"], columns=table["columns"]) for name, table in states.tables.items()}
     with RunFolder(out, overwrite=overwrite, reads=reads) as target:

@@ -39,15 +39,7 @@ class CacheLog:
     not_kept: list[Path] = field(default_factory=list)
 
     def read(self, path: Path, reader: Callable[[Path], Read]) -> Read | None:
-        """Read a file; None if it does not exist, or was discarded because it is damaged.
-
-        Args:
-            path: the file.
-            reader: a function that reads the file.
-
-        Raises:
-            StorageError: the file cannot be read, or it is damaged and cannot be deleted.
-        """
+        """Read a file; None if it does not exist, or was discarded because it is damaged."""
         try:
             return reader(path)
         except FileNotFoundError:
@@ -57,29 +49,14 @@ class CacheLog:
             return None
 
     def discard(self, path: Path, reason: str) -> None:
-        """Delete a file, or a folder of that name, and record the reason.
-
-        Raises:
-            StorageError: the file cannot be deleted.
-        """
+        """Delete a file, or a folder of that name, and record the reason."""
         delete(path)
         if path.exists() or path.is_symlink():
             raise StorageError(f"{path}: {reason}, and it cannot be deleted; choose another cache", forbidden=True)
         self.discarded.append(Discarded(path, reason))
 
     def keep(self, path: Path, write: Callable[[], object]) -> bool:
-        """Write a file that the run does not depend on.
-
-        Args:
-            path: the file.
-            write: a function that writes the file.
-
-        Returns:
-            whether the file was written; False if the cache is read-only.
-
-        Raises:
-            StorageError: writing is allowed, but fails.
-        """
+        """Write a file that the run does not depend on."""
         try:
             write()
         except StorageError as error:

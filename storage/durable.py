@@ -89,13 +89,7 @@ def is_full(error: BaseException | None) -> bool:
 
 
 def reason(error: OSError, path: Path, *, needed: int) -> str:
-    """The reason why something could not be written. For a full disk, it includes the space needed and the space free.
-
-    Args:
-        error: the error.
-        path: a path on the disk.
-        needed: the number of bytes that were to be written.
-    """
+    """The reason why something could not be written; for a full disk, with the space needed and the space free."""
     message = error.strerror or str(error)
     if not is_full(error):
         return message

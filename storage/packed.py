@@ -19,12 +19,6 @@ _LEVEL = 1  # higher levels take several times as long for a tenth less
 def pack(tensors: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """Make tensors smaller without loss.
 
-    Args:
-        tensors: the tensors by name. Those of whole numbers are packed; all others are kept as they are.
-
-    Returns:
-        the packed tensors, and what `unpack` needs to know about them, which JSON can hold.
-
     Example:
         >>> counts = torch.zeros(1000, 100, dtype=torch.int64)
         >>> packed, facts = pack({"counts": counts})
@@ -48,11 +42,7 @@ def pack(tensors: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], dict[str, An
 
 
 def unpack(packed: Mapping[str, Tensor], facts: Mapping[str, Any]) -> dict[str, Tensor]:
-    """Return the tensors that `pack` has packed.
-
-    Raises:
-        DamagedError: the packed tensors do not fit the facts.
-    """
+    """Return the tensors that `pack` has packed."""
     tensors = dict(packed)
     for name, described in facts.items():
         try:

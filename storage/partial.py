@@ -45,13 +45,6 @@ def unfinished(target: Path, *, folder: bool = False) -> Iterator[Path]:
     """Create an empty file or folder next to the target, and hold its lock until the block ends.
 
     The block is expected to rename or delete it.
-
-    Args:
-        target: the path that the unfinished one is to become.
-        folder: whether to create a folder instead of a file.
-
-    Raises:
-        OSError: it cannot be created.
     """
     while True:
         path = target.with_name(unfinished_name(target.name))
@@ -68,39 +61,26 @@ def unfinished(target: Path, *, folder: bool = False) -> Iterator[Path]:
 
 @contextmanager
 def locked(path: Path, *, wait: bool) -> Iterator[bool]:
-    """Hold the lock of a file or folder during a block, which receives whether the lock is held.
-
-    Args:
-        path: the file or folder. Locks of folders exclude each other as those of files do.
-        wait: whether to wait until another process releases the lock, instead of continuing without it.
-    """
-    descriptor = _open(path) if fcntl is not None else None
+    """Hold the lock of a file or folder during a block, which receives whether the lock is held."""
+    descriptor, held = _open(path), False
     if descriptor is None:
-        yield False
+        yield held
         return
+    with suppress(OSError):  # another process holds it, or the file system does not support locks
+        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        held = True
     try:
-        yield _lock(descriptor, wait=wait)
+        yield held
     finally:
         os.close(descriptor)  # which releases the lock
 
 
 def _open(path: Path) -> int | None:
-    for flags in (
-        os.O_RDWR,
-        os.O_RDONLY,
-    ):  # NFS only locks files that are open for writing, and folders cannot be opened so
+    # NFS only locks files that are open for writing, and folders cannot be opened so.
+    for flags in (os.O_RDWR, os.O_RDONLY) if fcntl is not None else ():
         with suppress(OSError):
             return os.open(path, flags | os.O_CLOEXEC)
     return None
-
-
-def _lock(descriptor: int, *, wait: bool) -> bool:
-    assert fcntl is not None  # noqa: S101 a descriptor is opened only if there are locks
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
-    except OSError:  # another process holds it, or the file system does not support locks
-        return False
-    return True
 
 
 def abandoned(folder: Path, kind: str = PARTIAL) -> Iterator[tuple[Path, str]]:
@@ -122,12 +102,7 @@ def abandoned(folder: Path, kind: str = PARTIAL) -> Iterator[tuple[Path, str]]:
 
 
 def sweep(folder: Path, *kinds: str) -> None:
-    """Delete the unfinished paths that dead processes left in a folder.
-
-    Args:
-        folder: the folder. Folders inside it are not searched.
-        kinds: the suffixes to look for. Default: `PARTIAL`.
-    """
+    """Delete the unfinished paths that dead processes left in a folder, but not in folders inside it."""
     for kind in kinds or (PARTIAL,):
         for path, _ in abandoned(folder, kind):
             delete(path)

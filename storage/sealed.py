@@ -20,8 +20,6 @@ import errno
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +33,7 @@ ANYWHERE = ""
 
 _SEAL = re.compile(rb"sha256:([0-9a-f]{64})")
 _HEAD = 2**16
-_BLOCK = 2**22
+_ZEROS = 64 * b"0"
 
 
 class DamagedError(StorageError):
@@ -54,23 +52,23 @@ def write_sealed(path: Path, content: bytes, name: str) -> str:
         ValueError: the content has no `BLANK` in its first 64 kB.
         StorageError: see `attentionology.storage.durable.write_durably`.
     """
-    start, end = _seal_of(content[:_HEAD])
-    if content[start:end] != BLANK.encode()[7:]:
+    start, end = _seal_of(content)
+    if content[start:end] != _ZEROS:
         raise ValueError("the content has no placeholder for the seal")
-    digest = _digest(name, [content])
+    digest = _digest(content, start, end, name)
     write_durably(path, b"".join([memoryview(content)[:start], digest.encode(), memoryview(content)[end:]]))
     return digest
 
 
 def check(path: Path, name: str) -> str:
-    """Check a file that `write_sealed` wrote, without keeping it in memory, and return its digest.
+    """Check a file that `write_sealed` wrote, and return its digest.
 
     Raises:
         FileNotFoundError: the file does not exist.
         DamagedError: the content of the file is not what was written, or it has no seal.
         StorageError: the file cannot be read.
     """
-    return _checked(_blocks(path), name)
+    return _checked(path, name)[1]
 
 
 def read_sealed(path: Path, name: str) -> bytes:
@@ -79,9 +77,7 @@ def read_sealed(path: Path, name: str) -> bytes:
     Raises:
         FileNotFoundError, DamagedError, StorageError: see `check`.
     """
-    content = b"".join(_blocks(path))
-    _checked(iter([content]), name)
-    return content
+    return _checked(path, name)[0]
 
 
 def digest_in(path: Path) -> str:
@@ -116,42 +112,23 @@ def read_json(path: Path, name: str) -> dict[str, Any]:
     return facts
 
 
-def _seal_of(head: bytes) -> tuple[int, int]:
+def _seal_of(content: bytes) -> tuple[int, int]:
     """The half-open range of the seal's digits; empty if there is no seal."""
-    match = _SEAL.search(head)
+    match = _SEAL.search(content, 0, _HEAD)
     return match.span(1) if match else (0, 0)
 
 
-def _digest(name: str, blocks: Iterable[bytes | memoryview]) -> str:
-    """The digest of content whose seal is blank."""
-    digest = hashlib.sha256(name.encode() + b"\0")
-    for block in blocks:
-        digest.update(block)
+def _digest(content: bytes, start: int, end: int, name: str) -> str:
+    """The digest of a name and of content with zeros in place of the seal's digits."""
+    digest = hashlib.sha256(name.encode() + b"\0" + content[:start] + _ZEROS)
+    digest.update(memoryview(content)[end:])
     return digest.hexdigest()
 
 
-def _checked(blocks: Iterator[bytes], name: str) -> str:
-    """Compare the seal of some content with its digest, and return the digest.
-
-    Raises:
-        DamagedError: they differ, or there is no seal.
-    """
-    first = next(blocks, b"")
-    start, end = _seal_of(first[:_HEAD])
-    if not end:
-        raise DamagedError("it has no SHA-256 digest, so it is damaged or was written by an older version")
-    blank: list[bytes | memoryview] = [first[:start], BLANK.encode()[7:], memoryview(first)[end:]]
-    digest = _digest(name, chain(blank, blocks))
-    if digest.encode() != first[start:end]:
-        raise DamagedError("its content does not match its SHA-256 digest")
-    return digest
-
-
-def _blocks(path: Path) -> Iterator[bytes]:
+def _checked(path: Path, name: str) -> tuple[bytes, str]:
+    """The content of a file whose seal is that of its name and its content, and this digest."""
     try:
-        with path.open("rb") as file:
-            while block := file.read(_BLOCK):
-                yield block
+        content = path.read_bytes()
     except FileNotFoundError:
         raise
     except IsADirectoryError:
@@ -160,3 +137,10 @@ def _blocks(path: Path) -> Iterator[bytes]:
         if error.errno == errno.EIO:
             raise DamagedError("the disk cannot read it") from error
         raise StorageError(f"{path}: cannot be read: {error.strerror or error}") from error
+    start, end = _seal_of(content)
+    if not end:
+        raise DamagedError("it has no SHA-256 digest, so it is damaged or was written by an older version")
+    digest = _digest(content, start, end, name)
+    if digest.encode() != content[start:end]:
+        raise DamagedError("its content does not match its SHA-256 digest")
+    return content, digest

@@ -16,13 +16,7 @@ _KEY = "attentionology"  # the only entry, because safetensors writes several en
 
 
 def write_tensors(path: Path, tensors: dict[str, Tensor], facts: dict[str, Any], name: str) -> str:
-    """Write tensors and facts, and return the digest of the file.
-
-    Args:
-        path: the file.
-        tensors: the tensors by name.
-        facts: an object that can be written as JSON.
-        name: the name to seal the file with, see `attentionology.storage.sealed`.
+    """Write tensors by name, and facts that JSON can hold; return the digest of the file.
 
     Raises:
         StorageError: see `attentionology.storage.durable.write_durably`.
@@ -31,12 +25,7 @@ def write_tensors(path: Path, tensors: dict[str, Tensor], facts: dict[str, Any],
 
 
 def tensor_content(tensors: dict[str, Tensor], facts: dict[str, Any]) -> bytes:
-    """The content of a file with these tensors and facts, which `attentionology.storage.sealed.write_sealed` writes.
-
-    Args:
-        tensors: the tensors by name.
-        facts: an object that can be written as JSON.
-    """
+    """The content of such a file, which `attentionology.storage.sealed.write_sealed` writes."""
     contiguous = {key: tensor.detach().contiguous() for key, tensor in tensors.items()}
     metadata = {_KEY: json.dumps({"seal": BLANK, **facts}, ensure_ascii=False)}
     return safetensors.torch.save(contiguous, metadata)
@@ -48,15 +37,7 @@ def read_tensors(path: Path, name: str) -> tuple[dict[str, Tensor], dict[str, An
     Raises:
         FileNotFoundError, DamagedError, StorageError: see `attentionology.storage.sealed.check`.
     """
-    return parse_tensors(read_sealed(path, name))
-
-
-def parse_tensors(content: bytes) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """The tensors and facts in the content of a file.
-
-    Raises:
-        DamagedError: `write_tensors` has not written the file.
-    """
+    content = read_sealed(path, name)
     try:
         header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
         facts: dict[str, Any] = json.loads(header["__metadata__"][_KEY])

@@ -12,9 +12,8 @@ from ...corpora_loaders import Corpus
 from ...extractors import ExtractionError, ModelError
 from ...reports.progress import progress_bar
 from ...storage.durable import StorageError
-from ..counting_in_parts import share_of
-from ..distributed import ShareCounts
 from ..execution import count_share
+from ..executors import ShareCounts, share_of
 from ..part_options import PartOptions
 from ..parts import check_folder, number_of_parts
 from .counting import reason_of

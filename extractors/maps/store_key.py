@@ -10,10 +10,10 @@ from typing import Any
 
 from ...corpora_loaders import Sentence
 from ..model.encoder import Encoder
+from ..model.model_digest import described_model
 from ..tokens.pieces import Segment
 
-_FORMAT = 1
-_NOT_CONFIGURATION = ("_name_or_path", "transformers_version")
+_FORMAT = 2
 
 
 def store_key(
@@ -25,15 +25,10 @@ def store_key(
         words.update(json.dumps(sentence.words, ensure_ascii=False).encode())
         if isinstance(sentence, Segment):
             words.update(json.dumps([sentence.pieces.ids, sentence.pieces.segment_ids]).encode())
-    config = encoder.model.config.to_dict()
-    tokenizer = json.loads(encoder.tokenizer.backend_tokenizer.to_str())
-    tokenizer |= {"padding": None, "truncation": None}  # left over from the last call, and not used for sentences
     made_of = {
         "format": _FORMAT,
         "window": window,
-        "weights": encoder.weights_sha256(),
-        "config": {name: value for name, value in config.items() if name not in _NOT_CONFIGURATION},
-        "tokenizer": hashlib.sha256(json.dumps(tokenizer).encode()).hexdigest(),
+        **described_model(encoder),
         "sentences": len(sentences),
         "words": words.hexdigest(),
         **options,

@@ -13,9 +13,7 @@ from attentionology.analyses.shared.options import ControlOptions
 from attentionology.engine.analyze import AnalyzeJob
 from attentionology.engine.estimate import RunEstimate, estimate_run
 from attentionology.engine.part_options import PartOptions
-from attentionology.engine.part_tasks import part_counter
-from attentionology.engine.parts import parts_of
-from attentionology.engine.preparing import plan_analyses
+from attentionology.engine.parts import PartCounter
 from attentionology.scripts.cli import main
 
 FACTOR = 2.5
@@ -44,11 +42,10 @@ def counted(options, estimate, tmp_path_factory):
     folder = tmp_path_factory.mktemp("dry") / "parts"
     options.check()
     prepared = options.prepare()
-    counter = part_counter(prepared, folder)
-    parts = parts_of(plan_analyses(prepared).passes)
-    for part in parts:
+    counter = PartCounter(options, prepared, folder)
+    for part in counter.parts:
         counter.count(part)
-    return folder, counter, parts
+    return folder, counter, counter.parts
 
 
 def test_passes_and_parts_are_those_of_the_run(estimate, counted):
@@ -71,11 +68,11 @@ def test_the_counts_take_no_more_memory_than_was_said(estimate, counted):
     _, counter, parts = counted
     taken = 0
     for number in {part.number for part in parts}:
-        stored = counter.folder.read(next(part for part in parts if part.number == number))
-        taken += sum(tensor.nbytes for states in stored.states.values() for tensor in states.tensors.values())
+        counts = counter.folder.counts_of([next(part for part in parts if part.number == number)])
+        taken += sum(tensor.nbytes for states in counts.states().values() for tensor in states.tensors.values())
     assert taken <= sum(each.states for each in estimate.passes) * 1.001
     assert sum(each.states for each in estimate.passes) < FACTOR * taken
-    weights = sum(parameter.nbytes for parameter in counter.model.model.parameters())
+    weights = sum(parameter.nbytes for parameter in counter.readers.model.model.parameters())
     assert estimate.memory > 2 * weights + taken
 
 

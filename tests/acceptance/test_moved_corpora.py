@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
-from attentionology.engine.counting_in_parts import PartCounter
 from attentionology.engine.part_keys import content_of_inputs
+from attentionology.engine.parts import PartCounter
 from attentionology.scripts.cli import main
 from tests import tiny
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -146,7 +147,7 @@ def test_the_check_of_a_folder_leaves_nothing(tmp_path, monkeypatch):
     def forbidden(*_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(Path, "touch", forbidden)
+    monkeypatch.setattr(tempfile, "TemporaryFile", forbidden)
     with pytest.raises(StorageError, match="Permission denied"):
         parts.check_folder(tmp_path / "new" / "parts")
 

@@ -17,7 +17,8 @@ import psutil  # type: ignore[import-untyped]
 import pytest
 
 from attentionology import CorpusOptions, CountOptions, ModelOptions, OptionError, analyze
-from attentionology.engine import part_options
+from attentionology.analyses.shared.processes import WorkerError
+from attentionology.engine import executors, part_options
 from attentionology.engine.part_options import PartOptions
 from attentionology.extractors.maps.batching import WINDOW
 from attentionology.scripts.cli import main
@@ -115,6 +116,20 @@ def test_a_killed_worker_and_a_removed_node_change_nothing(folder, cluster, tmp_
     assert len(killed) == 2
     assert killed[1] < N_PARTS, "the node was removed too late to tell anything"
     wait_for(lambda: not actors(), 20)
+
+
+def test_a_part_that_ends_its_worker_again_and_again_is_named(folder, cluster, tmp_path, monkeypatch):
+    class Dying(executors.RayWorker):
+        def content(self, number: int) -> tuple[bytes, str]:
+            if number == 1:
+                os._exit(1)
+            return super().content(number)
+
+    monkeypatch.setattr(executors, "RayWorker", Dying)
+    options = PartOptions(parts=tmp_path / "parts", engine="ray", address=cluster.address, workers=2)
+    with pytest.raises(WorkerError, match=r"the sentences 1,025 to 2,048 cannot be counted on the Ray cluster"):
+        run(folder, tmp_path / "out", options)
+    assert not (tmp_path / "out").exists()
 
 
 def test_without_ray_the_extra_is_named(folder, monkeypatch, capsys, tmp_path):

@@ -9,8 +9,8 @@ import pytest
 
 from attentionology.analyses.survey.cells import Cell
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
-from attentionology.engine.counting_in_parts import PartCounter
-from attentionology.engine.distributed import ShareCounts
+from attentionology.engine.executors import ShareCounts
+from attentionology.engine.parts import PartCounter
 from attentionology.engine.surveying.shares import _counted
 from attentionology.extractors import ModelError
 from attentionology.scripts.cli import main

@@ -19,15 +19,13 @@ from attentionology.analyses.surface.options import ReadingOptions
 from attentionology.corpora_loaders import Corpus
 from attentionology.engine.align import AlignJob
 from attentionology.engine.analyze import AnalyzeJob
-from attentionology.engine.counting_in_parts import PartCounter
 from attentionology.engine.execution import count_share, execute
+from attentionology.engine.executors import RayWorker
 from attentionology.engine.job import Job
-from attentionology.engine.on_ray import RayWorker
 from attentionology.engine.part_options import PartOptions
-from attentionology.engine.part_tasks import PartTask, part_counter
-from attentionology.engine.parts import parts_of
+from attentionology.engine.parts import PartCounter
 from attentionology.engine.pass_counts import Limits
-from attentionology.engine.preparing import Prepared, plan_analyses
+from attentionology.engine.preparing import Prepared
 from attentionology.engine.run import Run
 from attentionology.extractors.model.loaded_model import LoadedModel
 from attentionology.extractors.translation import load_sample_translator
@@ -93,13 +91,12 @@ def test_an_actor_counts_the_parts_of_every_job(command, segmented, tmp_path):
     job: Job = {"analyze": segmented, "align": ALIGN}[command]
     job.check()
     prepared = job.prepare()
-    counter, parts = part_counter(prepared, tmp_path), parts_of(plan_analyses(prepared).passes)
-    task = PartTask(job, prepared.source, str(tmp_path), counter.folder.fingerprint)
-    actor = RayWorker(pickle.loads(pickle.dumps(task)), 0)  # noqa: S301 it was made here
-    assert len(parts) == {"analyze": 1, "align": 2}[command]
-    for number, part in enumerate(parts):
+    counter = PartCounter(job, prepared, tmp_path)
+    actor = RayWorker(pickle.loads(pickle.dumps(counter.task)), 0)  # noqa: S301 it was made here
+    assert len(counter.parts) == {"analyze": 1, "align": 2}[command]
+    for number, part in enumerate(counter.parts):
         assert actor.content(number) == (counter.content(part), "")
-    changed = RayWorker(replace(task, fingerprint="another"), 0)
+    changed = RayWorker(replace(counter.task, fingerprint="another"), 0)
     assert changed.content(0) == (b"", "the model or the toolkit has changed while the run was started; run the "
                                        "command again")  # fmt: skip
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from attentionology.engine.counting_in_parts import PartProgress
+from attentionology.engine.executors import PartProgress
 from attentionology.reports import progress as progress_module
 from attentionology.reports.progress import Pace, progress_bar, watching_bar
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from attentionology.storage import durable, sealed
+from attentionology.storage import durable
 from attentionology.storage.cache_log import CacheLog
 from attentionology.storage.durable import StorageError, size, write_durably
 from attentionology.storage.partial import locked, unfinished, unfinished_name
@@ -28,19 +28,6 @@ def test_the_digest_is_that_of_the_name_and_the_content_with_a_blank_seal(tmp_pa
     assert check(tmp_path / "a", "folder/a") == digest
     with pytest.raises(DamagedError, match="does not match"):
         check(tmp_path / "a", "folder/b")
-
-
-def test_files_larger_than_a_block(tmp_path, monkeypatch):
-    monkeypatch.setattr(sealed, "_BLOCK", 70_000)
-    tensors = {"a": torch.arange(100_000.0)}
-    write_tensors(tmp_path / "a", tensors, {}, "a")
-    check(tmp_path / "a", "a")
-    assert torch.equal(read_tensors(tmp_path / "a", "a")[0]["a"], tensors["a"])
-    content = bytearray((tmp_path / "a").read_bytes())
-    content[200_000] ^= 1
-    (tmp_path / "a").write_bytes(content)
-    with pytest.raises(DamagedError):
-        check(tmp_path / "a", "a")
 
 
 def test_content_without_room_for_the_seal_is_a_mistake(tmp_path):

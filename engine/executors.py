@@ -1,0 +1,285 @@
+"""Counting the passes of a run: here, in several processes, or on a Ray cluster, whole or one share of its parts.
+
+Other processes load the model and make the same plan; they are given the numbers of parts. Processes on this machine
+write the files of their parts. Actors on a Ray cluster return what they have counted to the process that runs the
+command, which writes the files. So the folder of the parts need not be shared with the cluster; only the corpus and the
+model must be readable by the same names on every node.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+import os
+import signal
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Sequence, Sized
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..analyses.contract import OptionError
+from ..analyses.shared.processes import ATTEMPTS, Processes, WorkerError, results_of_processes
+from ..corpora_loaders.errors import AttentionologyError
+from ..reports.progress import Stages, watching_bar
+from ..storage.sealed import DamagedError
+from .job import Job
+from .part_options import PartOptions
+from .parts import KEPT, CorpusPart, PartCounter, PartFolder, PartTask
+from .pass_counts import PassCounts
+from .passes import Pass, run_passes
+from .preparing import Prepared
+
+_ONE_MACHINE = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
+"""The environment variable that Ray reads when it is imported. With the value 0, which is Ray's default on Windows and
+macOS, a cluster that is started here consists of this machine alone and listens on the loopback interface."""
+
+_RESTARTS = 10
+"""How often Ray starts an actor again whose process or node has died."""
+
+
+class PartProgress:
+    """How much of a run has been counted, by this process and by all others that count into the same folder.
+
+    Args:
+        parts: all parts of the run.
+        folder: the folder of the parts.
+    """
+
+    def __init__(self, parts: Sequence[CorpusPart], folder: PartFolder) -> None:
+        self._missing, self._folder = dict(enumerate(parts)), folder
+        self._finished = self._unfinished = 0
+        self.total = sum(len(part) for part in parts)
+
+    def advance(self, inputs: int) -> None:
+        """Add inputs of the part that this process is counting."""
+        self._unfinished += inputs
+
+    def finish(self) -> None:
+        """Say that the file of the part that this process has counted is written."""
+        self._unfinished = 0
+
+    def done(self) -> int:
+        """The number of inputs that have been counted."""
+        unfinished = self._unfinished
+        for number in [number for number, part in self._missing.items() if self._folder.has(part)]:
+            self._finished += len(self._missing.pop(number))
+        return min(self._finished + unfinished, self.total)
+
+
+@dataclass(frozen=True)
+class ShareCounts:
+    """How many parts of a run there are after a share was counted.
+
+    Attributes:
+        share: the number of parts of the share.
+        counted: how many of the parts of the run are in the folder.
+        total: the number of all parts of the run.
+        warnings: which parts were damaged and have been counted again.
+    """
+
+    share: int
+    counted: int
+    total: int
+    warnings: tuple[str, ...] = ()
+
+    def described(self, folder: Path | None) -> str:
+        """Return a sentence that says what is in the folder of the parts, and another one if that is everything."""
+        rest = " The same command without --part makes the report." if self.counted == self.total else ""
+        warnings = "".join(f"Warning: {warning}\n" for warning in self.warnings)
+        return f"{warnings}{self.counted:,} of {self.total:,} parts are in {folder}.{rest}"
+
+
+def count_passes(
+    job: Job, prepared: Prepared, options: PartOptions, stages: Stages, passes: Sequence[Pass]
+) -> PassCounts:
+    """Run all passes of a run, in parts if the options say so or other processes count them."""
+    if options.parts is not None:
+        return count_in_parts(PartCounter(job, prepared, options.parts, passes), options, stages)
+    if options.in_this_process:
+        return run_passes(passes, prepared.model, seed=prepared.setting.seed, limits=prepared.limits, stages=stages)
+    with tempfile.TemporaryDirectory(prefix="attentionology-parts-") as folder:
+        return count_in_parts(PartCounter(job, prepared, Path(folder), passes), options, stages)
+
+
+def count_in_parts(counter: PartCounter, options: PartOptions, stages: Stages) -> PassCounts:
+    """Count the parts of a run that are missing, and add up all parts."""
+    _count_missing(counter, range(len(counter.parts)), options, stages)
+    with stages("add up parts"):
+        try:
+            counts = counter.folder.counts_of(counter.parts)
+        except (FileNotFoundError, DamagedError) as error:
+            raise DamagedError(
+                f"a part in {counter.folder.folder} was changed while it was used ({error}); run the command again"
+            ) from error
+    counts.warnings += counter.folder.cache_log.warnings()
+    return counts
+
+
+def count_share_of(counter: PartCounter, options: PartOptions, stages: Stages, *, offset: int = 0) -> ShareCounts:
+    """Count one share of the parts of a run; `share_of` explains the offset."""
+    numbers = share_of(counter.parts, options.share, offset)
+    _count_missing(counter, numbers, options, stages)
+    there = sum(counter.folder.has(part) for part in counter.parts)
+    return ShareCounts(len(numbers), there, len(counter.parts), tuple(counter.folder.cache_log.warnings()))
+
+
+def share_of(parts: Sized, share: tuple[int, int] | None, offset: int = 0) -> list[int]:
+    """Return the numbers of the parts of a share (k, n), the k-th of n; of all parts if it is None.
+
+    Runs of few parts that are shared together have different offsets, so that the first share does not count the first
+    part of each.
+
+    Example:
+        >>> share_of(range(5), (1, 3)), share_of(range(5), (1, 3), offset=1)
+        ([0, 3], [2])
+    """
+    first, step = (0, 1) if share is None else ((share[0] - 1 - offset) % share[1], share[1])
+    return list(range(first, len(parts), step))
+
+
+def _count_missing(counter: PartCounter, numbers: Sequence[int], options: PartOptions, stages: Stages) -> None:
+    """Count those of the parts with these numbers that are missing or damaged."""
+    with stages("count parts"):
+        parts, folder = counter.parts, counter.folder
+        missing = [number for number in numbers if folder.is_missing(parts[number])]
+        if not missing:
+            return
+        progress = PartProgress(parts, folder)
+        # One bar shows how much of all parts has been counted, by whatever process.
+        with watching_bar("count", progress.total, progress.done, unit=parts[0].run.unit):
+            if options.engine == "ray":
+                count_on_ray(counter, missing, options)
+            elif not options.in_this_process:
+                count_in_processes(counter.task, missing, options.workers or 1)
+            else:
+                for number in missing:
+                    counter.count(parts[number], progress.advance)
+                    progress.finish()
+
+
+def count_in_processes(task: PartTask, numbers: Sequence[int], workers: int) -> None:
+    """Count parts in several processes on this machine, each of which writes the files of its parts."""
+    preloaded, on_gpus = (__name__, "transformers.modeling_utils"), task.job.device == "cuda"
+    processes = Processes(workers, kept=KEPT, preloaded=preloaded, on_gpus=on_gpus)
+    for _ in results_of_processes(processes, functools.partial(_counting, task), numbers):
+        pass
+
+
+def _counting(task: PartTask, number: int) -> Callable[[int], None]:
+    """Prepare the process of a number, and return the function that counts a part by its number."""
+    counter = task.counter(number)
+
+    def count(number: int) -> None:
+        if not counter.folder.has(counter.parts[number]):  # a process may have died after it had written the part
+            counter.count(counter.parts[number])
+
+    return count
+
+
+class RayWorker:
+    """Counts parts as an actor on a Ray cluster."""
+
+    def __init__(self, task: PartTask, number: int) -> None:
+        self._counter: PartCounter | None = None
+        self._reason = ""
+        try:
+            self._counter = task.counter(number)
+        except (AttentionologyError, OSError) as error:  # Ray would start the actor again and again
+            self._reason = str(error) or type(error).__name__
+
+    def content(self, number: int) -> tuple[bytes, str]:
+        """Count a part, and return the content of its file and an empty string, or nothing and the reason why not."""
+        if self._counter is None:
+            return b"", self._reason
+        try:
+            return self._counter.content(self._counter.parts[number]), ""
+        except (AttentionologyError, OSError) as error:
+            return b"", str(error) or type(error).__name__
+
+
+def count_on_ray(counter: PartCounter, numbers: Sequence[int], options: PartOptions) -> None:
+    """Count parts on a Ray cluster, and write their files here.
+
+    Ray starts an actor again, perhaps on another node, when its process or its node dies, and repeats the part that it
+    was counting, a few times at most.
+    """
+    device = counter.task.job.device
+    if device.startswith("cuda:"):
+        raise OptionError(f"--engine ray chooses the GPU of each actor; give --device cuda, not {device}")
+    with _connected(options.address) as ray:
+        resource = "GPU" if device == "cuda" else "CPU"
+        available = int(ray.cluster_resources().get(resource, 0))
+        if not available:
+            raise OptionError(f"the Ray cluster has no {resource} for --device {device}")
+        needed = {"num_cpus": 1, "num_gpus": int(resource == "GPU")}
+        kind = ray.remote(max_restarts=_RESTARTS, max_task_retries=ATTEMPTS - 1, **needed)(RayWorker)
+        task = ray.put(counter.task)
+        actors = [kind.remote(task, number) for number in range(min(options.workers or available, len(numbers)))]
+        try:
+            _count_with(ray, actors, counter, numbers)
+        finally:
+            for actor in actors:
+                ray.kill(actor)
+
+
+def _count_with(ray: Any, actors: Sequence[Any], counter: PartCounter, numbers: Sequence[int]) -> None:
+    """Give each actor one part after the other. (An `ActorPool` would not say which part it is that fails.)"""
+    waiting, counting = list(reversed(numbers)), dict[Any, tuple[Any, int]]()
+
+    def next_of(actor: Any) -> None:
+        if waiting:
+            number = waiting.pop()
+            counting[actor.content.remote(number)] = actor, number
+        else:
+            ray.kill(actor)  # another actor, which is to be started again, may be waiting for its CPU or GPU
+
+    for actor in actors:
+        next_of(actor)
+    while counting:
+        (done, *_), _ = ray.wait(list(counting))
+        actor, number = counting.pop(done)
+        part = counter.parts[number]
+        try:
+            content, reason = ray.get(done)
+        except ray.exceptions.ObjectLostError:  # the node of the result died before it was fetched
+            waiting.append(number)
+        except ray.exceptions.RayError as error:
+            raise WorkerError(f"{part} cannot be counted on the Ray cluster ({error}). {KEPT}") from error
+        else:
+            if reason:
+                raise WorkerError(reason)
+            counter.folder.write(part, content)
+        next_of(actor)
+
+
+@contextmanager
+def _connected(address: str | None) -> Iterator[Any]:
+    """Connect to a cluster, or start one on this machine, during a block.
+
+    Nothing is changed if this process is connected already. A cluster that is started here has no dashboard, sends no
+    usage statistics, and listens on the loopback interface alone.
+    """
+    address = address or os.environ.get("RAY_ADDRESS") or "local"
+    if address == "local":
+        os.environ.setdefault(_ONE_MACHINE, "0")
+    import ray
+
+    if ray.is_initialized():
+        yield ray
+        return
+    local: dict[str, Any] = {"include_dashboard": False} if address == "local" else {}
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    on_termination = signal.getsignal(signal.SIGTERM)
+    try:
+        ray.init(address, logging_level=logging.ERROR, log_to_driver=False, **local)
+    except (ConnectionError, RuntimeError, ValueError) as error:
+        raise WorkerError(f"cannot connect to a Ray cluster at {address}: {error}") from error
+    if in_main_thread:
+        signal.signal(signal.SIGTERM, on_termination)  # Ray has replaced it by one that exits at once
+    try:
+        yield ray
+    finally:
+        ray.shutdown()
