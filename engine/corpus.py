@@ -32,7 +32,7 @@ class CorpusOptions:
         >>> options = CorpusOptions(limit=2)  # of the sample treebank
         >>> options.check()
         >>> options.read([])
-        LazyTreebank(2 sentences, 43 words, 'en_sample.conllu')
+        Treebank(2 sentences, 43 words, 'en_sample.conllu')
     """
 
     corpus: Annotated[tuple[str, ...] | None, arg(metavar="FILE [FILE ...]")] = None
@@ -125,23 +125,16 @@ class CorpusOptions:
         return not self.text and (any(analysis.of_mentions for analysis in chosen) or not self.has_trees)
 
     def read(self, chosen: Sequence[Analysis[Any, Any]]) -> Corpus:
-        """Read the text, the treebank, or the coreference corpus that the options name.
-
-        Sentences, paragraphs and documents stay in their files until they are needed. It takes no longer than loading
-        all of them if there are at most 4,096 sentences. Larger corpora are parsed once for the index and
-        once more for each pass, which is little beside what the model needs.
-        """
-        from ..corpora_loaders import load_treebank, open_text, open_treebank, read_conllu
-        from ..corpora_loaders.coreference import format_of, open_documents
+        """Read the text, the treebank, or the coreference corpus that the options name."""
+        from ..corpora_loaders import load_text, load_treebank
+        from ..corpora_loaders.coreference import load_documents
 
         if self.text:
-            return open_text(self.text, limit=self.limit)
+            return load_text(self.text, limit=self.limit)
         if self.read_as_documents(chosen):
             needed = any(analysis.of_mentions for analysis in chosen)
-            return open_documents(self.files, lenient=self.lenient, limit=self.limit, mentions_needed=needed)
-        readers = {format_of(file).read_trees for file in self.files}
-        read = open_treebank if readers <= {None, read_conllu} else load_treebank  # only CoNLL-U can be indexed
-        return read(self.files, tokens=self.tokens, limit=self.limit)
+            return load_documents(self.files, lenient=self.lenient, limit=self.limit, mentions_needed=needed)
+        return load_treebank(self.files, tokens=self.tokens, limit=self.limit)
 
     def warnings(self, corpus: Corpus) -> list[str]:
         """Warnings that the corpus has less than the options request."""

@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..corpora_loaders import Sentence
-from ..extractors.tokens.windows import with_whole_documents
 from .plain_data import to_plain
 
 if TYPE_CHECKING:
@@ -107,7 +106,7 @@ def content_of_inputs(inputs: Sequence[Sentence]) -> Content:
         True
     """
     digest, described = hashlib.sha256(), _Described()
-    for sentence in with_whole_documents(inputs):
+    for sentence in inputs:
         digest.update(repr(described.plain(sentence)).encode())
     return Content(digest.hexdigest(), tuple(described.files))
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from ..errors import CorpusError
-from .bitext import Bitext
+from .bitext import Bitext, check_sure
 from .link_files import LinkFile
 
 
@@ -54,13 +53,3 @@ def add_links(bitext: Bitext, gold: LinkFile | None, hypotheses: Mapping[str, Li
         gold=None if gold is None else gold.source("gold"),
         hypotheses=sources,
     )
-
-
-def check_sure(path: str, sure: int) -> None:
-    """Check that gold links have a sure link.
-
-    Raises:
-        CorpusError: they have none.
-    """
-    if not sure:
-        raise CorpusError("the gold links have no sure link", file=path)

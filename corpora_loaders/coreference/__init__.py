@@ -10,8 +10,7 @@ from .document import (
 from .documents import Documents
 from .english import PRONOUNS, TITLES
 from .formats import FORMATS, CorpusFormat, format_of
-from .lazy_documents import LazyDocuments, open_documents
-from .load import detect_format, load_documents
+from .load import LazyDocuments, detect_format, load_documents, open_documents
 from .winobias import ANTI, FEMININE, MASCULINE, PRO
 
 __all__ = [

@@ -31,6 +31,7 @@ class Documents(Corpus):
 
     limit_unit: ClassVar[str] = "documents"
     tokens: ClassVar[str] = "syntactic"
+    divisible: ClassVar[bool] = False
 
     documents: Sequence[Document] = ()
     account: Account = field(default_factory=Account)
@@ -49,19 +50,15 @@ class Documents(Corpus):
         return [
             amount(len(self.documents), "documents"),
             amount(len(self), self.unit),
-            amount(self._sentence_counts()["words"], "words"),
+            amount(super().counts()["words"], "words"),
             amount(self.facts.mentions, "mentions"),
         ]
-
-    def _sentence_counts(self) -> dict[str, int]:
-        """Numbers of sentences and words."""
-        return super().counts()
 
     def counts(self) -> dict[str, int]:
         """Numbers of documents, entities, mentions of each type, and mentions with unusual properties."""
         facts = self.facts
         return {
-            **self._sentence_counts(),
+            **super().counts(),
             "documents": len(self.documents),
             "mentions": facts.mentions,
             "entities": facts.entities,

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..compact import IdCounts
 from .document import ZERO, Document
 
 Labels = tuple[str, ...]
@@ -73,7 +72,7 @@ class DocumentTally:
         self._head_rules: set[str] = set()
         self._type_rules: set[str] = set()
         self._groups: set[Labels] = set()
-        self._families = IdCounts()
+        self._families: Counter[str] = Counter()
 
     def add(self, document: Document) -> None:
         """Count a document."""
@@ -94,8 +93,8 @@ class DocumentTally:
         counts["with_features"] += document.has_features
         counts["winobias"] += document.family.startswith("WinoBias")
         if document.family:
-            size = self._families[document.family] + 1
-            self._families[document.family] = size
+            self._families[document.family] += 1
+            size = self._families[document.family]
             counts["families_of_one"] += {1: 1, 2: -1}.get(size, 0)
         self._add_asked(document)
 

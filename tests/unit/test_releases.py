@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from attentionology.corpora_loaders import CorpusError, load_treebank, open_treebank
+from attentionology.corpora_loaders import CorpusError, load_treebank
 from attentionology.corpora_loaders.releases import files, known_treebanks, source_of, treebank_path
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.scripts.cli import main
@@ -104,7 +104,7 @@ def test_what_was_fetched_is_recorded(server):
         "license": "CC BY-NC-SA 4.0",
         "url": f"{server.address}/{FILE}",
     }
-    assert open_treebank(["ud:en_partut:dev"]).files == treebank.files
+    assert load_treebank(["ud:en_partut:dev"]).files == treebank.files
     assert load_treebank(SAMPLE_TREEBANK).files[0].source == {}
 
 
