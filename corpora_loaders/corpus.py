@@ -76,38 +76,6 @@ def new_digest(path: str | Path, seen: dict[str, str | Path]) -> str:
     return digest
 
 
-class FileTally:
-    """Counts the sentences of one file, which are added one by one, and notes where they are from."""
-
-    def __init__(self) -> None:
-        self._sentences = self._words = 0
-        self._origin: dict[str, str] = {}
-        self._is_long = False  # a sentence of one word may really be "_"
-        self._has_words = False
-
-    def add(self, sentence: Sentence) -> None:
-        """Count a sentence."""
-        if not self._sentences:
-            comments = sentence.comments.items()
-            self._origin = {key: value for key, value in comments if value and _ORIGIN.search(key)}
-        self._sentences += 1
-        self._words += len(sentence)
-        self._is_long = self._is_long or len(sentence) > 1
-        self._has_words = self._has_words or any(word != "_" for word in sentence.words)
-
-    def describe(self, path: str | Path, sha256: str) -> CorpusFile:
-        """Describe the file.
-
-        Raises:
-            CorpusError: every form is ``_``, as in corpora whose text may not be distributed.
-        """
-        if self._is_long and not self._has_words:
-            folder = Path(path).parent.name
-            needed = f"; {folder} needs the text of the original corpus" if folder.startswith("UD_") else ""
-            raise CorpusError(f"every form is '_': this corpus was released without its words{needed}", file=path)
-        return CorpusFile(str(path), sha256, self._sentences, self._words, self._origin, source_of(path))
-
-
 class CorpusFacts(NamedTuple):
     """What is known about all sentences of a corpus together.
 
@@ -122,12 +90,17 @@ class CorpusFacts(NamedTuple):
 
 
 class Tally:
-    """Counts the sentences of a corpus, which are added one by one."""
+    """Counts the sentences of a corpus, which are added one by one, and describes its files."""
 
     def __init__(self) -> None:
         self._numbers: Counter[str] = Counter()
         self._relations: Counter[str] = Counter()
         self._documents = Names()
+        # Of the file whose sentences are added:
+        self._sentences = self._words = 0
+        self._origin: dict[str, str] = {}
+        self._is_long = False  # a sentence of one word may really be "_"
+        self._has_words = False
 
     def add(self, sentence: Sentence) -> None:
         """Count a sentence."""
@@ -145,6 +118,28 @@ class Tally:
         if sentence.document is not None and sentence.document not in self._documents:
             self._documents.add(sentence.document)
             numbers["documents"] += 1
+        if not self._sentences:
+            comments = sentence.comments.items()
+            self._origin = {key: value for key, value in comments if value and _ORIGIN.search(key)}
+        self._sentences += 1
+        self._words += len(sentence)
+        self._is_long = self._is_long or len(sentence) > 1
+        self._has_words = self._has_words or any(word != "_" for word in sentence.words)
+
+    def end_file(self, path: str | Path, sha256: str) -> CorpusFile:
+        """Describe the file whose sentences were added last.
+
+        Raises:
+            CorpusError: every form is ``_``, as in corpora whose text may not be distributed.
+        """
+        if self._is_long and not self._has_words:
+            folder = Path(path).parent.name
+            needed = f"; {folder} needs the text of the original corpus" if folder.startswith("UD_") else ""
+            raise CorpusError(f"every form is '_': this corpus was released without its words{needed}", file=path)
+        file = CorpusFile(str(path), sha256, self._sentences, self._words, self._origin, source_of(path))
+        self._sentences = self._words = 0
+        self._origin, self._is_long, self._has_words = {}, False, False
+        return file
 
     def counted(self) -> CorpusFacts:
         """What was counted."""

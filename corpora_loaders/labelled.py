@@ -10,7 +10,7 @@ from math import inf
 from pathlib import Path
 from typing import ClassVar, Self
 
-from .corpus import Corpus, FileTally
+from .corpus import Corpus, Tally
 from .describing import amount
 from .labelled_formats import LabelledFile
 from .lines import WHOLE_NUMBER
@@ -193,10 +193,13 @@ def load_labelled(
                 wordless.append(f"{path}:{line}")
         headless.extend(f"{path}:{line}" for line in source.headless)
 
-    def add(text: tuple[Sentence, str], of_file: FileTally) -> tuple[tuple[Sentence, str], int]:
-        of_file.add(text[0])
+    tally = Tally()
+
+    def add(text: tuple[Sentence, str]) -> tuple[tuple[Sentence, str], int]:
+        tally.add(text[0])
         return text, 1
 
-    first = read_files(paths, read, add, contents="text", limit=limit, hold=sys.maxsize)
+    first = read_files(paths, read, add, tally, contents="text", limit=limit, hold=sys.maxsize)
     sentences, labels = zip(*first.held, strict=True)
-    return LabelledTexts(sentences, first.records, labels, blank, tuple(wordless), tuple(headless))
+    texts = LabelledTexts(sentences, first.records, labels, blank, tuple(wordless), tuple(headless))
+    return texts.knowing(counted=tally.counted())

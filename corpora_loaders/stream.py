@@ -16,7 +16,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar, overload
 
-from .corpus import CorpusFile, FileTally, chosen_files, new_digest
+from .corpus import CorpusFile, Tally, chosen_files, new_digest
 from .describing import amount
 from .errors import CorpusError
 from .stamps import Stamp, changed, check_stamps, stamp, unchanged
@@ -213,7 +213,8 @@ class FirstReading(NamedTuple, Generic[Item]):
 def read_files(
     paths: str | Path | Iterable[str | Path],
     read: Reader[Item],
-    add: Callable[[Item, FileTally], tuple[Item, int]],
+    add: Callable[[Item], tuple[Item, int]],
+    tally: Tally,
     *,
     contents: str,
     limit: int | None,
@@ -225,8 +226,9 @@ def read_files(
     Args:
         paths: one file or several. A treebank of Universal Dependencies may be given by name, see `load_treebank`.
         read: yields the items of a file.
-        add: receives each item with the tally of its file, to which it adds the sentences of the item. It returns the
-            item as it is in the corpus, and the number of its sentences.
+        add: receives each item, whose sentences it adds to the tally. It returns the item as it is in the corpus, and
+            the number of its sentences.
+        tally: the tally, which describes the files.
         contents: what a file must have, for the message about a file that has none.
         limit: read at most this many items from all files together.
         hold: the largest number of sentences that are held. Default: `HELD`.
@@ -244,11 +246,11 @@ def read_files(
     for path in chosen_files(paths, limit):
         if limit == 0:
             break
-        expected, tally = stamp(path), FileTally()
+        expected = stamp(path)
         marks: list[tuple[int, Any]] = [(0, None)]
         items = since_mark = 0
         for item, place in islice(read(str(path), None), limit):
-            item_of_corpus, size = add(item, tally)
+            item_of_corpus, size = add(item)
             items, sentences, since_mark = items + 1, sentences + size, since_mark + size
             if sentences <= most_held:
                 held.append(item_of_corpus)
@@ -261,7 +263,7 @@ def read_files(
         if not items:
             raise CorpusError(f"the file contains no {contents}", file=path)
         check_file(path)
-        records.append(tally.describe(path, sha256))
+        records.append(tally.end_file(path, sha256))
         check_stamps({str(path): expected})
         files.append(ReadFile(str(path), expected, items, tuple(marks)))
         limit = None if limit is None else limit - items

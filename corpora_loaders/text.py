@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self, overload
 
-from .corpus import Corpus, FileTally, Tally
+from .corpus import Corpus, Tally
 from .lines import located_text_lines
 from .sentence import Sentence
 from .stream import Stream, read_files
@@ -34,6 +34,13 @@ class PlainText(Corpus):
     unit: ClassVar[str] = "paragraphs"
     limit_unit: ClassVar[str] = "paragraphs"
     has_heads: ClassVar[bool] = False
+
+    @overload
+    def __getitem__(self, index: int) -> Sentence: ...
+    @overload
+    def __getitem__(self, index: slice) -> Self: ...
+    def __getitem__(self, index: int | slice) -> Sentence | Sequence[Sentence]:
+        return super().__getitem__(index)  # a slice is a corpus
 
     def documents(self) -> list[tuple[Sentence, ...]]:
         """The paragraphs of each document, in file order."""
@@ -85,12 +92,11 @@ def load_text(paths: str | Path | Iterable[str | Path], *, limit: int | None = N
     reader = ParagraphReader(frozenset(name for name in names if names.count(name) > 1))
     tally = Tally()
 
-    def add(paragraph: Sentence, of_file: FileTally) -> tuple[Sentence, int]:
-        of_file.add(paragraph)
+    def add(paragraph: Sentence) -> tuple[Sentence, int]:
         tally.add(paragraph)
         return paragraph, 1
 
-    first = read_files(paths, reader, add, contents="text", limit=limit)
+    first = read_files(paths, reader, add, tally, contents="text", limit=limit)
     return PlainText(Stream(first.source, held=first.held), first.records).knowing(counted=tally.counted())
 
 

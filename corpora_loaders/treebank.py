@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self, overload
 
 from .conllu_file import BEGINNING, bookmarked_sentences, read_conllu
 from .coreference.formats import format_of
-from .corpus import Corpus, FileTally, Tally
+from .corpus import Corpus, Tally
 from .sentence import Sentence
 from .stream import Files, Stream, read_files
 from .surface import surface_sentence
@@ -50,6 +50,13 @@ class Treebank(Corpus):
 
     tokens: TokenChoice = "syntactic"
     renamed: int = 0
+
+    @overload
+    def __getitem__(self, index: int) -> Sentence: ...
+    @overload
+    def __getitem__(self, index: slice) -> Self: ...
+    def __getitem__(self, index: int | slice) -> Sentence | Sequence[Sentence]:
+        return super().__getitem__(index)  # a slice is a corpus
 
     def counts(self) -> dict[str, int]:
         """Numbers of sentences, words, multiword tokens, empty nodes, words without a head, and others.
@@ -111,12 +118,11 @@ def load_treebank(
     check_tokens(tokens)
     tally, unique = Tally(), UniqueNames()
 
-    def add(sentence: Sentence, of_file: FileTally) -> tuple[Sentence, int]:
-        of_file.add(sentence)
+    def add(sentence: Sentence) -> tuple[Sentence, int]:
         tally.add(sentence)
         return with_id(sentence, unique(sentence.id)), 1
 
-    first = read_files(paths, TreeReader(tokens), add, contents="sentence", limit=limit)
+    first = read_files(paths, TreeReader(tokens), add, tally, contents="sentence", limit=limit)
     sentences = Stream(TreeSource(first.source, unique.numbers()), held=first.held)
     return Treebank(sentences, first.records, tokens, unique.renamed).knowing(counted=tally.counted())
 

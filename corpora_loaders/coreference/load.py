@@ -11,7 +11,7 @@ from operator import eq
 from pathlib import Path
 from typing import Any
 
-from ..corpus import FileTally, Tally
+from ..corpus import Tally
 from ..errors import CorpusError
 from ..sentence import Sentence
 from ..stream import HELD, Files, Parts, Stream, read_files
@@ -85,12 +85,11 @@ def load_documents(
     ends = array("Q")
     has_mentions = False
 
-    def add(document: Document, of_file: FileTally) -> tuple[Document, int]:
+    def add(document: Document) -> tuple[Document, int]:
         nonlocal has_mentions
         has_mentions = has_mentions or bool(document.mentions)
         facts.add(document)
         for sentence in document.sentences:
-            of_file.add(sentence)
             tally.add(sentence)
         ids = [sentence_names(sentence.id) for sentence in document.sentences]
         ends.append(len(ids) + (ends[-1] if ends else 0))
@@ -106,6 +105,7 @@ def load_documents(
         paths,
         partial(reader, account=account),
         add,
+        tally,
         contents="document",
         limit=limit,
         hold=HELD_IN_DOCUMENTS,

@@ -25,11 +25,12 @@ from attentionology.corpora_loaders.alignment import (
     load_bitext,
     load_links,
 )
+from attentionology.corpora_loaders.stamps import stamp
 from attentionology.engine.part_keys import content_of_inputs
 from attentionology.engine.parts import parts_of
 from attentionology.engine.passes import plan_passes
 from tests.unit.test_engine import request
-from tests.unit.test_streamed_treebank import in_files
+from tests.unit.test_streamed_treebank import held_by, in_files
 
 DATA = Path(os.environ.get("ATTENTIONOLOGY_DATA", "")) / "align"
 
@@ -37,7 +38,7 @@ DATA = Path(os.environ.get("ATTENTIONOLOGY_DATA", "")) / "align"
 def load(source, target=None, *, gold=None, one_based=False, hypotheses=None, limit=None, lenient=False):
     """The same as `load_bitext`, with everything in memory."""
     read = load_bitext(source, target, limit=limit)
-    held = Bitext(tuple(read), read.files, total=read.total, first_number=read.first_number)
+    held = Bitext(tuple(read.pairs), read.files, total=read.total, first_number=read.first_number)
     links = None if gold is None else load_links(gold, held, one_based=one_based, lenient=lenient)
     others = {name: load_links(path, held, lenient=lenient) for name, path in (hypotheses or {}).items()}
     return add_links(held, links, others)
@@ -262,9 +263,8 @@ def test_a_file_that_was_changed_is_refused_by_its_name(tmp_path, name, change):
 
 def test_a_file_that_changes_while_it_is_read_first_is_refused(tmp_path):
     pairs, gold = write(tmp_path, "pairs", PAIRS), write(tmp_path, "gold", ["0-0"] * 4)
-    real = bitext.stamp
     with (
-        patch.object(bitext, "stamp", lambda path: (0, 0) if path == gold else real(path)),
+        patch.object(bitext, "stamp", lambda path: (0, 0) if path == gold else stamp(path)),
         pytest.raises(CorpusError, match="gold: the file has changed"),
     ):
         load_bitext(pairs, gold=gold)
@@ -289,9 +289,9 @@ def test_a_small_bitext_is_held(tmp_path):
     with patch.object(bitext, "HELD_PAIRS", 4):
         read = load_bitext(pairs)
     pairs.unlink()
-    assert [pair.source for pair in read] == [("a", "b"), ("c",), ("d", "e", "f"), ("g",)]
+    assert [pair.source for pair in read.pairs] == [("a", "b"), ("c",), ("d", "e", "f"), ("g",)]
     with patch.object(bitext, "HELD_PAIRS", 3):
-        assert load_bitext(write(tmp_path, "pairs", PAIRS)).sentences._held == ()
+        assert held_by(load_bitext(write(tmp_path, "pairs", PAIRS))) == ()
 
 
 def test_equality_and_parts_are_decided_without_reading(tmp_path):

@@ -19,8 +19,10 @@ from hypothesis import strategies as st
 
 from attentionology.corpora_loaders import CorpusError, conllu_file, load_treebank, stream, treebank, unique_names
 from attentionology.corpora_loaders.alignment import bitext, link_reader
+from attentionology.corpora_loaders.conllu_lines import SentenceLines
 from attentionology.corpora_loaders.coreference import formats, load
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
+from attentionology.corpora_loaders.surface import surface_sentence
 from attentionology.corpora_loaders.unique_names import Names, UniqueNames
 
 DATA = Path(os.environ.get("ATTENTIONOLOGY_DATA", "missing"))
@@ -57,13 +59,19 @@ def sentence(n=2, name=None, *, form="w", comments=(), multiword=False, empty=Fa
     return "\n".join(lines) + "\n\n"
 
 
+def held_by(corpus):
+    """The inputs that a corpus holds in memory."""
+    assert isinstance(corpus.sentences, stream.Stream)
+    return corpus.sentences._held
+
+
 def same(paths, **options):
     """The treebank in its files, after a comparison with the one in memory, and with what their reader reads."""
     paths = paths if isinstance(paths, list) else [paths]
     with patch.object(stream, "HELD", 10**9):
         held = load_treebank(paths, **options)
     lazy = load_treebank(paths, **options)
-    assert (lazy.sentences._held, len(held.sentences._held)) == ((), len(held))
+    assert (held_by(lazy), len(held_by(held))) == ((), len(held))
     for _ in range(2):
         assert list(lazy) == list(held)
     assert [lazy[position] for position in range(len(lazy) - 1, -1, -1)] == list(held)[::-1]
@@ -75,7 +83,7 @@ def same(paths, **options):
     assert list(lazy.counts().items()) == list(counted.counts().items())
     read = list(islice((one for path in paths for one in conllu_file.read_conllu(path)), options.get("limit")))
     if options.get("tokens") == "surface":
-        read = [treebank.surface_sentence(sentence) for sentence in read]
+        read = [surface_sentence(sentence) for sentence in read]
     assert [sentence.words for sentence in lazy] == [sentence.words for sentence in read]
     assert lazy.renamed == sum(mine.id != theirs.id for mine, theirs in zip(lazy, read, strict=True))
     return lazy
@@ -147,7 +155,7 @@ def test_a_treebank_in_its_files_is_that_in_memory(contents, size, tokens, limit
 
 def by_hand(names):
     """Ids that are made unique with a plain dictionary of how often each was asked for."""
-    used = {}
+    used: dict[str, int] = {}
     for name in names:
         unused = name
         while unused in used:
@@ -247,15 +255,14 @@ def test_a_small_treebank_is_read_once(write):
         assert ids(load_treebank(path)) == ["s"]
     with patch.object(stream, "HELD", 2):
         two, three = (load_treebank(write(sentence() * n, f"{n}.conllu")) for n in (2, 3))
-    assert (len(two.sentences._held), len(three.sentences._held)) == (2, 0)
+    assert (len(held_by(two)), len(held_by(three))) == (2, 0)
 
 
 def test_a_late_part_is_read_from_its_place(write):
     """Otherwise, the time of all parts would grow with the square of the size of the treebank."""
     with in_files(4):
         bank = load_treebank(write("".join(sentence(name=f"s{k}") for k in range(100))))
-        blocks = conllu_file.SentenceLines
-        with patch.object(conllu_file, "SentenceLines", wraps=blocks) as parsed:
+        with patch.object(conllu_file, "SentenceLines", wraps=SentenceLines) as parsed:
             assert ids(bank.sentences[90:93]) == ["s90", "s91", "s92"]
             assert parsed.call_count <= 3 + 4
             parsed.reset_mock()
@@ -341,7 +348,8 @@ def test_a_format_whose_reader_has_no_places_is_read_from_its_beginning(write, m
     monkeypatch.setattr(treebank, "format_of", lambda path: other)
     with in_files(2):
         bank = load_treebank(write("".join(sentence(name=f"s{k}") for k in range(9))))
-        assert len(bank.sentences._source.files.files[0].marks) == 1
+        [file] = bank.sentences._source.files.files  # type: ignore[attr-defined]
+        assert len(file.marks) == 1
         assert ids(bank.sentences[7:]) == ["s7", "s8"]
 
 

@@ -273,6 +273,8 @@ def test_a_run_has_the_results_of_a_loaded_corpus(stride, tmp_path):
     options: list[OptionGroup] = [CoreferenceOptions(stride=stride), CountOptions(replicates=20)]
     with in_files(8):
         source = CorpusOptions(corpus=(str(path),)).read(choose_analyses(["coreference"]))
+        assert isinstance(source, Documents)
+        assert isinstance(source.documents, stream.Stream)
         assert source.documents._held == ()
         lazy = attentionology.analyze(encoder(), source, analyses="coreference", options=options)
     loaded = attentionology.analyze(encoder(), load_documents(path), analyses="coreference", options=options)
