@@ -114,23 +114,17 @@ class Stream(Sequence[Item]):
 
 @dataclass(frozen=True)
 class Parts(Generic[Item, Part]):
-    """The source of parts of items, such as the sentences of documents.
-
-    Attributes:
-        items: the items.
-        ends: for each item the number of parts of this item and of all items before it.
-        parts_of: returns the parts of an item, given its position and the item. It must be comparable.
-    """
+    """The source of parts of items, such as the sentences of documents."""
 
     items: Sequence[Item]
-    ends: array[int]
+    ends: array[int]  # for each item the number of parts of this item and of all items before it
     parts_of: Callable[[int, Item], Sequence[Part]]
 
     def __len__(self) -> int:
         return self.ends[-1] if self.ends else 0
 
     def __call__(self, start: int, stop: int) -> Iterator[Part]:
-        """Read the parts from one position up to another."""
+        """Read the items from one position up to another."""
         first, last = bisect_right(self.ends, start), bisect_left(self.ends, stop)
         before = self.ends[first - 1] if first else 0
         for number, item in enumerate(self.items[first : last + 1], start=first):
@@ -144,26 +138,15 @@ item, it means that reading cannot go on there."""
 
 
 class ReadFile(NamedTuple):
-    """A file that has been read once.
-
-    Attributes:
-        path: the path.
-        stamp: its size and time.
-        items: the number of its items.
-        marks: places from which reading can go on, each after the number of items before it.
-    """
+    """A file that has been read once."""
 
     path: str
     stamp: Stamp
     items: int
-    marks: tuple[tuple[int, Any], ...]
+    marks: tuple[tuple[int, Any], ...]  # places from which reading can go on, with the numbers of items before them
 
     def read(self, read: Reader[Item], start: int, stop: int) -> Iterator[Item]:
-        """Yield the items from one position in the file up to another.
-
-        Raises:
-            CorpusError: the file has changed, or cannot be read.
-        """
+        """Yield the items from one position in the file up to another."""
         before, place = self.marks[bisect_right(self.marks, start, key=itemgetter(0)) - 1]
         with unchanged({self.path: self.stamp}):
             for item, _ in islice(read(self.path, place), start - before, stop - before):
@@ -175,12 +158,7 @@ class ReadFile(NamedTuple):
 
 @dataclass(frozen=True)
 class Files(Generic[Item]):
-    """The source of the items of files that are read one after the other.
-
-    Attributes:
-        read: reads a file. It must be comparable.
-        files: the files.
-    """
+    """The source of the items of files that are read one after the other."""
 
     read: Reader[Item]
     files: tuple[ReadFile, ...]
@@ -197,17 +175,11 @@ class Files(Generic[Item]):
 
 
 class FirstReading(NamedTuple, Generic[Item]):
-    """What `read_files` returns.
-
-    Attributes:
-        source: reads the items again.
-        records: one record for each file.
-        held: all items, if they are few; otherwise none.
-    """
+    """What `read_files` returns."""
 
     source: Files[Item]
     records: tuple[CorpusFile, ...]
-    held: tuple[Item, ...]
+    held: tuple[Item, ...]  # all items, if they are few; otherwise none
 
 
 def read_files(

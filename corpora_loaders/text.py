@@ -102,21 +102,14 @@ def load_text(paths: str | Path | Iterable[str | Path], *, limit: int | None = N
 
 @dataclass(frozen=True)
 class ParagraphReader:
-    """Reads the paragraphs of a file.
+    """Reads the paragraphs of a file from a place on, each with the place after it."""
 
-    Attributes:
-        ambiguous: the names that several files have, which ids call by their paths.
-    """
-
-    ambiguous: frozenset[str]
+    ambiguous: frozenset[str]  # the names that several files have, which ids call by their paths
 
     def __call__(self, path: str, place: Any) -> Iterator[tuple[Sentence, Any]]:
-        """Yield the paragraphs from a place on, each with the place after it.
-
-        A place is the number of bytes and the number of lines before it, and the line on which the document begins that
-        may go on there; 0 if there is none.
-        """
+        """Yield the items with their places; None is the beginning of the file."""
         name = path if Path(path).name in self.ambiguous else Path(path).name
+        # Bytes and lines before the place, and the line on which the document began that may go on there, 0 for none.
         offset, lines, document = place or (0, 0, 0)
         for number, following, line in located_text_lines(path, offset=offset, lines=lines):
             words = tuple(line.split())

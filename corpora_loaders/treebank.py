@@ -46,6 +46,8 @@ class Treebank(Corpus):
         [('punct', 433), ('det', 269)]
         >>> treebank.counts()["multiword_tokens"]
         34
+        >>> treebank[:2]
+        Treebank(2 sentences, 43 words, 'en_sample.conllu')
     """
 
     tokens: TokenChoice = "syntactic"
@@ -93,8 +95,9 @@ def load_treebank(
 ) -> Treebank:
     """Read CoNLL-U or CoNLL-X files into one treebank.
 
-    All errors of the files are found at once. The sentences of small treebanks are held in memory; those of others are
-    read again whenever they are asked for, see `attentionology.corpora_loaders.stream`.
+    All errors of the files are found at once. The sentences of treebanks of at most 4,096 are held in memory; those of
+    larger ones are read again whenever they are asked for, and the files must stay as they are until then. Hold them by
+    ``list(treebank)`` if you need them many times and in any order.
 
     Args:
         paths: one file or several, which may be compressed with gzip, bzip2, xz or zip. Treebanks of Universal
@@ -129,16 +132,12 @@ def load_treebank(
 
 @dataclass(frozen=True)
 class TreeReader:
-    """Reads the sentences of a file.
-
-    Attributes:
-        tokens: what counts as a word.
-    """
+    """Reads the sentences of a file from a place on, each with the place after it."""
 
     tokens: TokenChoice
 
     def __call__(self, path: str, place: Any) -> Iterator[tuple[Sentence, Any]]:
-        """Yield the sentences from a place on, each with the place after it."""
+        """Yield the items with their places; None is the beginning of the file."""
         read_trees = format_of(path).read_trees
         if read_trees in (None, read_conllu):  # read_conllu says what is wrong with formats without trees
             placed: Iterator[tuple[Sentence, Any]] = bookmarked_sentences(path, place or BEGINNING)
@@ -150,21 +149,16 @@ class TreeReader:
 
 @dataclass(frozen=True)
 class TreeSource:
-    """The source of the sentences of a treebank, with the ids that they have in it.
-
-    Attributes:
-        files: the source of the sentences.
-        numbers: the numbers that are appended to the ids of all sentences; nothing if there are none.
-    """
+    """The source of the sentences of a treebank, with the ids that they have in it."""
 
     files: Files[Sentence]
-    numbers: array[int]
+    numbers: array[int]  # that are appended to the ids, see UniqueNames
 
     def __len__(self) -> int:
         return len(self.files)
 
     def __call__(self, start: int, stop: int) -> Iterator[Sentence]:
-        """Read the sentences from one position up to another."""
+        """Read the items from one position up to another."""
         sentences = self.files(start, stop)
         if not self.numbers:
             return sentences

@@ -167,21 +167,12 @@ def load_bitext(
 
 @dataclass(frozen=True)
 class PairSource:
-    """The source of the pairs of a bitext, whose files are read side by side with those of their links.
-
-    Attributes:
-        files: the files of the sentences.
-        stamps: the sizes and the times of all files.
-        pairs: the number of pairs.
-        marks: the places of every `MARKED`-th pair.
-        gold: the gold links; None if they are not known.
-        hypotheses: the links of other systems.
-    """
+    """The source of the pairs of a bitext, whose files are read side by side with those of their links."""
 
     files: BitextFiles
-    stamps: Mapping[str, Stamp]
+    stamps: Mapping[str, Stamp]  # of the files of the sentences and of the links
     pairs: int
-    marks: tuple[BitextMark, ...]
+    marks: tuple[BitextMark, ...]  # the places of every `MARKED`-th pair
     gold: LinkReader | None
     hypotheses: tuple[LinkReader, ...]
 
@@ -189,7 +180,7 @@ class PairSource:
         return self.pairs
 
     def __call__(self, start: int, stop: int) -> Iterator[SentencePair]:
-        """Read the pairs from one position up to another."""
+        """Read the items from one position up to another."""
         block = start // MARKED
         with unchanged(self.stamps):
             read = numbered_pairs(self.files, self.marks[block])
@@ -200,13 +191,13 @@ class PairSource:
                 if pair is None:
                     raise changed(self.files.paths[0])
                 size = len(pair[0].source), len(pair[0])
-                links = replace(
+                linked = replace(
                     pair[0],
                     gold=None if gold is None else next(gold).within(*size),
-                    hypotheses=tuple((name, next(other).within(*size).possible) for name, other in others),
+                    hypotheses=tuple((name, next(links).within(*size).possible) for name, links in others),
                 )
                 if position >= start:
-                    yield links
+                    yield linked
 
 
 def _facts(pairs: int, source_words: int, words: int) -> CorpusFacts:

@@ -14,32 +14,18 @@ from .links import LinkSource, PairLinks
 
 @dataclass(frozen=True)
 class LinkReader:
-    """Reads the links of a bitext again.
-
-    Attributes:
-        source: where the links are from, and how many there are.
-        first_number: the number of the first pair, for formats that number the pairs.
-        marks: where the links of every `MARKED`-th pair begin, as far as there are any.
-    """
+    """Reads the links of a bitext again."""
 
     source: LinkSource
-    first_number: int
-    marks: tuple[LinkMark, ...]
+    first_number: int  # the number of the first pair, for formats that number the pairs
+    marks: tuple[LinkMark, ...]  # where the links of every `MARKED`-th pair begin, as far as there are any
 
     def links_from(self, block: int) -> Iterator[PairLinks]:
-        """Yield the links of each pair from a mark on, without end, including those outside their pairs.
-
-        Raises:
-            CorpusError: the file cannot be read.
-        """
+        """Yield the links of each pair from a mark on, without end, including those outside their pairs."""
         link_format = next(row for row in FORMATS if row.name == self.source.format)
         pair = block * MARKED
-        written_from_here = (
-            written_pairs(self.source.path, link_format, self.first_number, self.marks[block])
-            if block < len(self.marks)
-            else ()
-        )
-        for written in written_from_here:
+        places = self.marks[block : block + 1]  # none if no pair from here on has links
+        for written in written_pairs(self.source.path, link_format, self.first_number, *places) if places else ():
             while pair < written.pair:
                 yield PairLinks()
                 pair += 1
@@ -52,19 +38,7 @@ class LinkReader:
 def first_read(
     name: str, path: str | Path, sizes: Sizes, first_number: int, *, one_based: bool, lenient: bool
 ) -> LinkReader:
-    """Read a file of links for the first time, and check it.
-
-    Args:
-        name: the name of the links.
-        path: the file.
-        sizes: the numbers of words of the pairs.
-        first_number: the number of the first pair, for formats that number the pairs.
-        one_based: whether words are counted from 1, if the format does not tell.
-        lenient: whether links to words that their sentences do not have are left out and counted.
-
-    Raises:
-        CorpusError: see `attentionology.corpora_loaders.alignment.load_links`.
-    """
+    """Read a file of links for the first time, and check it; see `load_links`."""
     link_format = format_of_links(path)
     checks = LinkChecks(path, link_format, sizes, one_based=one_based, lenient=lenient)
     marks: list[LinkMark] = []

@@ -125,47 +125,32 @@ def load_documents(
 
 @dataclass(frozen=True)
 class DocumentFileReader:
-    """Reads the documents of a file.
-
-    Attributes:
-        lenient: whether malformed brackets are ignored and counted.
-    """
+    """Reads the documents of a file from a place on, each with the place after it."""
 
     lenient: bool
 
     def __call__(self, path: str, place: Any, account: Account | None = None) -> Iterator[tuple[Document, Any]]:
-        """Yield the documents from a place on, each with the place after it.
-
-        Args:
-            path: the file.
-            place: the place; None for the beginning.
-            account: receives counts of what is not used. Default: it has been counted.
-        """
+        """Yield the items with their places; None is the beginning of the file."""
         chosen = format_of(path)
         start = chosen.beginning if place is None else place
+        # What is not used has been counted when the file was read first.
         return chosen.read_documents(path, account or Account(), lenient=self.lenient, start=start)
 
 
 @dataclass(frozen=True)
 class DocumentSource:
-    """The source of the documents of a corpus, with the ids that they and their sentences have in it.
-
-    Attributes:
-        files: the source of the documents.
-        ends: for each document the number of sentences of this document and of all documents before it.
-        numbers, sentence_numbers: the numbers that are appended to the ids; nothing if there are none.
-    """
+    """The source of the documents of a corpus, with the ids that they and their sentences have in it."""
 
     files: Files[Document]
-    ends: array[int]
-    numbers: array[int]
+    ends: array[int]  # for each document the number of sentences of this document and of all documents before it
+    numbers: array[int]  # that are appended to the ids, see UniqueNames
     sentence_numbers: array[int]
 
     def __len__(self) -> int:
         return len(self.files)
 
     def __call__(self, start: int, stop: int) -> Iterator[Document]:
-        """Read the documents from one position up to another."""
+        """Read the items from one position up to another."""
         row = self.ends[start - 1] if start else 0
         for position, document in enumerate(self.files(start, stop), start):
             numbers = self.sentence_numbers[row : self.ends[position]] or repeat(0)

@@ -17,7 +17,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from attentionology.corpora_loaders import CorpusError, conllu_file, load_treebank, stream, treebank, unique_names
+from attentionology import corpora_loaders
+from attentionology.corpora_loaders import (
+    CorpusError,
+    alignment,
+    conllu_file,
+    coreference,
+    load_treebank,
+    stream,
+    treebank,
+    unique_names,
+)
 from attentionology.corpora_loaders.alignment import bitext, link_reader
 from attentionology.corpora_loaders.conllu_lines import SentenceLines
 from attentionology.corpora_loaders.coreference import formats, load
@@ -200,6 +210,17 @@ def test_real_treebanks_are_the_same(name):
         pytest.skip("ATTENTIONOLOGY_DATA does not name a folder with treebanks")
     with in_files(64):
         same([path, DATA / "ud" / "en_partut-dev.conllu"], tokens="surface", limit=2500)
+
+
+def test_earlier_names_still_work():
+    for room, lazy, kind, opened, loaded in (
+        (corpora_loaders, "LazyTreebank", "Treebank", "open_treebank", "load_treebank"),
+        (corpora_loaders, "LazyText", "PlainText", "open_text", "load_text"),
+        (alignment, "LazyBitext", "Bitext", "open_bitext", "load_bitext"),
+        (coreference, "LazyDocuments", "Documents", "open_documents", "load_documents"),
+    ):
+        assert getattr(room, lazy) is getattr(room, kind)
+        assert getattr(room, opened) is getattr(room, loaded)
 
 
 def test_a_file_in_a_zip_file_is_the_same(tmp_path):
