@@ -154,7 +154,7 @@ def test_a_file_that_ends_within_a_sentence_is_refused(server, tmp_path):
 def test_no_server(server, monkeypatch):
     monkeypatch.setenv("UD_MIRROR", "http://127.0.0.1:1")
     with pytest.raises(
-        CorpusError, match="cannot be fetched .*; try again, set UD_HOME to an unpacked release, or give a"
+        CorpusError, match=r"cannot be fetched .*; try again, set UD_HOME to an unpacked release, or give a"
     ):
         treebank_path("ud:en_partut:dev")
     monkeypatch.setenv("UD_MIRROR", "file:///etc")
