@@ -25,8 +25,7 @@ from ..file_index import SerialIndex, index_files
 from ..lazy_items import LazyItems, LazyParts, WindowCache
 from ..sentence import Sentence
 from .document import Account, Document
-from .documents import Documents
-from .facts import DocumentFacts, DocumentTally
+from .documents import DocumentFacts, Documents
 from .formats import FORMATS, format_of
 from .load import no_mentions, renamed_document
 
@@ -178,7 +177,7 @@ def open_documents(
         building.ends,
         building.document_suffixes.collected(),
         building.sentence_suffixes.collected(),
-        building.tally.facts(),
+        building.tally,
         most_frequent_first(building.relations),
     )
     documents = LazyItems(index, cache=WindowCache(index, indexed.kept))
@@ -198,7 +197,7 @@ class _Building:
     def __init__(self, *, mentions_needed: bool) -> None:
         self.formats: list[str] = []
         self.ends = array("Q")
-        self.tally = DocumentTally()
+        self.tally = DocumentFacts()
         self.relations: Counter[str] = Counter()
         self.unique_documents, self.document_suffixes = UniqueSuffixes(), SuffixCollector()
         self.sentence_suffixes = SuffixCollector()
