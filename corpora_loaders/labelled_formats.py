@@ -32,17 +32,12 @@ class LabelledFile:
     """A file of labeled texts, and the columns or keys to read.
 
     To add a format, write a method that yields its records and add the ending to `FORMATS`.
-
-    Attributes:
-        path: the path of the file, or of a file in a zip file.
-        label, text: the names or numbers of the columns, or the keys.
-        headless: filled while the file is read: the number of its first line, if that was read as a text because
-            columns are chosen by number.
     """
 
-    path: str | Path
-    label: str
+    path: str | Path  # of the file, or of a file in a zip file
+    label: str  # the names or numbers of the columns, or the keys
     text: str
+    # The number of the first line, if that was read as a text because columns are chosen by number; known after reading
     headless: list[int] = field(default_factory=list)
 
     def records(self) -> Iterator[Record | None]:
@@ -109,8 +104,8 @@ class LabelledFile:
                 yield start, row
                 start = reader.line_num + 1
         except csv.Error as error:
-            expected = "a CSV record, with quotes around fields that contain a comma, quote or line end"
-            raise self.fault(f"expected {expected}: {error}", start) from error
+            expected = "expected a CSV record, with quotes around fields that contain a comma, quote or line end"
+            raise self.fault(f"{expected}: {error}", start) from error
         finally:
             csv.field_size_limit(limit)
 

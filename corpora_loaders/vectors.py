@@ -18,12 +18,9 @@ from .lines import WHOLE_NUMBER, file_sha256, numbered_lines
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 """A decimal number. `float` would also accept underscores, white space, digits of other scripts, nan and inf."""
 
+# Matching all values of a line at once is much faster than matching each of them against `_NUMBER`. What numpy can
+# convert among strings of these characters is a decimal number.
 _SIGNS = re.compile(r"[0-9eE.+-]*")
-"""The characters of decimal numbers.
-
-Matching all values of a line against this pattern at once is much faster than matching each of them against `_NUMBER`.
-What numpy can convert among strings of these characters is a decimal number.
-"""
 
 Vectors = npt.NDArray[np.float32]
 
@@ -159,44 +156,26 @@ def load_vectors(path: str | Path, words: Iterable[str] | None = None) -> WordVe
 def _split_fields(
     fields: list[str], dimensions: int, first: int, path: str | Path, number: int
 ) -> tuple[str, list[str]]:
-    """The word of a line and its values.
-
-    Args:
-        fields: the fields of the line.
-        dimensions: the number of values.
-        first: the line that determines the number of dimensions, 0 for the header.
-        path: the file, for messages.
-        number: the line, for messages.
-
-    Raises:
-        CorpusError: the line has another number of values.
-    """
+    """The word of a line and its values, as many as in the ``first`` line or, if that is 0, as in the header."""
     if len(fields) == dimensions + 1 and dimensions:
         return fields[0], fields[1:]
     values = _after_word(fields)
     if len(values) != dimensions or not dimensions:
         expected = f"that of line {first} has {dimensions}" if first else f"the header announces {dimensions}"
-        raise CorpusError(
-            f"the vector of {fields[0][:40]!r} has {len(values)} numbers, but {expected}"
-            if number != first
-            else f"expected a word and its numbers, found {' '.join(fields)[:60]!r}",
-            file=path,
-            line=number,
-        )
+        message = f"the vector of {fields[0][:40]!r} has {len(values)} numbers, but {expected}"
+        if number == first:
+            message = f"expected a word and its numbers, found {' '.join(fields)[:60]!r}"
+        raise CorpusError(message, file=path, line=number)
     return " ".join([value for value in fields if value][:-dimensions]), values
 
 
 def _after_word(fields: list[str]) -> list[str]:
     """The values of a line whose word may contain spaces: all fields from the first number after the first field on."""
-    return list(dropwhile(lambda value: not _is_number(value), filter(None, fields[1:])))
+    return list(dropwhile(lambda value: not _NUMBER.fullmatch(value), filter(None, fields[1:])))
 
 
 def _check_word(parts: list[str], path: str | Path, line: int) -> None:
-    """Check that no part of the first word looks like a number, because then it is unclear where the numbers begin.
-
-    Raises:
-        CorpusError: a part looks like a number, but is not a decimal number.
-    """
+    """Check that no part of the first word looks like a number, because then it is unclear where the numbers begin."""
     for part in parts:
         try:
             float.fromhex(part) if part.lower().startswith("0x") else float(part.replace(",", "."))
@@ -205,23 +184,15 @@ def _check_word(parts: list[str], path: str | Path, line: int) -> None:
         raise CorpusError(f"{part[:40]!r} is not a number", file=path, line=line)
 
 
-def _is_number(value: str) -> bool:
-    return _NUMBER.fullmatch(value) is not None
-
-
 def _numbers(values: list[str], path: str | Path, line: int) -> Vectors:
-    """The values of a line as float32.
-
-    Raises:
-        CorpusError: a value is not a finite number.
-    """
+    """The values of a line as float32, which must be finite."""
     try:
         if not _SIGNS.fullmatch("".join(values)):
             raise ValueError
         with np.errstate(over="ignore"):  # infinite values are reported below
             vector = np.array(values, dtype=np.float32)
     except ValueError:
-        wrong = next(value for value in values if not _is_number(value))
+        wrong = next(value for value in values if not _NUMBER.fullmatch(value))
         raise CorpusError(f"{wrong[:40]!r} is not a number", file=path, line=line) from None
     if not np.isfinite(vector).all():
         wrong = values[int(np.flatnonzero(~np.isfinite(vector))[0])]
