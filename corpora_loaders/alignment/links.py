@@ -92,14 +92,7 @@ class LinkFile:
     """The links of all sentence pairs of a bitext.
 
     Attributes:
-        path: the path of the file.
-        sha256: the hexadecimal SHA-256 of the file on disk.
-        format: the name of its format.
-        one_based: whether its words were counted from 1.
-        links: the links of each pair, counted from 0.
-        repeated: the number of links that occur more than once in their pair and count once.
-        null_links: the number of links to no word, which are left out.
-        outside: the number of links to words that their sentences do not have, which are left out.
+        links: the links of each pair, counted from 0. All other attributes are those of a `LinkSource`.
     """
 
     path: str
@@ -148,19 +141,12 @@ BEGINNING = LinkMark()
 
 
 class WrittenPair(NamedTuple):
-    """The links of one sentence pair as they are written in a file.
+    """The links of one sentence pair as they are written in a file."""
 
-    Attributes:
-        pair: the number of the sentence pair, counted from 0 from the first pair of the bitext.
-        links: the links.
-        null_links: the number of links to no word, which are left out.
-        mark: the position where they begin.
-    """
-
-    pair: int
+    pair: int  # the number of the sentence pair, counted from 0 from the first pair of the bitext
     links: list[WrittenLink]
-    null_links: int
-    mark: LinkMark
+    null_links: int  # the number of links to no word, which are left out
+    mark: LinkMark  # the position where they begin
 
 
 LocatedLines = Iterable[tuple[int, int, str]]
@@ -169,21 +155,14 @@ LocatedLines = Iterable[tuple[int, int, str]]
 
 @dataclass(frozen=True)
 class LinkFormat:
-    """One format of files of links.
-
-    Attributes:
-        name: the name of the format.
-        unit: the unit in which the format counts sentence pairs, for messages.
-        one_based: whether the format counts words from 1; None if the format does not tell.
-        recognize: a function that tells from the first line with a link whether a file has the format.
-        read: a function that yields the links of the sentence pairs of a file, given its path, the lines after a
-            position, the position, and the number of the first pair. Pairs without a line are left out.
-    """
+    """One format of files of links."""
 
     name: str
-    unit: str
-    one_based: bool | None
-    recognize: Callable[[str], bool]
+    unit: str  # in which the format counts sentence pairs, for messages
+    one_based: bool | None  # whether the format counts words from 1; None if it does not tell
+    recognize: Callable[[str], bool]  # by the first line with a link
+    # Yields the links of the sentence pairs of a file, except those of pairs without a line. It is given the path, the
+    # lines after a position, the position, and the number of the first pair.
     read: Callable[[str | Path, LocatedLines, LinkMark, int], Iterator[WrittenPair]]
 
 

@@ -42,12 +42,12 @@ class Brackets:
 
     Args:
         path: the file, for messages.
-        lenient: whether malformed brackets are counted in `faults` and ignored, instead of raising an error.
+        account: receives the number of malformed brackets.
+        lenient: whether malformed brackets are ignored, instead of raising an error.
     """
 
-    def __init__(self, path: str | Path, *, lenient: bool = False) -> None:
-        self.path, self.lenient = path, lenient
-        self.faults = 0
+    def __init__(self, path: str | Path, account: Account, *, lenient: bool) -> None:
+        self.path, self.account, self.lenient = path, account, lenient
         self._marked: list[Marked] = []  # the mentions that are complete, in the order in which they were closed
         # By entity, part and number of parts. An open mention has one span so far, which ends where it starts.
         self._open: dict[tuple[str, int, int], list[Marked]] = {}
@@ -57,7 +57,7 @@ class Brackets:
         """Raise an error for a malformed bracket, or count it."""
         if not self.lenient:
             raise CorpusError(message, file=self.path, line=line)
-        self.faults += 1
+        self.account.faults += 1
 
     def open(
         self,

@@ -1,7 +1,6 @@
 """CoNLL-2012 column files: OntoNotes, OntoGUM, WinoBias, LitBank, and other corpora with brackets in the last column.
 
-Only the last column is the same everywhere; it holds the brackets of mentions, such as ``(12``, ``12)``, ``(12)`` or,
-if several start or end at the word, ``(12|(3)``. The other columns are inferred, see
+The last column holds the brackets of mentions; what is in the others is inferred, see
 `attentionology.corpora_loaders.coreference.columns`.
 
 A sentence ends at a blank line, where the word numbers start again, or with its document. A document starts at
@@ -213,7 +212,7 @@ def _document(unit: _Unit, layout: Layout, account: Account, lenient: bool) -> D
         message = "there is no column of words: the first of two columns repeats the name of the document"
         raise CorpusError(message, file=path, line=unit.line)
     name = unit.name or f"{path.name}:{unit.line}"
-    brackets = Brackets(path, lenient=lenient)
+    brackets = Brackets(path, account, lenient=lenient)
     sentences: list[Sentence] = []
     trees: list[Constituent | None] = []
     for number, sentence_rows in enumerate(unit.sentences, start=1):
@@ -237,9 +236,7 @@ def _document(unit: _Unit, layout: Layout, account: Account, lenient: bool) -> D
         )
     for word, row in enumerate(rows):
         _read_cell(brackets, row, word)
-    marked = brackets.finish()
-    account.faults += brackets.faults
-    return winobias_document(build_document(name, sentences, marked, account, trees=trees))
+    return winobias_document(build_document(name, sentences, brackets.finish(), account, trees=trees))
 
 
 def _read_cell(brackets: Brackets, row: _Row, word: int) -> None:

@@ -51,7 +51,7 @@ def bookmarked_documents(
     """
     bookmark, fields = start
     for of_document, after in _by_document(bookmarked_sentences(path, bookmark)):
-        brackets = Brackets(path, lenient=lenient)
+        brackets = Brackets(path, account, lenient=lenient)
         first = 0  # the first word of the sentence, counted through the document
         for sentence in of_document:
             if _HEADER in sentence.comments:
@@ -66,10 +66,8 @@ def bookmarked_documents(
                     elif key == "Bridge":
                         account.bridges += value.count("<")
             first += len(sentence)
-        marked = brackets.finish()
-        account.faults += brackets.faults
         name = of_document[0].document or Path(path).name
-        yield build_document(name, of_document, marked, account), (after, fields)
+        yield build_document(name, of_document, brackets.finish(), account), (after, fields)
 
 
 def _by_document(sentences: Iterable[tuple[Sentence, Bookmark]]) -> Iterator[tuple[list[Sentence], Bookmark]]:

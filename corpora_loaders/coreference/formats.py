@@ -32,17 +32,11 @@ _READ_AT_MOST = 1000  # the number of lines in which the first row is searched
 
 @dataclass(frozen=True)
 class Beginning:
-    """The beginning of a file, by which its format is recognized.
+    """The beginning of a file, by which its format is recognized."""
 
-    Attributes:
-        comments: the lines before the first row that start with ``#``.
-        row: the first line that is neither blank nor a comment; empty if there is none.
-        line: the number of that line, from 1.
-    """
-
-    comments: tuple[str, ...] = ()
-    row: str = ""
-    line: int = 0
+    comments: tuple[str, ...] = ()  # the lines before the first row that start with ``#``
+    row: str = ""  # the first line that is neither blank nor a comment
+    line: int = 0  # the number of that line, from 1
 
 
 DocumentReader = Callable[..., Iterator[tuple[Document, Any]]]
