@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..errors import CorpusError
@@ -77,7 +77,7 @@ class Brackets:
             self.fault(f"a mention of entity {entity!r} is closed but was not opened", line)
             return
         mention = stack.pop()
-        mention = replace(mention, spans=((mention.spans[0][0], stop),))
+        mention = Marked(((mention.spans[0][0], stop),), entity, mention.line, mention.fields)
         number, parts = part
         if number > 1:
             earlier = self._parts.get((entity, parts), [])
@@ -86,7 +86,7 @@ class Brackets:
                 self.fault(f"a mention of entity {entity!r} has part {number} without part {number - 1}", line)
                 return
             begun = earlier.pop(index)
-            mention = replace(begun, spans=(*begun.spans, *mention.spans))
+            mention = Marked((*begun.spans, *mention.spans), entity, begun.line, begun.fields)
         if number == parts:
             self._marked.append(mention)
         else:

@@ -161,30 +161,30 @@ def bookmarked_documents(
 def _units(path: Path, layout: Layout, start: ColumnsMark) -> Iterator[tuple[_Unit, ColumnsMark]]:
     """Divide a file into documents."""
     unit: _Unit | None = None
-    before = after = start
-    for line, offset, text in located_lines(path, offset=start.offset, lines=start.line):
-        before, after = after, after._replace(offset=offset, line=line)
+    offset, line, width, after_end = start
+    for line, following, text in located_lines(path, offset=start.offset, lines=start.line):
+        before, offset = ColumnsMark(offset, line - 1, width), following
         begin = BEGIN.match(text)
         if begin or END.match(text):
             if begin and unit:
                 unit.check_end(line)
-            after = after._replace(after_end=begin is None)
+            after_end = begin is None
             if unit and unit.sentences:
-                yield unit, before if begin else after
+                yield unit, before if begin else ColumnsMark(offset, line, width, after_end)
             unit = _Unit(path, _name(begin), line, begun=True) if begin else None
         elif not text.strip():
             if unit and unit.blank is None:
                 unit.blank = line
-        elif (columns := columns_of(text, before.width)) is not None:
-            if fault := _fault_in_columns(columns, layout, before.after_end):
+        elif (columns := columns_of(text, width)) is not None:
+            if fault := _fault_in_columns(columns, layout, after_end):
                 raise CorpusError(fault, file=path, line=line)
             unit = unit or _Unit(path, "", line, begun=False)
-            unit.add(_Row(line, columns), "" if layout.number is None else columns[layout.number], before.width)
-            after = after._replace(width=len(columns))
+            unit.add(_Row(line, columns), "" if layout.number is None else columns[layout.number], width)
+            width = len(columns)
     if unit:
-        unit.check_end(after.line)
+        unit.check_end(line)
         if unit.sentences:
-            yield unit, after
+            yield unit, ColumnsMark(offset, line, width)
 
 
 def _fault_in_columns(columns: list[str], layout: Layout, after_end: bool) -> str:
