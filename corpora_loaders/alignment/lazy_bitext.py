@@ -19,8 +19,10 @@ from pathlib import Path
 from ..file_index import FileIndex, Source, WindowCollector
 from ..lazy_items import LazyItems
 from ..stamps import check_stamp, stamp
-from .bitext import Bitext, BitextFiles, BitextMark, BitextReading, SentencePair, check_limit, numbered_pairs
-from .link_files import Sizes, check_sure
+from .bitext import Bitext, check_limit
+from .bitext_files import BitextFiles, BitextMark, BitextReading, SentencePair, numbered_pairs
+from .link_checks import Sizes
+from .link_files import check_sure
 from .link_index import LinkIndex, index_links
 
 

@@ -1,156 +1,47 @@
-"""Loading files of word links, gold or hypotheses, and noticing those that do not belong to their bitext.
-
-A file that is counted from another number, cut, or written for the other direction would still give a score, and a
-wrong one. So the numbers of words and pairs are compared with the bitext, and a file that does not fit is refused with
-the place and, where one change makes all links fit, with that change.
-"""
+"""Loading files of word links, gold or hypotheses, and adding them to their sentence pairs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
 
 from ..errors import CorpusError
-from ..lines import file_sha256
 from .bitext import Bitext
-from .links import (
-    Link,
-    LinkFile,
-    LinkFormat,
-    LinkSource,
-    PairLinks,
-    WrittenLink,
-    WrittenPair,
-    counted_links,
-    format_of_links,
-    written_pairs,
-)
-
-_ENOUGH_PAIRS = 20
-"""The smallest number of pairs with links in which it is no coincidence that no first word is linked, or that
-fewer links lie outside their pairs when the file is read in another way."""
+from .link_checks import LinkChecks, Sizes
+from .links import Link, LinkSource, PairLinks, format_of_links, written_pairs
 
 
-class Sizes(NamedTuple):
-    """The numbers of source and target words of sentence pairs, and the number of all pairs in the files."""
+@dataclass(frozen=True)
+class LinkFile:
+    """The links of all sentence pairs of a bitext.
 
-    source: Sequence[int]
-    target: Sequence[int]
-    total: int
-
-
-class LinkChecks:
-    """Counts and checks the links of a file, pair by pair.
-
-    Args:
-        path: the file.
-        link_format: its format.
-        sizes: the numbers of words of the pairs.
-        one_based: whether words are counted from 1, if the format does not tell.
-        lenient: whether links to words that their sentences do not have are left out and counted.
+    Attributes:
+        links: the links of each pair, counted from 0. All other attributes are those of a `LinkSource`.
     """
 
-    def __init__(
-        self, path: str | Path, link_format: LinkFormat, sizes: Sizes, *, one_based: bool, lenient: bool = False
-    ) -> None:
-        self.path, self.format, self.sizes, self.lenient = path, link_format, sizes, lenient
-        self.counted_from = int(one_based if link_format.one_based is None else link_format.one_based)
-        self._pairs = self._linked_pairs = 0
-        self._sure = self._possible = self._links = self._null_links = 0
-        self._has_first_words = self._ends_with_none = False
-        # Links outside their pairs, by the number from which words are counted and by whether the sides are swapped.
-        self._outside = dict.fromkeys(((base, turned) for base in (0, 1) for turned in (False, True)), 0)
-        self._first_outside: tuple[int, WrittenLink] | None = None
+    path: str
+    sha256: str
+    format: str
+    one_based: bool
+    links: tuple[PairLinks, ...]
+    repeated: int = 0
+    null_links: int = 0
+    outside: int = 0
 
-    def add(self, written: WrittenPair) -> PairLinks | None:
-        """Add the links of a pair, and return them counted from 0; None if the pair is not used."""
-        self._pairs = written.pair + 1
-        self._null_links += written.null_links
-        self._ends_with_none = not written.links and not written.null_links
-        if written.pair >= len(self.sizes.source):
-            return None
-        size = self.sizes.source[written.pair], self.sizes.target[written.pair]
-        self._linked_pairs += bool(written.links)
-        self._links += len(written.links)
-        for base, turned in self._outside:
-            sources, targets = size[::-1] if turned else size
-            outside = [
-                link
-                for link in written.links
-                if not (0 <= link.source - base < sources and 0 <= link.target - base < targets)
-            ]
-            self._outside[base, turned] += len(outside)
-            if outside and (base, turned) == (self.counted_from, False) and self._first_outside is None:
-                self._first_outside = written.pair, outside[0]
-        self._has_first_words |= any(0 in (link.source, link.target) for link in written.links)
-        links = counted_links(written.links, self.counted_from).within(*size)
-        self._sure += len(links.sure)
-        self._possible += len(links.possible)
-        return links
+    def counts(self) -> dict[str, int]:
+        """Numbers of sure, possible and repeated links, of links to no word, and of links outside their pairs."""
+        return {
+            "sure": sum(len(pair.sure) for pair in self.links),
+            "possible": sum(len(pair.possible) for pair in self.links),
+            "repeated": self.repeated,
+            "null_links": self.null_links,
+            "outside": self.outside,
+        }
 
-    def finish(self, name: str) -> LinkSource:
-        """Describe the file, whose links have this name, when all of them have been added.
-
-        Raises:
-            CorpusError: the file has links for more or fewer pairs than the bitext, or a link to a word that a sentence
-                does not have, or seems to be counted from another number.
-        """
-        # A blank line after the links of all pairs ends the file; any other one is a pair without links.
-        if self._pairs != self.sizes.total and not (self._pairs == self.sizes.total + 1 and self._ends_with_none):
-            fault = "is the file truncated?" if self._pairs < self.sizes.total else "does it belong to another bitext?"
-            message = f"{self._pairs:,} {self.format.unit} of links for {self.sizes.total:,} sentence pairs; {fault}"
-            raise CorpusError(message, file=self.path)
-        if self._first_outside is None:
-            self._check_first_words()
-        else:
-            self._check_outside(*self._first_outside)
-        outside = self._outside[self.counted_from, False]
-        return LinkSource(
-            name,
-            str(self.path),
-            file_sha256(self.path),
-            self.format.name,
-            bool(self.counted_from),
-            self._sure,
-            self._possible,
-            self._links - self._possible - outside,
-            self._null_links,
-            outside,
-        )
-
-    def _check_first_words(self) -> None:
-        """Check that links which all fit are not counted from 1, although they are said to be counted from 0."""
-        from_one = self.format.one_based is None and not self.counted_from and not self._has_first_words
-        if from_one and self._linked_pairs >= _ENOUGH_PAIRS:
-            message = "no link is of a first word, and all links fit if words are counted from 1; use one_based=True"
-            raise CorpusError(f"{message} (--one-based)", file=self.path)
-
-    def _check_outside(self, pair: int, link: WrittenLink) -> None:
-        """Refuse links outside their pairs, of which this is the first, or all of them if they seem to be misread."""
-        other = 1 - self.counted_from
-        choice = "one_based=True (--one-based)" if other else "one_based=False (without --one-based)"
-        changes = {(self.counted_from, True): "source and target are swapped"}
-        if self.format.one_based is None:
-            changes = {
-                (other, False): f"words are counted from {other}: use {choice}",
-                **changes,
-                (other, True): f"source and target are swapped and words are counted from {other}",
-            }
-        found = self._outside[self.counted_from, False]
-        best = min(changes, key=self._outside.__getitem__)
-        left = self._outside[best]
-        # A misread file must not lose most of its links in silence. In a few pairs, links may fit by chance.
-        if self.lenient and (left >= found or self._linked_pairs < _ENOUGH_PAIRS):
-            return
-        hint = "lenient=True (--lenient) leaves such links out"
-        if left == 0 or (left < found and self.lenient):
-            hint = f"all {f'but {left:,} ' if left else ''}links fit if {changes[best]}"
-        size = f"{self.sizes.source[pair]} source and {self.sizes.target[pair]} target words"
-        written = f"{link.source}-{link.target}"
-        message = f"link {written} is outside its sentence pair of {size}, counted from {self.counted_from}; {hint}"
-        raise CorpusError(message, file=self.path, line=link.line)
+    def source(self, name: str) -> LinkSource:
+        """Describe the file, whose links have this name."""
+        return LinkSource(name, self.path, self.sha256, self.format, self.one_based, **self.counts())
 
 
 def load_links(path: str | Path, bitext: Bitext, *, one_based: bool = False, lenient: bool = False) -> LinkFile:

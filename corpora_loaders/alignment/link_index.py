@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..stamps import Stamp, check_stamp, stamp
-from .link_files import LinkChecks, Sizes
+from .link_checks import LinkChecks, Sizes
 from .links import FORMATS, LinkMark, LinkSource, PairLinks, counted_links, format_of_links, written_pairs
 
 

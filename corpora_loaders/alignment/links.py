@@ -87,38 +87,6 @@ class LinkSource:
     outside: int = 0
 
 
-@dataclass(frozen=True)
-class LinkFile:
-    """The links of all sentence pairs of a bitext.
-
-    Attributes:
-        links: the links of each pair, counted from 0. All other attributes are those of a `LinkSource`.
-    """
-
-    path: str
-    sha256: str
-    format: str
-    one_based: bool
-    links: tuple[PairLinks, ...]
-    repeated: int = 0
-    null_links: int = 0
-    outside: int = 0
-
-    def counts(self) -> dict[str, int]:
-        """Numbers of sure, possible and repeated links, of links to no word, and of links outside their pairs."""
-        return {
-            "sure": sum(len(pair.sure) for pair in self.links),
-            "possible": sum(len(pair.possible) for pair in self.links),
-            "repeated": self.repeated,
-            "null_links": self.null_links,
-            "outside": self.outside,
-        }
-
-    def source(self, name: str) -> LinkSource:
-        """Describe the file, whose links have this name."""
-        return LinkSource(name, self.path, self.sha256, self.format, self.one_based, **self.counts())
-
-
 class WrittenLink(NamedTuple):
     """A link with the numbers of its words as they are written, and its line."""
 
