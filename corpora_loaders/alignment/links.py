@@ -7,7 +7,7 @@ in the order of the pairs, so that a file can be read without being held in memo
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -117,10 +117,6 @@ class WrittenPair(NamedTuple):
     mark: LinkMark  # the position where they begin
 
 
-LocatedLines = Iterable[tuple[int, int, str]]
-"""Lines with their numbers and the offsets of the next lines."""
-
-
 @dataclass(frozen=True)
 class LinkFormat:
     """One format of files of links."""
@@ -129,9 +125,9 @@ class LinkFormat:
     unit: str  # in which the format counts sentence pairs, for messages
     one_based: bool | None  # whether the format counts words from 1; None if it does not tell
     recognize: Callable[[str], bool]  # by the first line with a link
-    # Yields the links of the sentence pairs of a file, except those of pairs without a line. It is given the path, the
-    # lines after a position, the position, and the number of the first pair.
-    read: Callable[[str | Path, LocatedLines, LinkMark, int], Iterator[WrittenPair]]
+    # Yields the links of the sentence pairs of a file from a position on, except those of pairs without a line. It is
+    # given the path, the position, and the number of the first pair of the bitext.
+    read: Callable[[str | Path, LinkMark, int], Iterator[WrittenPair]]
 
 
 def format_of_links(path: str | Path) -> LinkFormat:
@@ -144,9 +140,8 @@ def written_pairs(
     path: str | Path, link_format: LinkFormat, first_number: int, start: LinkMark = BEGINNING
 ) -> Iterator[WrittenPair]:
     """Yield the links of the sentence pairs of a file, from a position on. Pairs without a line are left out."""
-    lines = located_text_lines(path, offset=start.offset, lines=start.line)
     try:
-        yield from link_format.read(path, lines, start, first_number)
+        yield from link_format.read(path, start, first_number)
     except CorpusError:
         for _ in text_lines(path):  # whatever makes the whole file unreadable is the better explanation
             pass
@@ -162,10 +157,10 @@ def counted_links(written: Sequence[WrittenLink], counted_from: int) -> PairLink
     return PairLinks.of(sure, possible)
 
 
-def _read_talp(path: str | Path, lines: LocatedLines, start: LinkMark, first_number: int) -> Iterator[WrittenPair]:
+def _read_talp(path: str | Path, start: LinkMark, first_number: int) -> Iterator[WrittenPair]:
     """One line per pair, with links such as ``3-4`` (sure) and ``3p4`` (possible)."""
     before = start
-    for number, following, line in lines:
+    for number, following, line in located_text_lines(path, offset=start.offset, lines=start.line):
         links = []
         for written in line.split():
             match = _TALP.fullmatch(written)
@@ -177,14 +172,14 @@ def _read_talp(path: str | Path, lines: LocatedLines, start: LinkMark, first_num
         before = LinkMark(following, number, before.pair + 1)
 
 
-def _read_naacl(path: str | Path, lines: LocatedLines, start: LinkMark, first_number: int) -> Iterator[WrittenPair]:
+def _read_naacl(path: str | Path, start: LinkMark, first_number: int) -> Iterator[WrittenPair]:
     """One line per link: the numbers of pair, source word and target word, all from 1, then ``S`` or ``P``.
 
     Word 0 is no word. A link without a letter is sure.
     """
     current: WrittenPair | None = None
     expected, before = first_number + start.pair, start.offset
-    for number, following, line in lines:
+    for number, following, line in located_text_lines(path, offset=start.offset, lines=start.line):
         if line.strip():
             match = _NAACL.fullmatch(line.strip())
             if match is None:
