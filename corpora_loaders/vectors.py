@@ -126,7 +126,8 @@ def load_vectors(path: str | Path, words: Iterable[str] | None = None) -> WordVe
     index: dict[str, int] = {}
     kept: list[Vectors] = []
     announced = dimensions = None
-    first = in_file = repeated = 0  # first: the line that determines the number of dimensions, 0 for the header
+    said = ""  # what says how many dimensions there are
+    in_file = repeated = 0
     for number, text in numbered_lines(path):
         line = text.replace("\t", " ").rstrip(" ")
         if not line:
@@ -134,39 +135,51 @@ def load_vectors(path: str | Path, words: Iterable[str] | None = None) -> WordVe
         fields = line.split(" ")
         if number == 1 and len(fields) == 2 and all(map(WHOLE_NUMBER.fullmatch, fields)):
             announced, dimensions = int(fields[0]), int(fields[1])
+            said = f"the header announces {dimensions}"
             continue
-        if dimensions is None:
-            dimensions, first = len(_after_word(fields)), number
-            _check_word([part for part in fields if part][1:-dimensions] if dimensions else [], path, number)
-        word, values = _split_fields(fields, dimensions, first, path, number)
-        in_file += 1
-        if word in index:
-            repeated += 1
-        elif wanted is None or word in wanted:
-            index[word] = len(kept)
-            kept.append(_numbers(values, path, number))
-        elif in_file == 1:
-            _numbers(values, path, number)
+        try:
+            if dimensions is None:
+                dimensions = _dimensions_of(fields)
+                said = f"that of line {number} has {dimensions}"
+            word, values = _split_fields(fields, dimensions, said)
+            in_file += 1
+            if word in index:
+                repeated += 1
+            elif wanted is None or word in wanted:
+                index[word] = len(kept)
+                kept.append(_numbers(values))
+            elif in_file == 1:
+                _numbers(values)
+        except ValueError as error:
+            raise CorpusError(str(error), file=path, line=number) from None
     if not in_file or not dimensions:
         raise CorpusError("the file contains no vector; expected a word and its numbers in each line", file=path)
     array = np.stack(kept) if kept else np.zeros((0, dimensions), dtype=np.float32)
     return WordVectors(array, index, str(path), file_sha256(path), in_file, repeated, announced)
 
 
-def _split_fields(
-    fields: list[str], dimensions: int, first: int, path: str | Path, number: int
-) -> tuple[str, list[str]]:
-    """The word of a line and its values, as many as in the ``first`` line or, if that is 0, as in the header."""
+def _dimensions_of(fields: list[str]) -> int:
+    """The number of values in the first line, of whose word no part may look like a number."""
+    dimensions = len(_after_word(fields))
+    if not dimensions:
+        raise ValueError(f"expected a word and its numbers, found {' '.join(fields)[:60]!r}")
+    for part in list(filter(None, fields))[1:-dimensions]:
+        try:
+            float.fromhex(part) if part.lower().startswith("0x") else float(part.replace(",", "."))
+        except (ValueError, OverflowError):
+            continue
+        raise ValueError(f"{part[:40]!r} is not a number")  # it is unclear where the numbers begin
+    return dimensions
+
+
+def _split_fields(fields: list[str], dimensions: int, said: str) -> tuple[str, list[str]]:
+    """The word of a line and its values."""
     if len(fields) == dimensions + 1 and dimensions:
         return fields[0], fields[1:]
     values = _after_word(fields)
     if len(values) != dimensions or not dimensions:
-        expected = f"that of line {first} has {dimensions}" if first else f"the header announces {dimensions}"
-        message = f"the vector of {fields[0][:40]!r} has {len(values)} numbers, but {expected}"
-        if number == first:
-            message = f"expected a word and its numbers, found {' '.join(fields)[:60]!r}"
-        raise CorpusError(message, file=path, line=number)
-    return " ".join([value for value in fields if value][:-dimensions]), values
+        raise ValueError(f"the vector of {fields[0][:40]!r} has {len(values)} numbers, but {said}")
+    return " ".join(list(filter(None, fields))[:-dimensions]), values
 
 
 def _after_word(fields: list[str]) -> list[str]:
@@ -174,17 +187,7 @@ def _after_word(fields: list[str]) -> list[str]:
     return list(dropwhile(lambda value: not _NUMBER.fullmatch(value), filter(None, fields[1:])))
 
 
-def _check_word(parts: list[str], path: str | Path, line: int) -> None:
-    """Check that no part of the first word looks like a number, because then it is unclear where the numbers begin."""
-    for part in parts:
-        try:
-            float.fromhex(part) if part.lower().startswith("0x") else float(part.replace(",", "."))
-        except (ValueError, OverflowError):
-            continue
-        raise CorpusError(f"{part[:40]!r} is not a number", file=path, line=line)
-
-
-def _numbers(values: list[str], path: str | Path, line: int) -> Vectors:
+def _numbers(values: list[str]) -> Vectors:
     """The values of a line as float32, which must be finite."""
     try:
         if not _SIGNS.fullmatch("".join(values)):
@@ -193,8 +196,8 @@ def _numbers(values: list[str], path: str | Path, line: int) -> Vectors:
             vector = np.array(values, dtype=np.float32)
     except ValueError:
         wrong = next(value for value in values if not _NUMBER.fullmatch(value))
-        raise CorpusError(f"{wrong[:40]!r} is not a number", file=path, line=line) from None
+        raise ValueError(f"{wrong[:40]!r} is not a number") from None
     if not np.isfinite(vector).all():
         wrong = values[int(np.flatnonzero(~np.isfinite(vector))[0])]
-        raise CorpusError(f"{wrong[:40]!r} is not a finite number", file=path, line=line)
+        raise ValueError(f"{wrong[:40]!r} is not a finite number")
     return vector
