@@ -136,7 +136,7 @@ class BitextReading:
         self.total, self.first_number = 0, 1
 
     def pairs(self, limit: int | None) -> Iterator[tuple[SentencePair, BitextMark]]:
-        """Yield at most so many pairs, each with the position after it; see `load_bitext`."""
+        """Yield at most ``limit`` pairs, each with the position after it; see `load_bitext`."""
         is_numbered = False
         wrong: CorpusError | None = None  # the first fault of the numbers, which is less important than other faults
         try:

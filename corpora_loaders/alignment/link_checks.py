@@ -29,15 +29,7 @@ class Sizes(NamedTuple):
 
 
 class LinkChecks:
-    """Counts and checks the links of a file, pair by pair.
-
-    Args:
-        path: the file.
-        link_format: its format.
-        sizes: the numbers of words of the pairs.
-        one_based: whether words are counted from 1, if the format does not tell.
-        lenient: whether links to words that their sentences do not have are left out and counted.
-    """
+    """Counts and checks the links of a file, pair by pair; for the options see `load_links`."""
 
     def __init__(
         self, path: str | Path, link_format: LinkFormat, sizes: Sizes, *, one_based: bool, lenient: bool = False
@@ -78,12 +70,7 @@ class LinkChecks:
         return links
 
     def finish(self, name: str) -> LinkSource:
-        """Describe the file, whose links have this name, when all of them have been added.
-
-        Raises:
-            CorpusError: the file has links for more or fewer pairs than the bitext, or a link to a word that a sentence
-                does not have, or seems to be counted from another number.
-        """
+        """Check the file when all links have been added, and describe it; its links have this name."""
         # A blank line after the links of all pairs ends the file; any other one is a pair without links.
         if self._pairs != self.sizes.total and not (self._pairs == self.sizes.total + 1 and self._ends_with_none):
             fault = "is the file truncated?" if self._pairs < self.sizes.total else "does it belong to another bitext?"

@@ -17,19 +17,12 @@ from .types import mention_type, tagging
 
 @dataclass(frozen=True, slots=True)
 class Marked:
-    """A mention as the brackets of a file mark it.
+    """A mention as the brackets of a file mark it."""
 
-    Attributes:
-        spans: half-open ranges of words, counted through the document.
-        entity: the entity that it refers to.
-        line: the line of its opening bracket.
-        fields: further fields of its opening bracket, by name.
-    """
-
-    spans: tuple[tuple[int, int], ...]
+    spans: tuple[tuple[int, int], ...]  # half-open ranges of words, counted through the document
     entity: str
-    line: int | None = None
-    fields: Mapping[str, str] = field(default_factory=dict)
+    line: int | None = None  # the line of its opening bracket
+    fields: Mapping[str, str] = field(default_factory=dict)  # further fields of its opening bracket, by name
 
 
 class Brackets:
@@ -38,12 +31,7 @@ class Brackets:
     Unlike parentheses, the brackets of mentions need not be nested: mentions of different entities may cross. So each
     entity has a stack of its own, and a closing bracket ends the mention of its entity that was opened last. Mentions
     of one entity can therefore be nested but not cross each other. A mention may extend beyond its sentence, but not
-    beyond the document.
-
-    Args:
-        path: the file, for messages.
-        account: receives the number of malformed brackets.
-        lenient: whether malformed brackets are ignored, instead of raising an error.
+    beyond the document. If the reader is lenient, malformed brackets are counted instead of raising an error.
     """
 
     def __init__(self, path: str | Path, account: Account, *, lenient: bool) -> None:

@@ -72,11 +72,7 @@ def is_word(form: str) -> bool:
 
 
 def untagged_head(forms: Sequence[str]) -> int:
-    """The index of the head word among the words of a mention.
-
-    Args:
-        forms: the words of the mention, at least one.
-    """
+    """The index of the head word among the words of a mention, of which there is at least one."""
     head: int | None = None
     quoted = _quoted_in_a_name(forms)
     for index, form in enumerate(forms):
