@@ -103,21 +103,21 @@ def _readings(path: Path, start: Bookmark) -> Iterator[tuple[Sentence | None, li
     cells: dict[str, str] = {}
     _, _, sentences, documents, document = start
     for block in _blocks(path, start):
-        for _, text in block.lines:
-            if match := _DOCUMENT.match(text):
-                documents += 1
-                document = match["id"] or f"{path}:doc{documents}"
         comments = [text for _, text in block.lines if text.startswith("#")]
+        for match in filter(None, map(_DOCUMENT.match, comments)):
+            documents += 1
+            document = match["id"] or f"{path}:doc{documents}"
         if len(comments) < len(block.lines):
             sentences += 1
             if len(cells) > _SHARED_CELLS:
                 cells.clear()
             lines = _SentenceLines(path, block, f"{path.name}:{sentences}", pending)
-            sentence, faults, pending = None if lines.faults else lines.sentence(document, cells), lines.faults, []
+            faults, pending = lines.faults, []
+            sentence = None if faults else lines.sentence(document, cells)
         elif faults := _lost_words(path, block):
             sentence = None
         else:
-            pending += [text for text in comments if _DOCUMENT_COMMENT.match(text)]
+            pending += filter(_DOCUMENT_COMMENT.match, comments)
             continue
         yield sentence, faults, Bookmark(block.offset, block.end, sentences, documents, document)
 
