@@ -111,7 +111,7 @@ def _readings(path: Path, start: Bookmark) -> Iterator[tuple[Sentence | None, li
             sentences += 1
             if len(cells) > _SHARED_CELLS:
                 cells.clear()
-            lines = _SentenceLines(path, block, f"{path.name}:{sentences}", pending)
+            lines = SentenceLines(path, block, f"{path.name}:{sentences}", pending)
             faults, pending = lines.faults, []
             sentence = None if faults else lines.sentence(document, cells)
         elif faults := _lost_words(path, block):
@@ -156,7 +156,7 @@ def _lost_words(path: Path, block: _Block) -> list[CorpusError]:
     return []
 
 
-class _SentenceLines:
+class SentenceLines:
     """The lines of one sentence, taken apart; `faults` are the mistakes in the order of their lines."""
 
     def __init__(self, path: Path, block: _Block, default_id: str, comments: list[str]) -> None:
