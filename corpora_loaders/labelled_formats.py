@@ -110,35 +110,33 @@ class LabelledFile:
             csv.field_size_limit(limit)
 
     def _table(self, rows: Iterator[tuple[int, list[str]]]) -> Iterator[Record | None]:
-        (label, text), width = (-1, -1), 0
-        header = ""
+        columns: tuple[int, int] | None = None
+        width = 0
         for number, row in rows:
             if not any(map(str.strip, row)):
                 yield None
                 continue
-            if not width:
-                width = len(row)
-                (label, text), header = self._columns(row, number)
-                if header:
+            if columns is None:
+                columns, width = self._columns(row, number), len(row)
+                if not self.headless:  # this row is a header
                     continue
             if len(row) != width:
-                expected = f"{width} fields as in the {header or 'first line'}"
-                raise self.fault(f"expected {expected}, found {len(row)}", number)
-            yield number, row[label], row[text]
+                first = "first line" if self.headless else "header"
+                raise self.fault(f"expected {width} fields as in the {first}, found {len(row)}", number)
+            yield number, row[columns[0]], row[columns[1]]
 
-    def _columns(self, row: list[str], number: int) -> tuple[tuple[int, int], str]:
-        """The 0-based columns of label and text, and ``"header"`` if the first row is one, otherwise ``""``."""
+    def _columns(self, row: list[str], number: int) -> tuple[int, int]:
+        """The 0-based columns of label and text, by the first row; `headless` says whether that is a text, too."""
         names = [name.strip() for name in row]
         wanted = (self.label, self.text)
-        by_number = all(map(WHOLE_NUMBER.fullmatch, wanted)) and not set(wanted) <= set(names)
-        if not by_number:
+        if not all(map(WHOLE_NUMBER.fullmatch, wanted)) or set(wanted) <= set(names):
             self._check_names("columns", names, number)
-            return (names.index(self.label), names.index(self.text)), "header"
+            return names.index(self.label), names.index(self.text)
         for column in wanted:
             if not 1 <= int(column) <= len(row):
                 raise self.fault(f"there is no column {column}; there are {len(row)}, counted from 1", number)
         self.headless.append(number)
-        return (int(self.label) - 1, int(self.text) - 1), ""
+        return int(self.label) - 1, int(self.text) - 1
 
     def _check_names(self, noun: str, names: list[str], number: int) -> None:
         """Check that text and label each occur once among the names of columns or keys."""
