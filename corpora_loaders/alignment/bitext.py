@@ -15,11 +15,10 @@ from ..describing import amount
 from ..errors import CorpusError
 from ..stamps import Stamp, changed, check_stamps, stamp, unchanged
 from ..stream import MARKED, Stream
-from .bitext_files import BitextFiles, BitextMark, BitextReading, numbered_pairs
+from .bitext_files import BitextFiles, BitextMark, BitextReading, SentencePair, numbered_pairs
 from .link_checks import Sizes
 from .link_reader import LinkReader, first_read
 from .links import LinkSource
-from .sentence_pair import SentencePair
 
 HELD_PAIRS = 1024
 """The largest number of pairs that are held in memory, about 9 MB with their links."""
@@ -60,9 +59,8 @@ class Bitext(Corpus):
 
     def _amounts(self) -> list[str]:
         counts = self.counts()
-        return [amount(counts[name], name.replace("_", " ")) for name in ("sentence_pairs", "source_words")] + [
-            amount(counts["words"], "target words")
-        ]
+        names = {"sentence_pairs": "sentence pairs", "source_words": "source words", "words": "target words"}
+        return [amount(counts[name], unit) for name, unit in names.items()]
 
     @cached_property
     def counted(self) -> CorpusFacts:

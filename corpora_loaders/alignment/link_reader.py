@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..stream import MARKED
-from .link_checks import LinkChecks, Sizes, counted_links
-from .link_formats import FORMATS, LinkMark, format_of_links, written_pairs
-from .links import LinkSource, PairLinks
+from .link_checks import LinkChecks, Sizes
+from .links import FORMATS, LinkMark, LinkSource, PairLinks, counted_links, format_of_links, written_pairs
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,6 @@
 """Coreference corpora (CoNLL-2012, CoNLL-U with entities, GAP) → documents with mentions."""
 
-from .document import (
-    TYPES,
-    ZERO,
-    Document,
-    Mention,
-    PronounQuestion,
-)
+from .document import TYPES, ZERO, Document, Mention, PronounQuestion
 from .documents import Documents
 from .english import PRONOUNS, TITLES
 from .formats import FORMATS, CorpusFormat, format_of

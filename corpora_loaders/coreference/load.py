@@ -17,8 +17,7 @@ from ..sentence import Sentence
 from ..stream import HELD, Files, Parts, Stream, read_files
 from ..unique_names import UniqueNames, numbered_name
 from .document import Account, Document
-from .documents import Documents
-from .facts import DocumentTally
+from .documents import DocumentFacts, Documents
 from .formats import FORMATS, format_of
 
 HELD_IN_DOCUMENTS = 4 * HELD
@@ -80,7 +79,7 @@ def load_documents(
         [(((0, 1),), '1', 'proper'), (((2, 3),), '1', 'pronoun')]
     """
     account, reader = Account(), DocumentFileReader(lenient)
-    tally, facts = Tally(), DocumentTally()
+    tally, facts = Tally(), DocumentFacts()
     unique, sentence_names = UniqueNames(), UniqueNames()
     ends = array("Q")
     has_mentions = False
@@ -120,7 +119,7 @@ def load_documents(
         documents=documents,
         account=account,
         renamed=unique.renamed,
-    ).knowing(counted=tally.counted(), facts=facts.facts())
+    ).knowing(counted=tally.counted(), facts=facts)
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ from attentionology.corpora_loaders import (
     unique_names,
 )
 from attentionology.corpora_loaders.alignment import bitext, link_reader
-from attentionology.corpora_loaders.conllu_lines import SentenceLines
+from attentionology.corpora_loaders.conllu_file import SentenceLines
 from attentionology.corpora_loaders.coreference import formats, load
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.corpora_loaders.surface import surface_sentence
