@@ -46,7 +46,7 @@ from attentionology.corpora_loaders.alignment import (
     PairLinks,
     SentencePair,
     add_links,
-    open_bitext,
+    load_bitext,
     write_links,
 )
 from attentionology.corpora_loaders.sample.made_up_pair import SEED, make_pair
@@ -158,7 +158,7 @@ def memory_of(folder: Path, name: str) -> float:
         name: the name of the model.
     """
     torch.set_num_threads(1)
-    align_all(load_model(name), open_bitext(folder / "pairs", gold=folder / "gold"))
+    align_all(load_model(name), load_bitext(folder / "pairs", gold=folder / "gold"))
     return peak_memory()
 
 

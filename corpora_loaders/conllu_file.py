@@ -1,8 +1,12 @@
 """CoNLL-U (Universal Dependencies v2) and CoNLL-X files → sentences.
 
-This module divides a file into sentences; `attentionology.corpora_loaders.conllu_lines` reads one of them. The two
-split lines into columns themselves, because an error must name its line, and because forms, glosses and feature values
-of real treebanks contain double spaces and equals signs. Ids, heads and comments are parsed by the `conllu` package.
+This module splits lines into columns itself, because an error must name its line, and because forms, glosses and
+feature values of real treebanks contain double spaces and equals signs. Ids, heads and comments are parsed by the
+`conllu` package.
+
+Reading goes on after a mistake, so that all mistakes of a file can be reported together. A mistake must not cause
+others: after an id that is out of order, the ids are expected to go on from there, and heads are compared with the
+words of the sentence only if all of these were read.
 
 A file may hold more than words and a tree:
 
@@ -25,13 +29,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from conllu.parser import parse_comment_line
+from conllu.exceptions import ParseException
+from conllu.parser import parse_comment_line, parse_id_value, parse_int_value
 
-from .conllu_lines import COLUMNS, LineBlock, SentenceLines, lost_words
 from .errors import CorpusError, together
 from .lines import located_lines
 from .sentence import Sentence
+from .tree import cycle_error, cycles
 
+_COLUMNS = 10
 _LISTED = 10  # the number of mistakes that are reported together
 _SHARED_CELLS = 2**13
 _DOCUMENT_COMMENT = re.compile(r"#\s*(global\.|newdoc)")
@@ -62,21 +68,13 @@ def read_conllu(path: str | Path) -> Iterator[Sentence]:
 
 
 class Bookmark(NamedTuple):
-    """A position between two sentences of a file, from which reading can be resumed.
-
-    Attributes:
-        offset: the number of bytes before the position, see `attentionology.corpora_loaders.lines.located_lines`.
-        line: the number of lines before it.
-        sentences: the number of sentences before it.
-        documents: the number of documents that begin before it.
-        document: the id of the document that goes on at the position, if there is one.
-    """
+    """A position between two sentences of a file: the numbers of bytes, lines, sentences and documents before it."""
 
     offset: int = 0
     line: int = 0
     sentences: int = 0
     documents: int = 0
-    document: str | None = None
+    document: str | None = None  # the id of the document that goes on at the position, if there is one
 
 
 BEGINNING = Bookmark()
@@ -84,79 +82,219 @@ BEGINNING = Bookmark()
 
 
 def bookmarked_sentences(path: str | Path, start: Bookmark = BEGINNING) -> Iterator[tuple[Sentence, Bookmark]]:
-    """Yield the sentences of a file from a position on, each with the position after it; see `read_conllu`.
-
-    Args:
-        path: the file.
-        start: the beginning of the file, or a position that was yielded before.
-
-    Raises:
-        CorpusError: `read_conllu` raises it.
-    """
+    """Yield the sentences of a file from a position on, each with the position after it; see `read_conllu`."""
     readings = _readings(Path(path), start)
     for sentence, faults, after in readings:
         if sentence is None:
-            raise _mistakes(faults, readings)
+            try:
+                while len(faults) <= _LISTED and (reading := next(readings, None)):
+                    faults += reading[1]
+            except CorpusError as error:  # the rest cannot be read, for example because it is not UTF-8
+                faults.append(error)
+            raise together(faults, at_most=_LISTED)
         yield sentence, after
 
 
-_Reading = tuple[Sentence | None, list[CorpusError], Bookmark]
-"""A sentence, or None if there are mistakes; the mistakes; and the position after it."""
-
-
-def _readings(path: Path, start: Bookmark) -> Iterator[_Reading]:
-    """Read one sentence after the other, whether or not there are mistakes in it."""
+def _readings(path: Path, start: Bookmark) -> Iterator[tuple[Sentence | None, list[CorpusError], Bookmark]]:
+    """Yield each sentence, or None if there are mistakes in it; the mistakes; and the position after it."""
     pending: list[str] = []  # comments from blocks without words, which belong to the next sentence
     # Treebanks repeat the same few strings, which are stored once. The memory for this is bounded, because a reader may
     # keep none of the sentences. `sys.intern` would keep every string for good in Python 3.12.
     cells: dict[str, str] = {}
-    sentences, documents, document = start.sentences, start.documents, start.document
-    for block, line, offset in _blocks(path, start):
-        for _, text in block.lines:
-            match = _DOCUMENT.match(text)
-            if match:
-                documents += 1
-                document = match["id"] or f"{path}:doc{documents}"
-        if block.has_rows:
+    _, _, sentences, documents, document = start
+    for block in _blocks(path, start):
+        comments = [text for _, text in block.lines if text.startswith("#")]
+        for match in filter(None, map(_DOCUMENT.match, comments)):
+            documents += 1
+            document = match["id"] or f"{path}:doc{documents}"
+        if len(comments) < len(block.lines):
             sentences += 1
             if len(cells) > _SHARED_CELLS:
                 cells.clear()
-            comments = dict(pair for comment in pending for pair in parse_comment_line(comment))
-            lines = SentenceLines(path, block, f"{path.name}:{sentences}", comments)
-            sentence = None if lines.faults else lines.sentence(document, cells)
-            yield sentence, lines.faults, Bookmark(offset, line, sentences, documents, document)
-            pending = []
-        elif faults := lost_words(path, block):
-            yield None, faults, Bookmark(offset, line, sentences, documents, document)
+            lines = SentenceLines(path, block, f"{path.name}:{sentences}", pending)
+            faults, pending = lines.faults, []
+            sentence = None if faults else lines.sentence(document, cells)
+        elif faults := _lost_words(path, block):
+            sentence = None
         else:
-            pending += [text for _, text in block.lines if _DOCUMENT_COMMENT.match(text)]
+            pending += filter(_DOCUMENT_COMMENT.match, comments)
+            continue
+        yield sentence, faults, Bookmark(block.offset, block.end, sentences, documents, document)
 
 
-def _blocks(path: Path, start: Bookmark) -> Iterator[tuple[LineBlock, int, int]]:
-    """Yield the lines between blank lines, each time with the numbers of lines and bytes up to the next ones."""
+class _Block(NamedTuple):
+    """The lines between two blank lines."""
+
+    lines: list[tuple[int, str]]  # at least one, each with its number
+    blank: int | None  # the blank line that ends them; None at the end of the file
+    blank_before: int | None  # the blank line that ended the block before, as far as it is known
+    end: int  # the number of lines up to the next block, and that of bytes
+    offset: int
+
+
+def _blocks(path: Path, start: Bookmark) -> Iterator[_Block]:
     lines: list[tuple[int, str]] = []
     number, offset, blank = start.line, start.offset, None
     for number, offset, text in located_lines(path, offset=start.offset, lines=start.line):
-        if text.strip() or text.count("\t") == COLUMNS - 1:  # a row of empty columns is not a blank line
+        if text.strip() or text.count("\t") == _COLUMNS - 1:  # a row of empty columns is not a blank line
             lines.append((number, text))
         elif lines:
-            yield LineBlock(lines, number, blank), number, offset
+            yield _Block(lines, number, blank, number, offset)
             lines, blank = [], number
     if lines:
-        yield LineBlock(lines, None, blank), number + 1, offset
+        yield _Block(lines, None, blank, number + 1, offset)
 
 
-def _mistakes(faults: list[CorpusError], rest: Iterator[_Reading]) -> CorpusError:
-    """The error that lists the first mistakes of a file.
+def _lost_words(path: Path, block: _Block) -> list[CorpusError]:
+    """The mistakes of a block of comments, among which ``sent_id`` and ``text`` show that words are missing."""
+    for number, line in block.lines:
+        for key, value in parse_comment_line(line):
+            if key in ("sent_id", "text"):
+                why = f"; the blank line {block.blank} ended it" if block.blank else ""
+                message = f"the sentence has comments but no words{why}; is the file complete?"
+                return [CorpusError(message, file=path, line=number, sentence=value if key == "sent_id" else None)]
+    return []
 
-    Args:
-        faults: the mistakes of the first sentence that has any.
-        rest: the rest of the file.
-    """
-    listed = list(faults)
-    try:
-        while len(listed) <= _LISTED and (reading := next(rest, None)):
-            listed += reading[1]
-    except CorpusError as error:  # the rest cannot be read, for example because it is not UTF-8
-        listed.append(error)
-    return together(listed, at_most=_LISTED)
+
+class SentenceLines:
+    """The lines of one sentence, taken apart; `faults` are the mistakes in the order of their lines."""
+
+    def __init__(self, path: Path, block: _Block, default_id: str, comments: list[str]) -> None:
+        self.faults: list[CorpusError] = []
+        self._path, self._block, self._id = path, block, default_id
+        self._comments = dict(pair for comment in comments for pair in parse_comment_line(comment))
+        self._rows: list[list[str]] = []  # of the words, as are the next two
+        self._lines: list[int] = []
+        self._heads: list[int | None] = []
+        self._multiword: list[tuple[int, int, str, int]] = []  # the last number is that of the line
+        self._empty_rows: list[list[str]] = []
+        self._next: int | None = 1  # the id that the next word must have; None after a row that could not be read
+        self._complete = True  # whether all rows were read and are in order
+        for number, line in block.lines:
+            if line.startswith("#"):
+                self._comments.update(parse_comment_line(line))
+                self._id = self._comments.get("sent_id") or default_id
+            else:
+                self._read_row(line, number)
+        if self._complete and not self._rows:
+            self._fail("the sentence has no words", block.lines[0][0])
+        elif self._complete:
+            self._check_whole()
+            self.faults.sort(key=lambda fault: fault.line or 0)
+
+    def sentence(self, document: str | None, cells: dict[str, str]) -> Sentence:
+        """Return the sentence, which has no faults; strings in ``cells`` are used again."""
+
+        def column(index: int) -> tuple[str, ...]:
+            return tuple([cells.setdefault(row[index], row[index]) for row in self._rows])
+
+        return Sentence(
+            id=self._id,
+            words=column(1),
+            lemmas=column(2),
+            tags=column(3),
+            xpos=column(4),
+            feats=column(5),
+            heads=tuple(self._heads),
+            relations=column(7),
+            deps=column(8),
+            misc=column(9),
+            multiword=tuple(token[:3] for token in self._multiword),
+            empty_nodes=tuple(row[0] for row in self._empty_rows),
+            empty_misc=tuple(row[9] for row in self._empty_rows),
+            comments=self._comments,
+            text=self._comments.get("text"),
+            document=document,
+            file=str(self._path),
+            line=self._block.lines[0][0],
+            lines=tuple(self._lines),
+        )
+
+    def _fail(self, message: str, line: int) -> None:
+        self.faults.append(CorpusError(message, file=self._path, line=line, sentence=self._id))
+
+    def _lose_row(self, message: str, line: int, following: int | None = None) -> None:
+        """Report a row that is not among the words, after which the next word must have this id, if it is known."""
+        self._fail(message, line)
+        self._complete, self._next = False, following
+
+    def _read_row(self, line: str, number: int) -> None:
+        columns = line.split("\t")
+        if len(columns) != _COLUMNS:
+            hint = "; are the columns separated by spaces?" if len(columns) == 1 else ""
+            hint = "; line ends must be LF or CR LF, not CR alone" if "\r" in line else hint
+            self._lose_row(f"expected {_COLUMNS} tab-separated columns, found {len(columns)}{hint}", number)
+            return
+        if not columns[1]:
+            self._lose_row("the form (column 2) is empty", number)
+            return
+        try:
+            word_id = parse_id_value(columns[0])
+        except (ParseException, ValueError):
+            self._lose_row(f"the id (column 1) {columns[0][:40]!r} is not a number, range or decimal", number)
+            return
+        if not isinstance(word_id, tuple):
+            self._read_word(word_id, columns, number)
+        elif word_id[1] == ".":
+            self._read_empty_node(word_id[0], columns, number)
+        else:
+            self._read_multiword(word_id[0], word_id[2], columns, number)
+
+    def _read_word(self, word_id: int | None, columns: list[str], line: int) -> None:
+        if word_id is None or word_id != (self._next or word_id):
+            message = f"expected word id {self._next or 'or range'}, found {columns[0][:40]!r}{self._early_end()}"
+            self._lose_row(message, line, word_id and word_id + 1)
+            return
+        self._next = word_id + 1
+        self._rows.append(columns)
+        self._lines.append(line)
+        head = None
+        try:
+            head = parse_int_value(columns[6])
+        except (ParseException, ValueError):
+            self._fail(f"the head (column 7) of word {word_id} is {columns[6][:40]!r}, not a number", line)
+        self._heads.append(head)
+        if not columns[7] or any(character.isspace() for character in columns[7]):
+            self._fail(f"the relation (column 8) of word {word_id} is {columns[7][:40]!r}, not a name or _", line)
+
+    def _read_empty_node(self, word_before: int, columns: list[str], line: int) -> None:
+        # The id of an empty node names the word that it follows. If the node were somewhere else in the file, the
+        # mentions that start or end on it would be lost or misplaced.
+        if self._next not in (None, word_before + 1) or any(row[0] == columns[0] for row in self._empty_rows):
+            last = f"it follows word {self._next - 1}" if self._next else "there are two of them"
+            self._fail(f"empty node {columns[0]} is out of order: {last}{self._early_end()}", line)
+            return
+        self._empty_rows.append(columns)
+
+    def _read_multiword(self, first: int, last: int, columns: list[str], line: int) -> None:
+        overlaps = self._multiword and first <= self._multiword[-1][1]
+        if self._next not in (None, first) or overlaps:
+            name = f"multiword token {columns[0][:40]}"
+            self._fail(f"{name} overlaps another or is out of order{self._early_end()}", line)
+        elif columns[9].startswith("Entity=") or "|Entity=" in columns[9]:
+            self._fail(f"multiword token {columns[0]} has Entity=, which belongs to its words", line)
+        else:
+            self._multiword.append((first, last, columns[1], line))
+
+    def _early_end(self) -> str:
+        """A hint for a row that should not be the first one: a stray blank line may have ended the sentence before."""
+        is_first = not self._rows and not self._multiword and not self._empty_rows
+        blank = self._block.blank_before
+        return f"; the blank line {blank} ended the sentence before" if is_first and blank else ""
+
+    def _check_whole(self) -> None:
+        """Check what can only be checked when all words are known."""
+        ended = f"; the blank line {self._block.blank} ended the sentence" if self._block.blank else ""
+        for first, last, _, line in self._multiword:
+            if last > len(self._rows):
+                self._fail(f"multiword token {first}-{last} ends after the last word{ended}", line)
+        sound = list(self._heads)
+        for word, (head, line) in enumerate(zip(self._heads, self._lines, strict=True), start=1):
+            if head is not None and not 0 <= head <= len(self._rows):
+                sound[word - 1] = None
+                why = ended if head > 0 else ""
+                text = self._rows[word - 1][6][:40]
+                self._fail(f"the head of word {word} is {text}, which is outside 0 … {len(self._rows)}{why}", line)
+        for cycle in cycles(sound):
+            words = [f"{word} {self._rows[word - 1][1]!r:.80} (line {self._lines[word - 1]})" for word in cycle]
+            self._fail(cycle_error(words), self._lines[cycle[0] - 1])

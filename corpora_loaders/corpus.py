@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
-from dataclasses import dataclass, field
-from itertools import islice
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
-from typing import ClassVar, TypeVar, overload
+from typing import Any, ClassVar, NamedTuple, Self, overload
 
 from .describing import amount, counts_table, named_files
 from .errors import CorpusError
 from .lines import file_sha256
 from .releases import corpus_path, source_of
 from .sentence import Sentence
-
-Item = TypeVar("Item")
-Contents = TypeVar("Contents", bound=Sized)
+from .unique_names import Names
 
 _ORIGIN = re.compile(r"licen[cs]e|source", re.IGNORECASE)
 
@@ -51,83 +49,85 @@ class CorpusFile:
     source: dict[str, str] = field(default_factory=dict)
 
 
-def read_files(
-    paths: str | Path | Iterable[str | Path], read: Callable[[str | Path], Iterator[Item]], limit: int | None
-) -> Iterator[tuple[str | Path, str, list[Item]]]:
-    """Yield each file with its SHA-256 and the items read from it.
-
-    Args:
-        paths: one file or several. A treebank of Universal Dependencies may be given by name, for example
-            ``ud:en_ewt:dev``.
-        read: yields the items of a file, for example sentences or documents.
-        limit: read at most this many items from all files together.
+def chosen_files(paths: str | Path | Iterable[str | Path], limit: int | None) -> list[str | Path]:
+    """The paths of corpus files, of which some may be given by the names of releases, for example ``ud:en_ewt:dev``.
 
     Raises:
-        ValueError: no file is given, or the limit is less than 1.
-        CorpusError: two files are the same, so that their items would count twice.
-    """
-    return digested_files(paths, lambda path, limit_of_file: list(islice(read(path), limit_of_file)), limit)
-
-
-def digested_files(
-    paths: str | Path | Iterable[str | Path], read: Callable[[str | Path, int | None], Contents], limit: int | None
-) -> Iterator[tuple[str | Path, str, Contents]]:
-    """Yield each file with its SHA-256 and what was read of it; see `read_files`.
-
-    Args:
-        paths: one file or several.
-        read: reads at most the given number of items of a file, and returns something whose length is their
-            number.
-        limit: read at most this many items from all files together.
+        ValueError: no file is given, or the limit on what is read of them is less than 1.
     """
     chosen = [corpus_path(path) for path in ([paths] if isinstance(paths, str | Path) else paths)]
     if not chosen:
         raise ValueError("no file is given")
     if limit is not None and limit < 1:
         raise ValueError(f"limit must be at least 1, not {limit}")
-    seen: dict[str, str | Path] = {}
-    for path in chosen:
-        if limit == 0:
-            return
-        contents = read(path, limit)
-        digest = file_sha256(path)
-        if digest in seen:
-            raise CorpusError(f"this is the same file as {seen[digest]}; its content would count twice", file=path)
-        seen[digest] = path
-        limit = None if limit is None else limit - len(contents)
-        yield path, digest, contents
+    return chosen
 
 
-class FileTally:
-    """Counts of the sentences of one file, which are added one by one.
+def new_digest(path: str | Path, seen: dict[str, str | Path]) -> str:
+    """The SHA-256 of a file, which is added to those of the files before it.
+
+    Raises:
+        CorpusError: a file before it is the same, so that their items would count twice.
+    """
+    digest = file_sha256(path)
+    if digest in seen:
+        raise CorpusError(f"this is the same file as {seen[digest]}; its content would count twice", file=path)
+    seen[digest] = path
+    return digest
+
+
+class CorpusFacts(NamedTuple):
+    """What is known about all sentences of a corpus together.
 
     Attributes:
-        sentences: the number of sentences.
-        words: the number of words.
-        origin: the comments of the first sentence that mention a license or a source.
+        numbers: the counts by name.
+        relations: how often each relation occurs on words that have a head, most frequent first. Those that are equally
+            frequent are in alphabetical order.
     """
 
+    numbers: Mapping[str, int]
+    relations: Counter[str]
+
+
+class Tally:
+    """Counts the sentences of a corpus, which are added one by one, and describes its files."""
+
     def __init__(self) -> None:
-        self.sentences = self.words = 0
-        self.origin: dict[str, str] = {}
+        self._numbers: Counter[str] = Counter()
+        self._relations: Counter[str] = Counter()
+        self._documents = Names()
+        # Of the file whose sentences are added:
+        self._sentences = self._words = 0
+        self._origin: dict[str, str] = {}
         self._is_long = False  # a sentence of one word may really be "_"
         self._has_words = False
 
-    def __len__(self) -> int:
-        return self.sentences
-
     def add(self, sentence: Sentence) -> None:
         """Count a sentence."""
-        if not self.sentences:
+        numbers, heads = self._numbers, sentence.heads
+        numbers["sentences"] += 1
+        numbers["words"] += len(sentence)
+        numbers["multiword_tokens"] += len(sentence.multiword)
+        numbers["empty_nodes"] += len(sentence.empty_nodes)
+        numbers["words_without_head"] += heads.count(None)
+        numbers["sentences_without_single_root"] += heads.count(0) != 1
+        numbers["sentences_with_several_roots"] += heads.count(0) > 1
+        self._relations.update(
+            relation for head, relation in zip(heads, sentence.relations, strict=True) if head is not None
+        )
+        if sentence.document is not None and sentence.document not in self._documents:
+            self._documents.add(sentence.document)
+            numbers["documents"] += 1
+        if not self._sentences:
             comments = sentence.comments.items()
-            self.origin = {key: value for key, value in comments if value and _ORIGIN.search(key)}
-        self.sentences += 1
-        self.words += len(sentence)
+            self._origin = {key: value for key, value in comments if value and _ORIGIN.search(key)}
+        self._sentences += 1
+        self._words += len(sentence)
         self._is_long = self._is_long or len(sentence) > 1
         self._has_words = self._has_words or any(word != "_" for word in sentence.words)
 
-    def describe(self, path: str | Path, sha256: str) -> CorpusFile:
-        """Describe the file.
+    def end_file(self, path: str | Path, sha256: str) -> CorpusFile:
+        """Describe the file whose sentences were added last.
 
         Raises:
             CorpusError: every form is ``_``, as in corpora whose text may not be distributed.
@@ -136,60 +136,28 @@ class FileTally:
             folder = Path(path).parent.name
             needed = f"; {folder} needs the text of the original corpus" if folder.startswith("UD_") else ""
             raise CorpusError(f"every form is '_': this corpus was released without its words{needed}", file=path)
-        return CorpusFile(str(path), sha256, self.sentences, self.words, self.origin, source_of(path))
+        file = CorpusFile(str(path), sha256, self._sentences, self._words, self._origin, source_of(path))
+        self._sentences = self._words = 0
+        self._origin, self._is_long, self._has_words = {}, False, False
+        return file
 
-
-def describe_file(path: str | Path, sha256: str, sentences: Iterable[Sentence]) -> CorpusFile:
-    """Describe a file from which these sentences were read.
-
-    Raises:
-        CorpusError: every form is ``_``, as in corpora whose text may not be distributed.
-    """
-    tally = FileTally()
-    for sentence in sentences:
-        tally.add(sentence)
-    return tally.describe(path, sha256)
-
-
-def most_frequent_first(counts: Mapping[str, int]) -> Counter[str]:
-    """The counts of relations, most frequent first; those that are equally frequent are in alphabetical order."""
-    return Counter(dict(sorted(counts.items(), key=lambda item: (-item[1], item[0]))))
-
-
-class UniqueNames:
-    """Makes ids unique by appending ``#2``, ``#3``, … to those that have occurred before.
-
-    Attributes:
-        renamed: the number of ids that were changed.
-    """
-
-    def __init__(self) -> None:
-        self.renamed = 0
-        self._used: dict[str, int] = {}  # id → the number of times it was requested
-
-    def __call__(self, name: str) -> str:
-        """The id itself if it is new, otherwise the id with a number appended."""
-        unused = name
-        while unused in self._used:
-            self._used[name] += 1
-            unused = f"{name}#{self._used[name]}"
-        self._used[unused] = 1
-        self.renamed += unused != name
-        return unused
+    def counted(self) -> CorpusFacts:
+        """What was counted."""
+        in_order = sorted(self._relations.items(), key=lambda item: (-item[1], item[0]))
+        return CorpusFacts(dict(self._numbers), Counter(dict(in_order)))
 
 
 @dataclass(frozen=True, repr=False)
 class Corpus(Sequence[Sentence]):
-    """A sequence of sentences with their files, their relations and their counts.
+    """A sequence of sentences with their files, their relations and their counts. A slice is a corpus, too.
 
     Attributes:
         sentences: the sentences, in file order.
         files: one record for each file.
-        relations: how often each relation occurs on words that have a head, most frequent first. It is empty if there
-            are no trees.
         unit: the name of the inputs, in the plural.
         limit_unit: the name of what a limit on the input counts, in the plural.
         has_heads: whether sentences may have syntactic heads.
+        divisible: whether a slice is a corpus again. Otherwise, it has the inputs alone.
 
     Example:
         >>> from attentionology.corpora_loaders import Corpus, Sentence
@@ -205,19 +173,28 @@ class Corpus(Sequence[Sentence]):
     unit: ClassVar[str] = "sentences"
     limit_unit: ClassVar[str] = "sentences"
     has_heads: ClassVar[bool] = True
+    divisible: ClassVar[bool] = True
 
     sentences: Sequence[Sentence]
     files: tuple[CorpusFile, ...] = ()
-    relations: Counter[str] = field(init=False)
 
-    def __post_init__(self) -> None:
-        counts = Counter(
-            relation
-            for sentence in self.sentences
-            for head, relation in zip(sentence.heads, sentence.relations, strict=True)
-            if head is not None
-        )
-        object.__setattr__(self, "relations", most_frequent_first(counts))
+    @cached_property
+    def counted(self) -> CorpusFacts:
+        """What is known about all sentences together. Loaded corpora know it; others are read once for it."""
+        tally = Tally()
+        for sentence in self:
+            tally.add(sentence)
+        return tally.counted()
+
+    def knowing(self, **properties: Any) -> Self:
+        """The same corpus, which need not be read for these cached properties."""
+        self.__dict__.update(properties)
+        return self
+
+    @property
+    def relations(self) -> Counter[str]:
+        """How often each relation occurs on words that have a head, most frequent first; empty without trees."""
+        return self.counted.relations if self.has_heads else Counter()
 
     def __len__(self) -> int:
         return len(self.sentences)
@@ -227,7 +204,19 @@ class Corpus(Sequence[Sentence]):
     @overload
     def __getitem__(self, index: slice) -> Sequence[Sentence]: ...
     def __getitem__(self, index: int | slice) -> Sentence | Sequence[Sentence]:
-        return self.sentences[index]
+        return self._part(index) if isinstance(index, slice) else self.sentences[index]
+
+    def _part(self, index: slice) -> Sequence[Sentence]:
+        """A slice, whose records of files tell what it has of them."""
+        sentences = self.sentences[index]
+        if not self.divisible:
+            return sentences
+        lengths: dict[Path, list[int]] = {}
+        for sentence in sentences if self.files else ():
+            lengths.setdefault(Path(sentence.file or ""), []).append(len(sentence))
+        read = [(file, lengths.get(Path(file.path), [])) for file in self.files]
+        files = (replace(file, sentences=len(of_file), words=sum(of_file)) for file, of_file in read if of_file)
+        return replace(self, sentences=sentences, files=tuple(files))
 
     def __iter__(self) -> Iterator[Sentence]:
         return iter(self.sentences)
@@ -241,15 +230,11 @@ class Corpus(Sequence[Sentence]):
 
     def _amounts(self) -> list[str]:
         """The amounts that `repr` shows, such as ``2 sentences``."""
-        return [amount(len(self), self.unit), amount(sum(len(sentence) for sentence in self), "words")]
+        return [amount(len(self), self.unit), amount(Corpus.counts(self)["words"], "words")]
 
     def counts(self) -> dict[str, int]:
         """Numbers of sentences, words and documents."""
-        return {
-            "sentences": len(self),
-            "words": sum(len(sentence) for sentence in self),
-            "documents": len({sentence.document for sentence in self if sentence.document is not None}),
-        }
+        return {name: self.counted.numbers.get(name, 0) for name in ("sentences", "words", "documents")}
 
     def remarks(self) -> list[str]:
         """What a reader should know about how the corpus was read, one sentence for each remark."""

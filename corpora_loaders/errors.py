@@ -52,12 +52,7 @@ class CorpusError(AttentionologyError, ValueError):
 
 
 def together(errors: Sequence[CorpusError], *, at_most: int | None = None) -> CorpusError:
-    """One error whose message lists the mistakes of several, one per line; its location is that of the first.
-
-    Args:
-        errors: the errors in order, at least one.
-        at_most: the number of mistakes that are listed; None for all.
-    """
+    """One error whose message lists the mistakes of several, at most ``at_most``; its location is that of the first."""
     mistakes = [mistake for error in errors for mistake in error.mistakes]
     if at_most and len(mistakes) > at_most:
         mistakes[at_most:] = [f"… only the first {at_most} mistakes are listed"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -9,12 +10,12 @@ from math import inf
 from pathlib import Path
 from typing import ClassVar, Self
 
-from .corpus import Corpus, CorpusFile, describe_file, read_files
+from .corpus import Corpus, Tally
 from .describing import amount
-from .errors import CorpusError
 from .labelled_formats import LabelledFile
 from .lines import WHOLE_NUMBER
 from .sentence import Sentence
+from .stream import read_files
 
 
 @dataclass(frozen=True, repr=False)
@@ -49,7 +50,6 @@ class LabelledTexts(Corpus):
     headless: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         if len(self.labels) != len(self.sentences):
             raise ValueError(f"{len(self.sentences)} texts but {len(self.labels)} labels")
 
@@ -72,6 +72,9 @@ class LabelledTexts(Corpus):
         """The texts with these indices, in this order. The records of files and of skipped lines stay the same."""
         sentences = tuple(self.sentences[index] for index in indices)
         return replace(self, sentences=sentences, labels=tuple(self.labels[index] for index in indices))
+
+    def _part(self, index: slice) -> Self:
+        return self.subset(range(len(self))[index])
 
     def kept(self, min_words: int | None, max_words: int | None) -> tuple[Self, int, int]:
         """Select the texts whose length is within bounds.
@@ -168,9 +171,9 @@ def load_labelled(
     wordless: list[str] = []
     headless: list[str] = []
 
-    def read(path: str | Path) -> Iterator[tuple[Sentence, str]]:
+    def read(path: str, _: None) -> Iterator[tuple[tuple[Sentence, str], None]]:
         nonlocal blank
-        name = Path(path).name if names.count(Path(path).name) == 1 else str(path)
+        name = Path(path).name if names.count(Path(path).name) == 1 else path
         source = LabelledFile(path, label, text)
         for record in source.records():
             if record is None:
@@ -184,18 +187,19 @@ def load_labelled(
             words = content.split() if isinstance(content, str) else [word for word in content if word.strip()]
             if words:
                 running = content if isinstance(content, str) else " ".join(words)
-                sentence = Sentence(f"{name}:{line}", tuple(words), text=running, file=str(path), line=line)
-                yield sentence, label_cell.strip()
+                sentence = Sentence(f"{name}:{line}", tuple(words), text=running, file=path, line=line)
+                yield (sentence, label_cell.strip()), None
             else:
                 wordless.append(f"{path}:{line}")
         headless.extend(f"{path}:{line}" for line in source.headless)
 
-    texts: list[tuple[Sentence, str]] = []
-    files: list[CorpusFile] = []
-    for path, sha256, of_file in read_files(paths, read, limit):
-        if not of_file:
-            raise CorpusError("the file contains no text", file=path)
-        files.append(describe_file(path, sha256, [sentence for sentence, _ in of_file]))
-        texts += of_file
-    sentences, labels = zip(*texts, strict=True)
-    return LabelledTexts(sentences, tuple(files), labels, blank, tuple(wordless), tuple(headless))
+    tally = Tally()
+
+    def add(text: tuple[Sentence, str]) -> tuple[tuple[Sentence, str], int]:
+        tally.add(text[0])
+        return text, 1
+
+    first = read_files(paths, read, add, tally, contents="text", limit=limit, hold=sys.maxsize)
+    sentences, labels = zip(*first.held, strict=True)
+    texts = LabelledTexts(sentences, first.records, labels, blank, tuple(wordless), tuple(headless))
+    return texts.knowing(counted=tally.counted())

@@ -32,17 +32,12 @@ class LabelledFile:
     """A file of labeled texts, and the columns or keys to read.
 
     To add a format, write a method that yields its records and add the ending to `FORMATS`.
-
-    Attributes:
-        path: the path of the file, or of a file in a zip file.
-        label, text: the names or numbers of the columns, or the keys.
-        headless: filled while the file is read: the number of its first line, if that was read as a text because
-            columns are chosen by number.
     """
 
-    path: str | Path
-    label: str
+    path: str | Path  # of the file, or of a file in a zip file
+    label: str  # the names or numbers of the columns, or the keys
     text: str
+    # The number of the first line, if that was read as a text because columns are chosen by number; known after reading
     headless: list[int] = field(default_factory=list)
 
     def records(self) -> Iterator[Record | None]:
@@ -109,41 +104,39 @@ class LabelledFile:
                 yield start, row
                 start = reader.line_num + 1
         except csv.Error as error:
-            expected = "a CSV record, with quotes around fields that contain a comma, quote or line end"
-            raise self.fault(f"expected {expected}: {error}", start) from error
+            expected = "expected a CSV record, with quotes around fields that contain a comma, quote or line end"
+            raise self.fault(f"{expected}: {error}", start) from error
         finally:
             csv.field_size_limit(limit)
 
     def _table(self, rows: Iterator[tuple[int, list[str]]]) -> Iterator[Record | None]:
-        (label, text), width = (-1, -1), 0
-        header = ""
+        columns: tuple[int, int] | None = None
+        width = 0
         for number, row in rows:
             if not any(map(str.strip, row)):
                 yield None
                 continue
-            if not width:
-                width = len(row)
-                (label, text), header = self._columns(row, number)
-                if header:
+            if columns is None:
+                columns, width = self._columns(row, number), len(row)
+                if not self.headless:  # this row is a header
                     continue
             if len(row) != width:
-                expected = f"{width} fields as in the {header or 'first line'}"
-                raise self.fault(f"expected {expected}, found {len(row)}", number)
-            yield number, row[label], row[text]
+                first = "first line" if self.headless else "header"
+                raise self.fault(f"expected {width} fields as in the {first}, found {len(row)}", number)
+            yield number, row[columns[0]], row[columns[1]]
 
-    def _columns(self, row: list[str], number: int) -> tuple[tuple[int, int], str]:
-        """The 0-based columns of label and text, and ``"header"`` if the first row is one, otherwise ``""``."""
+    def _columns(self, row: list[str], number: int) -> tuple[int, int]:
+        """The 0-based columns of label and text, by the first row; `headless` says whether that is a text, too."""
         names = [name.strip() for name in row]
         wanted = (self.label, self.text)
-        by_number = all(map(WHOLE_NUMBER.fullmatch, wanted)) and not set(wanted) <= set(names)
-        if not by_number:
+        if not all(map(WHOLE_NUMBER.fullmatch, wanted)) or set(wanted) <= set(names):
             self._check_names("columns", names, number)
-            return (names.index(self.label), names.index(self.text)), "header"
+            return names.index(self.label), names.index(self.text)
         for column in wanted:
             if not 1 <= int(column) <= len(row):
                 raise self.fault(f"there is no column {column}; there are {len(row)}, counted from 1", number)
         self.headless.append(number)
-        return (int(self.label) - 1, int(self.text) - 1), ""
+        return int(self.label) - 1, int(self.text) - 1
 
     def _check_names(self, noun: str, names: list[str], number: int) -> None:
         """Check that text and label each occur once among the names of columns or keys."""

@@ -1,7 +1,9 @@
-"""The size and the time of modification of a corpus file, by which a changed file is noticed."""
+"""The sizes and the times of corpus files, by which a changed file is noticed."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from .errors import CorpusError, unreadable
@@ -12,7 +14,7 @@ Stamp = tuple[int, int]
 
 
 def stamp(path: str | Path) -> Stamp:
-    """The size of a file on disk, and the time of its last modification in nanoseconds.
+    """The size and the time of a file, by which a change is noticed.
 
     Raises:
         CorpusError: the file cannot be read.
@@ -24,16 +26,34 @@ def stamp(path: str | Path) -> Stamp:
     return status.st_size, status.st_mtime_ns
 
 
-def check_stamp(path: str | Path, expected: Stamp) -> None:
-    """Check that a file is as it was when it was indexed.
+def changed(path: str | Path | None) -> CorpusError:
+    """The error for a file that has changed."""
+    return CorpusError("the file has changed since it was read first; start again", file=path)
+
+
+def check_stamps(stamps: Mapping[str, Stamp]) -> None:
+    """Check that files are as they were.
 
     Raises:
-        CorpusError: the file has changed, or cannot be read.
+        CorpusError: a file has changed, or cannot be read.
     """
-    if stamp(path) != expected:
-        raise changed(path)
+    for path, expected in stamps.items():
+        if stamp(path) != expected:
+            raise changed(path)
 
 
-def changed(path: str | Path) -> CorpusError:
-    """The error for a file that has changed."""
-    return CorpusError("the file has changed since it was indexed; start again", file=path)
+@contextmanager
+def unchanged(stamps: Mapping[str, Stamp]) -> Iterator[None]:
+    """Check files before and after they are read again. A fault that was not there before is a change, too.
+
+    Raises:
+        CorpusError: a file has changed, or cannot be read.
+    """
+    check_stamps(stamps)
+    try:
+        yield
+    except CorpusError as error:
+        if isinstance(error.__cause__, OSError):  # for example, the file is gone
+            raise
+        raise changed(error.file) from error
+    check_stamps(stamps)

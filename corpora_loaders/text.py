@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, Self, overload
 
-from .corpus import Corpus, CorpusFile, describe_file, read_files
-from .errors import CorpusError
+from .corpus import Corpus, Tally
 from .lines import located_text_lines
 from .sentence import Sentence
+from .stream import Stream, read_files
 
 
 @dataclass(frozen=True, repr=False)
@@ -34,6 +35,13 @@ class PlainText(Corpus):
     limit_unit: ClassVar[str] = "paragraphs"
     has_heads: ClassVar[bool] = False
 
+    @overload
+    def __getitem__(self, index: int) -> Sentence: ...
+    @overload
+    def __getitem__(self, index: slice) -> Self: ...
+    def __getitem__(self, index: int | slice) -> Sentence | Sequence[Sentence]:
+        return super().__getitem__(index)  # a slice is a corpus
+
     def documents(self) -> list[tuple[Sentence, ...]]:
         """The paragraphs of each document, in file order."""
         by_document: dict[str | None, list[Sentence]] = {}
@@ -43,14 +51,20 @@ class PlainText(Corpus):
 
     def each_document(self) -> Iterator[tuple[Sentence, ...]]:
         """Yield the paragraphs of each document, in file order."""
-        yield from self.documents()
+        if not isinstance(self.sentences, Stream):  # made by hand: the paragraphs of a document may be apart
+            yield from self.documents()
+            return
+        for _, paragraphs in groupby(self.sentences, lambda paragraph: paragraph.document):
+            yield tuple(paragraphs)
 
 
 def load_text(paths: str | Path | Iterable[str | Path], *, limit: int | None = None) -> PlainText:
     """Read text files with one paragraph per line and blank lines between documents.
 
     The files are in UTF-8 and may be compressed with gzip, bzip2, xz or zip. A document also ends at the end of its
-    file. The id of a paragraph is ``file:line``, and the id of a document is that of its first paragraph.
+    file. The id of a paragraph is ``file:line``, and the id of a document is that of its first paragraph. All errors of
+    the files are found at once. The paragraphs of small texts are held in memory; those of others are read again
+    whenever they are asked for, see `attentionology.corpora_loaders.stream`.
 
     Args:
         paths: one file or several.
@@ -74,71 +88,40 @@ def load_text(paths: str | Path | Iterable[str | Path], *, limit: int | None = N
         ['notes.txt:1', 'notes.txt:1', 'notes.txt:4']
     """
     paths = [paths] if isinstance(paths, str | Path) else list(paths)
-    name_of = names_of_files(paths)
-
-    def read(path: str | Path) -> Iterator[Sentence]:
-        return (paragraph for paragraph, _ in bookmarked_paragraphs(path, name_of(path)))
-
-    sentences: list[Sentence] = []
-    files: list[CorpusFile] = []
-    for path, sha256, paragraphs in read_files(paths, read, limit):
-        if not paragraphs:
-            raise CorpusError("the file contains no text", file=path)
-        files.append(describe_file(path, sha256, paragraphs))
-        sentences += paragraphs
-    return PlainText(tuple(sentences), tuple(files))
-
-
-def names_of_files(paths: Sequence[str | Path]) -> Callable[[str | Path], str]:
-    """Return a function that names a file in ids: by its path if other files have the same name, else by its name."""
     names = [Path(path).name for path in paths]
+    reader = ParagraphReader(frozenset(name for name in names if names.count(name) > 1))
+    tally = Tally()
 
-    def name_of(path: str | Path) -> str:
-        name = Path(path).name
-        return name if names.count(name) == 1 else str(path)
+    def add(paragraph: Sentence) -> tuple[Sentence, int]:
+        tally.add(paragraph)
+        return paragraph, 1
 
-    return name_of
-
-
-class TextBookmark(NamedTuple):
-    """A position after a paragraph of a file, from which reading can be resumed.
-
-    Attributes:
-        offset: the number of bytes before the position, see `attentionology.corpora_loaders.lines.located_lines`.
-        line: the number of lines before it.
-        document: the line on which the document begins that may go on at the position; 0 if there is none.
-    """
-
-    offset: int = 0
-    line: int = 0
-    document: int = 0
+    first = read_files(paths, reader, add, tally, contents="text", limit=limit)
+    return PlainText(Stream(first.source, held=first.held), first.records).knowing(counted=tally.counted())
 
 
-BEGINNING = TextBookmark()
-"""The position before the first paragraph."""
+@dataclass(frozen=True)
+class ParagraphReader:
+    """Reads the paragraphs of a file from a place on, each with the place after it."""
+
+    ambiguous: frozenset[str]  # the names that several files have, which ids call by their paths
+
+    def __call__(self, path: str, place: Any) -> Iterator[tuple[Sentence, Any]]:
+        """Yield the items with their places; None is the beginning of the file."""
+        name = path if Path(path).name in self.ambiguous else Path(path).name
+        # Bytes and lines before the place, and the line on which the document began that may go on there, 0 for none.
+        offset, lines, document = place or (0, 0, 0)
+        for number, following, line in located_text_lines(path, offset=offset, lines=lines):
+            words = tuple(line.split())
+            if not words:
+                document = 0
+                continue
+            document = document or number
+            paragraph = Sentence(
+                f"{name}:{number}", words, document=f"{name}:{document}", file=path, line=number, text=line
+            )
+            yield paragraph, (following, number, document)
 
 
-def bookmarked_paragraphs(
-    path: str | Path, name: str, start: TextBookmark = BEGINNING
-) -> Iterator[tuple[Sentence, TextBookmark]]:
-    """Yield the paragraphs of a file from a position on, each with the position after it; see `load_text`.
-
-    Args:
-        path: the file.
-        name: what ids call the file.
-        start: the beginning of the file, or a position that was yielded before.
-
-    Raises:
-        CorpusError: the file cannot be read.
-    """
-    document = start.document
-    for number, offset, line in located_text_lines(path, offset=start.offset, lines=start.line):
-        words = tuple(line.split())
-        if not words:
-            document = 0
-            continue
-        document = document or number
-        paragraph = Sentence(
-            f"{name}:{number}", words, document=f"{name}:{document}", file=str(path), line=number, text=line
-        )
-        yield paragraph, TextBookmark(offset, number, document)
+LazyText = PlainText  # deprecated, and removed in 0.4
+open_text = load_text  # deprecated, and removed in 0.4

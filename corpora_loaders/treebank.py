@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, Self, overload
 
-from .conllu_file import read_conllu
+from .conllu_file import BEGINNING, bookmarked_sentences, read_conllu
 from .coreference.formats import format_of
-from .corpus import Corpus, CorpusFile, UniqueNames, describe_file, read_files
-from .errors import CorpusError
+from .corpus import Corpus, Tally
 from .sentence import Sentence
+from .stream import Files, Stream, read_files
 from .surface import surface_sentence
+from .unique_names import UniqueNames, numbered_name
 
 TokenChoice = Literal["syntactic", "surface"]
+
+_COUNTS = (
+    "multiword_tokens",
+    "empty_nodes",
+    "words_without_head",
+    "sentences_without_single_root",
+    "sentences_with_several_roots",
+)
 
 
 @dataclass(frozen=True, repr=False)
@@ -23,7 +33,8 @@ class Treebank(Corpus):
 
     Attributes:
         tokens: what counts as a word, ``"syntactic"`` or ``"surface"``; see `load_treebank`.
-        renamed: the number of sentences whose id had occurred before, so that ``#2``, ``#3``, … was appended to it.
+        renamed: the number of sentences of the files whose id had occurred before, so that ``#2``, ``#3``, … was
+            appended to it.
 
     Example:
         >>> from attentionology import load_treebank
@@ -35,10 +46,19 @@ class Treebank(Corpus):
         [('punct', 433), ('det', 269)]
         >>> treebank.counts()["multiword_tokens"]
         34
+        >>> treebank[:2]
+        Treebank(2 sentences, 43 words, 'en_sample.conllu')
     """
 
     tokens: TokenChoice = "syntactic"
     renamed: int = 0
+
+    @overload
+    def __getitem__(self, index: int) -> Sentence: ...
+    @overload
+    def __getitem__(self, index: slice) -> Self: ...
+    def __getitem__(self, index: int | slice) -> Sentence | Sequence[Sentence]:
+        return super().__getitem__(index)  # a slice is a corpus
 
     def counts(self) -> dict[str, int]:
         """Numbers of sentences, words, multiword tokens, empty nodes, words without a head, and others.
@@ -47,11 +67,7 @@ class Treebank(Corpus):
         """
         return {
             **super().counts(),
-            "multiword_tokens": sum(len(sentence.multiword) for sentence in self),
-            "empty_nodes": sum(len(sentence.empty_nodes) for sentence in self),
-            "words_without_head": sum(sentence.heads.count(None) for sentence in self),
-            "sentences_without_single_root": sum(sentence.heads.count(0) != 1 for sentence in self),
-            "sentences_with_several_roots": sum(sentence.heads.count(0) > 1 for sentence in self),
+            **{name: self.counted.numbers.get(name, 0) for name in _COUNTS},
             "words_without_relation": self.relations["_"],
             "relations": len(self.relations),
             "renamed_sentence_ids": self.renamed,
@@ -79,6 +95,10 @@ def load_treebank(
 ) -> Treebank:
     """Read CoNLL-U or CoNLL-X files into one treebank.
 
+    All errors of the files are found at once. The sentences of treebanks of at most 4,096 are held in memory; those of
+    larger ones are read again whenever they are asked for, and the files must stay as they are until then. Hold them by
+    ``list(treebank)`` if you need them many times and in any order.
+
     Args:
         paths: one file or several, which may be compressed with gzip, bzip2, xz or zip. Treebanks of Universal
             Dependencies may be given by name, for example ``ud:en_ewt:dev``, and are downloaded if necessary.
@@ -99,22 +119,56 @@ def load_treebank(
         (('Harrow', 'Lane', 'Garden', 'began'), (2, 3, 4, 0))
     """
     check_tokens(tokens)
+    tally, unique = Tally(), UniqueNames()
 
-    def read(path: str | Path) -> Iterator[Sentence]:
-        trees = (format_of(path).read_trees or read_conllu)(path)  # read_conllu says what is wrong with other formats
-        return map(surface_sentence, trees) if tokens == "surface" else trees
+    def add(sentence: Sentence) -> tuple[Sentence, int]:
+        tally.add(sentence)
+        return with_id(sentence, unique(sentence.id)), 1
 
-    sentences: list[Sentence] = []
-    files: list[CorpusFile] = []
-    unique_names = UniqueNames()
-    for path, sha256, of_file in read_files(paths, read, limit):
-        if not of_file:
-            raise CorpusError("the file contains no sentence", file=path)
-        files.append(describe_file(path, sha256, of_file))
-        for sentence in of_file:
-            name = unique_names(sentence.id)
-            sentences.append(sentence if name == sentence.id else replace(sentence, id=name))
-    return Treebank(tuple(sentences), tuple(files), tokens, unique_names.renamed)
+    first = read_files(paths, TreeReader(tokens), add, tally, contents="sentence", limit=limit)
+    sentences = Stream(TreeSource(first.source, unique.numbers()), held=first.held)
+    return Treebank(sentences, first.records, tokens, unique.renamed).knowing(counted=tally.counted())
+
+
+@dataclass(frozen=True)
+class TreeReader:
+    """Reads the sentences of a file from a place on, each with the place after it."""
+
+    tokens: TokenChoice
+
+    def __call__(self, path: str, place: Any) -> Iterator[tuple[Sentence, Any]]:
+        """Yield the items with their places; None is the beginning of the file."""
+        read_trees = format_of(path).read_trees
+        if read_trees in (None, read_conllu):  # read_conllu says what is wrong with formats without trees
+            placed: Iterator[tuple[Sentence, Any]] = bookmarked_sentences(path, place or BEGINNING)
+        else:
+            placed = ((sentence, None) for sentence in read_trees(path))
+        for sentence, after in placed:
+            yield surface_sentence(sentence) if self.tokens == "surface" else sentence, after
+
+
+@dataclass(frozen=True)
+class TreeSource:
+    """The source of the sentences of a treebank, with the ids that they have in it."""
+
+    files: Files[Sentence]
+    numbers: array[int]  # that are appended to the ids, see UniqueNames
+
+    def __len__(self) -> int:
+        return len(self.files)
+
+    def __call__(self, start: int, stop: int) -> Iterator[Sentence]:
+        """Read the items from one position up to another."""
+        sentences = self.files(start, stop)
+        if not self.numbers:
+            return sentences
+        numbers = self.numbers[start:stop]
+        return (with_id(one, numbered_name(one.id, n)) for one, n in zip(sentences, numbers, strict=True))
+
+
+def with_id(sentence: Sentence, name: str) -> Sentence:
+    """The sentence with another id."""
+    return sentence if name == sentence.id else replace(sentence, id=name)
 
 
 def check_tokens(tokens: str) -> None:
@@ -125,3 +179,7 @@ def check_tokens(tokens: str) -> None:
     """
     if tokens not in ("syntactic", "surface"):
         raise ValueError(f"tokens must be 'syntactic' or 'surface', not {tokens!r}")
+
+
+LazyTreebank = Treebank  # deprecated, and removed in 0.4
+open_treebank = load_treebank  # deprecated, and removed in 0.4

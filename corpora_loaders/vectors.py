@@ -18,12 +18,9 @@ from .lines import WHOLE_NUMBER, file_sha256, numbered_lines
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 """A decimal number. `float` would also accept underscores, white space, digits of other scripts, nan and inf."""
 
+# Matching all values of a line at once is much faster than matching each of them against `_NUMBER`. What numpy can
+# convert among strings of these characters is a decimal number.
 _SIGNS = re.compile(r"[0-9eE.+-]*")
-"""The characters of decimal numbers.
-
-Matching all values of a line against this pattern at once is much faster than matching each of them against `_NUMBER`.
-What numpy can convert among strings of these characters is a decimal number.
-"""
 
 Vectors = npt.NDArray[np.float32]
 
@@ -129,7 +126,8 @@ def load_vectors(path: str | Path, words: Iterable[str] | None = None) -> WordVe
     index: dict[str, int] = {}
     kept: list[Vectors] = []
     announced = dimensions = None
-    first = in_file = repeated = 0  # first: the line that determines the number of dimensions, 0 for the header
+    said = ""  # what says how many dimensions there are
+    in_file = repeated = 0
     for number, text in numbered_lines(path):
         line = text.replace("\t", " ").rstrip(" ")
         if not line:
@@ -137,93 +135,69 @@ def load_vectors(path: str | Path, words: Iterable[str] | None = None) -> WordVe
         fields = line.split(" ")
         if number == 1 and len(fields) == 2 and all(map(WHOLE_NUMBER.fullmatch, fields)):
             announced, dimensions = int(fields[0]), int(fields[1])
+            said = f"the header announces {dimensions}"
             continue
-        if dimensions is None:
-            dimensions, first = len(_after_word(fields)), number
-            _check_word([part for part in fields if part][1:-dimensions] if dimensions else [], path, number)
-        word, values = _split_fields(fields, dimensions, first, path, number)
-        in_file += 1
-        if word in index:
-            repeated += 1
-        elif wanted is None or word in wanted:
-            index[word] = len(kept)
-            kept.append(_numbers(values, path, number))
-        elif in_file == 1:
-            _numbers(values, path, number)
+        try:
+            if dimensions is None:
+                dimensions = _dimensions_of(fields)
+                said = f"that of line {number} has {dimensions}"
+            word, values = _split_fields(fields, dimensions, said)
+            in_file += 1
+            if word in index:
+                repeated += 1
+            elif wanted is None or word in wanted:
+                index[word] = len(kept)
+                kept.append(_numbers(values))
+            elif in_file == 1:
+                _numbers(values)
+        except ValueError as error:
+            raise CorpusError(str(error), file=path, line=number) from None
     if not in_file or not dimensions:
         raise CorpusError("the file contains no vector; expected a word and its numbers in each line", file=path)
     array = np.stack(kept) if kept else np.zeros((0, dimensions), dtype=np.float32)
     return WordVectors(array, index, str(path), file_sha256(path), in_file, repeated, announced)
 
 
-def _split_fields(
-    fields: list[str], dimensions: int, first: int, path: str | Path, number: int
-) -> tuple[str, list[str]]:
-    """The word of a line and its values.
-
-    Args:
-        fields: the fields of the line.
-        dimensions: the number of values.
-        first: the line that determines the number of dimensions, 0 for the header.
-        path: the file, for messages.
-        number: the line, for messages.
-
-    Raises:
-        CorpusError: the line has another number of values.
-    """
-    if len(fields) == dimensions + 1 and dimensions:
-        return fields[0], fields[1:]
-    values = _after_word(fields)
-    if len(values) != dimensions or not dimensions:
-        expected = f"that of line {first} has {dimensions}" if first else f"the header announces {dimensions}"
-        raise CorpusError(
-            f"the vector of {fields[0][:40]!r} has {len(values)} numbers, but {expected}"
-            if number != first
-            else f"expected a word and its numbers, found {' '.join(fields)[:60]!r}",
-            file=path,
-            line=number,
-        )
-    return " ".join([value for value in fields if value][:-dimensions]), values
-
-
-def _after_word(fields: list[str]) -> list[str]:
-    """The values of a line whose word may contain spaces: all fields from the first number after the first field on."""
-    return list(dropwhile(lambda value: not _is_number(value), filter(None, fields[1:])))
-
-
-def _check_word(parts: list[str], path: str | Path, line: int) -> None:
-    """Check that no part of the first word looks like a number, because then it is unclear where the numbers begin.
-
-    Raises:
-        CorpusError: a part looks like a number, but is not a decimal number.
-    """
-    for part in parts:
+def _dimensions_of(fields: list[str]) -> int:
+    """The number of values in the first line, of whose word no part may look like a number."""
+    dimensions = len(_after_word(fields))
+    if not dimensions:
+        raise ValueError(f"expected a word and its numbers, found {' '.join(fields)[:60]!r}")
+    for part in list(filter(None, fields))[1:-dimensions]:
         try:
             float.fromhex(part) if part.lower().startswith("0x") else float(part.replace(",", "."))
         except (ValueError, OverflowError):
             continue
-        raise CorpusError(f"{part[:40]!r} is not a number", file=path, line=line)
+        raise ValueError(f"{part[:40]!r} is not a number")  # it is unclear where the numbers begin
+    return dimensions
 
 
-def _is_number(value: str) -> bool:
-    return _NUMBER.fullmatch(value) is not None
+def _split_fields(fields: list[str], dimensions: int, said: str) -> tuple[str, list[str]]:
+    """The word of a line and its values."""
+    if len(fields) == dimensions + 1 and dimensions:
+        return fields[0], fields[1:]
+    values = _after_word(fields)
+    if len(values) != dimensions or not dimensions:
+        raise ValueError(f"the vector of {fields[0][:40]!r} has {len(values)} numbers, but {said}")
+    return " ".join(list(filter(None, fields))[:-dimensions]), values
 
 
-def _numbers(values: list[str], path: str | Path, line: int) -> Vectors:
-    """The values of a line as float32.
+def _after_word(fields: list[str]) -> list[str]:
+    """The values of a line whose word may contain spaces: all fields from the first number after the first field on."""
+    return list(dropwhile(lambda value: not _NUMBER.fullmatch(value), filter(None, fields[1:])))
 
-    Raises:
-        CorpusError: a value is not a finite number.
-    """
+
+def _numbers(values: list[str]) -> Vectors:
+    """The values of a line as float32, which must be finite."""
     try:
         if not _SIGNS.fullmatch("".join(values)):
             raise ValueError
         with np.errstate(over="ignore"):  # infinite values are reported below
             vector = np.array(values, dtype=np.float32)
     except ValueError:
-        wrong = next(value for value in values if not _is_number(value))
-        raise CorpusError(f"{wrong[:40]!r} is not a number", file=path, line=line) from None
+        wrong = next(value for value in values if not _NUMBER.fullmatch(value))
+        raise ValueError(f"{wrong[:40]!r} is not a number") from None
     if not np.isfinite(vector).all():
         wrong = values[int(np.flatnonzero(~np.isfinite(vector))[0])]
-        raise CorpusError(f"{wrong[:40]!r} is not a finite number", file=path, line=line)
+        raise ValueError(f"{wrong[:40]!r} is not a finite number")
     return vector

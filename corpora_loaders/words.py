@@ -18,32 +18,27 @@ characters is one word.
 
 from __future__ import annotations
 
-import re
-import unicodedata
-from collections.abc import Iterator
+import regex
 
-_ADDRESS = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]{0,20}://|\bwww\.)\S*[\w/]")
+_BLANK = r"[\s\x1C-\x1F\u200B\uFEFF]"
+_MARK = r"[[\p{M}\p{Cf}\U0001F3FB-\U0001F3FF]--[\u200B\u200D\uFEFF]]"  # the range is that of skin tones
+_IDEOGRAPH = r"[\u3400-\u4DBF\u4E00-\u9FFF\uF900-\uFAFF\U00020000-\U0003FFFF]"
+_LETTER = rf"[[\p{{L}}\p{{N}}\p{{Pc}}]--{_IDEOGRAPH}]"
+_WITHIN = r"'’\-\u2010\u2011."
+_SIGN = rf"[[\S--[{_WITHIN},:\u200D]]--[{_BLANK}{_MARK}{_IDEOGRAPH}{_LETTER}]]"  # what a joiner joins, such as an emoji
 
-_IDEOGRAPHS = ((0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF), (0x20000, 0x3FFFF))
-_SKIN_TONES = range(0x1F3FB, 0x1F400)
-_FLAG_LETTERS = range(0x1F1E6, 0x1F200)
-_KINDS = {
-    **dict.fromkeys("\u200b\ufeff", " "),
-    **dict.fromkeys("'’", "a"),
-    **dict.fromkeys("-\u2010\u2011", "h"),
-    ".": "d",
-    **dict.fromkeys(",:", "c"),
-    "\u200d": "j",
-}
-
-# The pattern is applied not to the text itself but to the kinds of its characters, one letter for each: l is a letter,
-# n a digit, m a mark, i an ideograph, r a letter of a flag, s a sign, j a joiner, and `_KINDS` adds kinds of
-# punctuation. The repetitions are possessive, so that matching takes linear time whatever the text is.
-_WORD_KINDS = re.compile(
-    r"m*+(?:"
-    r"[ln][lnmj]*+(?:[ahd][ln][lnmj]*+|(?<=n)c(?=n)[lnmj]*+)*+"
-    r"|(?:rr|[irsahdc])m*+(?:j++[rs]?m*+)*+"
-    r")|[mj]++"
+# The repetitions are possessive, so that matching takes linear time whatever the text is.
+_WORD = regex.compile(
+    rf"""
+    (?:[A-Za-z][A-Za-z0-9+.-]{{0,20}}://|\bwww\.)\S*[\w/]
+    | {_MARK}*+ (?:
+        {_LETTER} [{_LETTER}{_MARK}\u200D]*+
+        (?: (?:[{_WITHIN}]|(?<=\p{{N}})[,:](?=\p{{N}})) {_LETTER} [{_LETTER}{_MARK}\u200D]*+ )*+
+      | (?: [\U0001F1E6-\U0001F1FF]{{2}} | [^{_BLANK}\u200D] ) {_MARK}*+ (?: \u200D++ {_SIGN}? {_MARK}*+ )*+
+    )
+    | [{_MARK}\u200D]++
+    """,
+    regex.VERBOSE | regex.DOTALL | regex.VERSION1,
 )
 
 
@@ -56,36 +51,4 @@ def split_words(text: str) -> tuple[str, ...]:
         >>> split_words("Don't pay $3.14 (yet)!")
         ("Don't", 'pay', '$', '3.14', '(', 'yet', ')', '!')
     """
-    return tuple(_words(text))
-
-
-def _words(text: str) -> Iterator[str]:
-    start = 0
-    for address in _ADDRESS.finditer(text):
-        yield from _plain_words(text[start : address.start()])
-        yield address[0]
-        start = address.end()
-    yield from _plain_words(text[start:])
-
-
-def _plain_words(text: str) -> Iterator[str]:
-    kinds = "".join(map(_kind, text))
-    for word in _WORD_KINDS.finditer(kinds):
-        yield text[word.start() : word.end()]
-
-
-def _kind(character: str) -> str:
-    if character in _KINDS:
-        return _KINDS[character]
-    if character.isspace():
-        return " "
-    number, category = ord(character), unicodedata.category(character)
-    if any(first <= number <= last for first, last in _IDEOGRAPHS):
-        return "i"
-    if number in _FLAG_LETTERS:
-        return "r"
-    if category[0] == "M" or category == "Cf" or number in _SKIN_TONES:
-        return "m"
-    if category[0] == "N":
-        return "n"
-    return "l" if category[0] == "L" or category == "Pc" else "s"
+    return tuple(match[0] for match in _WORD.finditer(text))

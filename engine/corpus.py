@@ -32,7 +32,7 @@ class CorpusOptions:
         >>> options = CorpusOptions(limit=2)  # of the sample treebank
         >>> options.check()
         >>> read_corpus(options)
-        LazyTreebank(2 sentences, 43 words, 'en_sample.conllu')
+        Treebank(2 sentences, 43 words, 'en_sample.conllu')
     """
 
     corpus: Annotated[tuple[str, ...] | None, arg(metavar="FILE [FILE ...]")] = None
@@ -116,24 +116,17 @@ def _read_as_documents(options: CorpusOptions, chosen: Sequence[Analysis[Any, An
 
 
 def read_corpus(options: CorpusOptions, chosen: Sequence[Analysis[Any, Any]] = ()) -> Corpus:
-    """Read the text, the treebank, or the coreference corpus that the options name, as the chosen analyses need it.
-
-    Sentences, paragraphs and documents stay in their files until they are needed. It takes no longer than loading all
-    of them if there are at most 4,096 sentences. Larger corpora are parsed once for the index and once more for each
-    pass, which is little beside what the model needs.
-    """
-    from ..corpora_loaders import load_treebank, open_text, open_treebank, read_conllu
-    from ..corpora_loaders.coreference import format_of, open_documents
+    """Read the text, the treebank, or the coreference corpus that the options name, as the chosen analyses need it."""
+    from ..corpora_loaders import load_text, load_treebank
+    from ..corpora_loaders.coreference import load_documents
 
     if options.text:
-        return open_text(options.text, limit=options.limit)
+        return load_text(options.text, limit=options.limit)
     files = files_of(options)
     if _read_as_documents(options, chosen):
         needed = any(analysis.of_mentions for analysis in chosen)
-        return open_documents(files, lenient=options.lenient, limit=options.limit, mentions_needed=needed)
-    readers = {format_of(file).read_trees for file in files}
-    read = open_treebank if readers <= {None, read_conllu} else load_treebank  # only CoNLL-U can be indexed
-    return read(files, tokens=options.tokens, limit=options.limit)
+        return load_documents(files, lenient=options.lenient, limit=options.limit, mentions_needed=needed)
+    return load_treebank(files, tokens=options.tokens, limit=options.limit)
 
 
 def unmet(options: CorpusOptions, corpus: Corpus) -> list[str]:

@@ -24,7 +24,6 @@ from typing import TYPE_CHECKING, Any
 from ..analyses.contract import Request
 from ..corpora_loaders import Sentence
 from ..extractors.model.model_digest import described_model
-from ..extractors.tokens.windows import with_whole_documents
 from .plain_data import to_plain
 
 if TYPE_CHECKING:
@@ -103,7 +102,7 @@ def content_of_inputs(inputs: Sequence[Sentence]) -> Content:
         True
     """
     digest, described = hashlib.sha256(), _Described()
-    for sentence in with_whole_documents(inputs):
+    for sentence in inputs:
         digest.update(described.text(sentence).encode())
     return Content(digest.hexdigest(), tuple(described.files))
 

@@ -28,7 +28,6 @@ from typing import Any
 from ..analyses.contract import Masking, Request
 from ..corpora_loaders import Sentence
 from ..corpora_loaders.errors import out_of_memory
-from ..corpora_loaders.lazy_items import stretch
 from ..extractors import (
     BatchMaker,
     ExtractionError,
@@ -74,7 +73,8 @@ class Pass:
     def of_inputs(self, start: int, stop: int) -> Pass:
         """The same pass over a part of the inputs, from ``start`` up to ``stop``. None of them is read."""
         whole = start == 0 and stop == len(self.inputs)
-        return self if whole else replace(self, inputs=stretch(self.inputs, start, stop))
+        inputs = getattr(self.inputs, "sentences", self.inputs)  # a slice of a corpus would be counted
+        return self if whole else replace(self, inputs=inputs[start:stop])
 
     def run(
         self,

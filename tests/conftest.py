@@ -25,7 +25,7 @@ LONGEST = (
     "test_distribution test_sentences test_analyze test_commits test_tables_page test_results test_texts test_examples "
     "test_dry_run test_erasure test_memory test_explain_reports test_doctests test_norm_maps test_ties "
     "test_sampled_pairs test_decoding test_dependency test_surface_reports test_interruptions test_engine "
-    "test_terminal test_jobs test_lazy_corpus"
+    "test_terminal test_jobs test_streamed_corpus"
 ).split()
 """The names of the files of tests that take longest, those of acceptance tests first."""
 

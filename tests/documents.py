@@ -8,8 +8,7 @@ import numpy as np
 
 from attentionology.corpora_loaders import Sentence
 from attentionology.corpora_loaders.coreference import Document, Documents
-from attentionology.corpora_loaders.coreference.brackets import Marked
-from attentionology.corpora_loaders.coreference.building import build_document
+from attentionology.corpora_loaders.coreference.building import Marked, build_document
 from attentionology.extractors import Window
 
 Spans = list[tuple[int, int, str]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...corpora_loaders.alignment import LazyBitext, open_bitext
+from ...corpora_loaders.alignment import Bitext, load_bitext
 from ...corpora_loaders.sample.translation import SAMPLE_GOLD, SAMPLE_PAIRS
 from ..option_groups import OptionError
 from ..shared.builtin import SAMPLE, check_model_name, load_encoder
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from ...extractors.translation import PairReader
 
 
-def read_bitext(options: BitextOptions) -> LazyBitext:
-    """Index the sentence pairs, the gold links, and the links of other systems, which stay in their files.
+def read_bitext(options: BitextOptions) -> Bitext:
+    """Read the sentence pairs, the gold links, and the links of other systems.
 
     Raises:
         OptionError: an option cannot be used.
@@ -31,7 +31,7 @@ def read_bitext(options: BitextOptions) -> LazyBitext:
     is_sample = options.source == SAMPLE
     gold = str(SAMPLE_GOLD) if is_sample else options.gold
     named = (given.partition("=") for given in options.baseline)
-    return open_bitext(
+    return load_bitext(
         SAMPLE_PAIRS if is_sample else options.source,
         options.target,
         gold=gold,

@@ -174,7 +174,9 @@ def groups_of_documents(corpus: Documents | Sequence[Sequence[str]]) -> list[tup
     Args:
         corpus: the documents, or the groups.
     """
-    return list(corpus.facts.groups) if isinstance(corpus, Documents) else sorted({tuple(labels) for labels in corpus})
+    return (
+        sorted(corpus.facts.groups) if isinstance(corpus, Documents) else sorted({tuple(labels) for labels in corpus})
+    )
 
 
 def mentions_by_group(corpus: Documents) -> Counter[str]:

@@ -98,7 +98,7 @@ class Norms(Analysis[NormFacts, "NormResults"]):
             Request("norms-mixing", "context mixing", corpus, maker, mixing, masking=masking),
         ]
         stages = ""
-        first = corpus[: norms_options.ff_sentences]
+        first = corpus.sentences[: norms_options.ff_sentences]
         if len(first):
             count = CountStages(encoder.n_layers)
             stages = "norms-stages"

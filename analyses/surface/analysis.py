@@ -81,7 +81,7 @@ class Surface(Analysis[SurfaceFacts, "SurfaceResults"]):
         gradients = Request(
             f"gradients-{loss}",
             "gradients",
-            setting.corpus[: surface_options.gradient_sentences],
+            setting.corpus.sentences[: surface_options.gradient_sentences],
             GradientMaker(loss, head, seed=setting.seed),
             CountWith(GradientImportance, shape),
             optional=True,

@@ -1,11 +1,9 @@
 """Sentence pairs of two languages, and files of links between their words."""
 
-from .bitext import Bitext, load_bitext
-from .lazy_bitext import LazyBitext, open_bitext
-from .link_files import LinkFile, load_links, write_links
-from .linked import add_links
+from .bitext import Bitext, LazyBitext, load_bitext, open_bitext
+from .bitext_files import SentencePair
+from .link_files import LinkFile, add_links, load_links, write_links
 from .links import Link, LinkSource, PairLinks
-from .sentence_pair import SentencePair
 
 __all__ = [
     "Bitext",

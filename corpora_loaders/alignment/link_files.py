@@ -1,15 +1,14 @@
-"""Loading files of word links, gold or hypotheses."""
+"""Loading files of word links, gold or hypotheses, and adding them to their sentence pairs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from .bitext import Bitext
+from .bitext import Bitext, check_sure
 from .link_checks import LinkChecks, Sizes
-from .link_formats import format_of_links, written_pairs
-from .links import Link, LinkSource, PairLinks
+from .links import Link, LinkSource, PairLinks, format_of_links, written_pairs
 
 
 @dataclass(frozen=True)
@@ -17,14 +16,7 @@ class LinkFile:
     """The links of all sentence pairs of a bitext.
 
     Attributes:
-        path: the path of the file.
-        sha256: the hexadecimal SHA-256 of the file on disk.
-        format: the name of its format.
-        one_based: whether its words were counted from 1.
-        links: the links of each pair, counted from 0.
-        repeated: the number of links that occur more than once in their pair and count once.
-        null_links: the number of links to no word, which are left out.
-        outside: the number of links to words that their sentences do not have, which are left out.
+        links: the links of each pair, counted from 0. All other attributes are those of a `LinkSource`.
     """
 
     path: str
@@ -47,11 +39,7 @@ class LinkFile:
         }
 
     def source(self, name: str) -> LinkSource:
-        """Describe the file.
-
-        Args:
-            name: the name of the links.
-        """
+        """Describe the file, whose links have this name."""
         return LinkSource(name, self.path, self.sha256, self.format, self.one_based, **self.counts())
 
 
@@ -92,21 +80,21 @@ def load_links(path: str | Path, bitext: Bitext, *, one_based: bool = False, len
     link_format = format_of_links(path)
     sizes = Sizes([len(pair.source) for pair in bitext.pairs], [len(pair) for pair in bitext.pairs], bitext.total)
     checks = LinkChecks(path, link_format, sizes, one_based=one_based, lenient=lenient)
-    by_pair = [PairLinks()] * len(bitext)
+    links = [PairLinks()] * len(bitext)
     for written in written_pairs(path, link_format, bitext.first_number):
-        links = checks.add(written)
-        if links is not None:
-            by_pair[written.pair] = links
+        of_pair = checks.add(written)
+        if of_pair is not None:
+            links[written.pair] = of_pair
     source = checks.finish("")
     return LinkFile(
         source.path,
         source.sha256,
         source.format,
         source.one_based,
-        links=tuple(by_pair),
-        repeated=source.repeated,
-        null_links=source.null_links,
-        outside=source.outside,
+        tuple(links),
+        source.repeated,
+        source.null_links,
+        source.outside,
     )
 
 
@@ -126,3 +114,50 @@ def write_links(path: str | Path, links: Iterable[Iterable[Link]]) -> None:
     with Path(path).open("w", encoding="utf-8") as file:
         for pair in links:
             file.write(" ".join(f"{source}-{target}" for source, target in sorted(pair)) + "\n")
+
+
+def add_links(bitext: Bitext, gold: LinkFile | None, hypotheses: Mapping[str, LinkFile] | None = None) -> Bitext:
+    """Return sentence pairs with their links.
+
+    Args:
+        bitext: the sentence pairs.
+        gold: their gold links; None if they are not known.
+        hypotheses: the links of other systems, by name.
+
+    Raises:
+        CorpusError: the gold links have no sure link, so that they say nothing about recall.
+        ValueError: there are links for more or fewer pairs than the bitext has.
+
+    Example:
+        >>> from attentionology.corpora_loaders.alignment import Bitext, LinkFile, PairLinks, SentencePair, add_links
+        >>> bitext = Bitext((SentencePair(id="1", words=("the", "house"), source=("das", "Haus")),), total=1)
+        >>> gold = LinkFile("gold.talp", "", "talp", one_based=False, links=(PairLinks.of([(0, 0), (1, 1)], []),))
+        >>> sorted(add_links(bitext, gold).pairs[0].gold.sure)
+        [(0, 0), (1, 1)]
+    """
+    named = dict(hypotheses or {})
+    if gold is None and not named:
+        return bitext
+    for file in filter(None, [gold, *named.values()]):
+        if len(file.links) != len(bitext):
+            raise ValueError(f"{file.path} has links for {len(file.links):,} of {len(bitext):,} sentence pairs")
+    gold_source = None if gold is None else gold.source("gold")
+    if gold_source is not None:
+        check_sure(gold_source.path, gold_source.sure)
+    pairs = tuple(
+        replace(
+            pair,
+            gold=None if gold is None else gold.links[index],
+            hypotheses=tuple((name, file.links[index].possible) for name, file in named.items()),
+        )
+        for index, pair in enumerate(bitext.pairs)
+    )
+    sources = tuple(file.source(name) for name, file in named.items())
+    return Bitext(
+        pairs,
+        bitext.files,
+        total=bitext.total,
+        first_number=bitext.first_number,
+        gold=gold_source,
+        hypotheses=sources,
+    )

@@ -1,17 +1,10 @@
 """Coreference corpora (CoNLL-2012, CoNLL-U with entities, GAP) → documents with mentions."""
 
-from .document import (
-    TYPES,
-    ZERO,
-    Document,
-    Mention,
-    PronounQuestion,
-)
+from .document import TYPES, ZERO, Document, Mention, PronounQuestion
 from .documents import Documents
 from .english import PRONOUNS, TITLES
 from .formats import FORMATS, CorpusFormat, format_of
-from .lazy_documents import LazyDocuments, open_documents
-from .load import detect_format, load_documents
+from .load import LazyDocuments, detect_format, load_documents, open_documents
 from .winobias import ANTI, FEMININE, MASCULINE, PRO
 
 __all__ = [

@@ -1,16 +1,95 @@
-"""Sentences and marked spans → a document, whose mentions have heads and types and are in order."""
+"""Opening and closing brackets → the spans of mentions → a document, whose mentions have heads and types."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 
+from ..errors import CorpusError
 from ..lines import WHOLE_NUMBER
 from ..sentence import Sentence
-from .brackets import Marked
 from .constituents import Constituent
 from .document import ZERO, Account, Document, Mention, sentence_starts
 from .heads import HeadFinder, by_chunk, by_constituents, by_tree
 from .types import mention_type, tagging
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """A mention as the brackets of a file mark it."""
+
+    spans: tuple[tuple[int, int], ...]  # half-open ranges of words, counted through the document
+    entity: str
+    line: int | None = None  # the line of its opening bracket
+    fields: Mapping[str, str] = field(default_factory=dict)  # further fields of its opening bracket, by name
+
+
+class Brackets:
+    """Matches the opening and closing brackets of one document.
+
+    Unlike parentheses, the brackets of mentions need not be nested: mentions of different entities may cross. So each
+    entity has a stack of its own, and a closing bracket ends the mention of its entity that was opened last. Mentions
+    of one entity can therefore be nested but not cross each other. A mention may extend beyond its sentence, but not
+    beyond the document. If the reader is lenient, malformed brackets are counted instead of raising an error.
+    """
+
+    def __init__(self, path: str | Path, account: Account, *, lenient: bool) -> None:
+        self.path, self.account, self.lenient = path, account, lenient
+        self._marked: list[Marked] = []  # the mentions that are complete, in the order in which they were closed
+        # By entity, part and number of parts. An open mention has one span so far, which ends where it starts.
+        self._open: dict[tuple[str, int, int], list[Marked]] = {}
+        self._parts: dict[tuple[str, int], list[Marked]] = {}  # mentions that lack some of their parts
+
+    def fault(self, message: str, line: int | None) -> None:
+        """Raise an error for a malformed bracket, or count it."""
+        if not self.lenient:
+            raise CorpusError(message, file=self.path, line=line)
+        self.account.faults += 1
+
+    def open(
+        self,
+        entity: str,
+        start: int,
+        line: int,
+        fields: Mapping[str, str] | None = None,
+        part: tuple[int, int] = (1, 1),
+    ) -> None:
+        """Start a mention, or the ``part[0]``-th of its ``part[1]`` parts, at the word ``start``."""
+        self._open.setdefault((entity, *part), []).append(Marked(((start, start),), entity, line, fields or {}))
+
+    def close(self, entity: str, stop: int, line: int, part: tuple[int, int] = (1, 1)) -> None:
+        """End the mention of the entity that was opened last; ``stop`` is the word after its last word."""
+        stack = self._open.get((entity, *part))
+        if not stack:
+            self.fault(f"a mention of entity {entity!r} is closed but was not opened", line)
+            return
+        mention = stack.pop()
+        mention = Marked(((mention.spans[0][0], stop),), entity, mention.line, mention.fields)
+        number, parts = part
+        if number > 1:
+            earlier = self._parts.get((entity, parts), [])
+            index = next((i for i in reversed(range(len(earlier))) if len(earlier[i].spans) == number - 1), None)
+            if index is None:
+                self.fault(f"a mention of entity {entity!r} has part {number} without part {number - 1}", line)
+                return
+            begun = earlier.pop(index)
+            mention = Marked((*begun.spans, *mention.spans), entity, begun.line, begun.fields)
+        if number == parts:
+            self._marked.append(mention)
+        else:
+            self._parts.setdefault((entity, parts), []).append(mention)
+
+    def finish(self) -> list[Marked]:
+        """All mentions of the document, once its last bracket has been read."""
+        for stack in self._open.values():
+            for mention in stack:
+                self.fault(f"a mention of entity {mention.entity!r} is opened but not closed", mention.line)
+        for (entity, parts), incomplete in self._parts.items():
+            for mention in incomplete:
+                message = f"a mention of entity {entity!r} has only {len(mention.spans)} of its {parts} parts"
+                self.fault(message, mention.line)
+        return self._marked
 
 
 def build_document(
@@ -23,12 +102,10 @@ def build_document(
 ) -> Document:
     """Build a document: find the heads and types of its mentions, and put the mentions in order.
 
-    Mentions that are marked twice with the same words and the same entity count once.
-
     Args:
         name: the id of the document.
         sentences: the sentences in order, at least one.
-        marked: the mentions, in any order.
+        marked: the mentions, in any order. Those with the same words and the same entity count once.
         account: receives the number of mentions that are marked twice.
         trees: the constituents of each sentence, if there are any.
     """
@@ -83,9 +160,6 @@ def _joined(spans: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...]:
 
 
 def _minspan(mark: Marked, words: Sequence[int]) -> tuple[int, ...]:
-    """The words of the smallest form of a mention, which the file numbers within the mention, from 1.
-
-    Numbers outside the mention are ignored.
-    """
+    """The words of the smallest form of a mention, which the file numbers from 1; other numbers are ignored."""
     numbers = [int(number) for number in mark.fields.get("minspan", "").split(",") if WHOLE_NUMBER.fullmatch(number)]
     return tuple(words[number - 1] for number in numbers if 0 < number <= len(words))

@@ -21,7 +21,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from ..errors import CorpusError
 from ..lines import WHOLE_NUMBER, numbered_lines
 from .types import PTB, UPOS
 
@@ -82,62 +81,12 @@ def layout_of(path: Path) -> Layout:
     return Layout.of(rows or [["", ""]])
 
 
-@dataclass
-class WordNumbers:
-    """The word numbers of a document, by which sentences that were joined, cut or lost are noticed.
-
-    They count the words of each sentence. It is accepted that they count the words of the whole document instead.
-
-    Attributes:
-        first, last: the number of the first row and of the last one, if it has one.
-        restarted: whether the numbers have started again.
-        went_on: what is wrong with the first sentence whose numbers go on, if those of other sentences start again.
-    """
-
-    first: int | None = None
-    last: int | None = None
-    restarted: bool = False
-    went_on: CorpusError | None = None
-
-    def start_sentence(self, cell: str, path: Path, line: int, blank: int | None) -> bool:
-        """Whether a row starts a sentence.
-
-        Args:
-            cell: the number of the row.
-            path, line: the file, and the line of the row.
-            blank: the last blank line, if a sentence ended there; 0 at the beginning of the document.
-
-        Raises:
-            CorpusError: the number neither goes on from the row before nor starts again, or the numbers start again in
-                some sentences but not in all.
-        """
-        number = int(cell) if WHOLE_NUMBER.fullmatch(cell) else None
-        last, self.last = self.last, number
-        if number is None or last is None or self.first is None:
-            self.first = number if self.first is None else self.first
-            return blank is not None
-        if number == self.first:
-            self.restarted = True
-        elif number != last + 1:
-            message = f"expected word number {last + 1}, or {self.first} in a new sentence, found {number}"
-            raise CorpusError(message, file=path, line=line)
-        elif blank:
-            message = f"word number {number} goes on from the sentence before; the blank line {blank} ended it"
-            self.went_on = self.went_on or CorpusError(message, file=path, line=line)
-        if self.restarted and self.went_on:
-            raise self.went_on
-        return blank is not None or number == self.first
-
-
 def columns_of(text: str, width: int) -> list[str] | None:
     """The columns of a row; None for a comment.
 
     A line that starts with ``#`` may also be a row whose first word is ``#``; it is one if its last column has brackets
-    or is empty. White space at the end of the line is not a column if the row before had no such column.
-
-    Args:
-        text: the line.
-        width: the number of columns of the row before.
+    or is empty. White space at the end of the line is not a column if the row before, which has ``width`` columns, had
+    no such column.
     """
     columns = text.split("\t") if "\t" in text else _BLANKS.split(text.strip(" "))
     if len(columns) == width + 1 and not columns[-1].strip():

@@ -1,7 +1,6 @@
 """CoNLL-2012 column files: OntoNotes, OntoGUM, WinoBias, LitBank, and other corpora with brackets in the last column.
 
-Only the last column is the same everywhere; it holds the brackets of mentions, such as ``(12``, ``12)``, ``(12)`` or,
-if several start or end at the word, ``(12|(3)``. The other columns are inferred, see
+The last column holds the brackets of mentions; what is in the others is inferred, see
 `attentionology.corpora_loaders.coreference.columns`.
 
 A sentence ends at a blank line, where the word numbers start again, or with its document. A document starts at
@@ -20,8 +19,7 @@ from typing import NamedTuple
 from ..errors import CorpusError
 from ..lines import WHOLE_NUMBER, located_lines
 from ..sentence import Sentence
-from .brackets import Brackets
-from .building import build_document
+from .building import Brackets, build_document
 from .columns import (
     BEGIN,
     EMPTY,
@@ -29,7 +27,6 @@ from .columns import (
     FULL,
     PIECE,
     Layout,
-    WordNumbers,
     columns_of,
     layout_of,
 )
@@ -37,11 +34,11 @@ from .constituents import Constituent, ParseError, read_parse
 from .document import Account, Document
 from .winobias import winobias_document
 
+_BEGIN_MISSING = "; is a line '#begin document' missing?"
 _PART = re.compile(r"(?:^|[;\s])part\s*([0-9]{1,9})(?!\w)")
 
 
-@dataclass
-class _Row:
+class _Row(NamedTuple):
     line: int
     columns: list[str]
 
@@ -50,21 +47,78 @@ class _Row:
 class _Unit:
     """The rows of a document, sentence by sentence."""
 
+    path: Path
     name: str
     line: int
     begun: bool  # whether there is a line ``#begin document``
     sentences: list[list[_Row]] = field(default_factory=list)
     labels: set[str] = field(default_factory=set)  # the first columns of the first rows of all sentences
     blank: int | None = 0  # the blank line that ended the last sentence, 0 before the first; None within a sentence
-    numbers: WordNumbers = field(default_factory=WordNumbers)
+    # The word numbers of the first row and of the last one, if they have one. They count the words of each sentence. It
+    # is accepted that they count those of the whole document instead.
+    first: int | None = None
+    last: int | None = None
+    restarted: bool = False
+    went_on: CorpusError | None = None
 
-    def start_sentence(self, row: _Row) -> None:
-        """Start a sentence; the row, its first one, is not added yet."""
-        self.sentences.append([])
-        self.blank = None
-        self.labels.add(row.columns[0])
+    def add(self, row: _Row, number: str, width: int) -> None:
+        """Add a row with its word number; the row before it had ``width`` columns."""
+        if self._starts_sentence(number, row.line):
+            self.sentences.append([])
+            self.blank = None
+            self.labels.add(row.columns[0])
+        if other := self._other_document(row):
+            raise self._fault(f"a row of {other} is among rows of another document{_BEGIN_MISSING}", row.line)
+        if self.sentences[-1] and width != len(row.columns):
+            raise self._fault(f"expected {width} columns as in the row before, found {len(row.columns)}", row.line)
+        self.sentences[-1].append(row)
 
-    def labels_sentences(self) -> bool:
+    def check_end(self, line: int) -> None:
+        """Check that the document is not open at the next ``#begin document`` or in the last line of the file."""
+        if self.begun:
+            message = f"'#end document' is missing for the document that begins in line {self.line}"
+            raise self._fault(f"{message}; is the file complete?", line)
+
+    def _fault(self, message: str, line: int) -> CorpusError:
+        return CorpusError(message, file=self.path, line=line)
+
+    def _starts_sentence(self, cell: str, line: int) -> bool:
+        """Whether a row starts a sentence. By their numbers, sentences are noticed that were joined, cut or lost."""
+        number = int(cell) if WHOLE_NUMBER.fullmatch(cell) else None
+        last, self.last = self.last, number
+        if number is None or last is None or self.first is None:
+            self.first = number if self.first is None else self.first
+            return self.blank is not None
+        if number == self.first:
+            self.restarted = True
+        elif number != last + 1:
+            message = f"expected word number {last + 1}, or {self.first} in a new sentence, found {number}"
+            raise self._fault(message, line)
+        elif self.blank and not self.went_on:
+            message = f"word number {number} goes on from the sentence before; the blank line {self.blank} ended it"
+            self.went_on = self._fault(message, line)
+        if self.restarted and self.went_on:
+            raise self.went_on
+        return self.blank is not None or number == self.first
+
+    def _other_document(self, row: _Row) -> str:
+        """The document that a row names, if it is not the one of the rows before it; empty if it is the same.
+
+        A missing ``#begin document`` would join two documents into one, and mentions of different entities that happen
+        to have the same number would become coreferent without any error. Only full rows name their document, so only
+        these can be checked. It is common and harmless that the rows have another name than ``#begin document``.
+        """
+        sentence = self.sentences[-1]
+        first = self.sentences[0][0] if self.sentences[0] else row
+        if min(len(first.columns), len(row.columns)) < FULL:
+            return ""
+        name, part = row.columns[:2]
+        if name != sentence[0].columns[0] if sentence else len(self.labels) > 1 and not self._labels_sentences():
+            return f"document {name!r}"
+        numbers = WHOLE_NUMBER.fullmatch(part) and WHOLE_NUMBER.fullmatch(first.columns[1])
+        return f"part {part} of document {name!r}" if numbers and int(part) != int(first.columns[1]) else ""
+
+    def _labels_sentences(self) -> bool:
         """Whether the first column names sentences instead of the document, as in test cases of the reference scorer.
 
         It does if the name after ``#begin document`` contains none of these labels, and no two sentences have the same
@@ -75,19 +129,12 @@ class _Unit:
 
 
 class ColumnsMark(NamedTuple):
-    """A position between two documents, from which reading can be resumed.
-
-    Attributes:
-        offset: the number of bytes before the position, see `attentionology.corpora_loaders.lines.located_lines`.
-        line: the number of lines before it.
-        width: the number of columns of the row before it; 0 if there is none.
-        after_end: whether a document has ended there without another one having begun.
-    """
+    """A position between two documents: the numbers of bytes and of lines before it."""
 
     offset: int = 0
     line: int = 0
-    width: int = 0
-    after_end: bool = False
+    width: int = 0  # the number of columns of the row before it
+    after_end: bool = False  # whether a document has ended there without another one having begun
 
 
 BEGINNING = ColumnsMark()
@@ -108,89 +155,47 @@ def bookmarked_documents(
     path = Path(path)
     layout = layout_of(path)
     for unit, after in _units(path, layout, start):
-        yield _document(path, unit, layout, account, lenient), after
+        yield _document(unit, layout, account, lenient), after
 
 
 def _units(path: Path, layout: Layout, start: ColumnsMark) -> Iterator[tuple[_Unit, ColumnsMark]]:
+    """Divide a file into documents."""
     unit: _Unit | None = None
-    width = start.width  # the number of columns of the row before
-    after_end = start.after_end  # whether the last document has ended and no other one has begun
-    offset = start.offset
-    before = start
+    offset, line, width, after_end = start
     for line, following, text in located_lines(path, offset=start.offset, lines=start.line):
         before, offset = ColumnsMark(offset, line - 1, width), following
         begin = BEGIN.match(text)
         if begin or END.match(text):
-            if begin:
-                _check_end(path, unit, line)
-            if unit and unit.sentences:
-                yield unit, before if begin else ColumnsMark(following, line, width, after_end=True)
-            unit = _Unit(_name(begin), line, begun=True) if begin else None
+            if begin and unit:
+                unit.check_end(line)
             after_end = begin is None
-            continue
-        if not text.strip():
+            if unit and unit.sentences:
+                yield unit, before if begin else ColumnsMark(offset, line, width, after_end)
+            unit = _Unit(path, _name(begin), line, begun=True) if begin else None
+        elif not text.strip():
             if unit and unit.blank is None:
                 unit.blank = line
-            continue
-        columns = columns_of(text, width)
-        if columns is None:
-            continue
-        if len(columns) < 2:
-            raise CorpusError("expected at least a word and its brackets, found one column", file=path, line=line)
-        if len(columns) <= layout.word + 1:
-            message = f"expected more than {layout.word + 1} columns, found {len(columns)}"
-            raise CorpusError(message, file=path, line=line)
-        if not columns[layout.word].strip():
-            raise CorpusError(f"the word (column {layout.word + 1}) is empty", file=path, line=line)
-        if after_end:
-            message = "the row follows '#end document'; is a line '#begin document' missing?"
-            raise CorpusError(message, file=path, line=line)
-        unit = unit or _Unit("", line, begun=False)
-        row = _Row(line, columns)
-        number = "" if layout.number is None else columns[layout.number]
-        if unit.numbers.start_sentence(number, path, line, unit.blank):
-            unit.start_sentence(row)
-        sentence = unit.sentences[-1]
-        if other := _other_document(unit, row):
-            message = f"a row of {other} is among rows of another document; is a line '#begin document' missing?"
-            raise CorpusError(message, file=path, line=line)
-        if sentence and width != len(columns):
-            message = f"expected {width} columns as in the row before, found {len(columns)}"
-            raise CorpusError(message, file=path, line=line)
-        sentence.append(row)
-        width = len(columns)
-    _check_end(path, unit, before.line + 1)
-    if unit and unit.sentences:
-        yield unit, before
+        elif (columns := columns_of(text, width)) is not None:
+            if fault := _fault_in_columns(columns, layout, after_end):
+                raise CorpusError(fault, file=path, line=line)
+            unit = unit or _Unit(path, "", line, begun=False)
+            unit.add(_Row(line, columns), "" if layout.number is None else columns[layout.number], width)
+            width = len(columns)
+    if unit:
+        unit.check_end(line)
+        if unit.sentences:
+            yield unit, ColumnsMark(offset, line, width)
 
 
-def _check_end(path: Path, unit: _Unit | None, line: int) -> None:
-    """Check that no document is open at the next ``#begin document`` or in the last line of the file."""
-    if unit and unit.begun:
-        message = f"'#end document' is missing for the document that begins in line {unit.line}; is the file complete?"
-        raise CorpusError(message, file=path, line=line)
-
-
-def _other_document(unit: _Unit, row: _Row) -> str:
-    """The document that a row names, if it is not the one of the rows before it; empty if it is the same.
-
-    A missing ``#begin document`` would join two documents into one, and mentions of different entities that happen to
-    have the same number would become coreferent without any error. Only full rows name their document, so only these
-    can be checked. It is common and harmless that the rows have another name than ``#begin document``.
-
-    Args:
-        unit: the document without the row, whose sentence has been started.
-        row: the next row.
-    """
-    sentence = unit.sentences[-1]
-    first = unit.sentences[0][0] if unit.sentences[0] else row
-    if min(len(first.columns), len(row.columns)) < FULL:
-        return ""
-    name, part = row.columns[:2]
-    if name != sentence[0].columns[0] if sentence else len(unit.labels) > 1 and not unit.labels_sentences():
-        return f"document {name!r}"
-    numbers = WHOLE_NUMBER.fullmatch(part) and WHOLE_NUMBER.fullmatch(first.columns[1])
-    return f"part {part} of document {name!r}" if numbers and int(part) != int(first.columns[1]) else ""
+def _fault_in_columns(columns: list[str], layout: Layout, after_end: bool) -> str:
+    """What is wrong with a row by itself; empty if nothing is."""
+    if len(columns) < 2:
+        return "expected at least a word and its brackets, found one column"
+    if len(columns) <= layout.word + 1:
+        return f"expected more than {layout.word + 1} columns, found {len(columns)}"
+    if not columns[layout.word].strip():
+        return f"the word (column {layout.word + 1}) is empty"
+    return f"the row follows '#end document'{_BEGIN_MISSING}" if after_end else ""
 
 
 def _name(begin: re.Match[str]) -> str:
@@ -200,16 +205,14 @@ def _name(begin: re.Match[str]) -> str:
     return f"{name} part {int(part[1])}" if part and int(part[1]) else name
 
 
-def _document(path: Path, unit: _Unit, layout: Layout, account: Account, lenient: bool) -> Document:
+def _document(unit: _Unit, layout: Layout, account: Account, lenient: bool) -> Document:
+    path = unit.path
     rows = [row for sentence in unit.sentences for row in sentence]
     if layout.word == 0 and unit.name and all(row.columns[0] in unit.name for row in rows):
-        raise CorpusError(
-            "there is no column of words: the first of two columns repeats the name of the document",
-            file=path,
-            line=unit.line,
-        )
+        message = "there is no column of words: the first of two columns repeats the name of the document"
+        raise CorpusError(message, file=path, line=unit.line)
     name = unit.name or f"{path.name}:{unit.line}"
-    brackets = Brackets(path, lenient=lenient)
+    brackets = Brackets(path, account, lenient=lenient)
     sentences: list[Sentence] = []
     trees: list[Constituent | None] = []
     for number, sentence_rows in enumerate(unit.sentences, start=1):
@@ -233,9 +236,7 @@ def _document(path: Path, unit: _Unit, layout: Layout, account: Account, lenient
         )
     for word, row in enumerate(rows):
         _read_cell(brackets, row, word)
-    marked = brackets.finish()
-    account.faults += brackets.faults
-    return winobias_document(build_document(name, sentences, marked, account, trees=trees))
+    return winobias_document(build_document(name, sentences, brackets.finish(), account, trees=trees))
 
 
 def _read_cell(brackets: Brackets, row: _Row, word: int) -> None:
@@ -246,9 +247,8 @@ def _read_cell(brackets: Brackets, row: _Row, word: int) -> None:
     for part in cell.split("|"):
         pieces = PIECE.findall(part)
         if not pieces or "".join(pieces) != part:
-            brackets.fault(
-                f"the last column is {cell!r}, not one or more of -, (ID, ID) and (ID), separated by |", row.line
-            )
+            message = f"the last column is {cell!r}, not one or more of -, (ID, ID) and (ID), separated by |"
+            brackets.fault(message, row.line)
             continue
         for piece in pieces:
             entity = piece.strip("()")

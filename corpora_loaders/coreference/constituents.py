@@ -43,11 +43,7 @@ _NEVER = frozenset("POS , : . `` '' -LRB- -RRB- HYPH NFP".split())
 
 
 class ParseError(ValueError):
-    """The brackets of a parse do not match.
-
-    Attributes:
-        word: the word where this is noticed, from 0.
-    """
+    """The brackets of a parse do not match, which is noticed at a word, counted from 0."""
 
     def __init__(self, message: str, word: int) -> None:
         super().__init__(message)
@@ -56,26 +52,16 @@ class ParseError(ValueError):
 
 @dataclass
 class Constituent:
-    """A node of a constituency tree.
+    """A node of a constituency tree."""
 
-    Attributes:
-        label: the label of the phrase; for a leaf, the part of speech of its word.
-        start, stop: the half-open range of its words, from 0 in each sentence.
-        children: the nodes below it; a leaf has none.
-    """
-
-    label: str
-    start: int
+    label: str  # of the phrase; for a leaf, the part of speech of its word
+    start: int  # the half-open range of its words, from 0 in each sentence
     stop: int = 0
-    children: list[Constituent] = field(default_factory=list)
+    children: list[Constituent] = field(default_factory=list)  # a leaf has none
 
 
 def read_parse(bits: Sequence[str], tags: Sequence[str]) -> Constituent | None:
-    """The constituency tree of a sentence; None if it has no constituents.
-
-    Args:
-        bits: the parse column, one entry for each word.
-        tags: the part of speech of each word.
+    """The constituency tree of a sentence, from its parse column; None if it has no constituents.
 
     Raises:
         ParseError: the brackets do not match, a word has no ``*``, or words stand outside the highest constituent.
@@ -90,9 +76,8 @@ def read_parse(bits: Sequence[str], tags: Sequence[str]) -> Constituent | None:
             raise ParseError(f"the parse of word {word + 1} is {bit!r}, not brackets around one *", word)
         for piece in pieces:
             if root.children and len(path) == 1 and not piece[3]:
-                raise ParseError(
-                    f"the parse has no constituent that contains word {word + 1} and the words before it", word
-                )
+                message = f"the parse has no constituent that contains word {word + 1} and the words before it"
+                raise ParseError(message, word)
             if piece[2]:
                 path[-1].children.append(Constituent(tag, word, word + 1))
             elif piece[3]:

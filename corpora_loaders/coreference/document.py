@@ -9,7 +9,7 @@ Example:
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate
 
@@ -107,6 +107,8 @@ class Document:
         labels: the groups of documents, among those that the benchmark compares, to which the document belongs.
         family: the name of a group of near copies, which are resampled and held out together; empty if there are none.
         file, line: the file, and the line where the document starts.
+        mentioned_again, rest_has_features: of the beginning of a document (`beginning_of`), the entities that are
+            mentioned again after it, and whether words after it have morphological features.
 
     Example:
         >>> from attentionology import Sentence
@@ -131,6 +133,8 @@ class Document:
     family: str = ""
     file: str | None = None
     line: int | None = None
+    mentioned_again: frozenset[str] = frozenset()
+    rest_has_features: bool = False
 
     def __repr__(self) -> str:
         sentences, mentions = amount(len(self.sentences), "sentences"), amount(len(self.mentions), "mentions")
@@ -169,47 +173,22 @@ class Document:
         return bisect_right(self.starts, word) - 1
 
     def mention_at(self, spans: tuple[tuple[int, int], ...]) -> Mention:
-        """The first mention with these spans.
-
-        Raises:
-            StopIteration: there is none.
-        """
+        """The first mention with these spans, of which there is one."""
         return next(mention for mention in self.mentions if mention.spans == spans)
 
     @property
     def has_features(self) -> bool:
         """Whether words have morphological features."""
-        return any(feats not in ("_", "") for sentence in self.sentences for feats in sentence.feats)
+        here = (feats not in ("_", "") for sentence in self.sentences for feats in sentence.feats)
+        return self.rest_has_features or any(here)
 
     def is_singleton(self, mention: Mention) -> bool:
         """Whether the document has no other mention of the same entity."""
-        return len(self.chains[mention.entity]) == 1
+        return len(self.chains[mention.entity]) == 1 and mention.entity not in self.mentioned_again
 
     def text(self, mention: Mention) -> str:
         """The words of a mention, with … between the parts of a discontinuous one."""
         return " … ".join(" ".join(self.words[start:stop]) for start, stop in mention.spans)
-
-
-@dataclass(frozen=True, repr=False)
-class DocumentBeginning(Document):
-    """The beginning of a document, with what its mentions need to know about the rest; see `beginning_of`.
-
-    Attributes:
-        mentioned_again: the entities that are mentioned again after the beginning.
-        rest_has_features: whether words after the beginning have morphological features.
-    """
-
-    mentioned_again: frozenset[str] = frozenset()
-    rest_has_features: bool = False
-
-    @property
-    def has_features(self) -> bool:
-        """Whether words of the document have morphological features."""
-        return self.rest_has_features or super().has_features
-
-    def is_singleton(self, mention: Mention) -> bool:
-        """Whether the document has no other mention of the same entity."""
-        return mention.entity not in self.mentioned_again and super().is_singleton(mention)
 
 
 def beginning_of(document: Document, stop: int) -> Document:
@@ -238,19 +217,12 @@ def beginning_of(document: Document, stop: int) -> Document:
     sentences = document.sentences[: bisect_left(document.starts, reach)]
     if len(sentences) == len(document.sentences) and len(mentions) == len(document.mentions):
         return document
-    return DocumentBeginning(
-        id=document.id,
+    again = (entity for entity, chain in document.chains.items() if chain[0] < len(mentions) <= chain[-1])
+    return replace(
+        document,
         sentences=sentences,
         mentions=mentions,
-        head_rule=document.head_rule,
-        type_rule=document.type_rule,
-        labels=document.labels,
-        family=document.family,
-        file=document.file,
-        line=document.line,
-        mentioned_again=frozenset(
-            entity for entity, chain in document.chains.items() if chain[0] < len(mentions) <= chain[-1]
-        ),
+        mentioned_again=frozenset(again),
         rest_has_features=document.has_features,
     )
 
@@ -262,16 +234,9 @@ def sentence_starts(sentences: tuple[Sentence, ...]) -> tuple[int, ...]:
 
 @dataclass
 class Account:
-    """Counts of what a reader encountered but did not turn into mentions.
+    """Counts of what a reader encountered but did not turn into mentions."""
 
-    Attributes:
-        faults: the number of malformed brackets that were ignored, see `load_documents`.
-        repeated: the number of mentions that repeat another one with the same words and the same entity.
-        split_antecedents: the number of mentions that refer to several entities together. These links are not used.
-        bridges: the number of bridging links, which are not used.
-    """
-
-    faults: int = 0
-    repeated: int = 0
-    split_antecedents: int = 0
-    bridges: int = 0
+    faults: int = 0  # malformed brackets that were ignored, see `load_documents`
+    repeated: int = 0  # mentions that repeat another one with the same words and the same entity
+    split_antecedents: int = 0  # mentions that refer to several entities together
+    bridges: int = 0  # bridging links

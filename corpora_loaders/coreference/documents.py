@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -10,7 +11,60 @@ from typing import ClassVar
 from ..corpus import Corpus
 from ..describing import amount
 from .document import TYPES, ZERO, Account, Document
-from .facts import DocumentFacts, DocumentTally
+
+
+@dataclass
+class DocumentFacts:
+    """What is known about all documents together. It is counted document by document, and holds none of them."""
+
+    mentions: int = 0
+    types: Counter[str] = field(default_factory=Counter)  # the number of mentions of each type
+    entities: int = 0
+    entities_mentioned_again: int = 0
+    discontinuous: int = 0  # mentions with gaps
+    across_sentences: int = 0  # mentions that extend beyond a sentence
+    head_rules: set[str] = field(default_factory=set)
+    type_rules: set[str] = field(default_factory=set)
+    winobias: int = 0  # documents of WinoBias
+    families: Counter[str] = field(default_factory=Counter)  # the number of documents of each family of near copies
+    groups: set[tuple[str, ...]] = field(default_factory=set)  # the distinct labels of documents
+    # Mentions to resolve that have words, by the labels of their documents and their types. Some may not be scored.
+    asked: Counter[tuple[tuple[str, ...], str]] = field(default_factory=Counter)
+    with_questions: int = 0  # documents that come with questions
+    with_features: int = 0  # documents that have morphological features
+    anaphors: int = 0  # mentions to resolve; those of a question count if a candidate is right
+    anaphors_without_words: int = 0
+    unanswered: int = 0  # questions without a right candidate
+
+    def add(self, document: Document) -> None:
+        """Count a document."""
+        mentions = document.mentions
+        self.mentions += len(mentions)
+        self.types.update(mention.type for mention in mentions)
+        self.entities += len(document.chains)
+        self.entities_mentioned_again += sum(len(chain) > 1 for chain in document.chains.values())
+        self.discontinuous += sum(len(mention.spans) > 1 for mention in mentions)
+        self.across_sentences += sum(
+            document.sentence_of(mention.start) != document.sentence_of(mention.stop - 1)
+            for mention in mentions
+            if mention.type != ZERO
+        )
+        self.head_rules.add(document.head_rule)
+        self.type_rules.add(document.type_rule)
+        self.groups.add(document.labels)
+        self.with_features += document.has_features
+        self.winobias += document.family.startswith("WinoBias")
+        if document.family:
+            self.families[document.family] += 1
+        if document.questions is None:
+            asked = [mentions[index] for index in document.anaphors]
+            self.anaphors_without_words += sum(mention.head is None for mention in asked)
+        else:
+            asked = [question.anaphor for question in document.questions if question.has_answer]
+            self.with_questions += 1
+            self.unanswered += len(document.questions) - len(asked)
+        self.anaphors += len(asked)
+        self.asked.update((document.labels, mention.type) for mention in asked if mention.head is not None)
 
 
 @dataclass(frozen=True, repr=False)
@@ -31,6 +85,7 @@ class Documents(Corpus):
 
     limit_unit: ClassVar[str] = "documents"
     tokens: ClassVar[str] = "syntactic"
+    divisible: ClassVar[bool] = False
 
     documents: Sequence[Document] = ()
     account: Account = field(default_factory=Account)
@@ -39,35 +94,30 @@ class Documents(Corpus):
     @cached_property
     def facts(self) -> DocumentFacts:
         """What is known about all documents together."""
-        tally = DocumentTally()
+        facts = DocumentFacts()
         for document in self.documents:
-            tally.add(document)
-        return tally.facts()
+            facts.add(document)
+        return facts
 
     def _amounts(self) -> list[str]:
-        """The amounts that `repr` shows: documents, sentences, words and mentions."""
         return [
             amount(len(self.documents), "documents"),
             amount(len(self), self.unit),
-            amount(self._sentence_counts()["words"], "words"),
+            amount(super().counts()["words"], "words"),
             amount(self.facts.mentions, "mentions"),
         ]
-
-    def _sentence_counts(self) -> dict[str, int]:
-        """Numbers of sentences and words."""
-        return super().counts()
 
     def counts(self) -> dict[str, int]:
         """Numbers of documents, entities, mentions of each type, and mentions with unusual properties."""
         facts = self.facts
         return {
-            **self._sentence_counts(),
+            **super().counts(),
             "documents": len(self.documents),
             "mentions": facts.mentions,
             "entities": facts.entities,
             "entities_mentioned_again": facts.entities_mentioned_again,
-            "singletons": facts.singletons,
-            **{f"mentions_{kind}": facts.types.get(kind, 0) for kind in (*TYPES, ZERO)},
+            "singletons": facts.entities - facts.entities_mentioned_again,
+            **{f"mentions_{kind}": facts.types[kind] for kind in (*TYPES, ZERO)},
             "mentions_discontinuous": facts.discontinuous,
             "mentions_across_sentences": facts.across_sentences,
             "mentions_repeated": self.account.repeated,
@@ -83,19 +133,17 @@ class Documents(Corpus):
         remarks = [
             f"{counts['mentions']:,} mentions of {counts['entities']:,} entities in {counts['documents']:,} documents; "
             f"{counts['entities_mentioned_again']:,} entities are mentioned more than once.",
-            *(f"Heads of mentions: {rule}." for rule in facts.head_rules),
-            *(f"Types of mentions: {rule}." for rule in facts.type_rules),
+            *(f"Heads of mentions: {rule}." for rule in sorted(facts.head_rules)),
+            *(f"Types of mentions: {rule}." for rule in sorted(facts.type_rules)),
         ]
         if facts.winobias:
-            remarks.append(
+            alone = sum(size == 1 for size in facts.families.values())
+            remarks += [
                 f"Of {facts.winobias:,} documents of WinoBias only the right occupation is marked; the other was found "
-                "by the paper's list of forty."
-            )
-            remarks.append(
+                "by the paper's list of forty.",
                 f"Sentences of WinoBias that differ in the pronoun alone are sampled and held out together: "
-                f"{facts.families - facts.families_of_one:,} pairs; {facts.families_of_one:,} sentences have no "
-                "counterpart."
-            )
+                f"{len(facts.families) - alone:,} pairs; {alone:,} sentences have no counterpart.",
+            ]
         remark_of = {
             "mentions_zero": "Mentions on empty nodes, without words: {}.",
             "mentions_discontinuous": "Mentions with gaps: {}.",

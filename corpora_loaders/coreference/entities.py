@@ -3,7 +3,7 @@
 An opening bracket has several fields, separated by hyphens. The comment ``# global.Entity = eid-etype-head-…`` (in GUM
 ``GRP-etype-…``) names them, because corpora use different fields in different orders; it is valid until the next such
 comment. A closing bracket has the entity only. One attribute may hold several brackets (``Entity=(e5-person-1-(e6-…)``)
-and they are not nested, see `attentionology.corpora_loaders.coreference.brackets`. ``e5[1/2]`` is the first of the two
+and they are not nested, see `attentionology.corpora_loaders.coreference.building`. ``e5[1/2]`` is the first of the two
 parts of a discontinuous mention.
 
 Brackets on empty nodes count as well. A mention may start or end at an empty node, in which case it has the words that
@@ -18,14 +18,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from ..conllu_file import BEGINNING as FIRST_SENTENCE
 from ..conllu_file import Bookmark, bookmarked_sentences
 from ..errors import CorpusError
 from ..sentence import Sentence
-from .brackets import Brackets
-from .building import build_document
+from .building import Brackets, build_document
 from .document import Account, Document
 
 _HEADER = "global.Entity"
@@ -33,19 +31,10 @@ _PIECE = re.compile(r"\([^()]*\)?|[^()]+\)")
 _PART = re.compile(r"(?P<entity>.*)\[(?P<number>[0-9]{1,4})/(?P<parts>[0-9]{1,4})\]")
 
 
-class EntityMark(NamedTuple):
-    """A position between two documents, from which reading can be resumed.
+EntityMark = tuple[Bookmark, tuple[str, ...]]
+"""A position between two documents, and the fields of entities, which an earlier comment names."""
 
-    Attributes:
-        bookmark: the position in the file.
-        fields: the fields of entities, which an earlier comment names.
-    """
-
-    bookmark: Bookmark = FIRST_SENTENCE
-    fields: tuple[str, ...] = ()
-
-
-BEGINNING = EntityMark()
+BEGINNING: EntityMark = (FIRST_SENTENCE, ())
 """The position before the first document."""
 
 
@@ -60,9 +49,9 @@ def bookmarked_documents(
         CorpusError: there are brackets without a header that names their fields or, unless ``lenient``, malformed ones.
             The error names the line of the word.
     """
-    fields = start.fields
-    for of_document, after in _by_document(bookmarked_sentences(path, start.bookmark)):
-        brackets = Brackets(path, lenient=lenient)
+    bookmark, fields = start
+    for of_document, after in _by_document(bookmarked_sentences(path, bookmark)):
+        brackets = Brackets(path, account, lenient=lenient)
         first = 0  # the first word of the sentence, counted through the document
         for sentence in of_document:
             if _HEADER in sentence.comments:
@@ -77,10 +66,8 @@ def bookmarked_documents(
                     elif key == "Bridge":
                         account.bridges += value.count("<")
             first += len(sentence)
-        marked = brackets.finish()
-        account.faults += brackets.faults
         name = of_document[0].document or Path(path).name
-        yield build_document(name, of_document, marked, account), EntityMark(after, fields)
+        yield build_document(name, of_document, brackets.finish(), account), (after, fields)
 
 
 def _by_document(sentences: Iterable[tuple[Sentence, Bookmark]]) -> Iterator[tuple[list[Sentence], Bookmark]]:
@@ -106,12 +93,7 @@ _Position = tuple[int, int]
 
 
 def _positions(sentence: Sentence, start: int) -> Iterator[tuple[_Position, str, int]]:
-    """Yield the position, the MISC column and the line of each word and empty node, in text order.
-
-    Args:
-        sentence: the sentence.
-        start: its first word, counted through the document.
-    """
+    """Yield the position, the MISC column and the line of each word and empty node of a sentence, in text order."""
     empty: dict[int, list[str]] = {}
     for node, misc in zip(sentence.empty_nodes, sentence.empty_misc, strict=True):
         empty.setdefault(int(node.split(".")[0]), []).append(misc)
@@ -126,11 +108,7 @@ def _positions(sentence: Sentence, start: int) -> Iterator[tuple[_Position, str,
 
 
 def _read_entities(brackets: Brackets, value: str, position: _Position, line: int, fields: Sequence[str]) -> None:
-    """Read the brackets of one attribute ``Entity``.
-
-    Raises:
-        CorpusError: the fields are unknown or, unless the brackets are read leniently, a bracket is malformed.
-    """
+    """Read the brackets of one attribute ``Entity``."""
     if not fields:
         message = f"an entity has no comment '# {_HEADER} = …' before it that names its fields"
         raise CorpusError(message, file=brackets.path, line=line)

@@ -15,14 +15,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from ..conllu_file import read_conllu
 from ..lines import WHOLE_NUMBER, numbered_lines
 from ..sentence import Sentence
 from . import conll2012, entities, gap
 from .columns import BEGIN
-from .document import Account, Document
+from .document import Document
 from .gap import HEADER
 
 _FIRST_ID = re.compile(r"1|1-\d+|[01]\.\d+")
@@ -32,34 +32,17 @@ _READ_AT_MOST = 1000  # the number of lines in which the first row is searched
 
 @dataclass(frozen=True)
 class Beginning:
-    """The beginning of a file, by which its format is recognized.
+    """The beginning of a file, by which its format is recognized."""
 
-    Attributes:
-        comments: the lines before the first row that start with ``#``.
-        row: the first line that is neither blank nor a comment; empty if there is none.
-        line: the number of that line, from 1.
-    """
-
-    comments: tuple[str, ...] = ()
-    row: str = ""
-    line: int = 0
+    comments: tuple[str, ...] = ()  # the lines before the first row that start with ``#``
+    row: str = ""  # the first line that is neither blank nor a comment
+    line: int = 0  # the number of that line, from 1
 
 
-class DocumentReader(Protocol):
-    """The signature of a function that reads documents."""
-
-    def __call__(
-        self, path: str | Path, account: Account, *, lenient: bool, start: Any
-    ) -> Iterator[tuple[Document, Any]]:
-        """Yield the documents of a file, each with the position after it.
-
-        Args:
-            path: the file.
-            account: receives the numbers of what does not become a mention.
-            lenient: whether malformed brackets are counted instead of raising an error.
-            start: where to begin: the beginning of the file, or a position that was yielded before.
-        """
-        ...
+DocumentReader = Callable[..., Iterator[tuple[Document, Any]]]
+"""A function of a path, an `Account` that receives the numbers of what does not become a mention, ``lenient`` (whether
+malformed brackets are counted instead of raising an error), and ``start``, the beginning of the file or a position that
+was yielded before. It yields the documents of the file, each with the position after it."""
 
 
 @dataclass(frozen=True)
@@ -152,12 +135,6 @@ def _is_tree_row(row: str) -> bool:
     return columns[6] == "_" or WHOLE_NUMBER.fullmatch(columns[6]) is not None
 
 
-def _read_gap_documents(
-    path: str | Path, account: Account, *, lenient: bool, start: gap.GapMark
-) -> Iterator[tuple[Document, gap.GapMark]]:
-    return gap.bookmarked_documents(path, start)  # GAP has no brackets that could be malformed
-
-
 CONLLU = CorpusFormat(
     "conllu",
     "CoNLL-U with Entity= in MISC",
@@ -170,6 +147,6 @@ CONLLU = CorpusFormat(
 FORMATS = (
     CorpusFormat("conll2012", "CoNLL-2012 columns", _is_conll2012, conll2012.bookmarked_documents, conll2012.BEGINNING),
     CONLLU,
-    CorpusFormat("gap", "GAP", _is_gap, _read_gap_documents, gap.BEGINNING),
+    CorpusFormat("gap", "GAP", _is_gap, gap.bookmarked_documents, gap.BEGINNING),
 )
 """All formats, each with how it is recognized and read."""

@@ -14,14 +14,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple
 
 from ..errors import CorpusError
 from ..lines import WHOLE_NUMBER, located_lines
 from ..sentence import Sentence
-from .brackets import Marked
-from .building import build_document
-from .document import Document, PronounQuestion
+from .building import Marked, build_document
+from .document import Account, Document, PronounQuestion
 from .winobias import gender_label
 
 COLUMNS: tuple[str, ...] = (
@@ -34,24 +32,19 @@ _WORD = re.compile(rf"['’]{_LETTERS}|{_LETTERS}(?:[-.&]{_LETTERS})*|[^\w\s]")
 _TRUE = {"true": True, "false": False}
 
 
-class GapMark(NamedTuple):
-    """A position between two rows, from which reading can be resumed.
+GapMark = tuple[int, int]
+"""A position between two rows: the numbers of bytes and of lines before it."""
 
-    Attributes:
-        offset: the number of bytes before the position, see `attentionology.corpora_loaders.lines.located_lines`.
-        line: the number of lines before it.
-    """
-
-    offset: int = 0
-    line: int = 0
-
-
-BEGINNING = GapMark()
+BEGINNING: GapMark = (0, 0)
 """The position before the header."""
 
 
-def bookmarked_documents(path: str | Path, start: GapMark = BEGINNING) -> Iterator[tuple[Document, GapMark]]:
+def bookmarked_documents(
+    path: str | Path, account: Account, *, lenient: bool = False, start: GapMark = BEGINNING
+) -> Iterator[tuple[Document, GapMark]]:
     """Yield one document per row from a position on, each with the position after it.
+
+    GAP has no brackets that could be malformed, and nothing that would not become a mention.
 
     Raises:
         CorpusError: the header or the number of columns is different, an offset is not a number or the text differs
@@ -59,13 +52,13 @@ def bookmarked_documents(path: str | Path, start: GapMark = BEGINNING) -> Iterat
             names are right. The error names file and line.
     """
     path = Path(path)
-    for line, offset, text in located_lines(path, offset=start.offset, lines=start.line):
+    for line, offset, text in located_lines(path, offset=start[0], lines=start[1]):
         columns = text.split("\t")
         if line == 1:
             if tuple(columns) != COLUMNS:
                 raise CorpusError(f"expected the columns {', '.join(COLUMNS)}", file=path, line=line)
         elif text.strip():
-            yield _document(path, line, columns), GapMark(offset, line)
+            yield _document(path, line, columns), (offset, line)
 
 
 def _document(path: Path, line: int, columns: list[str]) -> Document:
@@ -116,8 +109,7 @@ def _document(path: Path, line: int, columns: list[str]) -> Document:
     mentions = {"A": candidates[0], "B": candidates[1], "Pronoun": anaphor}
     for first, second in (("A", "B"), ("A", "Pronoun"), ("B", "Pronoun")):
         if mentions[first].head == mentions[second].head:  # they have the same words, or one contains the other
-            raise fail(
-                f"{first} {row[first]!r} and {second} {row[second]!r} have the same head word, so there is no choice"
-            )
+            both = f"{first} {row[first]!r} and {second} {row[second]!r}"
+            raise fail(f"{both} have the same head word, so there is no choice")
     label = gender_label(row["Pronoun"])
     return replace(document, questions=(PronounQuestion(anaphor, tuple(candidates)),), labels=(label,) if label else ())

@@ -38,12 +38,7 @@ _ENDS = frozenset("ADP SCONJ AUX IN TO WDT WP$ WRB MD VBZ VBP VBD".split())
 
 
 def by_tree(sentences: Sequence[Sentence], starts: Sequence[int]) -> HeadFinder:
-    """Find heads by rule 1, dependency trees.
-
-    Args:
-        sentences: the sentences of the document, all with trees.
-        starts: the first word of each sentence, counted through the document.
-    """
+    """Find heads by rule 1, dependency trees, which all sentences have; ``starts`` are their first words."""
     heads: list[int | None] = []  # the head of each word, counted through the document; None for roots
     depth: list[int] = []
     for sentence, start in zip(sentences, starts, strict=True):
@@ -63,15 +58,9 @@ def by_constituents(
     trees: Sequence[Constituent | None],
     otherwise: HeadFinder,
 ) -> HeadFinder:
-    """Find heads by rule 2, constituents.
+    """Find heads by rule 2, constituents, or in another way in sentences that have none.
 
     The head of a mention that extends beyond a sentence is that of its part in the first sentence.
-
-    Args:
-        sentences: the sentences of the document.
-        starts: the first word of each sentence, counted through the document.
-        trees: the constituents of each sentence, None if it has none.
-        otherwise: finds the heads of mentions in sentences without constituents.
     """
 
     def find(words: Sequence[int]) -> int:
@@ -86,12 +75,7 @@ def by_constituents(
 
 
 def by_chunk(words: Sequence[str], tagged: Tagging) -> HeadFinder:
-    """Find heads by rule 3, chunks.
-
-    Args:
-        words: the words of the document.
-        tagged: their tags, if there are any that are known.
-    """
+    """Find heads by rule 3, chunks, among the words of a document with tags or without."""
 
     def with_tags(mention: Sequence[int]) -> int:
         noun = number = None  # the last noun (or pronoun) and the last number of the phrase so far

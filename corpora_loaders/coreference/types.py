@@ -33,15 +33,10 @@ _BY_TAG = {
 
 
 class Tagging(NamedTuple):
-    """The tags of a document's words.
+    """The tags of a document's words."""
 
-    Attributes:
-        tags: the tag of each word; empty if the tag set is unknown.
-        kind: the tag set, ``"UPOS"`` or ``"PTB"``, or ``""`` if it is unknown.
-    """
-
-    tags: tuple[str, ...]
-    kind: str
+    tags: tuple[str, ...]  # of each word; empty if the tag set is unknown
+    kind: str  # the tag set, "UPOS" or "PTB", or "" if it is unknown
 
     @property
     def rule(self) -> str:
@@ -71,14 +66,7 @@ def tagging(sentences: Sequence[Sentence]) -> Tagging:
 
 
 def mention_type(words: Sequence[str], head: int, mention: Sequence[int], tagged: Tagging) -> str:
-    """The type of a mention, ``"pronoun"``, ``"proper"`` or ``"nominal"``.
-
-    Args:
-        words: the words of the document.
-        head: the head word of the mention, counted through the document.
-        mention: the words of the mention, counted through the document.
-        tagged: the tags of the document.
-    """
+    """The type of a mention, ``"pronoun"``, ``"proper"`` or ``"nominal"``, by its head and its words."""
     if tagged.kind:
         return _BY_TAG[tagged.kind].get(tagged.tags[head], "nominal")
     if len(mention) == 1 and words[head].casefold() in PRONOUNS:

@@ -13,18 +13,49 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from .english import (
-    ABBREVIATIONS,
-    DETERMINERS,
-    MONTHS,
-    NAMES_TOO,
-    PHRASE_ENDS,
-    SUFFIXES,
-    SURNAMES_TOO,
-)
-
 HYPHENS = frozenset("-–‐‑")
 POSSESSIVES = frozenset(("'s", "’s", "'", "’"))
+
+PHRASE_ENDS = frozenset(
+    "i you he she it we they there about above across after against along among around as at because before "
+    "behind below beneath beside besides between beyond but by despite down during except for from if in "
+    "inside into like near of off on onto or out outside over past per since so than though through throughout "
+    "till to toward towards under underneath unlike until up upon when where whether which while who whom "
+    "whose why with within without and nor is are was were be been being has have had do does did can could "
+    "will would shall should may might must".split()
+)
+"""Personal and relative pronouns, prepositions, conjunctions and auxiliaries. In a simple noun phrase, such a word can
+only be the first."""
+
+NAMES_TOO = frozenset(("may", "will"))
+"""Words of `PHRASE_ENDS` that are names if they have a capital letter: *Stella May Tackett*."""
+
+SURNAMES_TOO = frozenset("can do near off so than till".split())
+"""Words of `PHRASE_ENDS` that are names if they have a capital letter and end a name: *Emmett Till*."""
+
+ABBREVIATIONS = frozenset(
+    "mr mrs ms messrs mme mlle dr prof rev fr hon msgr gen col lt capt maj sgt cpl pvt cmdr cdr adm gov sen rep pres "
+    "supt insp det st ste mt ft jr sr esq ph phil wm chas geo thos jas jos no nos vs v vol ch pt fig sec art inc ltd "
+    "co corp bros dept univ assn ave blvd rd approx ca cf al etc "
+    "jan feb mar apr jun jul aug sep sept oct nov dec".split()
+)
+"""Words that are written with a period, here without it. Single letters, and letters with periods between them, are
+abbreviations as well."""
+
+SUFFIXES = frozenset(("jr", "sr", "esq", "phd"))
+"""Words that follow a name and are never its head, without their periods."""
+
+MONTHS = frozenset(
+    "january february march april may june july august september october november december jan feb mar apr jun jul aug "
+    "sep sept oct nov dec".split()
+)
+"""Months without their periods. The head of a date is the day (one or two digits) if there is one, otherwise the
+month."""
+
+DETERMINERS = frozenset(
+    "a an the this that these those my your his her its our their some any no every each another all both".split()
+)
+"""Words that may start a noun phrase with a capital letter but are not names."""
 
 _QUOTES = re.compile(r"['’‘`\"“”„«»]+")
 _DOTTED = re.compile(r"[A-Za-z](\.[A-Za-z])*")
@@ -41,11 +72,7 @@ def is_word(form: str) -> bool:
 
 
 def untagged_head(forms: Sequence[str]) -> int:
-    """The index of the head word among the words of a mention.
-
-    Args:
-        forms: the words of the mention, at least one.
-    """
+    """The index of the head word among the words of a mention, of which there is at least one."""
     head: int | None = None
     quoted = _quoted_in_a_name(forms)
     for index, form in enumerate(forms):

@@ -50,14 +50,10 @@ def gender_label(pronoun: str) -> str | None:
 
 
 def winobias_document(document: Document) -> Document:
-    """Add questions and labels to a document of WinoBias. Any other document is returned unchanged.
+    """Add questions and labels to a document of WinoBias, recognized by its id. Any other one is returned unchanged.
 
-    Documents of WinoBias are recognized by their ids. Every pronoun becomes a question, whose candidates are the
-    occupations before it, whether they are marked or not. The same sentence with a pronoun of the other gender belongs
-    to the same family.
-
-    Raises:
-        CorpusError: a pronoun refers to all the occupations before it.
+    Every pronoun becomes a question, whose candidates are the occupations before it, whether they are marked or not.
+    The same sentence with a pronoun of the other gender belongs to the same family.
     """
     match = _ID.search(document.id)
     if not match:

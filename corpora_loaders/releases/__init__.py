@@ -1,14 +1,7 @@
 """Treebanks of Universal Dependencies by name, such as ``ud:en_ewt:dev``."""
 
-from .files import corpus_path, treebank_path
-from .names import (
-    RELEASE,
-    KnownTreebank,
-    TreebankName,
-    is_treebank_name,
-    known_treebanks,
-)
-from .sources import source_of
+from .files import corpus_path, source_of, treebank_path
+from .names import RELEASE, KnownTreebank, TreebankName, is_treebank_name, known_treebanks
 
 __all__ = [
     "RELEASE",

@@ -7,34 +7,67 @@ Nothing is fetched that was not asked for by name. Three sources are tried in th
    ``ATTENTIONOLOGY_CACHE`` or ``XDG_CACHE_HOME`` if one of them is set. A file is compared with the SHA-256 that it had
    when it was fetched.
 3. The repository of the treebank on GitHub, at the tag of the release, or ``UD_MIRROR`` instead of GitHub.
+
+A release is a folder ``ud-treebanks-v2.17`` with a folder for each treebank, which holds its files, its license, and a
+README with a block of machine-readable lines.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import sys
 from functools import cache
+from http.client import HTTPException
 from pathlib import Path
+from urllib.error import HTTPError
+from urllib.parse import urlsplit
+from urllib.request import urlopen
 
 from ...storage.durable import write_durably
 from ...storage.nearest import did_you_mean
-from ...storage.sealed import write_json
+from ...storage.sealed import DamagedError, read_json, write_json
 from ..errors import CorpusError
 from ..lines import file_sha256
-from .download import AbsentError, fetch
-from .names import (
-    RELEASE,
-    SPLITS,
-    TreebankName,
-    is_treebank_name,
-    known_treebank,
-    known_treebanks,
-)
-from .sources import READMES, fetched_from, record_path, release_of
+from .names import RELEASE, SPLITS, TreebankName, is_treebank_name, known_treebank, known_treebanks
 
 MIRROR = "https://raw.githubusercontent.com/UniversalDependencies"
+READMES = ("README.md", "README.txt")
+
+_FILE = re.compile(r"(?P<code>[a-z]{2,3}_[a-z0-9]+)-ud-(?P<split>train|dev|test)\.conllu")
+_RELEASE = re.compile(r"ud-treebanks-v(?P<release>[0-9]+\.[0-9]+)")
+_LICENSE = re.compile(r"^Licen[cs]e:[ \t]*(?P<license>\S.*?)[ \t\r]*$", re.MULTILINE)
+_METADATA = "Machine-readable metadata"
 _OFFLINE = ("ATTENTIONOLOGY_OFFLINE", "HF_HUB_OFFLINE")
-_ON = ("1", "on", "true", "yes")
+_SECONDS = 30.0  # how long to wait for a server that does not answer
+
+
+def source_of(path: str | Path) -> dict[str, str]:
+    """Return what the folder of a treebank's file says about it.
+
+    Args:
+        path: the path of the file, which is looked at only if it has the name of a file of a release.
+
+    Returns:
+        ``name``, and ``release``, ``license`` and ``url`` as far as they are known; empty for all other files.
+
+    Example:
+        >>> source_of("ud-treebanks-v2.16/UD_English-EWT/en_ewt-ud-dev.conllu")
+        {'name': 'ud:en_ewt:dev', 'release': '2.16'}
+        >>> source_of("my_treebank.conllu")
+        {}
+    """
+    path = Path(path)
+    match = _FILE.fullmatch(path.name)
+    if match is None:
+        return {}
+    known = {
+        "name": f"ud:{match['code']}:{match['split']}",
+        "release": _release_of(path.parent.parent),
+        "license": _license_in(path.parent),
+        "url": _fetched_from(path).get("url"),
+    }
+    return {key: value for key, value in known.items() if value}
 
 
 def corpus_path(path: str | Path) -> str | Path:
@@ -79,73 +112,100 @@ def _resolved(name: str, home: str | None, mirror: str | None, cached: Path) -> 
         return _in_home(parsed, Path(home))
     folder = cached / f"ud-treebanks-v{parsed.release or RELEASE}" / known_treebank(parsed.code).repository
     path = folder / parsed.file
-    if not _intact(path):
-        _fetch(parsed, path, mirror or MIRROR)
+    if path.exists() and file_sha256(path) != _fetched_from(path).get("sha256"):
+        print(f"{path} is damaged and is downloaded again.", file=sys.stderr)
+        path.unlink()
+    if not path.exists():
+        _download(parsed, path, mirror or MIRROR)
     return path
 
 
 def _in_home(name: TreebankName, home: Path) -> Path:
+    """Find a file in an unpacked release."""
     if not home.is_dir():
         raise CorpusError(f"UD_HOME={home} is not a folder")
-    release = release_of(home.resolve())
+    release = _release_of(home.resolve())
     if name.release and release and name.release != release:
         raise CorpusError(f"{name}@{name.release}: UD_HOME={home} is release {release}")
-    paths = sorted(home.glob(f"*/{name.file}"))
-    if paths:
+    if paths := sorted(home.glob(f"*/{name.file}")):
         return paths[0]
-    codes = sorted({path.name.split("-ud-")[0] for path in home.glob("*/*-ud-*.conllu")})
-    if name.code in codes:
-        splits = [path.name for path in sorted(home.glob(f"*/{name.code}-ud-*.conllu"))]
+    if splits := sorted(path.name for path in home.glob(f"*/{name.code}-ud-*.conllu")):
         raise CorpusError(f"there is no {name.file} in UD_HOME={home}; there are: {', '.join(splits)}")
+    codes = sorted({path.name.split("-ud-")[0] for path in home.glob("*/*-ud-*.conllu")})
     same = [code for code in codes if code.split("_")[0] == name.code.split("_")[0]] or codes
-    there = (
-        f"there are: {', '.join(same[:20])}{did_you_mean(name.code, same)}"
-        if same
-        else "it has no folders with treebanks"
-    )
-    raise CorpusError(f"there is no */{name.file} in UD_HOME={home}; {there}")
+    there = f"there are: {', '.join(same[:20])}{did_you_mean(name.code, same)}"
+    raise CorpusError(f"there is no */{name.file} in UD_HOME={home}; {there if same else 'it has no treebanks'}")
 
 
-def _intact(path: Path) -> bool:
-    """Whether a file is in the cache as it was fetched. A file that is not is removed."""
-    if not path.exists():
-        return False
-    fetched = fetched_from(path)
-    if fetched is not None and file_sha256(path) == fetched.sha256:
-        return True
-    print(f"{path} is damaged and is downloaded again.", file=sys.stderr)
-    path.unlink()
-    return False
-
-
-def _fetch(name: TreebankName, path: Path, mirror: str) -> None:
-    """Fetch a file and the README beside it, which names the license."""
+def _download(name: TreebankName, path: Path, mirror: str) -> None:
+    """Fetch a file, and the README beside it, which names the license."""
     release = name.release or RELEASE
     base = f"{mirror.rstrip('/')}/{path.parent.name}/r{release}"
-    if variable := next((v for v in _OFFLINE if os.environ.get(v, "").lower() in _ON), None):
-        raise CorpusError(
-            f"{name} is not in the cache {path.parent}, and {variable} is set; set UD_HOME to an unpacked release, or "
-            "give a file"
-        )
+    for variable in _OFFLINE:
+        if os.environ.get(variable, "").lower() in ("1", "on", "true", "yes"):
+            missing = f"{name} is not in the cache {path.parent}, and {variable} is set"
+            raise CorpusError(f"{missing}; set UD_HOME to an unpacked release, or give a file")
     print(f"Downloading {name} of release {release} from {base} …", file=sys.stderr)
-    try:
-        content = fetch(f"{base}/{path.name}")
-    except AbsentError as error:
-        raise CorpusError(f"{error}; release {release} has no such file") from None
+    content = _fetch(f"{base}/{path.name}")
+    if content is None:
+        raise CorpusError(f"there is no {base}/{path.name}; release {release} has no such file")
     if not content.endswith((b"\n\n", b"\n\r\n")):
-        raise CorpusError(
-            f"{base}/{path.name} is not complete, because it does not end with an empty line; the same command tries "
-            "again"
-        )
+        message = f"{base}/{path.name} is not complete, because it does not end with an empty line"
+        raise CorpusError(f"{message}; the same command tries again")
     for readme in READMES:
-        try:
-            write_durably(path.with_name(readme), fetch(f"{base}/{readme}"))
+        if (text := _fetch(f"{base}/{readme}")) is not None:
+            write_durably(path.with_name(readme), text)
             break
-        except AbsentError:
-            continue
     write_durably(path, content)
-    record = record_path(path)
+    record = _record_path(path)
     write_json(record, {"url": f"{base}/{path.name}", "sha256": file_sha256(path)}, record.name)
+
+
+def _fetch(url: str) -> bytes | None:
+    """Fetch a file, complete or not at all; None if the server has no such file."""
+    try:
+        if urlsplit(url).scheme not in ("http", "https"):
+            raise OSError("UD_MIRROR is not an address of a web server, which begins with https://")
+        with urlopen(url, timeout=_SECONDS) as response:  # noqa: S310  # the scheme is checked
+            content: bytes = response.read()  # raises IncompleteRead if fewer bytes arrive than were announced
+            return content
+    except (OSError, HTTPException) as error:
+        if isinstance(error, HTTPError) and error.code in (404, 410):
+            return None
+        message = f"{url} cannot be fetched ({error})"
+        raise CorpusError(f"{message}; try again, set UD_HOME to an unpacked release, or give a file") from None
+
+
+def _release_of(folder: Path) -> str | None:
+    """Return the release whose treebanks a folder holds, as the folder's name says."""
+    match = _RELEASE.fullmatch(folder.name)
+    return match["release"] if match else None
+
+
+def _license_in(folder: Path) -> str | None:
+    """Return the license that the README in the folder of a treebank names."""
+    for name in READMES:
+        try:
+            text = (folder / name).read_text("utf-8", errors="replace")
+        except OSError:
+            continue
+        match = _LICENSE.search(text, max(text.find(_METADATA), 0))
+        if match:
+            return match["license"]
+    return None
+
+
+def _fetched_from(path: Path) -> dict[str, str]:
+    """Return the address that a file in the cache was fetched from, and the SHA-256 that it had then."""
+    record = _record_path(path)
+    try:
+        return dict(read_json(record, record.name))
+    except (FileNotFoundError, DamagedError):
+        return {}
+
+
+def _record_path(path: Path) -> Path:
+    return path.with_suffix(".source.json")
 
 
 def _cache_folder() -> Path:

@@ -102,24 +102,16 @@ def known_treebanks() -> dict[str, KnownTreebank]:
         (338, 13)
     """
     text = files(__package__ or __name__).joinpath("treebanks.tsv").read_text("utf-8")
-    known = (
-        KnownTreebank(
-            f"{row['language']}_{treebank.lower()}",
-            row["name"],
-            f"UD_{row['name'].replace(' ', '_')}-{treebank}",
-        )
-        for row in csv.DictReader(text.splitlines(), delimiter="\t")
-        for treebank in row["treebanks"].split()
-    )
-    return {treebank.code: treebank for treebank in known}
+    known = {}
+    for row in csv.DictReader(text.splitlines(), delimiter="\t"):
+        for treebank in row["treebanks"].split():
+            code = f"{row['language']}_{treebank.lower()}"
+            known[code] = KnownTreebank(code, row["name"], f"UD_{row['name'].replace(' ', '_')}-{treebank}")
+    return known
 
 
 def known_treebank(code: str) -> KnownTreebank:
-    """Look up a treebank by its code.
-
-    Raises:
-        CorpusError: no treebank of the release `RELEASE` has this code.
-    """
+    """Look up a treebank of the release `RELEASE` by its code."""
     treebanks = known_treebanks()
     if code in treebanks:
         return treebanks[code]
@@ -132,11 +124,7 @@ def known_treebank(code: str) -> KnownTreebank:
 
 
 def treebanks_of(language: str | None) -> list[KnownTreebank]:
-    """Return the treebanks of a language, given by its name or code; all treebanks if it is None.
-
-    Raises:
-        CorpusError: there are none.
-    """
+    """Return the treebanks of a language, given by its name or code; all treebanks if it is None."""
     wanted = (language or "").replace("_", " ").casefold()
     treebanks = list(known_treebanks().values())
     found = [

@@ -16,6 +16,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 SEED = 7
 """The seed of everything in the sample: the languages, the training sentences, and the weights of the model."""
@@ -30,27 +31,15 @@ _SOURCE_LETTERS = ("bdgklmnprst", "aeiou")
 _TARGET_LETTERS = ("cfhjqvwxzlm", "äöüiy")
 
 
-@dataclass(frozen=True)
-class LexiconEntry:
-    """What happens to a source word.
+class LexiconEntry(NamedTuple):
+    """What happens to a source word."""
 
-    Attributes:
-        translation: one target word or two.
-        block: the number of words of the block that the word opens; 1 if it opens none.
-    """
-
-    translation: tuple[str, ...]
-    block: int
+    translation: tuple[str, ...]  # one target word or two
+    block: int  # the number of words of the block that the word opens; 1 if it opens none
 
 
-@dataclass(frozen=True)
-class Translation:
-    """A source sentence with its translation.
-
-    Attributes:
-        source, target: the words.
-        links: 0-based pairs of a source and a target word, one for each target word, in the order of the target.
-    """
+class Translation(NamedTuple):
+    """A source sentence with its translation, and a link to its source word for each target word, both 0-based."""
 
     source: tuple[str, ...]
     target: tuple[str, ...]
@@ -59,20 +48,7 @@ class Translation:
 
 @dataclass(frozen=True)
 class MadeUpPair:
-    """Two made-up languages.
-
-    Attributes:
-        lexicon: the entry of each source word.
-        first, further: the syllables that begin a word, and those that continue one, of both languages.
-
-    Example:
-        >>> import random
-        >>> from attentionology.corpora_loaders.sample.made_up_pair import make_pair
-        >>> pair = make_pair(7)
-        >>> translation = pair.translate(tuple(pair.lexicon)[:4], random.Random(0))
-        >>> len(translation.links) == len(translation.target)
-        True
-    """
+    """Two made-up languages: the entry of each source word, and the syllables of both that begin and continue words."""
 
     lexicon: dict[str, LexiconEntry]
     first: tuple[str, ...]
@@ -121,10 +97,8 @@ def make_pair(seed: int) -> MadeUpPair:
 
 
 def _syllables(generator: random.Random, consonants: str, vowels: str) -> tuple[list[str], list[str]]:
-    """Choose the syllables of a language: three letters at the beginning of a word, and two letters within it.
-
-    Because of the fixed lengths, every word can be cut into its syllables in one way only.
-    """
+    """Choose the syllables of a language: three letters at the beginning of a word, and two letters within it."""
+    # Because of the fixed lengths, every word can be cut into its syllables in one way only.
     closed = [c + v + d for c in consonants for v in vowels for d in consonants]
     opened = [c + v for c in consonants for v in vowels]
     first = generator.sample(closed, _FIRST_SYLLABLES)

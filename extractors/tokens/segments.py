@@ -42,6 +42,7 @@ class Segments(Corpus):
     unit: ClassVar[str] = "segments"
     limit_unit: ClassVar[str] = "paragraphs"
     has_heads: ClassVar[bool] = False
+    divisible: ClassVar[bool] = False
 
     sentences: tuple[Segment, ...]
     made: int = 0

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
-from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import ClassVar
 
 from ...corpora_loaders import Corpus, CorpusError, Sentence
 from ...corpora_loaders.coreference import Document, Documents
 from ...corpora_loaders.coreference.document import beginning_of
-from ...corpora_loaders.lazy_items import LazyItems, LazyParts
+from ...corpora_loaders.stream import Parts, Stream
 from ..model.encoder import Encoder
 from .pieces import Pieces
 
@@ -29,7 +28,8 @@ class Window(Sentence):
     """A stretch of a document.
 
     Attributes:
-        source: the document.
+        source: the document, or as much of it as the window needs, see
+            `attentionology.corpora_loaders.coreference.document.beginning_of`.
         start: the 0-based number of its first word in the document.
         seen: one past the last word of the window before it. Words before that have been read already.
 
@@ -75,6 +75,7 @@ class Windows(Corpus):
     unit: ClassVar[str] = "windows"
     limit_unit: ClassVar[str] = "documents"
     has_heads: ClassVar[bool] = False
+    divisible: ClassVar[bool] = False
     tokens: ClassVar[str] = "syntactic"
 
     sentences: Sequence[Window]
@@ -82,9 +83,6 @@ class Windows(Corpus):
     how: str = ""
     cut: int = 0
     words_left_out: int = 0
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "relations", Counter[str]())
 
     def counts(self) -> dict[str, int]:
         """Count what the documents hold, and how much of them is in windows."""
@@ -153,28 +151,22 @@ def make_windows(
         raise ValueError(
             f"windows of {lengths[0] - frame} pieces must start at most as many pieces apart, not {stride}"
         )
-    stay_in_files = isinstance(documents, LazyItems)
-    windows_of = WindowsOf(is_strided=stride is not None, whole=not stay_in_files)
-    windows: list[Window] = []
+    windows_of = WindowsOf(is_strided=stride is not None)
     cut = left_out = 0
-    for number, document in enumerate(documents):
+    for document in documents:
         room = length_of(asked=document.questions is not None) - frame
         for start, stop, seen in _stretches(encoder, document, room, stride):
             windows_of.starts.append(start)
             windows_of.stops.append(stop)
             windows_of.seen.append(seen)
+        missing = len(document.words) - (windows_of.stops[-1] if document.words else 0)
         windows_of.ends.append(len(windows_of.starts))
-        missing = len(document.words) - windows_of.last_stop(number)
         cut += missing > 0
         left_out += missing
-        if not stay_in_files:
-            windows += windows_of(number, document)
     size = " or ".join(map(str, lengths))
     how = f"windows of up to {size} pieces that start at most {stride} apart" if stride else f"the first {size} pieces"
     return Windows(
-        sentences=LazyParts(documents, windows_of.ends, windows_of)
-        if isinstance(documents, LazyItems)
-        else tuple(windows),
+        sentences=Stream(Parts(documents, windows_of.ends, windows_of)),
         files=corpus.files,
         corpus=corpus,
         how=f"Read of each document: {how}.",
@@ -189,16 +181,12 @@ class WindowsOf:
 
     Attributes:
         is_strided: whether a document may have several windows.
-        whole: whether the only windows of documents have their whole documents. Otherwise they have the beginnings of
-            their documents up to their ends, so that many windows can be in memory while the documents are not; see
-            `attentionology.corpora_loaders.coreference.document.beginning_of`.
         starts, stops: the first word of each window of all documents, and the word after its last word.
         seen: what has been read before each window, see `Window`.
         ends: for each document the number of windows of this document and of all documents before it.
     """
 
     is_strided: bool
-    whole: bool
     starts: array[int] = field(default_factory=lambda: array("I"))
     stops: array[int] = field(default_factory=lambda: array("I"))
     seen: array[int] = field(default_factory=lambda: array("I"))
@@ -218,32 +206,17 @@ class WindowsOf:
                 document=document.id,
                 file=document.file,
                 line=document.line,
-                # Several windows of a document share it, so that it takes less memory than their beginnings would.
-                source=document if self.whole or self.is_strided else beginning_of(document, stop),
+                # The only window of a document has its beginning alone, so that many windows can be in memory while the
+                # documents are not. Several windows share their document, which takes less than their beginnings would.
+                source=document if self.is_strided else beginning_of(document, stop),
                 start=start,
                 seen=seen,
             )
             for start, stop, seen in ((self.starts[row], self.stops[row], self.seen[row]) for row in self._rows(number))
         ]
 
-    def last_stop(self, number: int) -> int:
-        """Return the word after the last word that is in a window of a document."""
-        rows = self._rows(number)
-        return self.stops[rows[-1]] if rows else 0
-
     def _rows(self, number: int) -> range:
         return range(self.ends[number - 1] if number else 0, self.ends[number])
-
-
-def with_whole_documents(inputs: Sequence[Sentence]) -> Sequence[Sentence]:
-    """Return windows that have their whole documents, if the inputs are windows that stay in their files.
-
-    Other inputs are returned as they are.
-    """
-    held = getattr(inputs, "sentences", inputs)
-    if isinstance(held, LazyParts) and isinstance(held.parts_of, WindowsOf):
-        return held.with_parts(replace(held.parts_of, whole=True))
-    return inputs
 
 
 def _stretches(encoder: Encoder, document: Document, room: int, stride: int | None) -> Iterator[tuple[int, int, int]]:

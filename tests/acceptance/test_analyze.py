@@ -156,7 +156,7 @@ def test_broken_corpus_names_file_line_and_sentence(model, tmp_path, capsys):
 
 def test_an_unusable_results_folder_is_noticed_before_the_work(model, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(
-        "attentionology.corpora_loaders.open_treebank", lambda *a, **k: pytest.fail("read the corpus first")
+        "attentionology.corpora_loaders.load_treebank", lambda *a, **k: pytest.fail("read the corpus first")
     )
     (tmp_path / "file").write_text("")
     assert run("--model", model, "--out", tmp_path / "file" / "run") == 1

@@ -12,8 +12,7 @@ from tokenizers import processors
 
 from attentionology import AlignmentOptions, Encoder, MapMaker, get_kind
 from attentionology.analyses.alignment.series import all_series
-from attentionology.corpora_loaders.alignment import Bitext, PairLinks, SentencePair, add_links
-from attentionology.corpora_loaders.alignment.link_files import LinkFile
+from attentionology.corpora_loaders.alignment import Bitext, LinkFile, PairLinks, SentencePair, add_links
 from attentionology.engine.align import align
 from attentionology.extractors import ModelError
 from attentionology.extractors.translation import PairEncoder, SimilarityMaker, read_pairs

@@ -2,7 +2,7 @@
 
 import pytest
 
-from attentionology.corpora_loaders import CorpusError, load_treebank, open_treebank, read_conllu
+from attentionology.corpora_loaders import CorpusError, load_treebank, read_conllu
 from attentionology.corpora_loaders.coreference import load_documents
 from tests.unit.test_conllu_file import GOOD, word
 
@@ -91,7 +91,7 @@ def test_what_is_before_the_first_mistake_can_be_read(tmp_path):
     path = tmp_path / "file.conllu"
     path.write_text(GOOD + GOOD + word(1, "a", 5) + "\n" + word(1, "a", 6))
     assert len(load_treebank(path, limit=2)) == 2
-    for read in (load_treebank, open_treebank, load_documents):
+    for read in (load_treebank, load_documents):
         with pytest.raises(CorpusError, match=r":7: .* is 5, [^\0]*\n.*:9: .* is 6, ") as caught:
             read(path)
         assert (caught.value.file, caught.value.line, caught.value.sentence) == (path, 7, "file.conllu:3")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from attentionology.corpora_loaders import CorpusError, load_treebank, open_treebank
+from attentionology.corpora_loaders import CorpusError, load_treebank
 from attentionology.corpora_loaders.releases import files, known_treebanks, source_of, treebank_path
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.scripts.cli import main
@@ -104,7 +104,7 @@ def test_what_was_fetched_is_recorded(server):
         "license": "CC BY-NC-SA 4.0",
         "url": f"{server.address}/{FILE}",
     }
-    assert open_treebank(["ud:en_partut:dev"]).files == treebank.files
+    assert load_treebank(["ud:en_partut:dev"]).files == treebank.files
     assert load_treebank(SAMPLE_TREEBANK).files[0].source == {}
 
 
@@ -128,9 +128,9 @@ def test_a_file_without_its_record_is_fetched_again(server):
 @pytest.mark.parametrize(
     ("fault", "message"),
     [
-        ("cut", f"{len(SAMPLE) // 2:,} of {len(SAMPLE):,} bytes arrived"),
-        (500, "the server answered 500"),
-        (403, "the server answered 403"),
+        ("cut", f"{len(SAMPLE) // 2} bytes read, {len(SAMPLE) - len(SAMPLE) // 2} more expected"),
+        (500, "cannot be fetched .*500"),
+        (403, "cannot be fetched .*403"),
         (404, "release 2.17 has no such file"),
     ],
 )
@@ -153,7 +153,9 @@ def test_a_file_that_ends_within_a_sentence_is_refused(server, tmp_path):
 
 def test_no_server(server, monkeypatch):
     monkeypatch.setenv("UD_MIRROR", "http://127.0.0.1:1")
-    with pytest.raises(CorpusError, match=r"cannot be reached .*; set UD_HOME to an unpacked release, or give a file"):
+    with pytest.raises(
+        CorpusError, match=r"cannot be fetched .*; try again, set UD_HOME to an unpacked release, or give a"
+    ):
         treebank_path("ud:en_partut:dev")
     monkeypatch.setenv("UD_MIRROR", "file:///etc")
     with pytest.raises(CorpusError, match="not an address of a web server"):

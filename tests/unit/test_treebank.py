@@ -4,7 +4,7 @@ import hashlib
 import numpy as np
 import pytest
 
-from attentionology.corpora_loaders import CorpusError, Sentence, Treebank, load_treebank, open_treebank, read_conllu
+from attentionology.corpora_loaders import CorpusError, Sentence, Treebank, load_treebank, read_conllu
 from attentionology.scripts.cli import main
 
 
@@ -58,11 +58,10 @@ def test_counts(write):
     }
 
 
-@pytest.mark.parametrize("read", [load_treebank, open_treebank])
-def test_several_roots_and_missing_relations_are_remarked(write, read):
-    usual = read(write(CATS + sentence("so _ _", "yes 0 root")))
+def test_several_roots_and_missing_relations_are_remarked(write):
+    usual = load_treebank(write(CATS + sentence("so _ _", "yes 0 root")))
     assert usual.remarks() == ["Empty nodes, not part of the text: 0."]
-    unusual = read(write(CATS + sentence("so 3 _", "then 0 root", "yes 0 root", "no 3 _", "well _ _") + DOGS))
+    unusual = load_treebank(write(CATS + sentence("so 3 _", "then 0 root", "yes 0 root", "no 3 _", "well _ _") + DOGS))
     assert (unusual.counts()["words_without_relation"], unusual.counts()["sentences_with_several_roots"]) == (2, 1)
     assert unusual.remarks()[1:] == [
         "Words with a head whose relation is _, counted as a relation of this name: 2.",
@@ -80,7 +79,7 @@ def test_files_are_checked(write, tmp_path, capsys):
     ]
     assert main(["treebanks", "--check", str(bad), str(good), str(tmp_path / "none")]) == 1
     shown = capsys.readouterr()
-    assert shown.out.startswith("LazyTreebank(2 sentences")
+    assert shown.out.startswith("Treebank(2 sentences")
     line = len(DOGS.splitlines()) + 1
     places = [text.removeprefix(f"attentionology: {tmp_path}/").split(": ")[0] for text in shown.err.splitlines()]
     assert places == [f"bad.conllu:{line}", f"bad.conllu:{line + 1}", "none"]

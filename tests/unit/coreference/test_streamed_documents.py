@@ -1,4 +1,4 @@
-"""A lazily read coreference corpus and its windows, against the same files loaded at once."""
+"""A coreference corpus that is read again from its files, and its windows, against the same corpus in memory."""
 
 from __future__ import annotations
 
@@ -21,10 +21,9 @@ from attentionology.analyses.coreference.choices import account, choices
 from attentionology.analyses.coreference.options import CoreferenceOptions
 from attentionology.analyses.registry import choose_analyses
 from attentionology.analyses.shared.options import CountOptions
-from attentionology.corpora_loaders import CorpusError, lazy_items
-from attentionology.corpora_loaders.coreference import Document, LazyDocuments, load_documents, open_documents
+from attentionology.corpora_loaders import CorpusError, stream
+from attentionology.corpora_loaders.coreference import Document, Documents, load, load_documents
 from attentionology.corpora_loaders.coreference.document import beginning_of
-from attentionology.corpora_loaders.lazy_items import stretch
 from attentionology.engine.corpus import CorpusOptions, read_corpus
 from attentionology.engine.part_keys import content_of_inputs
 from attentionology.extractors import make_windows
@@ -32,7 +31,7 @@ from tests import tiny
 from tests.unit.coreference.test_benchmarks import HEADER as GAP_HEADER
 from tests.unit.coreference.test_benchmarks import row as gap_row
 from tests.unit.coreference.test_entities import token
-from tests.unit.test_lazy_treebank import windows_of
+from tests.unit.test_streamed_treebank import in_files
 
 DATA = Path(os.environ.get("ATTENTIONOLOGY_DATA", "missing"))
 
@@ -46,25 +45,32 @@ def error_of(read, paths, **options):
     return None
 
 
+def in_memory(paths, **options):
+    """The corpus with all documents in memory, and their sentences made by hand."""
+    with patch.object(load, "HELD_IN_DOCUMENTS", 10**9):
+        held = load_documents(paths, **options)
+    documents = tuple(held.documents)
+    sentences = tuple(sentence for document in documents for sentence in document.sentences)
+    return Documents(sentences, held.files, documents, held.account, held.renamed)
+
+
 def check_same(paths, **options):
-    """Compare a lazily read corpus with a loaded one, unless both have one error."""
-    expected = error_of(load_documents, paths, **options)
-    assert error_of(open_documents, paths, **options) == expected
+    """Compare a corpus in its files with one in memory, unless both have one error."""
+    expected = error_of(in_memory, paths, **options)
+    assert error_of(load_documents, paths, **options) == expected
     if expected is not None:
         return None
-    loaded, lazy = load_documents(paths, **options), open_documents(paths, **options)
+    held, lazy = in_memory(paths, **options), load_documents(paths, **options)
     for _ in range(2):
-        assert list(lazy.documents) == list(loaded.documents)
-        assert list(lazy) == list(loaded)
+        assert list(lazy.documents) == list(held.documents)
+        assert list(lazy) == list(held)
     backwards = range(len(lazy.documents) - 1, -1, -1)
-    assert [lazy.documents[position] for position in backwards] == list(loaded.documents)[::-1]
-    assert [lazy[position] for position in range(-len(lazy), 0)] == list(loaded)
-    assert list(lazy[1:-1]) == list(loaded[1:-1])
-    assert (lazy.files, lazy.renamed, lazy.account) == (loaded.files, loaded.renamed, loaded.account)
-    assert list(lazy.relations.items()) == list(loaded.relations.items())
-    assert list(lazy.counts().items()) == list(loaded.counts().items())
-    assert (lazy.remarks(), lazy.facts) == (loaded.remarks(), loaded.facts)
-    assert repr(lazy) == f"Lazy{loaded!r}"
+    assert [lazy.documents[position] for position in backwards] == list(held.documents)[::-1]
+    assert [lazy[position] for position in range(-len(lazy), 0)] == list(held)
+    assert list(lazy[1:-1]) == list(held)[1:-1]
+    assert list(lazy.relations.items()) == list(held.relations.items())
+    assert list(lazy.counts().items()) == list(held.counts().items())
+    assert (lazy.remarks(), lazy.facts, repr(lazy)) == (held.remarks(), held.facts, repr(held))
     assert pickle.loads(pickle.dumps(lazy)) == lazy  # noqa: S301
     return lazy
 
@@ -113,7 +119,7 @@ def files(draw, form):
 @given(data=st.data(), size=st.integers(1, 4), lenient=st.booleans(), limit=st.none() | st.integers(1, 6))
 def test_everything_is_the_same(form, data, size, lenient, limit):
     contents = data.draw(st.lists(files(form), min_size=1, max_size=3))
-    with tempfile.TemporaryDirectory() as folder, windows_of(size, kept=1):
+    with tempfile.TemporaryDirectory() as folder, in_files(size):
         paths = [Path(folder, f"{number}.conll") for number in range(len(contents))]
         for number, (path, content) in enumerate(zip(paths, contents, strict=True)):
             path.write_bytes(gzip.compress(content.encode()) if number == 1 else content.encode())
@@ -140,7 +146,7 @@ FILES = {
 @pytest.mark.parametrize("limit", [None, 2])
 def test_files_of_all_formats_are_the_same(name, limit, tmp_path):
     (tmp_path / "file").write_text(FILES[name])
-    with windows_of(2, kept=1):
+    with in_files(2):
         check_same([tmp_path / "file"], limit=limit)
     check_same([tmp_path / "file", tmp_path / "file"])
 
@@ -153,7 +159,7 @@ def test_real_corpora_are_the_same(name):
     winobias = DATA / "coref" / "dev_type1_anti.v4_auto_conll"
     if not winobias.exists():
         pytest.skip("ATTENTIONOLOGY_DATA does not name a folder with corpora")
-    with windows_of(200, kept=1):
+    with in_files(200):
         check_same([DATA / name, winobias], limit=100)
 
 
@@ -174,15 +180,15 @@ def long_documents(number):
 def test_windows_are_those_of_loaded_documents(stride, tmp_path):
     path = tmp_path / "a.conllu"
     path.write_text(long_documents(12))
-    corpus = load_documents(path)
+    corpus = in_memory(path)
     loaded = make_windows(encoder(), corpus, length=12, stride=stride)
-    with windows_of(4, kept=1):
-        source = open_documents(path)
+    with in_files(4):
+        source = load_documents(path)
         lazy = make_windows(encoder(), source, length=12, stride=stride)
         assert (lazy.counts(), lazy.remarks(), lazy.cut) == (loaded.counts(), loaded.remarks(), loaded.cut)
-        assert lazy == make_windows(encoder(), open_documents(path), length=12, stride=stride)
+        assert lazy == make_windows(encoder(), load_documents(path), length=12, stride=stride)
         assert content_of_inputs(lazy) == content_of_inputs(loaded), "the keys of parts"
-        assert content_of_inputs(stretch(lazy, 3, 8)) == content_of_inputs(loaded[3:8])
+        assert content_of_inputs(lazy.sentences[3:8]) == content_of_inputs(loaded[3:8])
         for mine, theirs in zip(lazy.sentences, loaded.sentences, strict=True):
             assert (mine.id, mine.words, mine.start, mine.seen) == (theirs.id, theirs.words, theirs.start, theirs.seen)
             assert (mine.document, mine.file, mine.line) == (theirs.document, theirs.file, theirs.line)
@@ -214,15 +220,15 @@ def test_a_file_that_was_changed_is_refused_by_its_name(change, tmp_path):
     first, second = tmp_path / "a.conll", tmp_path / "b.conll"
     first.write_text(columns("a", [["(1)"]]) * 3)
     second.write_text(columns("b", [["(1)"]]) * 3)
-    with windows_of(1, kept=1):
-        corpus = open_documents([first, second])
+    with in_files(1):
+        corpus = load_documents([first, second])
         assert len(list(corpus.documents)) == 6
         if change == "content":
             second.write_text("broken\n")
         else:
             os.utime(second, ns=(1, 1))
         for read in (corpus, corpus.documents):
-            with pytest.raises(CorpusError, match=r"b\.conll: the file has changed since it was indexed"):
+            with pytest.raises(CorpusError, match=r"b\.conll: the file has changed since it was read first"):
                 list(read)
 
 
@@ -243,19 +249,19 @@ def test_only_a_few_documents_are_in_memory(tmp_path):
     path = tmp_path / "a.conllu"
     path.write_text(long_documents(100))
     before = alive()
-    with windows_of(16, kept=1):  # of four or five sentences each
-        corpus = open_documents(path)
+    with in_files(16):  # of four or five sentences each
+        corpus = load_documents(path)
         windows = make_windows(encoder(), corpus, length=12)
         assert most_alive(corpus.documents) - before <= 3 * 4
         assert most_alive(windows) - before <= 3 * 4
-        assert len(pickle.dumps(corpus.documents.corpus_index)) < 100 * 60
+        assert len(pickle.dumps(corpus)) < 100 * 80
 
 
 def test_kept_windows_have_only_the_beginnings_of_documents(tmp_path):
     path = tmp_path / "a.conllu"
     path.write_text(entities("a", [["(e1-x-1)", "-"]] * 50) * 20)
-    with windows_of(50, kept=1):
-        held = list(make_windows(encoder(), open_documents(path), length=12).sentences)
+    with in_files(50):
+        held = list(make_windows(encoder(), load_documents(path), length=12).sentences)
     assert [len(window.source.sentences) for window in held] == [-(-window.stop // 2) for window in held]
     assert max(window.stop for window in held) < 12
 
@@ -265,9 +271,11 @@ def test_a_run_has_the_results_of_a_loaded_corpus(stride, tmp_path):
     path = tmp_path / "a.conllu"
     path.write_text(long_documents(9))
     options: list[OptionGroup] = [CoreferenceOptions(stride=stride), CountOptions(replicates=20)]
-    with windows_of(8, kept=1):
+    with in_files(8):
         source = read_corpus(CorpusOptions(corpus=(str(path),)), choose_analyses(["coreference"]))
-        assert isinstance(source, LazyDocuments)
+        assert isinstance(source, Documents)
+        assert isinstance(source.documents, stream.Stream)
+        assert source.documents._held == ()
         lazy = attentionology.analyze(encoder(), source, analyses="coreference", options=options)
     loaded = attentionology.analyze(encoder(), load_documents(path), analyses="coreference", options=options)
     assert lazy.record["corpus"] == loaded.record["corpus"]
@@ -280,10 +288,10 @@ def test_a_run_has_the_results_of_a_loaded_corpus(stride, tmp_path):
 def test_passes_are_planned_without_reading(tmp_path):
     path = tmp_path / "a.conll"
     path.write_text(columns("a", [["(1)"]]) * 9)
-    with windows_of(2, kept=1):
-        first, second = open_documents(path), open_documents(path)
-        with patch.object(lazy_items.WindowReader, "read", side_effect=AssertionError):
+    with in_files(2):
+        first, second = load_documents(path), load_documents(path)
+        with patch.object(stream.Files, "__call__", side_effect=AssertionError):
             assert first == second
             assert first[1:] == second[1:] != first[:-1]
-            assert len(stretch(first, 2, 4)) == 2
+            assert len(first[2:4]) == 2
             assert first.facts == second.facts

@@ -1,4 +1,4 @@
-"""A lazily read bitext with its links, against the same files loaded at once."""
+"""A bitext that is read again from its files with its links, against pairs and links put together in memory."""
 
 from __future__ import annotations
 
@@ -16,30 +16,32 @@ from hypothesis import strategies as st
 
 from attentionology.analyses.alignment.inputs import read_bitext
 from attentionology.analyses.alignment.options import BitextOptions
-from attentionology.corpora_loaders import CorpusError, lazy_items
+from attentionology.corpora_loaders import CorpusError
 from attentionology.corpora_loaders.alignment import (
-    LazyBitext,
+    Bitext,
     SentencePair,
     add_links,
+    bitext,
     load_bitext,
     load_links,
-    open_bitext,
 )
+from attentionology.corpora_loaders.stamps import stamp
 from attentionology.engine.part_keys import content_of_inputs
 from attentionology.engine.parts import parts_of
 from attentionology.engine.passes import plan_passes
 from tests.unit.test_engine import request
-from tests.unit.test_lazy_treebank import windows_of
+from tests.unit.test_streamed_treebank import held_by, in_files
 
 DATA = Path(os.environ.get("ATTENTIONOLOGY_DATA", "")) / "align"
 
 
 def load(source, target=None, *, gold=None, one_based=False, hypotheses=None, limit=None, lenient=False):
-    """The same as `open_bitext`, with everything in memory."""
-    bitext = load_bitext(source, target, limit=limit)
-    links = None if gold is None else load_links(gold, bitext, one_based=one_based, lenient=lenient)
-    others = {name: load_links(path, bitext, lenient=lenient) for name, path in (hypotheses or {}).items()}
-    return add_links(bitext, links, others)
+    """The same as `load_bitext`, with everything in memory."""
+    read = load_bitext(source, target, limit=limit)
+    held = Bitext(tuple(read.pairs), read.files, total=read.total, first_number=read.first_number)
+    links = None if gold is None else load_links(gold, held, one_based=one_based, lenient=lenient)
+    others = {name: load_links(path, held, lenient=lenient) for name, path in (hypotheses or {}).items()}
+    return add_links(held, links, others)
 
 
 def error_of(read, *arguments, **options):
@@ -54,16 +56,17 @@ def error_of(read, *arguments, **options):
 def check_same(*files, **options):
     """Compare a lazily read bitext with a loaded one, also pair by pair from its end, unless both have one error."""
     expected = error_of(load, *files, **options)
-    assert error_of(open_bitext, *files, **options) == expected
+    assert error_of(load_bitext, *files, **options) == expected
     if expected is not None:
         return None
-    loaded, lazy = load(*files, **options), open_bitext(*files, **options)
+    loaded, lazy = load(*files, **options), load_bitext(*files, **options)
     assert list(lazy) == list(loaded)
     assert [lazy[position] for position in range(len(lazy) - 1, -1, -1)] == list(loaded)[::-1]
     assert (lazy.files, lazy.gold, lazy.hypotheses) == (loaded.files, loaded.gold, loaded.hypotheses)
     assert (lazy.total, lazy.first_number, lazy.relations) == (loaded.total, loaded.first_number, loaded.relations)
     assert (lazy.counts(), lazy.remarks()) == (loaded.counts(), loaded.remarks())
-    assert repr(lazy) == repr(loaded).replace("Bitext", "LazyBitext", 1)
+    assert list(lazy.pairs[1:-1]) == list(loaded)[1:-1]
+    assert repr(lazy) == repr(loaded)
     assert pickle.loads(pickle.dumps(lazy)) == lazy  # noqa: S301
     return lazy
 
@@ -121,10 +124,10 @@ def test_everything_is_the_same(bitext, form, suffix, numbering, snum, size, lim
     sides = [[" ".join(pair[side]) for pair in pairs] for side in range(2)]
     if snum is not None:
         sides = [[f"<s snum={snum + k}> {line} </s>" for k, line in enumerate(side)] for side in sides]
-    with tempfile.TemporaryDirectory() as folder, windows_of(size):
+    with tempfile.TemporaryDirectory() as folder, in_files(size):
         if form == "two files":
             files = [write(folder, f"s{suffix}", sides[0]), write(folder, f"t{suffix}", sides[1] + ["x"])]
-            assert "line k must translate line k" in error_of(open_bitext, *files)[0]
+            assert "line k must translate line k" in error_of(load_bitext, *files)[0]
             assert check_same(*files) is None
             write(folder, f"t{suffix}", sides[1])
         else:
@@ -136,8 +139,6 @@ def test_everything_is_the_same(bitext, form, suffix, numbering, snum, size, lim
         options = {"one_based": numbering == "talp from 1", "limit": limit}
         gold_file, other_file = write(folder, f"gold{suffix}", lines), write(folder, "other", talp(other))
         lazy = check_same(*files, gold=gold_file, hypotheses={"other": other_file}, **options)
-        if lazy is not None:
-            assert len(lazy.sentences.corpus_index.windows) == -(-len(lazy) // size)
         check_same(*files, limit=limit)
         if lazy is not None:
             shorter = write(folder, "shorter", ["a ||| b" for _ in pairs])  # so most links are outside their pairs
@@ -164,11 +165,11 @@ PAIRS = ["a b ||| x y z", "c ||| z", "d e f ||| u", "g ||| v"]
     ],
 )
 def test_errors_of_one_file_are_the_same(tmp_path, lines, place):
-    with windows_of(1):
+    with in_files(1):
         path = write(tmp_path, "pairs", lines)
         assert check_same(path) is None
         assert check_same(path, limit=1) is None, "also after the limit"
-    assert error_of(open_bitext, path)[1:] == (str(path), place)
+    assert error_of(load_bitext, path)[1:] == (str(path), place)
 
 
 @pytest.mark.parametrize(
@@ -216,18 +217,18 @@ def test_a_missing_file_is_the_same_error(tmp_path):
 @pytest.mark.parametrize("limit", [None, 1])
 def test_errors_of_links_are_the_same(tmp_path, gold, place, limit):
     pairs, links = write(tmp_path, "pairs", PAIRS), write(tmp_path, "gold", gold)
-    with windows_of(2):
+    with in_files(2):
         lazy = check_same(pairs, gold=links, limit=limit)
     assert (lazy is None) or limit == 1
     if lazy is None:
-        assert error_of(open_bitext, pairs, gold=links, limit=limit)[1:] == (str(links), place)
+        assert error_of(load_bitext, pairs, gold=links, limit=limit)[1:] == (str(links), place)
 
 
 @pytest.mark.parametrize("size", [1, 2, 4])
 def test_the_same_links_are_left_out(tmp_path, size):
     gold, other = write(tmp_path, "gold", ["0-0 2p0", "", "0-1 0-0", "0-0", ""]), ["", "0-0 1-1", "", "0-0"]
     options = {"gold": gold, "hypotheses": {"other": write(tmp_path, "other", other)}, "lenient": True}
-    with windows_of(size):
+    with in_files(size):
         lazy = check_same(write(tmp_path, "pairs", PAIRS), **options)
     assert lazy is not None
     assert [sorted(pair.gold.possible) for pair in lazy] == [[(0, 0)], [], [(0, 0)], [(0, 0)]]
@@ -249,68 +250,75 @@ def test_words_that_seem_to_be_counted_from_one_are_refused_alike(tmp_path):
 def test_a_file_that_was_changed_is_refused_by_its_name(tmp_path, name, change):
     files = write(tmp_path, "s", ["a", "b", "c"]), write(tmp_path, "t", ["x", "y", "z"])
     gold, other = write(tmp_path, "gold", ["0-0"] * 3), write(tmp_path, "other", ["0-0"] * 3)
-    with windows_of(2):
-        bitext = open_bitext(*files, gold=gold, hypotheses={"other": other})
-        assert len(list(bitext)) == 3
+    with in_files(2):
+        read = load_bitext(*files, gold=gold, hypotheses={"other": other})
+        assert len(list(read)) == 3
         if change == "content":
             write(tmp_path, name, ["broken broken broken", ""])
         else:
             os.utime(tmp_path / name, ns=(1, 1))
-        with pytest.raises(CorpusError, match=rf"{name}: the file has changed since it was indexed"):
-            list(bitext)
+        with pytest.raises(CorpusError, match=rf"{name}: the file has changed since it was read first"):
+            list(read)
 
 
-def test_a_file_that_changes_while_it_is_indexed_is_refused(tmp_path):
+def test_a_file_that_changes_while_it_is_read_first_is_refused(tmp_path):
     pairs, gold = write(tmp_path, "pairs", PAIRS), write(tmp_path, "gold", ["0-0"] * 4)
-    stamps = iter([(0, 0)])
     with (
-        patch("attentionology.corpora_loaders.alignment.link_index.stamp", lambda path: next(stamps)),
+        patch.object(bitext, "stamp", lambda path: (0, 0) if path == gold else stamp(path)),
         pytest.raises(CorpusError, match="gold: the file has changed"),
     ):
-        open_bitext(pairs, gold=gold)
+        load_bitext(pairs, gold=gold)
 
 
 def alive():
     return sum(type(each) is SentencePair for each in gc.get_objects())
 
 
-def test_only_one_window_of_pairs_is_in_memory(tmp_path):
+def test_only_one_pair_is_in_memory(tmp_path):
     pairs, gold = write(tmp_path, "pairs", PAIRS[:1] * 400), write(tmp_path, "gold", ["0-0 1p2"] * 400)
     gc.collect()
     before = alive()
-    with windows_of(8):
-        bitext = open_bitext(pairs, gold=gold)
-        most = max(alive() - before for _ in bitext)
-        assert 8 <= most <= 17, "two windows while one replaces the other, and the pair that is read"
-        assert len(pickle.dumps(bitext.sentences.corpus_index)) < 400 * 40
+    with in_files(8):
+        read = load_bitext(pairs, gold=gold)
+        assert max(alive() - before for _ in read) <= 4
+        assert len(pickle.dumps(read)) < 400 * 40
+
+
+def test_a_small_bitext_is_held(tmp_path):
+    pairs = write(tmp_path, "pairs", PAIRS)
+    with patch.object(bitext, "HELD_PAIRS", 4):
+        read = load_bitext(pairs)
+    pairs.unlink()
+    assert [pair.source for pair in read.pairs] == [("a", "b"), ("c",), ("d", "e", "f"), ("g",)]
+    with patch.object(bitext, "HELD_PAIRS", 3):
+        assert held_by(load_bitext(write(tmp_path, "pairs", PAIRS))) == ()
 
 
 def test_equality_and_parts_are_decided_without_reading(tmp_path):
     pairs, gold = write(tmp_path, "pairs", PAIRS * 3), write(tmp_path, "gold", ["0-0"] * 12)
-    with windows_of(2), patch("attentionology.engine.parts.WINDOW", 5):
-        first, second = (open_bitext(pairs, gold=gold) for _ in range(2))
-        with patch.object(lazy_items.WindowReader, "read", side_effect=AssertionError):
+    with in_files(2), patch("attentionology.engine.parts.WINDOW", 5):
+        first, second = (load_bitext(pairs, gold=gold) for _ in range(2))
+        with patch.object(bitext.PairSource, "__call__", side_effect=AssertionError):
             passes = plan_passes([request("a", first), request("b", second)])
             parts = parts_of(passes)
         assert [(part.start, part.stop) for part in parts] == [(0, 5), (5, 10), (10, 12)]
         loaded = load(pairs, gold=gold)
         for part in parts:
-            assert list(part.run.inputs) == list(loaded[part.start : part.stop])
-            of_loaded = content_of_inputs(loaded[part.start : part.stop])
+            assert list(part.run.inputs) == list(loaded.sentences[part.start : part.stop])
+            of_loaded = content_of_inputs(loaded.sentences[part.start : part.stop])
             assert content_of_inputs(part.run.inputs) == of_loaded, "the key of the part"
 
 
-def test_pairs_are_read_lazily_by_the_options():
-    bitext = read_bitext(BitextOptions(limit=20))
-    assert isinstance(bitext, LazyBitext)
-    assert len(bitext) == 20
-    assert bitext.gold is not None
-    assert bitext.gold.sure == sum(len(pair.gold.sure) for pair in bitext.pairs if pair.gold is not None)
+def test_pairs_are_read_by_the_options():
+    read = read_bitext(BitextOptions(limit=20))
+    assert len(read) == 20
+    assert read.gold is not None
+    assert read.gold.sure == sum(len(pair.gold.sure) for pair in read.pairs if pair.gold is not None)
 
 
 def test_impossible_limits_are_refused(tmp_path):
     with pytest.raises(ValueError, match="limit must be at least 1"):
-        open_bitext(tmp_path / "no such file", limit=0)
+        load_bitext(tmp_path / "no such file", limit=0)
 
 
 @pytest.mark.parametrize("limit", [None, 300])
@@ -319,5 +327,5 @@ def test_real_links_are_the_same(limit):
         pytest.skip("ATTENTIONOLOGY_DATA names no folder with align/ in it")
     hypotheses = {name: DATA / f"deen.{name}.gd.talp" for name in ("giza", "fastalign")}
     files, gold = (DATA / "deen.test.de", DATA / "deen.test.en"), DATA / "deen.alignment.talp"
-    with windows_of(100):
+    with in_files(100):
         assert check_same(*files, gold=gold, one_based=True, hypotheses=hypotheses, limit=limit) is not None

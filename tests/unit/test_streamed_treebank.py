@@ -1,0 +1,383 @@
+"""A treebank that is read again from its files against the same treebank held in memory."""
+
+import bz2
+import gzip
+import lzma
+import os
+import pickle
+import tempfile
+import zipfile
+from contextlib import contextmanager
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from attentionology import corpora_loaders
+from attentionology.corpora_loaders import (
+    CorpusError,
+    alignment,
+    conllu_file,
+    coreference,
+    load_treebank,
+    stream,
+    treebank,
+    unique_names,
+)
+from attentionology.corpora_loaders.alignment import bitext, link_reader
+from attentionology.corpora_loaders.conllu_file import SentenceLines
+from attentionology.corpora_loaders.coreference import formats, load
+from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
+from attentionology.corpora_loaders.surface import surface_sentence
+from attentionology.corpora_loaders.unique_names import Names, UniqueNames
+
+DATA = Path(os.environ.get("ATTENTIONOLOGY_DATA", "missing"))
+
+
+@contextmanager
+def in_files(marked):
+    """Nothing is held, and a few items lie between marks, so that small corpora are read as large ones are."""
+    with (
+        patch.object(stream, "MARKED", marked),
+        patch.object(stream, "HELD", 0),
+        patch.object(load, "HELD_IN_DOCUMENTS", 0),
+        patch.object(bitext, "MARKED", marked),
+        patch.object(bitext, "HELD_PAIRS", 0),
+        patch.object(link_reader, "MARKED", marked),
+    ):
+        yield
+
+
+def row(*cells):
+    return "\t".join(map(str, cells))
+
+
+def sentence(n=2, name=None, *, form="w", comments=(), multiword=False, empty=False, head=None):
+    """A sentence of n words; the first is the root, and the head of the last is ``head`` if that is given."""
+    lines = [*comments, *([f"# sent_id = {name}"] if name else [])]
+    if multiword and n > 1:
+        lines.append(row("1-2", "both", *"______", "_", "_"))
+    for number in range(1, n + 1):
+        to = number - 1 if head is None or number < n else head
+        lines.append(row(number, f"{form}{number}", "_", "X", "_", "_", to, f"r{number % 3}", "_", "_"))
+    if empty:
+        lines.append(row(f"{n}.1", "e", *"______", "_", "_"))
+    return "\n".join(lines) + "\n\n"
+
+
+def held_by(corpus):
+    """The inputs that a corpus holds in memory."""
+    assert isinstance(corpus.sentences, stream.Stream)
+    return corpus.sentences._held
+
+
+def same(paths, **options):
+    """The treebank in its files, after a comparison with the one in memory, and with what their reader reads."""
+    paths = paths if isinstance(paths, list) else [paths]
+    with patch.object(stream, "HELD", 10**9):
+        held = load_treebank(paths, **options)
+    lazy = load_treebank(paths, **options)
+    assert (held_by(lazy), len(held_by(held))) == ((), len(held))
+    for _ in range(2):
+        assert list(lazy) == list(held)
+    assert [lazy[position] for position in range(len(lazy) - 1, -1, -1)] == list(held)[::-1]
+    assert list(lazy.sentences[1:-1]) == list(held)[1:-1]
+    assert lazy == held
+    assert len(lazy) == len(held) == len({sentence.id for sentence in lazy})
+    counted = treebank.Treebank(tuple(held), held.files, held.tokens, held.renamed)
+    assert list(lazy.relations.items()) == list(counted.relations.items())
+    assert list(lazy.counts().items()) == list(counted.counts().items())
+    read = list(islice((one for path in paths for one in conllu_file.read_conllu(path)), options.get("limit")))
+    if options.get("tokens") == "surface":
+        read = [surface_sentence(sentence) for sentence in read]
+    assert [sentence.words for sentence in lazy] == [sentence.words for sentence in read]
+    assert lazy.renamed == sum(mine.id != theirs.id for mine, theirs in zip(lazy, read, strict=True))
+    return lazy
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write_file(content, name="a.conllu"):
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return write_file
+
+
+SENTENCES = st.builds(
+    sentence,
+    st.integers(1, 4),
+    st.sampled_from([None, None, "a", "a#2", "b", "é"]),
+    form=st.sampled_from(["w", "ü", "_", "two words"]),
+    comments=st.lists(st.sampled_from(["# newdoc", "# newdoc id = d", "# text = a b", "# source = x"]), max_size=2),
+    multiword=st.booleans(),
+    empty=st.booleans(),
+    head=st.sampled_from([None, None, "_", 0]),
+)
+OTHERS = st.sampled_from(["\n", "# newdoc id = e\n\n", "# global.Entity = x\n\n"])
+ERRORS = st.sampled_from(["# text = lost\n\n", "broken\n\n", sentence(head=9), sentence(head="x"), sentence(head=2)])
+VALID = st.one_of(SENTENCES, SENTENCES, SENTENCES, OTHERS)
+PARTS = st.lists(VALID, max_size=12) | st.lists(VALID | ERRORS, max_size=12)
+
+
+@st.composite
+def files(draw):
+    """The bytes of a file: any line ends, with or without byte-order mark, final line end, and compression."""
+    text = "".join(draw(PARTS))
+    if draw(st.booleans()):
+        text = text.rstrip("\n")
+    content = text.replace("\n", draw(st.sampled_from(["\n", "\r\n"]))).encode()
+    content = draw(st.sampled_from([b"", b"\xef\xbb\xbf"])) + content
+    pack = draw(st.sampled_from([bytes, gzip.compress, bz2.compress, lzma.compress]))
+    return pack(content)
+
+
+def error_of(load, paths, **options):
+    """The error of a loader with its location; None if there is none."""
+    try:
+        load(paths, **options)
+    except CorpusError as error:
+        return str(error), error.file, error.line, error.sentence
+    return None
+
+
+@pytest.mark.slow
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    contents=st.lists(files(), min_size=1, max_size=3),
+    size=st.integers(1, 5),
+    tokens=st.sampled_from(["syntactic", "surface"]),
+    limit=st.none() | st.integers(1, 15),
+)
+def test_a_treebank_in_its_files_is_that_in_memory(contents, size, tokens, limit):
+    with tempfile.TemporaryDirectory() as folder, in_files(size):
+        paths = [Path(folder, f"{number}.conllu") for number in range(len(contents))]
+        for path, content in zip(paths, contents, strict=True):
+            path.write_bytes(content)
+        if error_of(load_treebank, paths, tokens=tokens, limit=limit) is None:
+            same(paths, tokens=tokens, limit=limit)
+
+
+def by_hand(names):
+    """Ids that are made unique with a plain dictionary of how often each was asked for."""
+    used: dict[str, int] = {}
+    for name in names:
+        unused = name
+        while unused in used:
+            used[name] += 1
+            unused = f"{name}#{used[name]}"
+        used[unused] = 1
+        yield unused
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.sampled_from(["a", "b", "a#2", "a#3", "a#2#2", ""])), st.integers(1, 4))
+def test_names_are_made_unique(names, most_new):
+    with patch.object(Names, "MOST_NEW", most_new):
+        unique = UniqueNames()
+        made = [unique(name) for name in names]
+    assert made == list(by_hand(names))
+    assert unique.renamed == sum(one != other for one, other in zip(names, made, strict=True))
+    numbers = unique.numbers() or [0] * len(names)
+    assert [unique_names.numbered_name(name, number) for name, number in zip(names, numbers, strict=True)] == made
+
+
+def test_many_names_are_told_apart():
+    names = Names()
+    with patch.object(Names, "MOST_NEW", 1000):
+        for number in range(5500):
+            assert f"s{number}" not in names
+            names.add(f"s{number}")
+    assert (len(names._old), len(names._new)) == (5000, 500)
+    assert all(f"s{number}" in names for number in range(5500))
+
+
+@pytest.mark.parametrize("tokens", ["syntactic", "surface"])
+def test_the_sample_is_the_same(tokens):
+    with in_files(50):
+        same(SAMPLE_TREEBANK, tokens=tokens)
+
+
+@pytest.mark.parametrize("name", ["en_ewt-dev", "en_gum-dev", "fr_gsd-dev", "ko_kaist-dev"])
+def test_real_treebanks_are_the_same(name):
+    path = DATA / "ud" / f"{name}.conllu"
+    if not path.exists():
+        pytest.skip("ATTENTIONOLOGY_DATA does not name a folder with treebanks")
+    with in_files(64):
+        same([path, DATA / "ud" / "en_partut-dev.conllu"], tokens="surface", limit=2500)
+
+
+def test_earlier_names_still_work():
+    for room, lazy, kind, opened, loaded in (
+        (corpora_loaders, "LazyTreebank", "Treebank", "open_treebank", "load_treebank"),
+        (corpora_loaders, "LazyText", "PlainText", "open_text", "load_text"),
+        (alignment, "LazyBitext", "Bitext", "open_bitext", "load_bitext"),
+        (coreference, "LazyDocuments", "Documents", "open_documents", "load_documents"),
+    ):
+        assert getattr(room, lazy) is getattr(room, kind)
+        assert getattr(room, opened) is getattr(room, loaded)
+
+
+def test_a_file_in_a_zip_file_is_the_same(tmp_path):
+    archive = tmp_path / "banks.zip"
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
+        packed.writestr("in/a.conllu", sentence() * 5)
+        packed.writestr("b.conllu", sentence(3))
+    with in_files(2):
+        assert len(same(archive / "in" / "a.conllu")) == 5
+
+
+@pytest.fixture
+def five(write):
+    with in_files(2):
+        yield load_treebank(write("".join(sentence(k, f"s{k}") for k in range(1, 6))))
+
+
+def ids(sentences):
+    return [read.id for read in sentences]
+
+
+def test_sentences_are_read_by_their_position(five):
+    assert [five[3].id, five[0].id, five[-1].id, five[4].id] == ["s4", "s1", "s5", "s5"]
+    with pytest.raises(IndexError):
+        five[5]
+
+
+def test_a_slice_is_a_treebank_of_what_it_has(five):
+    part = five[1:4]
+    assert isinstance(part, treebank.Treebank)
+    assert ids(part) == ["s2", "s3", "s4"]
+    assert (part.counts()["sentences"], part.counts()["words"]) == (3, 9)
+    assert [(file.sentences, file.words, file.sha256) for file in part.files] == [(3, 9, five.files[0].sha256)]
+    assert ids(five[1:][1:][::-1]) == ["s5", "s4", "s3"]
+    assert ids(five[::2]) == ["s1", "s3", "s5"]
+    assert (list(five[9:]), five[9:].files) == ([], ())
+    limited = load_treebank(five.files[0].path, limit=3)
+    assert (limited.files, limited.counts(), list(limited)) == (five[:3].files, five[:3].counts(), list(five[:3]))
+
+
+def test_equality_is_decided_without_reading(five):
+    other = load_treebank(five.files[0].path)
+    with patch.object(stream.Files, "__call__", side_effect=AssertionError):
+        assert five == other
+        assert five.sentences[1:] == five.sentences[1:] == other.sentences[1:]
+        assert five.sentences[1:] != five.sentences[:4]
+        assert hash(five.sentences[1:]) == hash(other.sentences[1:])
+
+
+def test_a_small_treebank_is_read_once(write):
+    path = write(sentence(name="s"))
+    with patch.object(stream.Files, "__call__", side_effect=AssertionError):
+        assert ids(load_treebank(path)) == ["s"]
+    with patch.object(stream, "HELD", 2):
+        two, three = (load_treebank(write(sentence() * n, f"{n}.conllu")) for n in (2, 3))
+    assert (len(held_by(two)), len(held_by(three))) == (2, 0)
+
+
+def test_a_late_part_is_read_from_its_place(write):
+    """Otherwise, the time of all parts would grow with the square of the size of the treebank."""
+    with in_files(4):
+        bank = load_treebank(write("".join(sentence(name=f"s{k}") for k in range(100))))
+        with patch.object(conllu_file, "SentenceLines", wraps=SentenceLines) as parsed:
+            assert ids(bank.sentences[90:93]) == ["s90", "s91", "s92"]
+            assert parsed.call_count <= 3 + 4
+            parsed.reset_mock()
+            assert [bank[position].id for position in range(50, 60)] == [f"s{k}" for k in range(50, 60)]
+            assert parsed.call_count <= 3 * 4, "items one after the other read each block once"
+
+
+def test_a_pickled_treebank_reads_its_own_windows(five):
+    packed = pickle.dumps(five)
+    assert b"corpora_loaders.sentence" not in packed
+    assert b"corpora_loaders.sentence" not in pickle.dumps(load_treebank(SAMPLE_TREEBANK))
+    copy = pickle.loads(packed)  # noqa: S301
+    assert (copy, list(copy)) == (five, list(five))
+
+
+@pytest.mark.slow
+def test_a_sentence_that_stays_in_its_file_takes_few_bytes(write):
+    text = "".join(sentence(1, f"the-name-of-sentence-{k}") for k in range(5000))
+    assert len(pickle.dumps(load_treebank(write(text)))) / 5000 < 2
+    again = load_treebank([write(text, "a.conllu"), write(text + sentence(), "b.conllu")])
+    assert again.renamed == 5000
+    assert len(pickle.dumps(again)) / 10_000 < 6
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda path: path.write_text(path.read_text() + sentence()),
+        lambda path: path.write_text(path.read_text()[:200]),
+        lambda path: path.write_text("broken\n"),
+        lambda path: os.utime(path, ns=(1, 1)),
+    ],
+    ids=["longer", "shorter", "broken", "touched"],
+)
+def test_a_file_that_changes_after_it_was_read_is_an_error(five, change):
+    change(Path(five.files[0].path))
+    with pytest.raises(CorpusError, match=r"a\.conllu: the file has changed since it was read first"):
+        list(five)
+
+
+def test_a_changed_file_is_noticed_while_it_is_being_read(five):
+    reading = iter(five)
+    next(reading)
+    os.utime(five.files[0].path, ns=(1, 1))
+    with pytest.raises(CorpusError, match="has changed"):
+        list(reading)
+
+
+def test_a_file_with_the_same_stamp_but_fewer_sentences_has_changed(five):
+    path = Path(five.files[0].path)
+    status, text = path.stat(), path.read_text()
+    last = text.index("# sent_id = s5")
+    path.write_text(text[:last] + "\n" * len(text[last:]))
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert path.stat().st_size == status.st_size
+    with pytest.raises(CorpusError, match="has changed"):
+        list(five)
+
+
+def test_a_file_that_is_gone_is_an_error(five):
+    Path(five.files[0].path).unlink()
+    with pytest.raises(CorpusError, match="there is no such file"):
+        five[3]
+
+
+def test_a_file_that_changes_while_it_is_read_first_is_an_error(write):
+    path = write(sentence())
+    reader = conllu_file.bookmarked_sentences
+
+    def touching(path, *start):
+        yield from reader(path, *start)
+        os.utime(path, ns=(1, 1))
+
+    with (
+        patch.object(treebank, "bookmarked_sentences", touching),
+        pytest.raises(CorpusError, match="has changed"),
+    ):
+        load_treebank(path)
+
+
+def test_a_format_whose_reader_has_no_places_is_read_from_its_beginning(write, monkeypatch):
+    other = replace(formats.CONLLU, read_trees=lambda path: conllu_file.read_conllu(path))
+    monkeypatch.setattr(treebank, "format_of", lambda path: other)
+    with in_files(2):
+        bank = load_treebank(write("".join(sentence(name=f"s{k}") for k in range(9))))
+        [file] = bank.sentences._source.files.files  # type: ignore[attr-defined]
+        assert len(file.marks) == 1
+        assert ids(bank.sentences[7:]) == ["s7", "s8"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [({"limit": 0}, "limit"), ({"tokens": "words"}, "tokens"), ({"paths": []}, "no file")],
+)
+def test_impossible_requests_are_refused(write, options, message):
+    with pytest.raises(ValueError, match=message):
+        load_treebank(**{"paths": write(sentence()), **options})
