@@ -50,11 +50,7 @@ class CorpusFile:
 
 
 def chosen_files(paths: str | Path | Iterable[str | Path], limit: int | None) -> list[str | Path]:
-    """The paths of corpus files, of which some may be given by the names of releases, for example ``ud:en_ewt:dev``.
-
-    Raises:
-        ValueError: no file is given, or the limit on what is read of them is less than 1.
-    """
+    """The paths of corpus files, of which some may be given by the names of releases, for example ``ud:en_ewt:dev``."""
     chosen = [corpus_path(path) for path in ([paths] if isinstance(paths, str | Path) else paths)]
     if not chosen:
         raise ValueError("no file is given")
@@ -64,11 +60,7 @@ def chosen_files(paths: str | Path | Iterable[str | Path], limit: int | None) ->
 
 
 def new_digest(path: str | Path, seen: dict[str, str | Path]) -> str:
-    """The SHA-256 of a file, which is added to those of the files before it.
-
-    Raises:
-        CorpusError: a file before it is the same, so that their items would count twice.
-    """
+    """The SHA-256 of a file, which is added to those of the files before it."""
     digest = file_sha256(path)
     if digest in seen:
         raise CorpusError(f"this is the same file as {seen[digest]}; its content would count twice", file=path)
@@ -127,11 +119,7 @@ class Tally:
         self._has_words = self._has_words or any(word != "_" for word in sentence.words)
 
     def end_file(self, path: str | Path, sha256: str) -> CorpusFile:
-        """Describe the file whose sentences were added last.
-
-        Raises:
-            CorpusError: every form is ``_``, as in corpora whose text may not be distributed.
-        """
+        """Describe the file whose sentences were added last."""
         if self._is_long and not self._has_words:
             folder = Path(path).parent.name
             needed = f"; {folder} needs the text of the original corpus" if folder.startswith("UD_") else ""

@@ -10,13 +10,7 @@ _LONGEST = 50
 
 
 def amount(number: int, plural: str, singular: str = "") -> str:
-    """A number with its unit: ``1 sentence``, ``2,001 sentences``.
-
-    Args:
-        number: how many there are.
-        plural: the plural of the unit.
-        singular: the singular of the unit. Default: the plural without its final *s*.
-    """
+    """A number with its unit: ``1 sentence``, ``2,001 sentences``."""
     return f"{number:,} {plural if number != 1 else singular or plural.removesuffix('s')}"
 
 

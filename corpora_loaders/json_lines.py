@@ -7,13 +7,7 @@ from typing import Any, NoReturn
 
 
 def parse_json(text: str) -> Any:
-    """The value of a JSON text.
-
-    Raises:
-        ValueError: the text is not JSON (RFC 8259), which has no ``NaN`` and ``Infinity``; an object has a key twice,
-            of which Python would silently keep the last; a string has half of a surrogate pair, which is not a
-            character; lists or objects are nested too deeply; or a number has thousands of digits.
-    """
+    """The value of a JSON text."""
     try:
         value = json.loads(text, object_pairs_hook=_object, parse_constant=_refuse)
         json.dumps(value, ensure_ascii=False).encode()

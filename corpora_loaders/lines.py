@@ -46,13 +46,8 @@ def numbered_lines(path: str | Path) -> Iterator[tuple[int, str]]:
     Compression is recognized by the content of the file, not by its name. To read one of several files in a zip file,
     name it as if the zip file were a folder: ``glove.zip/glove.50d.txt``.
 
-    A byte-order mark is dropped. Only ``\\n`` and ``\\r\\n`` end a line, because corpora contain Unicode line
+    A byte-order mark is dropped. Only ``\n`` and ``\r\n`` end a line, because corpora contain Unicode line
     separators inside their texts.
-
-    Raises:
-        CorpusError: the file does not exist, is a folder or a pipe (a corpus is read more than once), is not UTF-8, or
-            is a broken compressed file; or the zip file is encrypted, uses a compression method that Python does not
-            support, or holds several files of which none is named.
     """
     for number, _, line in located_lines(path):
         yield number, line
@@ -63,14 +58,6 @@ def located_lines(path: str | Path, *, offset: int = 0, lines: int = 0) -> Itera
 
     An offset is a number of bytes of the text. In a compressed file it counts what has been decompressed, so that
     everything before the offset is decompressed once more when reading is resumed there.
-
-    Args:
-        path: the file.
-        offset: where the first line to read begins.
-        lines: the number of lines before the offset.
-
-    Raises:
-        CorpusError: `numbered_lines` raises it.
     """
     path = Path(path)
     number = lines
@@ -104,13 +91,6 @@ def text_lines(path: str | Path, *, returns: bool = False) -> Iterator[tuple[int
     Such a format cannot reveal that the file is something else, so two signs of that are checked here. Text in UTF-16
     without a byte-order mark contains NUL bytes. In a file with the line ends of old Macintosh computers, carriage
     returns, all lines would be read as one.
-
-    Args:
-        path: the file.
-        returns: whether carriage returns are allowed within a line, as in quoted CSV fields.
-
-    Raises:
-        CorpusError: there is a NUL byte, or a carriage return where none is allowed; or `numbered_lines` raises it.
     """
     for number, _, line in located_text_lines(path, returns=returns):
         yield number, line
@@ -119,11 +99,7 @@ def text_lines(path: str | Path, *, returns: bool = False) -> Iterator[tuple[int
 def located_text_lines(
     path: str | Path, *, returns: bool = False, offset: int = 0, lines: int = 0
 ) -> Iterator[tuple[int, int, str]]:
-    """Yield ``(line number, offset of the next line, line)``; see `text_lines` and `located_lines`.
-
-    Raises:
-        CorpusError: `text_lines` raises it.
-    """
+    """Yield ``(line number, offset of the next line, line)``; see `text_lines` and `located_lines`."""
     for number, following, line in located_lines(path, offset=offset, lines=lines):
         if "\0" in line:
             raise CorpusError("expected text, found a NUL byte; the file must be UTF-8", file=path, line=number)

@@ -14,11 +14,7 @@ Stamp = tuple[int, int]
 
 
 def stamp(path: str | Path) -> Stamp:
-    """The size and the time of a file, by which a change is noticed.
-
-    Raises:
-        CorpusError: the file cannot be read.
-    """
+    """The size and the time of a file, by which a change is noticed."""
     try:
         status = archive_of(path).stat()
     except OSError as error:
@@ -32,11 +28,7 @@ def changed(path: str | Path | None) -> CorpusError:
 
 
 def check_stamps(stamps: Mapping[str, Stamp]) -> None:
-    """Check that files are as they were.
-
-    Raises:
-        CorpusError: a file has changed, or cannot be read.
-    """
+    """Check that files are as they were."""
     for path, expected in stamps.items():
         if stamp(path) != expected:
             raise changed(path)
@@ -44,11 +36,7 @@ def check_stamps(stamps: Mapping[str, Stamp]) -> None:
 
 @contextmanager
 def unchanged(stamps: Mapping[str, Stamp]) -> Iterator[None]:
-    """Check files before and after they are read again. A fault that was not there before is a change, too.
-
-    Raises:
-        CorpusError: a file has changed, or cannot be read.
-    """
+    """Check files before and after they are read again. A fault that was not there before is a change, too."""
     check_stamps(stamps)
     try:
         yield

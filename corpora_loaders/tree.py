@@ -91,12 +91,6 @@ def depths(heads: Sequence[int | None]) -> list[int]:
 
     Every word is visited once: the walk from a word upwards stops at the first word whose depth has been computed
     before, and the words on the path get their depths on the way back.
-
-    Args:
-        heads: the head of each word; each is None or within ``0 … len(heads)``.
-
-    Raises:
-        ValueError: the heads form a cycle; the message lists the words on it.
     """
     for cycle in cycles(heads):
         raise ValueError(cycle_error([str(word) for word in cycle]))

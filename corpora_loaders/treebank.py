@@ -172,11 +172,7 @@ def with_id(sentence: Sentence, name: str) -> Sentence:
 
 
 def check_tokens(tokens: str) -> None:
-    """Validate the choice of what counts as a word.
-
-    Raises:
-        ValueError: it is neither ``"syntactic"`` nor ``"surface"``.
-    """
+    """Validate the choice of what counts as a word."""
     if tokens not in ("syntactic", "surface"):
         raise ValueError(f"tokens must be 'syntactic' or 'surface', not {tokens!r}")
 

@@ -29,22 +29,7 @@ def compare_folders(
     command: str = "",
     shown_options: Mapping[str, Any] | None = None,
 ) -> tuple[Comparison, Section]:
-    """Compare finished runs, and write the table, the figures and the page.
-
-    Args:
-        folders: the folders of the runs. Each run is compared with the first.
-        out: the results folder.
-        names: the names of the runs, see `attentionology.compare`.
-        min_count: groups with fewer decisions in either run are listed, but not tested.
-        overwrite: whether to replace the results folder of an earlier comparison.
-        command: the command line, for the record.
-        shown_options: the options for the record.
-
-    Raises:
-        OptionError: see `attentionology.compare`.
-        StateError: a folder has no states, or they are damaged.
-        RunFolderError: the results folder cannot be written.
-    """
+    """Compare finished runs, and write the table, the figures and the page."""
     stages = Stages()
     with RunFolder(out, overwrite=overwrite, reads=folders) as target:
         with stages("read the runs"):

@@ -64,11 +64,7 @@ class ComparedRun:
 
 
 def load_compared_run(folder: Path) -> ComparedRun:
-    """Load what is compared of a finished run of ``analyze`` or ``probe``.
-
-    Raises:
-        StateError: the folder has no states, or they are damaged.
-    """
+    """Load what is compared of a finished run of ``analyze`` or ``probe``."""
     probed = read_outcomes(folder)
     if probed is None:
         states = read_states(folder)

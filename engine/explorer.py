@@ -85,11 +85,7 @@ class ExploredRun(Protocol):
 
 
 def explorer_of(run: ExploredRun) -> Explorer:
-    """Make the explorer of a run, from its counts alone.
-
-    Args:
-        run: the results of all analyses.
-    """
+    """Make the explorer of a run, from its counts alone."""
     contributions = [
         (part, part.analysis.explored(run.options, part.counted, part.results, part.kind)) for part in run.parts
     ]

@@ -17,11 +17,7 @@ if TYPE_CHECKING:
 
 
 def check_setting(model: str, corpus: str) -> None:
-    """Check that there are known answers for a model and a corpus.
-
-    Raises:
-        OptionError: there are none.
-    """
+    """Check that there are known answers for a model and a corpus."""
     if model == DEMO:
         if corpus != SAMPLE:
             raise OptionError(f"the known answers for the demo model are about the sample treebank, not {corpus!r}")
@@ -34,13 +30,7 @@ def check_setting(model: str, corpus: str) -> None:
 
 
 def known_checks(encoder: Encoder, model: str, corpus: str) -> Iterator[Check]:
-    """Analyze what there are known answers for, and yield a line for each answer.
-
-    Args:
-        encoder: the model.
-        model: the name of the model, which `check_setting` has checked.
-        corpus: the treebank.
-    """
+    """Analyze what there are known answers for, and yield a line for each answer."""
     if model == DEMO:
         yield from sample.compared(sample.answers_of(sample_results(encoder)), sample.known_answers())
     else:

@@ -30,11 +30,7 @@ class Inputs:
 
     @classmethod
     def of(cls, record: Mapping[str, Any]) -> Inputs:
-        """Return what a run read.
-
-        Args:
-            record: the run record, see `attentionology.Run.record`.
-        """
+        """Return what a run read."""
         corpus, sentences, options = record["corpus"], record["sentences"], record["options"]
         counts = corpus["counts"]
         return cls(

@@ -81,11 +81,7 @@ def show(
 
 
 def chosen_heads(encoder: Encoder, head: Head | Sequence[Head]) -> list[tuple[int, int]]:
-    """Return the heads as pairs of numbers that count from 1.
-
-    Raises:
-        OptionError: there is none, one is written in another way, is named twice, or is not a head of the model.
-    """
+    """Return the heads as pairs of numbers that count from 1."""
     heads = [_head(item) for item in ([head] if isinstance(head, str) or _is_pair(head) else head)]
     if not heads:
         raise OptionError("give at least one head, such as 3-9")
@@ -116,11 +112,7 @@ def _head(head: Any) -> tuple[int, int]:
 
 
 def find_sentences(corpus: Corpus, ids: Sequence[str]) -> list[Sentence]:
-    """Return the sentences of a corpus with these ids, in the order of the ids.
-
-    Raises:
-        CorpusError: the corpus has no sentence with one of the ids.
-    """
+    """Return the sentences of a corpus with these ids, in the order of the ids."""
     wanted = set(ids)
     by_id = dict(islice(((sentence.id, sentence) for sentence in corpus if sentence.id in wanted), len(wanted)))
     for name in ids:

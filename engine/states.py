@@ -100,11 +100,7 @@ class RunStates:
 
 
 def write_states(folder: Path, states: RunStates) -> None:
-    """Write the states of a run to its folder.
-
-    Raises:
-        StorageError: a file cannot be written.
-    """
+    """Write the states of a run to its folder."""
     folder = folder / FOLDER
     files = _file_names(states.metrics)
     digests = {}
@@ -129,13 +125,7 @@ def write_states(folder: Path, states: RunStates) -> None:
 
 
 def read_states(folder: Path) -> RunStates:
-    """Read the states of a run from its folder.
-
-    Raises:
-        StateError: the folder has no states, or states of another version or of another run, or a file is missing or
-            damaged.
-        StorageError: a file cannot be read.
-    """
+    """Read the states of a run from its folder."""
     where = folder / FOLDER
     index = where / _OVERVIEW
     if not index.exists():

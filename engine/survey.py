@@ -107,16 +107,7 @@ def execute_survey(
     command: str = "",
     shown_options: Mapping[str, Any] | None = None,
 ) -> Survey:
-    """Run a survey, and write its tables, figures and page.
-
-    Args:
-        options: the options of the survey.
-        part_options: where parts are kept, and how many processes count each cell.
-        out: the folder of the report; None to write nothing.
-        overwrite: whether to replace the folder of an earlier survey.
-        command: the command line or call, for the run record.
-        shown_options: the options for the run record.
-    """
+    """Run a survey, and write its tables, figures and page."""
     options.check()
     options.check_maps()
     part_options.check()

@@ -44,9 +44,6 @@ def write_durably(path: Path, content: bytes) -> None:
 
     At any moment, even after a power loss, the target has either its complete old content or its complete new content
     (see the module). Unfinished files that dead processes left in the folder are deleted.
-
-    Raises:
-        StorageError: the file cannot be written. The target is unchanged.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -46,12 +46,7 @@ def cache_name(path: Path) -> str:
 
 
 def write_sealed(path: Path, content: bytes, name: str) -> str:
-    """Write a file with its digest in place of the first `BLANK` in its content, and return the digest.
-
-    Raises:
-        ValueError: the content has no `BLANK` in its first 64 kB.
-        StorageError: see `attentionology.storage.durable.write_durably`.
-    """
+    """Write a file with its digest in place of the first `BLANK` in its content, and return the digest."""
     start, end = _seal_of(content)
     if content[start:end] != _ZEROS:
         raise ValueError("the content has no placeholder for the seal")
@@ -61,52 +56,30 @@ def write_sealed(path: Path, content: bytes, name: str) -> str:
 
 
 def check(path: Path, name: str) -> str:
-    """Check a file that `write_sealed` wrote, and return its digest.
-
-    Raises:
-        FileNotFoundError: the file does not exist.
-        DamagedError: the content of the file is not what was written, or it has no seal.
-        StorageError: the file cannot be read.
-    """
+    """Check a file that `write_sealed` wrote, and return its digest."""
     return _checked(path, name)[1]
 
 
 def read_sealed(path: Path, name: str) -> bytes:
-    """The content of a file that `write_sealed` wrote.
-
-    Raises:
-        FileNotFoundError, DamagedError, StorageError: see `check`.
-    """
+    """The content of a file that `write_sealed` wrote."""
     return _checked(path, name)[0]
 
 
 def digest_in(path: Path) -> str:
-    """The digest that a file's seal holds; empty if it has no seal. Its content is not checked.
-
-    Raises:
-        OSError: the file cannot be read.
-    """
+    """The digest that a file's seal holds; empty if it has no seal. Its content is not checked."""
     with path.open("rb") as file:
         match = _SEAL.search(file.read(_HEAD))
     return match.group(1).decode() if match else ""
 
 
 def write_json(path: Path, facts: dict[str, Any], name: str, *, indent: int | None = None) -> str:
-    """Write an object as sealed JSON, and return the digest of the file.
-
-    Raises:
-        StorageError: see `attentionology.storage.durable.write_durably`.
-    """
+    """Write an object as sealed JSON, and return the digest of the file."""
     text = json.dumps({"seal": BLANK, **facts}, indent=indent, ensure_ascii=False)
     return write_sealed(path, text.encode() + b"\n", name)
 
 
 def read_json(path: Path, name: str) -> dict[str, Any]:
-    """Read an object that `write_json` wrote.
-
-    Raises:
-        FileNotFoundError, DamagedError, StorageError: see `check`.
-    """
+    """Read an object that `write_json` wrote."""
     facts: dict[str, Any] = json.loads(read_sealed(path, name))
     del facts["seal"]
     return facts

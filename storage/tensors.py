@@ -16,11 +16,7 @@ _KEY = "attentionology"  # the only entry, because safetensors writes several en
 
 
 def write_tensors(path: Path, tensors: dict[str, Tensor], facts: dict[str, Any], name: str) -> str:
-    """Write tensors by name, and facts that JSON can hold; return the digest of the file.
-
-    Raises:
-        StorageError: see `attentionology.storage.durable.write_durably`.
-    """
+    """Write tensors by name, and facts that JSON can hold; return the digest of the file."""
     return write_sealed(path, tensor_content(tensors, facts), name)
 
 
@@ -32,11 +28,7 @@ def tensor_content(tensors: dict[str, Tensor], facts: dict[str, Any]) -> bytes:
 
 
 def read_tensors(path: Path, name: str) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """Read the tensors and facts that `write_tensors` wrote.
-
-    Raises:
-        FileNotFoundError, DamagedError, StorageError: see `attentionology.storage.sealed.check`.
-    """
+    """Read the tensors and facts that `write_tensors` wrote."""
     content = read_sealed(path, name)
     try:
         header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])

@@ -203,11 +203,7 @@ def _facts(pairs: int, source_words: int, words: int) -> CorpusFacts:
 
 
 def check_sure(path: str, sure: int) -> None:
-    """Check that gold links have a sure link.
-
-    Raises:
-        CorpusError: they have none.
-    """
+    """Check that gold links have a sure link."""
     if not sure:
         raise CorpusError("the gold links have no sure link", file=path)
 

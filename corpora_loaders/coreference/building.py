@@ -100,15 +100,7 @@ def build_document(
     *,
     trees: Sequence[Constituent | None] = (),
 ) -> Document:
-    """Build a document: find the heads and types of its mentions, and put the mentions in order.
-
-    Args:
-        name: the id of the document.
-        sentences: the sentences in order, at least one.
-        marked: the mentions, in any order. Those with the same words and the same entity count once.
-        account: receives the number of mentions that are marked twice.
-        trees: the constituents of each sentence, if there are any.
-    """
+    """Build a document: find the heads and types of its mentions, and put the mentions in order."""
     starts = sentence_starts(tuple(sentences))
     words = [word for sentence in sentences for word in sentence.words]
     tagged = tagging(sentences)

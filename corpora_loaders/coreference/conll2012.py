@@ -144,14 +144,7 @@ BEGINNING = ColumnsMark()
 def bookmarked_documents(
     path: str | Path, account: Account, *, lenient: bool = False, start: ColumnsMark = BEGINNING
 ) -> Iterator[tuple[Document, ColumnsMark]]:
-    """Yield the documents of a file from a position on, each with the position after it.
-
-    Raises:
-        CorpusError: a row has too few columns, or not as many as the row before; there are no words; a row belongs to
-            another document than the rows before it, or follows the end of its document; word numbers jump;
-            ``#end document`` is missing; or, unless ``lenient``, brackets of mentions or of the parse do not match. The
-            error names file and line.
-    """
+    """Yield the documents of a file from a position on, each with the position after it."""
     path = Path(path)
     layout = layout_of(path)
     for unit, after in _units(path, layout, start):

@@ -61,11 +61,7 @@ class Constituent:
 
 
 def read_parse(bits: Sequence[str], tags: Sequence[str]) -> Constituent | None:
-    """The constituency tree of a sentence, from its parse column; None if it has no constituents.
-
-    Raises:
-        ParseError: the brackets do not match, a word has no ``*``, or words stand outside the highest constituent.
-    """
+    """The constituency tree of a sentence, from its parse column; None if it has no constituents."""
     if all(bit == "*" or "*" not in bit for bit in bits):
         return None
     root = Constituent("", 0)

@@ -44,10 +44,6 @@ def bookmarked_documents(
     """Yield the documents of a file from a position on, each with the position after it.
 
     Sentences before the first ``newdoc`` are a document, too.
-
-    Raises:
-        CorpusError: there are brackets without a header that names their fields or, unless ``lenient``, malformed ones.
-            The error names the line of the word.
     """
     bookmark, fields = start
     for of_document, after in _by_document(bookmarked_sentences(path, bookmark)):

@@ -45,11 +45,6 @@ def bookmarked_documents(
     """Yield one document per row from a position on, each with the position after it.
 
     GAP has no brackets that could be malformed, and nothing that would not become a mention.
-
-    Raises:
-        CorpusError: the header or the number of columns is different, an offset is not a number or the text differs
-            there, two of the three mentions have the same head word, an answer is neither TRUE nor FALSE, or both
-            names are right. The error names file and line.
     """
     path = Path(path)
     for line, offset, text in located_lines(path, offset=start[0], lines=start[1]):

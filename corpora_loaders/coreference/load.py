@@ -172,13 +172,7 @@ def no_mentions(path: str | Path) -> CorpusError:
 
 
 def renamed_document(document: Document, name: str, ids: Sequence[str]) -> Document:
-    """The document with another id, whose sentences have other ids as well.
-
-    Args:
-        document: the document.
-        name: its id, unique in the corpus.
-        ids: the ids of its sentences, unique in the corpus.
-    """
+    """The document with another id, whose sentences have other ids as well."""
     if name == document.id and all(map(eq, ids, (sentence.id for sentence in document.sentences))):
         return document
     sentences = [

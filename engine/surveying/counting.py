@@ -59,9 +59,6 @@ class CellCounter:
 
         All kinds of maps are made in one pass. If the model cannot give one of them, each kind is tried alone, so that
         the others have numbers.
-
-        Raises:
-            Exception: none of the kinds can be counted.
         """
         started = time.perf_counter()
         cell, kinds = Cell(model.name, treebank.name), self.options.grid.maps

@@ -128,12 +128,7 @@ class SurveyEstimate:
 
 
 def estimate_survey(options: SurveyOptions, part_options: PartOptions) -> SurveyEstimate:
-    """Read all treebanks, let each model read a few sentences, and return what the survey would cost.
-
-    Args:
-        options: the options of the survey, which have been checked.
-        part_options: how many processes count each cell.
-    """
+    """Read all treebanks, let each model read a few sentences, and return what the survey would cost."""
     treebanks: list[TreebankEstimate] = []
     read: tuple[SurveyedTreebank, Corpus] | None = None
     with progress_bar("treebanks", len(options.grid.all_treebanks()), unit="") as advance:

@@ -25,17 +25,6 @@ def run_grid(options: SurveyOptions, part_options: PartOptions, stages: Stages |
 
     The statistics of one treebank are compared before the next is read, so the memory does not grow with the number of
     treebanks, apart from the tables.
-
-    Args:
-        options: the options of the survey, which have been checked.
-        part_options: where parts are kept, and how many processes count.
-        stages: receives the times of the stages.
-
-    Returns:
-        the results. Cells that failed are among them.
-
-    Raises:
-        OptionError: no treebank has the relation that the figures show.
     """
     _check_relation(options)
     stages = stages or Stages()

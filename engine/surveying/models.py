@@ -33,11 +33,7 @@ class LoadedModels:
         self._errors: dict[str, Exception] = {}
 
     def load(self, model: SurveyedModel) -> Encoder:
-        """Load a model, or return it if it has been kept.
-
-        Raises:
-            OptionError, ModelError: the model cannot be loaded.
-        """
+        """Load a model, or return it if it has been kept."""
         if model.name in self._errors:
             raise self._errors[model.name]
         encoder = self._encoders.pop(model.name, None)
@@ -62,11 +58,7 @@ def _bytes(encoder: Encoder) -> int:
 
 
 def read_treebank(options: SurveyOptions, treebank: SurveyedTreebank) -> Corpus:
-    """Read a treebank of a survey.
-
-    Raises:
-        OptionError, CorpusError, OSError: it cannot be read.
-    """
+    """Read a treebank of a survey."""
     files = options.job(SurveyedModel("", ""), treebank, options.grid.maps).files
     chosen = choose_analyses([ANALYSIS])
     check_files(files)

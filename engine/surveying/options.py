@@ -186,13 +186,7 @@ class SurveyOptions:
     seed: int = 0
 
     def job(self, model: SurveyedModel, treebank: SurveyedTreebank, maps: Sequence[str]) -> AnalyzeJob:
-        """Return the run of one cell, which keeps no examples because no page shows them.
-
-        Args:
-            model: the model of the cell.
-            treebank: the treebank of the cell.
-            maps: the kinds of maps.
-        """
+        """Return the run of one cell, which keeps no examples because no page shows them."""
         from ..analyze import AnalyzeJob
 
         groups = [
@@ -206,11 +200,7 @@ class SurveyOptions:
         return AnalyzeJob(OptionSet(groups), (ANALYSIS,), self.seed)
 
     def check(self) -> None:
-        """Validate all options that do not depend on a single model or treebank.
-
-        Raises:
-            OptionError: an option cannot be used, or contradicts another one.
-        """
+        """Validate all options that do not depend on a single model or treebank."""
         self.grid.check()
         self.cells.check()
         self.limits.check()
@@ -221,11 +211,7 @@ class SurveyOptions:
         self.job(SurveyedModel(DEMO, DEMO), sample, self.grid.maps).check()
 
     def check_maps(self) -> None:
-        """Check that all kinds of maps exist. This needs the libraries that make maps, unlike `check`.
-
-        Raises:
-            OptionError: a kind is unknown.
-        """
+        """Check that all kinds of maps exist. This needs the libraries that make maps, unlike `check`."""
         from ...analyses.shared.map_facts import map_makers
 
         map_makers(self.grid.maps, self.cells.merge, self.cells.normalize)

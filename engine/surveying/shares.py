@@ -43,17 +43,6 @@ def count_grid_share(options: SurveyOptions, part_options: PartOptions) -> list[
 
     The parts of all cells are dealt out one after the other, so that shares are equally large even if each cell is one
     part.
-
-    Args:
-        options: the options of the survey, which have been checked.
-        part_options: the folder of the parts, the share, and how many processes count.
-
-    Returns:
-        what was counted of each cell. A cell that fails does not stop the others.
-
-    Raises:
-        OptionError: an option of the parts cannot be used.
-        StorageError: the folder of the parts cannot be written.
     """
     part_options.check()
     if part_options.parts is not None:
@@ -127,14 +116,6 @@ def _counted(cell: Cell, kinds: Sequence[str], count: Callable[[Sequence[str]], 
     """Count the share of a cell. Whatever goes wrong is its reason.
 
     If the model cannot give one of the kinds of maps, each kind is tried alone, as the survey does it.
-
-    Args:
-        cell: the cell.
-        kinds: the kinds of maps.
-        count: counts the share for some kinds.
-
-    Raises:
-        StorageError: the folder of the parts cannot be written.
     """
     reason, parts, warnings = "", 0, list[str]()
     attempts: list[Sequence[str]] = [kinds]

@@ -193,12 +193,7 @@ class WindowsOf:
     ends: array[int] = field(default_factory=lambda: array("Q"))
 
     def __call__(self, number: int, document: Document) -> list[Window]:
-        """Return the windows of a document.
-
-        Args:
-            number: the position of the document in the corpus.
-            document: the document.
-        """
+        """Return the windows of a document."""
         return [
             Window(
                 id=f"{document.id}@{start + 1}" if self.is_strided else document.id,
