@@ -46,7 +46,7 @@ def numbered_lines(path: str | Path) -> Iterator[tuple[int, str]]:
     Compression is recognized by the content of the file, not by its name. To read one of several files in a zip file,
     name it as if the zip file were a folder: ``glove.zip/glove.50d.txt``.
 
-    A byte-order mark is dropped. Only ``\n`` and ``\r\n`` end a line, because corpora contain Unicode line
+    A byte-order mark is dropped. Only ``\\n`` and ``\\r\\n`` end a line, because corpora contain Unicode line
     separators inside their texts.
     """
     for number, _, line in located_lines(path):
