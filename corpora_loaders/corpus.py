@@ -88,7 +88,7 @@ class Tally:
         self._numbers: Counter[str] = Counter()
         self._relations: Counter[str] = Counter()
         self._documents = Names()
-        # Of the file whose sentences are added:
+        # These describe the file whose sentences are added now:
         self._sentences = self._words = 0
         self._origin: dict[str, str] = {}
         self._is_long = False  # a sentence of one word may really be "_"
