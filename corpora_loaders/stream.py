@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from operator import itemgetter
@@ -18,8 +19,8 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar, overload
 
 from .corpus import CorpusFile, Tally, chosen_files, new_digest
 from .describing import amount
-from .errors import CorpusError
-from .stamps import Stamp, changed, check_stamps, stamp, unchanged
+from .errors import CorpusError, unreadable
+from .lines import archive_of
 
 MARKED = 64
 """How many sentences lie between two places from which reading can go on. Reading an item alone reads as many."""
@@ -240,3 +241,41 @@ def read_files(
         files.append(ReadFile(str(path), expected, items, tuple(marks)))
         limit = None if limit is None else limit - items
     return FirstReading(Files(read, tuple(files)), tuple(records), tuple(held))
+
+
+Stamp = tuple[int, int]
+"""The size of a file on disk, and the time of its last modification in nanoseconds."""
+
+
+def stamp(path: str | Path) -> Stamp:
+    """The size and the time of a file, by which a change is noticed."""
+    try:
+        status = archive_of(path).stat()
+    except OSError as error:
+        raise unreadable(path, error) from error
+    return status.st_size, status.st_mtime_ns
+
+
+def changed(path: str | Path | None) -> CorpusError:
+    """The error for a file that has changed."""
+    return CorpusError("the file has changed since it was read first; start again", file=path)
+
+
+def check_stamps(stamps: Mapping[str, Stamp]) -> None:
+    """Check that files are as they were."""
+    for path, expected in stamps.items():
+        if stamp(path) != expected:
+            raise changed(path)
+
+
+@contextmanager
+def unchanged(stamps: Mapping[str, Stamp]) -> Iterator[None]:
+    """Check files before and after they are read again. A fault that was not there before is a change, too."""
+    check_stamps(stamps)
+    try:
+        yield
+    except CorpusError as error:
+        if isinstance(error.__cause__, OSError):  # for example, the file is gone
+            raise
+        raise changed(error.file) from error
+    check_stamps(stamps)

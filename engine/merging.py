@@ -18,9 +18,8 @@ from ..reports.provenance import git_commit, versions
 from .corpus import title_of_files
 from .plain_data import from_plain, to_plain
 from .run import Run
-from .sampled_inputs import merged_samples, shared_ids
 from .states import AnalysisStates, RunStates, read_states
-from .stored_run import registered_analysis, restored, write_from_states
+from .stored_run import merged_samples, registered_analysis, restored, shared_ids, write_from_states
 
 _OF_THE_MODEL = ("weights_sha256", "family", "dtype", "max_length", "tokenizer", "layers", "heads")
 _MAY_DIFFER = (

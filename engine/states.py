@@ -21,9 +21,8 @@ from torch import Tensor
 
 from ..analyses.shared.metric_states import MetricStates, StateError
 from ..reports.run_files import RUN_RECORD, identity_of, read_record
-from ..storage.packed import pack, unpack
 from ..storage.sealed import DamagedError, cache_name, digest_in, read_json, write_json
-from ..storage.tensors import read_tensors, write_tensors
+from ..storage.tensors import pack, read_tensors, unpack, write_tensors
 
 Read = TypeVar("Read")
 
@@ -85,7 +84,7 @@ class RunStates:
         record: the run record without what the analyses add to it.
         tables: the tables that describe the corpus, each with its columns and rows.
         samples: the names of the requests that kept inputs with their maps, in order.
-        inputs: the digests of the words of sampled inputs, see `attentionology.engine.sampled_inputs`.
+        inputs: the digests of the words of sampled inputs, see `attentionology.engine.stored_run`.
     """
 
     analyses: tuple[AnalysisStates, ...]

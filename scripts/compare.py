@@ -43,7 +43,7 @@ class Compare:
             raise OptionError("compare needs the folders of at least two runs")
         from ..analyses.comparison.terminal import comparison_tables
         from ..analyses.shared.record import command_line, flat_options
-        from ..engine.compared_folders import compare_folders
+        from ..engine.compare import compare_folders
         from ..reports.json_text import to_json
         from .closing import print_tables
 

@@ -1,12 +1,15 @@
-"""Sealed safetensors files, which hold tensors and facts about them."""
+"""Sealed safetensors files, which hold tensors and facts about them, and integers in few bytes."""
 
 from __future__ import annotations
 
 import json
+import zlib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import safetensors.torch
+import torch
 from safetensors import SafetensorError
 from torch import Tensor
 
@@ -37,3 +40,50 @@ def read_tensors(path: Path, name: str) -> tuple[dict[str, Tensor], dict[str, An
         return safetensors.torch.load(content), facts
     except (SafetensorError, ValueError, KeyError, TypeError) as error:
         raise DamagedError(f"it is not a file of this kind ({error})") from error
+
+
+_SMALL = (torch.uint8, torch.int16, torch.int32)
+_WORTHWHILE = 2**12  # the number of bytes from which on compression saves more than its bookkeeping costs
+_LEVEL = 1  # higher levels take several times as long for a tenth less
+
+
+def pack(tensors: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """Make tensors smaller without loss.
+
+    Example:
+        >>> counts = torch.zeros(1000, 100, dtype=torch.int64)
+        >>> packed, facts = pack({"counts": counts})
+        >>> packed["counts"].numel() < 1000, torch.equal(unpack(packed, facts)["counts"], counts)
+        (True, True)
+    """
+    packed: dict[str, Tensor] = {}
+    facts: dict[str, Any] = {}
+    for name, tensor in tensors.items():
+        packed[name] = tensor
+        if tensor.is_floating_point() or tensor.is_complex() or tensor.nbytes < _WORTHWHILE:
+            continue
+        smallest, largest = int(tensor.min()), int(tensor.max())
+        limits = ((kind, torch.iinfo(kind)) for kind in _SMALL)
+        fits = (kind for kind, limit in limits if limit.min <= smallest and largest <= limit.max)
+        stored = tensor.to(next(fits, tensor.dtype)).contiguous()
+        content = zlib.compress(stored.numpy().tobytes(), _LEVEL)
+        packed[name] = torch.frombuffer(bytearray(content), dtype=torch.uint8)
+        facts[name] = {"dtype": _name(tensor.dtype), "stored": _name(stored.dtype), "shape": list(tensor.shape)}
+    return packed, facts
+
+
+def unpack(packed: Mapping[str, Tensor], facts: Mapping[str, Any]) -> dict[str, Tensor]:
+    """Return the tensors that `pack` has packed."""
+    tensors = dict(packed)
+    for name, described in facts.items():
+        try:
+            content = zlib.decompress(packed[name].numpy().tobytes())
+            stored = torch.frombuffer(bytearray(content), dtype=getattr(torch, described["stored"]))
+            tensors[name] = stored.reshape(described["shape"]).to(getattr(torch, described["dtype"]))
+        except (KeyError, ValueError, RuntimeError, TypeError, AttributeError, zlib.error) as error:
+            raise DamagedError(f"the packed tensor {name} cannot be read ({error})") from None
+    return tensors
+
+
+def _name(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")

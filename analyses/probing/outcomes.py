@@ -21,9 +21,8 @@ from numpy import ndarray
 
 from ...corpora_loaders import Sentence, is_punct
 from ...reports.run_files import RUN_RECORD, identity_of, read_record
-from ...storage.packed import pack, unpack
 from ...storage.sealed import DamagedError, cache_name
-from ...storage.tensors import read_tensors, write_tensors
+from ...storage.tensors import pack, read_tensors, unpack, write_tensors
 from ..shared.best_head import rate
 from ..shared.comparable import Comparable, Measured
 from ..shared.metric_states import StateError

@@ -13,11 +13,9 @@ from typing import ClassVar
 from ..corpus import Corpus, CorpusFacts
 from ..describing import amount
 from ..errors import CorpusError
-from ..stamps import Stamp, changed, check_stamps, stamp, unchanged
-from ..stream import MARKED, Stream
+from ..stream import MARKED, Stamp, Stream, changed, check_stamps, stamp, unchanged
 from .bitext_files import BitextFiles, BitextMark, BitextReading, SentencePair, numbered_pairs
-from .link_checks import Sizes
-from .link_reader import LinkReader, first_read
+from .link_checks import LinkReader, Sizes, first_read
 from .links import LinkSource
 
 HELD_PAIRS = 1024

@@ -7,13 +7,26 @@ the place and, where one change makes all links fit, with that change.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 from ..errors import CorpusError
 from ..lines import file_sha256
-from .links import LinkFormat, LinkSource, PairLinks, WrittenLink, WrittenPair, counted_links
+from ..stream import MARKED
+from .links import (
+    FORMATS,
+    LinkFormat,
+    LinkMark,
+    LinkSource,
+    PairLinks,
+    WrittenLink,
+    WrittenPair,
+    counted_links,
+    format_of_links,
+    written_pairs,
+)
 
 _ENOUGH_PAIRS = 20
 """The smallest number of pairs with links in which it is no coincidence that no first word is linked, or that
@@ -125,3 +138,40 @@ class LinkChecks:
         written = f"{link.source}-{link.target}"
         message = f"link {written} is outside its sentence pair of {size}, counted from {self.counted_from}; {hint}"
         raise CorpusError(message, file=self.path, line=link.line)
+
+
+@dataclass(frozen=True)
+class LinkReader:
+    """Reads the links of a bitext again."""
+
+    source: LinkSource
+    first_number: int  # the number of the first pair, for formats that number the pairs
+    marks: tuple[LinkMark, ...]  # where the links of every `MARKED`-th pair begin, as far as there are any
+
+    def links_from(self, block: int) -> Iterator[PairLinks]:
+        """Yield the links of each pair from a mark on, without end, including those outside their pairs."""
+        link_format = next(row for row in FORMATS if row.name == self.source.format)
+        pair = block * MARKED
+        places = self.marks[block : block + 1]  # none if no pair from here on has links
+        for written in written_pairs(self.source.path, link_format, self.first_number, *places) if places else ():
+            while pair < written.pair:
+                yield PairLinks()
+                pair += 1
+            yield counted_links(written.links, int(self.source.one_based))
+            pair += 1
+        while True:
+            yield PairLinks()
+
+
+def first_read(
+    name: str, path: str | Path, sizes: Sizes, first_number: int, *, one_based: bool, lenient: bool
+) -> LinkReader:
+    """Read a file of links for the first time, and check it; see `load_links`."""
+    link_format = format_of_links(path)
+    checks = LinkChecks(path, link_format, sizes, one_based=one_based, lenient=lenient)
+    marks: list[LinkMark] = []
+    for written in written_pairs(path, link_format, first_number):
+        while len(marks) * MARKED <= min(written.pair, len(sizes.source) - 1):
+            marks.append(written.mark._replace(pair=len(marks) * MARKED))
+        checks.add(written)
+    return LinkReader(checks.finish(name), first_number, tuple(marks))

@@ -13,8 +13,7 @@ from ...storage.durable import size
 from ..estimate import RunEstimate, estimate_run, memory_lines
 from ..part_options import PartOptions
 from ..parts import number_of_parts
-from .counting import reason_of
-from .models import MOST_BYTES, LoadedModels, read_treebank
+from .counting import MOST_BYTES, LoadedModels, read_treebank, reason_of
 from .options import SurveyedTreebank, SurveyOptions
 
 

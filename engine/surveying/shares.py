@@ -16,8 +16,7 @@ from ..execution import count_share
 from ..executors import ShareCounts, share_of
 from ..part_options import PartOptions
 from ..parts import check_folder, number_of_parts
-from .counting import reason_of
-from .models import LoadedModels, read_treebank
+from .counting import LoadedModels, read_treebank, reason_of
 from .options import SurveyedModel, SurveyedTreebank, SurveyOptions
 
 

@@ -22,10 +22,9 @@ from ..errors import ModelError
 from ..model.conditions import check_full_attention, switch_to_eager
 from ..model.encoder import Encoder
 from ..model.forward_pass import model_inputs
-from ..tokens.masking import check_masking, mask_pieces
 from ..tokens.pieces import Pieces
 from .map_batch import batch_line
-from .shared_pass import SharedBatch
+from .shared_pass import SharedBatch, check_masking, mask_pieces
 
 GradientLoss = Literal["mlm", "hidden"]
 """What is differentiated: the loss of masked language modeling, or the change of the last hidden states by masks."""

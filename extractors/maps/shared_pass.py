@@ -8,15 +8,18 @@ costs no second pass. Hidden states are kept only if some maker needs them.
 from __future__ import annotations
 
 import functools
+import hashlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, TypeVar, runtime_checkable
+
+import numpy as np
 
 from ...corpora_loaders import Sentence
 from ...corpora_loaders.describing import amount
+from ..errors import ModelError
 from ..model.encoder import Encoder
 from ..model.forward_pass import Forward
-from ..tokens.masking import check_masking, mask_pieces
 from ..tokens.pieces import Pieces
 from .batching import DEFAULT_BATCH_CELLS, ExtractionLog, TooLong, plan
 
@@ -125,3 +128,30 @@ def shared_batches(
     for batch in plan(encoder, sentences, batch_cells, max_length, too_long, ExtractionLog() if log is None else log):
         pieces = [mask_pieces(encoder, p, mask_rate, f"{seed} {s.id}")[0] if mask_rate else p for s, p in batch]
         yield SharedBatch(encoder, tuple(sentence for sentence, _ in batch), pieces, hidden_states)
+
+
+def check_masking(encoder: Encoder, rate: float) -> None:
+    """Check that pieces can be masked at a rate."""
+    if not 0 <= rate <= 1:
+        raise ValueError(f"mask_rate must be from 0 to 1, not {rate}")
+    if rate and encoder.tokenizer.mask_token_id is None:
+        raise ModelError(f"{encoder.name or encoder.family}: its tokenizer has no mask token, so nothing can be masked")
+
+
+def mask_pieces(
+    encoder: Encoder, pieces: Pieces, rate: float, key: str, *, one_at_least: bool = False
+) -> tuple[Pieces, list[int]]:
+    """Replace pieces of words by the mask token, each with probability ``rate``, and return which were replaced.
+
+    The key seeds the generator. With ``one_at_least``, the piece with the smallest draw is masked if no other is.
+    """
+    seed = int.from_bytes(hashlib.sha256(key.encode()).digest()[:8], "big")
+    draws = np.random.default_rng(seed).random(len(pieces))
+    maskable = [i for i, position in enumerate(pieces.positions) if not pieces.special[position]]
+    masked = [i for i in maskable if draws[i] < rate]
+    if one_at_least and maskable and not masked:
+        masked = [min(maskable, key=lambda i: float(draws[i]))]
+    ids, tokens = list(pieces.ids), list(pieces.tokens)
+    for i in masked:
+        ids[i], tokens[i] = encoder.tokenizer.mask_token_id, encoder.tokenizer.mask_token
+    return replace(pieces, ids=ids, tokens=tokens), masked

@@ -10,8 +10,10 @@ is thrown away, noted, and made again. Processes that share a store make each pa
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
@@ -29,10 +31,11 @@ from ...storage.tensors import write_tensors
 from ..errors import ExtractionError
 from ..layers import FFBias
 from ..model.encoder import Encoder
+from ..model.model_digest import described_model
+from ..tokens.pieces import Segment
 from .batching import DEFAULT_BATCH_CELLS, WINDOW, ExtractionLog, Skipped
 from .extraction import extract
 from .map_maker import Merge, Normalize
-from .store_key import store_key
 from .store_reader import Fingerprint, MapLocation, StoredMaps, checked, fingerprint, shard_name
 
 StoreType = Literal["float32", "float16"]
@@ -269,3 +272,29 @@ def _explain(path: Path, made_of: dict[str, Any]) -> None:
         if path.is_dir():
             delete(path)
         write_durably(path, text)
+
+
+_FORMAT = 2
+
+
+def store_key(
+    encoder: Encoder, sentences: Sequence[Sentence], window: int, options: Mapping[str, Any]
+) -> tuple[str, dict[str, Any]]:
+    """Compute the name of a store of maps with some options, and a description of all that it is made of."""
+    words = hashlib.sha256()
+    for sentence in sentences:
+        words.update(json.dumps(sentence.words, ensure_ascii=False).encode())
+        if isinstance(sentence, Segment):
+            words.update(json.dumps([sentence.pieces.ids, sentence.pieces.segment_ids]).encode())
+    made_of = {
+        "format": _FORMAT,
+        "window": window,
+        **described_model(encoder),
+        "sentences": len(sentences),
+        "words": words.hexdigest(),
+        **options,
+    }
+    described = json.dumps(made_of, sort_keys=True, default=str)
+    model = re.sub(r"[^\w.-]+", "_", encoder.name.rsplit("/", 1)[-1])
+    kind = re.sub(r"[^\w.-]+", "_", options["kind"])
+    return f"{model}-{kind}-{hashlib.sha256(described.encode()).hexdigest()[:16]}", json.loads(described)

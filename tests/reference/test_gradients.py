@@ -14,7 +14,7 @@ from transformers.models.bert.modeling_bert import eager_attention_forward
 from attentionology.analyses.surface.gradients import GradientImportance
 from attentionology.corpora_loaders import Sentence
 from attentionology.extractors import TOKEN_CLASSES, Encoder, GradientMaker, ModelError, extract, load_masked_lm
-from attentionology.extractors.tokens.masking import mask_pieces
+from attentionology.extractors.maps.shared_pass import mask_pieces
 from attentionology.extractors.tokens.pieces import Pieces
 from tests import tiny
 

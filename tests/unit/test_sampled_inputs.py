@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attentionology.corpora_loaders import Sentence
-from attentionology.engine.sampled_inputs import merged_samples, sample_inputs, shared_ids
+from attentionology.engine.stored_run import merged_samples, sample_inputs, shared_ids
 
 NAMES = st.lists(st.text("abcdef", min_size=1, max_size=3), unique=True)
 

@@ -25,7 +25,7 @@ from attentionology.corpora_loaders.alignment import (
     load_bitext,
     load_links,
 )
-from attentionology.corpora_loaders.stamps import stamp
+from attentionology.corpora_loaders.stream import stamp
 from attentionology.engine.part_keys import content_of_inputs
 from attentionology.engine.parts import parts_of
 from attentionology.engine.passes import plan_passes

@@ -28,7 +28,7 @@ from attentionology.corpora_loaders import (
     treebank,
     unique_names,
 )
-from attentionology.corpora_loaders.alignment import bitext, link_reader
+from attentionology.corpora_loaders.alignment import bitext, link_checks
 from attentionology.corpora_loaders.conllu_file import SentenceLines
 from attentionology.corpora_loaders.coreference import formats, load
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
@@ -47,7 +47,7 @@ def in_files(marked):
         patch.object(load, "HELD_IN_DOCUMENTS", 0),
         patch.object(bitext, "MARKED", marked),
         patch.object(bitext, "HELD_PAIRS", 0),
-        patch.object(link_reader, "MARKED", marked),
+        patch.object(link_checks, "MARKED", marked),
     ):
         yield
 
