@@ -237,7 +237,10 @@ def test_counts_of_a_model_equal_the_naive_ones_however_batched(stride):
     docs = load_documents(SAMPLE_TREEBANK, limit=None if stride is None else 3)
     windows = make_windows(encoder, docs, length=64, stride=stride)
     maps = [naive.word_map(encoder.model, encoder.tokenizer, w.words) for w in windows]
-    right, total = naive_coreference.counts(list(windows.sentences), maps)
+    whole = {each.id: each for each in docs.documents}  # the source of a window is as much of its document as it needs
+    right, total = naive_coreference.counts(
+        [dataclasses.replace(w, source=whole[w.source.id]) for w in windows.sentences], maps
+    )
     for cells in (2000, 2**16):
         accuracy = CoreferenceAccuracy(docs, encoder.n_layers, encoder.n_heads, replicates=0)
         for batch in extract(encoder, windows, batch_cells=cells):

@@ -189,7 +189,12 @@ def _count_share(rank: int, world: int, port: int, folder: str) -> None:
     texts, maps = random_corpus(3)
     accuracy = DependencyAccuracy(RELATIONS, 2, 3, replicates=20)
     accuracy.update(batch_of(texts[rank::world], maps[rank::world]))
-    tables = accuracy.compute()
+    gathered: list[dict[str, torch.Tensor]] = [{}] * world
+    torch.distributed.all_gather_object(gathered, accuracy.metric_state)
+    whole = DependencyAccuracy(RELATIONS, 2, 3, replicates=20)
+    for states in gathered:
+        whole.merge_state(states)
+    tables = whole.compute()
     tables.best.to_csv(f"{folder}/best{rank}.csv", index=False)
     tables.cells.to_csv(f"{folder}/cells{rank}.csv", index=False)
     torch.distributed.destroy_process_group()
