@@ -94,12 +94,14 @@ class _Handler(BaseHTTPRequestHandler):
         sha, files, _ = repository.resolved(rest[1:] or ["main"])
         if files is None:
             return self._answer(404, code="RevisionNotFound")
-        siblings: list[dict[str, Any]] = []
+        listed: list[dict[str, Any]] = []
         for file, content in files.items():
-            siblings.append({"rfilename": file, "size": len(content), "blobId": checksum("", content)})
+            size, sha1, sha256 = len(content), checksum("", content), checksum(file, content)
+            listed.append({"rfilename": file, "path": file, "type": "file", "size": size, "blobId": sha1, "oid": sha1})
             if file.endswith(LARGE):
-                siblings[-1]["lfs"] = {"sha256": checksum(file, content), "size": len(content), "pointerSize": 1}
-        return self._answer(200, json.dumps({"id": name, "sha": sha, "siblings": siblings}).encode())
+                listed[-1]["lfs"] = {"sha256": sha256, "oid": sha256, "size": size, "pointerSize": 1}
+        about = listed if rest[:1] == ["tree"] else {"id": name, "sha": sha, "siblings": listed}
+        return self._answer(200, json.dumps(about).encode())
 
     def _file(self, sha: str, files: dict[str, bytes] | None, name: str, fault: str) -> None:
         if files is None or name not in files:

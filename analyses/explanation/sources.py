@@ -14,8 +14,8 @@ from safetensors import SafetensorError
 
 from ...corpora_loaders import CorpusError, load_vectors
 from ...extractors import AttentionModel, ModelError, TransformerAttention, load_classifier
-from ...extractors.model.files import LoadedFiles, find_model
-from ...extractors.model.loading import load_tokenizer
+from ...extractors.model.files import LoadedFiles
+from ...extractors.model.loading import find_model, load_tokenizer
 from ...extractors.threads import one_thread
 from ...probes.classifiers import (
     FINE_TUNING,

@@ -10,16 +10,13 @@ lengths together, or only single ones.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
+from typing import Any, Literal, TypeVar
 
 from torch import Tensor
 
-from ...corpora_loaders import Sentence
 from ..errors import ModelError, cause
-from ..tokens.pieces import Pieces
 from .loaded_weights import constant_weights
-from .loading import max_length, quiet
+from .loading import quiet
 
 T = TypeVar("T")
 
@@ -28,62 +25,6 @@ Batching = Literal["padded", "equal lengths", "one by one"]
 
 SAME = 1e-5
 """The largest difference of attention that counts as rounding."""
-
-_LONG, _SHORT = tuple("abcdefghijkl"), ("m",)
-
-
-@runtime_checkable
-class TriedEncoder(Protocol):
-    """The part of an `Encoder` that is tried here. The module of `Encoder` imports this one, not the reverse."""
-
-    @property
-    def name(self) -> str:
-        """The name of the model."""
-        ...
-
-    @property
-    def family(self) -> str:
-        """The architecture."""
-        ...
-
-    @property
-    def max_length(self) -> int | None:
-        """The largest number of pieces."""
-
-    def align(self, sentences: Sequence[Sentence]) -> Sequence[Any]:
-        """Cut sentences into pieces."""
-        ...
-
-    def forward(self, pieces: Sequence[Pieces], /) -> Any:
-        """Run the model."""
-
-
-def find_batching(encoder: TriedEncoder) -> Batching:
-    """Find out which inputs can be read together without changing each other's attention.
-
-    This costs four forward passes over two short inputs, and two more if padding matters.
-
-    Raises:
-        ModelError: attention is not finite, or the same input gives different attention each time.
-    """
-    sentences = [Sentence(id=words[0], words=words) for words in (_LONG, _SHORT)]
-    aligned = [pieces for pieces in encoder.align(sentences) if isinstance(pieces, Pieces)]
-    if len(aligned) < len(sentences):
-        return "one by one"
-    long, short = (replace(pieces, ids=pieces.ids[: encoder.max_length]) for pieces in aligned)
-    alone = [*_attention(encoder, long), *_attention(encoder, short)]
-    if not all(bool(alpha.isfinite().all()) for alphas in alone for alpha in alphas):
-        raise ModelError(f"{encoder.name or encoder.family}: its attention is NaN or infinite")
-    if not _same(_attention(encoder, long), alone[:1]):
-        raise ModelError(
-            f"{encoder.name or encoder.family}: the same input gives different attention each time, so maps of this "
-            "model cannot be trusted"
-        )
-    if _same(_attention(encoder, long, short), alone):
-        return "padded"
-    other = replace(long, ids=long.ids[::-1])
-    singles = [alone[0], *_attention(encoder, other)]
-    return "equal lengths" if _same(_attention(encoder, long, other), singles) else "one by one"
 
 
 def fitting(batching: Batching, candidates: list[T], length: Callable[[T], int]) -> list[T]:
@@ -117,6 +58,21 @@ def check_vocabulary(model: Any, tokenizer: Any, name: str) -> None:
         raise ModelError(
             f"{name}: the tokenizer has ids up to {largest}, the model only {size} embeddings; they do not match"
         )
+
+
+def max_length(model: Any) -> int | None:
+    """Return the limit that the position embeddings set to the length of inputs.
+
+    RoBERTa-like models begin to count positions after the padding index, so they take fewer pieces than their table has
+    rows.
+    """
+    limit = getattr(model.config, "max_position_embeddings", None)
+    if not isinstance(limit, int) or limit <= 0:
+        return None
+    for name, module in model.named_modules():
+        if name.endswith("position_embeddings") and getattr(module, "padding_idx", None) is not None:
+            return limit - int(module.padding_idx) - 1
+    return limit
 
 
 def longest_input(model: Any) -> int | None:
@@ -210,18 +166,3 @@ def _full_attention_limit(model: Any) -> int | None:
     if getattr(config, "attention_type", None) != "block_sparse":
         return None
     return int((5 + 2 * config.num_random_blocks) * config.block_size)
-
-
-def _attention(encoder: TriedEncoder, *batch: Pieces) -> list[list[Tensor]]:
-    """Return the attention of each input of a padded batch, layer by layer, without the padding."""
-    attentions = encoder.forward(batch).attentions
-    return [[alpha[row, :, : len(p), : len(p)] for alpha in attentions] for row, p in enumerate(batch)]
-
-
-def _same(first: Sequence[Sequence[Tensor]], second: Sequence[Sequence[Tensor]]) -> bool:
-    """Whether inputs have the same attention in two passes, up to rounding and without NaN."""
-    return all(
-        bool(((alpha - beta).abs() <= SAME).all())
-        for alphas, betas in zip(first, second, strict=True)
-        for alpha, beta in zip(alphas, betas, strict=True)
-    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,11 +18,11 @@ from ..errors import ModelError
 from ..tokens.pieces import Pieces, Unalignable, align, prepare_tokenizer
 from ..tokens.token_classes import PieceForms, token_classes
 from .conditions import (
+    SAME,
     Batching,
     attend_fully,
     check_full_attention,
     check_vocabulary,
-    find_batching,
     longest_input,
     switch_to_eager,
 )
@@ -29,9 +30,8 @@ from .files import LoadedFiles
 from .first_layers import attention_only
 from .forward_pass import Forward, ModelLayers, model_inputs
 from .layer_reading import parameters_key, read_layers
-from .loaded_model import Float64Model, LoadedModel, load_pretrained
+from .loaded_model import Float64Model, LoadedModel, load_pretrained, random_copy
 from .loading import load_model, quiet
-from .random_copy import random_copy
 
 
 class Encoder(LoadedModel):
@@ -54,7 +54,7 @@ class Encoder(LoadedModel):
         n_layers, n_heads: the shape of its attention.
         max_length: the largest number of pieces it takes, special tokens included; None if it sets no limit.
         forms: the text of each piece by its vocabulary id.
-        batching: which sentences it may read together, see `attentionology.extractors.model.conditions.find_batching`.
+        batching: which sentences it may read together, see `attentionology.extractors.model.conditions`.
 
     Raises:
         ModelError: the model gives no attention or not one square matrix per layer, or the tokenizer does not fit.
@@ -80,7 +80,7 @@ class Encoder(LoadedModel):
         self._layers: tuple[Any, ModelLayers] | None = None
         probe = self._probe()
         self.n_layers, self.n_heads = len(probe), probe[0].shape[1]
-        self.batching: Batching = find_batching(self)
+        self.batching = self._find_batching()
 
     @classmethod
     def from_pretrained(
@@ -190,6 +190,38 @@ class Encoder(LoadedModel):
         ids = torch.tensor([self.tokenizer(text).input_ids], device=self.device)
         return ids, torch.ones_like(ids, dtype=torch.bool)
 
+    def _find_batching(self) -> Batching:
+        """Find out which inputs can be read together without changing each other's attention.
+
+        This costs four forward passes over two short inputs, and two more if padding matters.
+
+        Raises:
+            ModelError: attention is not finite, or the same input gives different attention each time.
+        """
+        sentences = [Sentence(id=words[0], words=words) for words in (tuple("abcdefghijkl"), ("m",))]
+        aligned = [pieces for pieces in self.align(sentences) if isinstance(pieces, Pieces)]
+        if len(aligned) < len(sentences):
+            return "one by one"
+        long, short = (replace(pieces, ids=pieces.ids[: self.max_length]) for pieces in aligned)
+        alone = [*self._attention(long), *self._attention(short)]
+        if not all(bool(alpha.isfinite().all()) for alphas in alone for alpha in alphas):
+            raise ModelError(f"{self.label}: its attention is NaN or infinite")
+        if not _same(self._attention(long), alone[:1]):
+            raise ModelError(
+                f"{self.label}: the same input gives different attention each time, so maps of this model cannot be "
+                "trusted"
+            )
+        if _same(self._attention(long, short), alone):
+            return "padded"
+        other = replace(long, ids=long.ids[::-1])
+        singles = [alone[0], *self._attention(other)]
+        return "equal lengths" if _same(self._attention(long, other), singles) else "one by one"
+
+    def _attention(self, *batch: Pieces) -> list[list[Tensor]]:
+        """Return the attention of each input of a padded batch, layer by layer, without the padding."""
+        attentions = self.forward(batch).attentions
+        return [[alpha[row, :, : len(p), : len(p)] for alpha in attentions] for row, p in enumerate(batch)]
+
     def _read_layers(self) -> ModelLayers:
         run = partial(self._run, hidden_states=True)
         long = self._probe_input("a b c d e f g h i j k l")[0]
@@ -218,6 +250,15 @@ class Encoder(LoadedModel):
         attentions = tuple(getattr(output, "attentions", None) or ())
         check_full_attention(self.model, attentions, tuple(ids.shape), self.label, n_layers)
         return attentions, tuple(output.hidden_states) if hidden_states else None
+
+
+def _same(first: Sequence[Sequence[Tensor]], second: Sequence[Sequence[Tensor]]) -> bool:
+    """Whether inputs have the same attention in two passes, up to rounding and without NaN."""
+    return all(
+        bool(((alpha - beta).abs() <= SAME).all())
+        for alphas, betas in zip(first, second, strict=True)
+        for alpha, beta in zip(alphas, betas, strict=True)
+    )
 
 
 class _Float64Encoder(Float64Model, Encoder):

@@ -1,15 +1,22 @@
-"""Where the files of a model are: in a folder, or at one commit of the Hugging Face Hub."""
+"""Where a model was loaded from, and what of its files it did not use."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ...corpora_loaders.lines import file_sha256
-from ..errors import ModelError
-from .checkpoint import check_checkpoint
-from .hub import hub_model
-from .loaded_weights import UnusedWeights
+
+@dataclass(frozen=True)
+class UnusedWeights:
+    """Tensors of a checkpoint that the model has no place for.
+
+    Attributes:
+        heads: the tensors of a head on top of the model, which attention does not need, such as a pooler.
+        others: all other tensors.
+    """
+
+    heads: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -39,48 +46,3 @@ class LoadedFiles:
     unused: UnusedWeights = field(default_factory=UnusedWeights)
     untrained: frozenset[str] = frozenset()
     warnings: tuple[str, ...] = ()
-
-
-Location = str | Path | LoadedFiles
-"""A model's folder, its name on the Hub, or what `find_model` made of either."""
-
-
-def find_model(location: Location, revision: str | None = None) -> LoadedFiles:
-    """Find the files of a model in a folder, or fetch and check one commit of a model on the Hub.
-
-    All functions that load take the result in place of a name, and then read the same files.
-
-    Raises:
-        ModelError: there is no such folder, or see `attentionology.extractors.model.hub.hub_model`.
-    """
-    if isinstance(location, LoadedFiles):
-        return location
-    folder = Path(location)
-    _check_folder(location)
-    if folder.is_dir():
-        warnings = tuple(check_checkpoint(folder))
-        sha256 = {file.name: file_sha256(file) for file in sorted(folder.glob("*.safetensors"))}
-        return LoadedFiles(sha256=sha256, folder=folder, name=str(location), warnings=warnings)
-    model = hub_model(str(location), revision)
-    return LoadedFiles(
-        model.commit,
-        model.checked,
-        model.revision,
-        model.endpoint,
-        model.offline,
-        model.folder,
-        model.name,
-        warnings=tuple(check_checkpoint(model.folder)),
-    )
-
-
-def _check_folder(name_or_path: str | Path) -> None:
-    """Raise an error that speaks of a folder, not of a malformed Hub id, if a name looks like a path."""
-    name = str(name_or_path)
-    looks_like_path = isinstance(name_or_path, Path) or name.startswith((".", "/", "~")) or name.endswith("/")
-    if not Path(name).is_dir() and (looks_like_path or name.count("/") > 1):
-        raise ModelError(f"there is no model folder {name!r}")
-    if Path(name).is_file():
-        raise ModelError(f"{name!r} is a file; give the folder that contains it")
-    if Path(name).is_dir() and not (Path(name) / "config.json").is_file():
-        raise ModelError(f"cannot load {name!r}: there is no config.json in that folder")

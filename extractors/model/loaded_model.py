@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import hashlib
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import torch
 from jaxtyping import Bool, Int
-from torch import Tensor
+from torch import Tensor, nn
 
 from ...corpora_loaders.errors import out_of_memory
 from ..errors import ModelError, cause
 from .conditions import Batching, conditions_of
-from .files import LoadedFiles, find_model
+from .files import LoadedFiles
 from .float64_copy import float64_twin, in_float64
-from .loading import load_tokenizer, on_device
-from .weights_digest import weights_sha256
+from .loading import find_model, load_tokenizer, on_device
 
 Model = TypeVar("Model", bound="LoadedModel")
 
@@ -204,3 +204,40 @@ def load_pretrained(
     model, files = load(files, dtype=dtype)
     name = Path(name_or_path).resolve().name if files.endpoint is None else files.name
     return Pretrained(on_device(model, device), tokenizer, name, files)
+
+
+def weights_sha256(model: Any, left_out: Collection[str] = ()) -> str:
+    """Compute a SHA-256 of names, shapes, types and bytes of the weights of a model.
+
+    Args:
+        model: the model.
+        left_out: the names of weights that the digest does not cover.
+    """
+    digest = hashlib.sha256()
+    for key, tensor in sorted(model.state_dict().items()):
+        if key in left_out:
+            continue
+        digest.update(f"{key} {tuple(tensor.shape)} {tensor.dtype}\n".encode())
+        digest.update(tensor.detach().cpu().reshape(-1).contiguous().view(torch.uint8).numpy())
+    return digest.hexdigest()
+
+
+def random_copy(model: Any, seed: int, dtype: torch.dtype) -> Any:
+    """Make a copy of a model with random weights that keeps the embedding tables, on the CPU and with eager attention.
+
+    This is the control of Clark et al. (2019, §5).
+
+    Args:
+        model: the model.
+        seed: the seed of the weights, which are drawn as the architecture initializes them.
+        dtype: the type of the weights.
+    """
+    with torch.random.fork_rng(devices=[]), torch.device("cpu"):
+        torch.manual_seed(seed)
+        random = type(model)._from_config(model.config, dtype=dtype)
+    trained = dict(model.named_modules())
+    for name, module in random.named_modules():
+        if isinstance(module, nn.Embedding):
+            module.weight.data.copy_(trained[name].weight.data)
+    random.set_attn_implementation("eager")
+    return random

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable
+from dataclasses import replace
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import safe_open
 
 from ..errors import ModelError
+from .files import LoadedFiles, UnusedWeights
 
 _SHOWN = 5
 _NUMBER = re.compile(r"(?<=\.)\d+(?=\.)")
@@ -20,63 +19,54 @@ _BUFFERS = ("position_ids", "token_type_ids", "inv_freq", "masked_bias", "attn.b
 """The ends of names of constants that older versions of transformers stored and that models compute today."""
 
 
-@dataclass(frozen=True)
-class UnusedWeights:
-    """Tensors of a checkpoint that the model has no place for.
-
-    Attributes:
-        heads: the tensors of a head on top of the model, which attention does not need, such as a pooler.
-        others: all other tensors.
-    """
-
-    heads: tuple[str, ...] = ()
-    others: tuple[str, ...] = ()
-
-    def warnings(self) -> list[str]:
-        """Say what a user should know. Heads are not mentioned, because most checkpoints have one."""
-        if not self.others:
-            return []
-        return [
-            f"The checkpoint has {len(self.others)} weights that do not belong to this architecture, so the model "
-            f"may not be the one that was trained: {_listed(self.others)}."
-        ]
-
-
-def check_loaded(name: str, model: Any, info: dict[str, Any], *, decoder: bool = False) -> UnusedWeights:
+def check_loaded(files: LoadedFiles, model: Any, info: dict[str, Any], *, decoder: bool = False) -> LoadedFiles:
     """Compare a model with the checkpoint that it was loaded from.
 
     Only weights that attention is computed from have to be there: those of the base model without its pooler, and of
     an encoder-decoder those of the encoder.
 
     Args:
-        name: the name of the model, for messages.
+        files: the files of the model.
         model: the bare model, or one with a head.
         info: the loading info of transformers.
         decoder: whether attention of the decoder is needed, too.
+
+    Returns:
+        the files, with a record of what the model has no place for.
 
     Raises:
         ModelError: weights are missing or have another shape, the checkpoint has layers that the model does not have,
             or a weight is NaN or infinite.
     """
     needed = _needed(model, decoder=decoder)
-    shapes = {key: (list(stored), list(here)) for key, stored, here in info["mismatched_keys"] if key in needed}
-    if shapes:
-        raise ModelError(f"{name!r}: {_conflict(shapes)}")
-    missing = needed & set(info["missing_keys"])
-    if missing:
+    shapes = {key: (list(stored), list(here)) for key, stored, here in info["mismatched_keys"]}
+    if conflicts := needed & shapes.keys():
+        key = min(conflicts)
         raise ModelError(
-            f"{name!r} lacks {len(missing)} weights of its architecture, which would be random: {_listed(missing)}"
+            f"{files.name!r}: the shapes of {len(conflicts)} weights are not those that config.json describes: {key} "
+            f"is {shapes[key][0]} in the checkpoint, and {shapes[key][1]} by config.json"
+        )
+    untrained = {*info["missing_keys"], *shapes}
+    if missing := needed & untrained:
+        raise ModelError(
+            f"{files.name!r} lacks {len(missing)} weights of its architecture, which would be random: "
+            f"{_listed(missing)}"
         )
     unused = _unused(model, needed, info["unexpected_keys"])
     patterns = {_NUMBER.sub("*", key.removeprefix(_prefix(model))) for key in needed}
-    layers = [key for key in unused.others if _NUMBER.sub("*", key) in patterns]
-    if layers:
+    if layers := [key for key in unused.others if _NUMBER.sub("*", key) in patterns]:
         raise ModelError(
-            f"{name!r}: the checkpoint has more layers than config.json says; {len(layers)} of its weights would not "
-            f"be used: {_listed(layers)}"
+            f"{files.name!r}: the checkpoint has more layers than config.json says; {len(layers)} of its weights would "
+            f"not be used: {_listed(layers)}"
         )
-    _check_finite(name, model)
-    return unused
+    _check_finite(files.name, model)
+    warnings = files.warnings
+    if unused.others:  # heads are not mentioned, because most checkpoints have one
+        warnings += (
+            f"The checkpoint has {len(unused.others)} weights that do not belong to this architecture, so the model "
+            f"may not be the one that was trained: {_listed(unused.others)}.",
+        )
+    return replace(files, unused=unused, untrained=frozenset(untrained), warnings=warnings)
 
 
 @torch.inference_mode()
@@ -85,9 +75,6 @@ def constant_weights(model: Any) -> list[str]:
 
     Of the tables of embeddings, only that of words counts: converters leave zeros in those that a model does not use,
     such as the segments of XLM-RoBERTa.
-
-    Args:
-        model: the model.
     """
     words = model.get_input_embeddings()
     tables = [part for part in model.modules() if type(part).__name__.endswith("Embedding") and part is not words]
@@ -105,31 +92,6 @@ def constant_weights(model: Any) -> list[str]:
         f"{len(constant)} of {len(matrices)} weight matrices hold one value throughout, which training does not leave "
         f"behind, so that maps computed from them mean nothing: {_listed(constant)}."
     ]
-
-
-def shape_conflict(model: Any, folder: Path) -> str:
-    """Write a message about the weights in a folder that have other shapes than in a model.
-
-    Args:
-        model: the model that the folder's ``config.json`` describes, on the device ``meta``.
-        folder: the folder of the safetensors files, of which only the headers are read.
-    """
-    here = {key.removeprefix(_prefix(model)): list(tensor.shape) for key, tensor in model.state_dict().items()}
-    stored = {}
-    for path in sorted(folder.glob("*.safetensors")):
-        with safe_open(path, framework="pt") as opened:
-            for key in opened.keys():  # noqa: SIM118 it is no dict
-                stored[key.removeprefix(f"{model.base_model_prefix}.")] = list(opened.get_slice(key).get_shape())
-    return _conflict({key: (shape, here[key]) for key, shape in stored.items() if shape != here.get(key, shape)})
-
-
-def _conflict(shapes: Mapping[str, tuple[list[int], list[int]]]) -> str:
-    """Describe how stored shapes differ from those that config.json describes, with the first of them."""
-    message = f"the shapes of {len(shapes) or 'some'} weights are not those that config.json describes"
-    if not shapes:
-        return message
-    key, (stored, described) = min(shapes.items())
-    return f"{message}: {key} is {stored} in the checkpoint, and {described} by config.json"
 
 
 def _prefix(model: Any) -> str:

@@ -10,16 +10,59 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import huggingface_hub
 import torch
 import transformers
 
-from ..errors import ModelError
-from .checkpoint import check_tokenizer
-from .files import LoadedFiles, Location, find_model
-from .hub import CONVERSION_HINT
-from .load_failures import model_failure, tokenizer_failure, vocabulary_failure
-from .loaded_weights import check_loaded, shape_conflict
+from ...corpora_loaders.lines import file_sha256
+from ..errors import ModelError, cause
+from .checkpoint import (
+    CONFIG,
+    CONVERSION_HINT,
+    TOKENIZER,
+    TOKENIZER_CONFIG,
+    TOKENIZER_FILE,
+    check_checkpoint,
+    read_object,
+)
+from .files import LoadedFiles
+from .hub import hub_model, quiet_hub
+from .loaded_weights import check_loaded
+
+_TOKENIZER_HINT = (
+    f"correct {TOKENIZER_CONFIG}, or download the files again. Of the values of tokenizer_class, "
+    f'"PreTrainedTokenizerFast" reads any {TOKENIZER}, and "BertTokenizer" reads vocab.txt'
+)
+"""What to do about a tokenizer that does not fit its files, for messages."""
+
+Location = str | Path | LoadedFiles
+"""A model's folder, its name on the Hub, or what `find_model` made of either."""
+
+
+def find_model(location: Location, revision: str | None = None) -> LoadedFiles:
+    """Find and check the files of a model in a folder, or at one commit of the Hub.
+
+    All functions that load take the result in place of a name, and then read the same files.
+
+    Raises:
+        ModelError: there is no such folder, its files are not those of a model that can be read, or see
+            `attentionology.extractors.model.hub.hub_model`.
+    """
+    if isinstance(location, LoadedFiles):
+        return location
+    folder, name = Path(location), str(location)
+    if folder.is_dir():
+        files = LoadedFiles(folder=folder, name=name)
+    elif folder.is_file():
+        raise ModelError(f"{name!r} is a file; give the folder that contains it")
+    elif isinstance(location, Path) or name.startswith((".", "/", "~")) or name.endswith("/") or name.count("/") > 1:
+        raise ModelError(f"there is no model folder {name!r}")
+    else:
+        files = hub_model(name, revision)
+        folder = files.folder or folder
+    with quiet():
+        warnings = tuple(check_checkpoint(folder))
+    sha256 = files.sha256 or {file.name: file_sha256(file) for file in sorted(folder.glob("*.safetensors"))}
+    return replace(files, sha256=sha256, warnings=warnings)
 
 
 def load_tokenizer(name_or_path: Location, revision: str | None = None) -> Any:
@@ -38,16 +81,19 @@ def load_tokenizer(name_or_path: Location, revision: str | None = None) -> Any:
         ['una', '##li', '##gna', '##ble', 'words', '?']
     """
     files = find_model(name_or_path, revision)
+    folder = files.folder or Path()
     with quiet():
         try:
             tokenizer = transformers.AutoTokenizer.from_pretrained(
-                str(files.folder), local_files_only=True, trust_remote_code=False
+                str(folder), local_files_only=True, trust_remote_code=False
             )
+            failure = _tokenizer_failure(tokenizer, folder)
         except Exception as error:  # whatever the libraries raise, the cause is in the files
-            raise ModelError(tokenizer_failure(files.name, files.folder or Path(), error)) from error
-    check_tokenizer(files.folder or "", tokenizer)
-    if failure := vocabulary_failure(files.folder or Path(), tokenizer):
-        raise ModelError(f"the tokenizer of {files.name!r} {failure}")
+            raise ModelError(
+                f"cannot load the tokenizer of {files.name!r}: {cause(error)}; {_TOKENIZER_HINT}"
+            ) from error
+    if failure:
+        raise ModelError(f"cannot load the tokenizer of {files.name!r}: {failure}; {_TOKENIZER_HINT}")
     return tokenizer
 
 
@@ -61,7 +107,7 @@ def load_model(
     """
     files = find_model(name_or_path, revision)
     model, info = _from_pretrained(transformers.AutoModel, files, dtype)
-    return model, _with_unused(files, model, info)
+    return model, check_loaded(files, model, info)
 
 
 def load_classifier(
@@ -95,10 +141,10 @@ def load_classifier(
             raise ValueError(f"labels must be two or more different names, not {list(labels)}")
         names = dict(enumerate(labels))
         numbers = {label: number for number, label in names.items()}
-        head = {"num_labels": len(names), "id2label": names, "label2id": numbers, "ignore_mismatched_sizes": True}
+        head = {"num_labels": len(names), "id2label": names, "label2id": numbers}
     files = find_model(name_or_path, revision)
     model, info = _from_pretrained(transformers.AutoModelForSequenceClassification, files, dtype, **head)
-    files = _with_unused(files, model, info)
+    files = check_loaded(files, model, info)
     if labels is None and (info["missing_keys"] or info["mismatched_keys"]):
         raise ModelError(f"{files.name!r} has no trained classification head; fine-tune one with --finetune")
     return model.eval(), files
@@ -124,19 +170,13 @@ def load_masked_lm(
         True
     """
     files = find_model(name_or_path, revision)
-    with quiet():
-        try:
-            config = transformers.AutoConfig.from_pretrained(
-                str(files.folder), local_files_only=True, trust_remote_code=False
-            )
-        except Exception as error:
-            raise ModelError(model_failure(files.name, files.folder or Path(), error)) from error
+    config = transformers.AutoConfig.from_pretrained(str(files.folder), local_files_only=True, trust_remote_code=False)
     if config.is_encoder_decoder or type(config) not in transformers.MODEL_FOR_MASKED_LM_MAPPING:
         return None
     model, info = _from_pretrained(transformers.AutoModelForMaskedLM, files, dtype)
     if info["missing_keys"] or info["mismatched_keys"]:
         return None
-    check_loaded(files.name, model, info)
+    check_loaded(files, model, info)
     return model.eval()
 
 
@@ -155,7 +195,7 @@ def load_translation_model(
     """
     files = find_model(name_or_path, revision)
     model, info = _from_pretrained(transformers.AutoModelForSeq2SeqLM, files, dtype)
-    return model.eval(), _with_unused(files, model, info, decoder=True)
+    return model.eval(), check_loaded(files, model, info, decoder=True)
 
 
 def on_device(model: Any, device: str | torch.device) -> Any:
@@ -199,49 +239,37 @@ def _from_pretrained(
                 use_safetensors=True,
                 trust_remote_code=False,
                 output_loading_info=True,
+                ignore_mismatched_sizes=True,  # the loading info names them, and `check_loaded` refuses them
                 **options,
             )
         except Exception as error:  # whatever the libraries raise, the cause is in the files
-            if "ignore_mismatched_sizes" in str(error):
-                raise ModelError(_shape_conflict(auto_class, files)) from error
-            hint = f" {CONVERSION_HINT}" if "safetensors" in str(error) else ""
-            raise ModelError(model_failure(files.name, files.folder or Path(), error) + hint) from error
+            hint = (
+                CONVERSION_HINT if "safetensors" in str(error) else f"correct its {CONFIG}, or download the files again"
+            )
+            raise ModelError(f"cannot load {files.name!r}: {cause(error)}; {hint}") from error
     return model, info
 
 
-def _shape_conflict(auto_class: Any, files: LoadedFiles) -> str:
-    """Describe the weights that do not fit config.json, which transformers names in its log only."""
-    folder = files.folder or Path()
-    config = transformers.AutoConfig.from_pretrained(str(folder), local_files_only=True, trust_remote_code=False)
-    with torch.device("meta"):
-        model = auto_class.from_config(config)
-    return f"{files.name!r}: {shape_conflict(model, folder)}"
+def _tokenizer_failure(tokenizer: Any, folder: Path) -> str | None:
+    """Say why a tokenizer that was loaded does not read words as its files describe; None if it does.
 
-
-def _with_unused(files: LoadedFiles, model: Any, info: dict[str, Any], *, decoder: bool = False) -> LoadedFiles:
-    """Add to the record of the files what the model has no place for.
-
-    Raises:
-        ModelError: the files lack weights of the model, or have weights of further layers.
+    Transformers chooses a class by ``tokenizer_config.json`` and the type of the model, and may build the tokenizer of
+    that class from the vocabulary alone, or from nothing. It would read most words as single characters or as unknown.
     """
-    unused = check_loaded(files.name, model, info, decoder=decoder)
-    missing = frozenset(info["missing_keys"])
-    return replace(files, unused=unused, untrained=missing, warnings=(*files.warnings, *unused.warnings()))
-
-
-def max_length(model: Any) -> int | None:
-    """Return the limit that the position embeddings set to the length of inputs.
-
-    RoBERTa-like models begin to count positions after the padding index, so they take fewer pieces than
-    their table has rows.
-    """
-    limit = getattr(model.config, "max_position_embeddings", None)
-    if not isinstance(limit, int) or limit <= 0:
-        return None
-    for name, module in model.named_modules():
-        if name.endswith("position_embeddings") and getattr(module, "padding_idx", None) is not None:
-            return limit - int(module.padding_idx) - 1
-    return limit
+    kind, names = type(tokenizer).__name__, sorted(set(type(tokenizer).vocab_files_names.values()))
+    if (folder / TOKENIZER).is_file():
+        backend = getattr(tokenizer, "backend_tokenizer", None)
+        loaded = "another kind" if backend is None else type(backend.model).__name__
+        described = read_object(folder / TOKENIZER)["model"].get("type", loaded)
+        if described != loaded:
+            return f"{TOKENIZER} describes a {described} tokenizer, but {kind}, which is asked for, is of {loaded}"
+    special = {number for number, token in tokenizer.added_tokens_decoder.items() if token.special}
+    if len(tokenizer) <= len(special.union(tokenizer.all_special_ids)) + 1:
+        there = " and ".join(path.name for path in sorted(folder.iterdir()) if TOKENIZER_FILE.fullmatch(path.name))
+        lacks = "has no vocabulary besides special tokens"
+        return f"{kind} {lacks}: it reads {' or '.join(names)}, and the folder has {there or 'no file of a tokenizer'}"
+    tokenizer("\ua66e")  # a letter of a few medieval books, which hardly any vocabulary has
+    return None
 
 
 @contextmanager
@@ -254,19 +282,17 @@ def quiet() -> Iterator[None]:
     conversion = os.environ.get("DISABLE_SAFETENSORS_CONVERSION")
     verbosity = transformers.utils.logging.get_verbosity()
     bars = transformers.utils.logging.is_progress_bar_enabled()
-    hub_verbosity = huggingface_hub.logging.get_verbosity()
     os.environ["DISABLE_SAFETENSORS_CONVERSION"] = "1"
-    huggingface_hub.logging.set_verbosity_error()
     transformers.utils.logging.set_verbosity_error()
     transformers.utils.logging.disable_progress_bar()
     try:
-        yield
+        with quiet_hub():
+            yield
     finally:
         if conversion is None:
             os.environ.pop("DISABLE_SAFETENSORS_CONVERSION", None)
         else:
             os.environ["DISABLE_SAFETENSORS_CONVERSION"] = conversion
         transformers.utils.logging.set_verbosity(verbosity)
-        huggingface_hub.logging.set_verbosity(hub_verbosity)
         if bars:
             transformers.utils.logging.enable_progress_bar()

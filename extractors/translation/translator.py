@@ -17,12 +17,11 @@ from ..layers.architectures import CrossAttention
 from ..layers.cross_attention import CrossBlocks, read_cross_attention
 from ..layers.verification import Recorder
 from ..maps.map_batch import FLOAT32_NOISE
-from ..model.conditions import Batching, switch_to_eager
+from ..model.conditions import Batching, max_length, switch_to_eager
 from ..model.files import LoadedFiles
 from ..model.layer_reading import parameters_key
-from ..model.loaded_model import Float64Model, LoadedModel, load_pretrained
-from ..model.loading import load_translation_model, max_length
-from ..model.random_copy import random_copy
+from ..model.loaded_model import Float64Model, LoadedModel, load_pretrained, random_copy
+from ..model.loading import load_translation_model
 from ..tokens.pieces import Unalignable, prepare_tokenizer
 from .decoding import ForcedDecoding, check_shapes, find_pair_batching
 from .running import core, cross_attention_only, decoder_inputs, run

@@ -322,7 +322,7 @@ def test_command_says_that_a_failing_model_is_not_to_be_trusted(tmp_path, capsys
 
 def test_command_with_a_model_that_cannot_be_loaded(tmp_path, capsys):
     assert main(["doctor", "--model", str(tmp_path)]) == 1
-    assert "cannot load" in capsys.readouterr().err
+    assert "cannot read" in capsys.readouterr().err
 
 
 @pytest.mark.slow

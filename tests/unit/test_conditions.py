@@ -12,7 +12,7 @@ import transformers
 from attentionology.corpora_loaders import Sentence, load_treebank
 from attentionology.corpora_loaders.sample import SAMPLE_TREEBANK
 from attentionology.extractors import Encoder, ExtractionLog, ModelError, TransformerAttention, extract
-from attentionology.extractors.model.conditions import find_batching, fitting
+from attentionology.extractors.model.conditions import fitting
 from attentionology.extractors.tokens.pieces import Pieces
 from tests import tiny
 
@@ -181,6 +181,6 @@ def test_finding_out_is_cheap(family):
     read.model.register_forward_pre_hook(
         lambda _module, _args, inputs: passes.append(inputs["input_ids"].numel()), with_kwargs=True
     )
-    assert find_batching(read) == "padded"
-    assert len(passes) == 4
+    assert Encoder(read.model, read.tokenizer).batching == "padded"
+    assert len(passes) == 5  # the first only asks for attention
     assert sum(passes) < 100

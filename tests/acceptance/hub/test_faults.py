@@ -13,7 +13,7 @@ def test_weights_that_are_not_safetensors_are_never_converted(hub):
     without = {file: content for file, content in files(1.0).items() if file != WEIGHTS}
     name, repository, commit = hub.add({**without, "pytorch_model.bin": b"pickled"})
     repository.commit(files(2.0), "refs/pr/1")  # the pull request of SFconvertbot
-    assert hub.error(name).startswith(f"{name!r} at {commit} has no weights as safetensors. Weights are only read as")
+    assert hub.error(name).startswith(f"{name!r} at {commit} has no model.safetensors. Weights are only read as")
     assert "torch.load(..., weights_only=True)" in hub.error(name)
     assert len(hub.log) == 1
     assert not any("discussions" in request or "refs" in request for request in hub.log)
@@ -30,7 +30,7 @@ def test_what_a_hub_refuses_is_said_with_what_to_do(hub):
     terms = f"{name!r} asks its readers to accept terms: do so at {hub.endpoint}/{name}, then run 'hf auth login'"
     assert hub.error(name) == terms
     repository.fault = "403"
-    assert hub.error(name) == f"{hub.endpoint} refuses {name!r} (403 Forbidden)"
+    assert hub.error(name).startswith(f"{hub.endpoint} refuses {name!r} or your token: 403 Forbidden")
     answer = hub.tell(argv=["analyze", "--model", name, "--out", "nowhere"])  # through a command
     assert (answer["status"], answer["err"].count("\n")) == (1, 1)
     assert not Path("nowhere").exists()
@@ -41,9 +41,10 @@ def test_what_a_hub_refuses_is_said_with_what_to_do(hub):
 def test_a_hub_that_does_not_answer_is_asked_once(hub, fault, file):
     name, repository, commit = hub.add(files(1.0))
     repository.fault, repository.faulty_file = fault, file
-    why = {"500": "500 Internal Server Error", "slow": "timed out", "html": ""}[fault]
+    why = {"500": "500 Internal Server Error", "slow": "timed out", "html": "not that of a Hub" if file else ""}[fault]
     message = hub.error(name)
-    assert message.startswith(f"{hub.endpoint} does not answer ({why}")
+    assert message.startswith(f"{hub.endpoint} does not answer (")
+    assert why in message
     assert message.endswith(f"), and {name!r} (main) is not in the cache {hub.cache}")
     assert sum(request.endswith(file or "") for request in hub.log) == 1
     repository.fault = ""
@@ -55,7 +56,7 @@ def test_a_hub_that_does_not_answer_is_asked_once(hub, fault, file):
         assert hub.error(name, second).endswith(f"{name!r} ({second}) is not in the cache {hub.cache}")
         assert sum(request.endswith(file) for request in hub.log) == 1
     found = hub.find(name)
-    assert (found["commit"], found["offline"], found["checked"]) == (
+    assert (found["revision"], found["offline"], found["sha256"]) == (
         commit,
         True,
         {WEIGHTS: sha256(files(1.0)[WEIGHTS])},
@@ -67,12 +68,13 @@ def test_a_file_that_is_cut_off_names_how_much_came(hub):
     name, repository, commit = hub.add(files(1.0))
     repository.fault, repository.faulty_file = "cut", WEIGHTS
     size = len(files(1.0)[WEIGHTS])
-    message = f"{name!r}: {WEIGHTS} could not be fetched: received {size // 2:,} of {size:,} bytes"
-    assert hub.error(name) == f"{message}; the same command goes on"
+    message = hub.error(name)
+    assert message.startswith(f"{name!r}: {WEIGHTS} could not be fetched: ")
+    assert message.endswith(f"(received {size // 2} bytes, expected {size}); the same command goes on")
     assert f"{name!r} (main) is not in the cache" in hub.error(name, offline=True)  # nothing half-fetched is read
     assert f"{WEIGHTS} of {name!r} ({commit}) is not in the cache" in hub.error(name, commit, offline=True)
     repository.fault = ""
-    assert hub.find(name)["commit"] == commit
+    assert hub.find(name)["revision"] == commit
     assert sum("GET" in request for request in hub.log if "/resolve/" in request) == 1
 
 
@@ -84,7 +86,7 @@ def test_a_file_that_is_damaged_on_the_way_is_thrown_away(hub, file):
     assert not hub.blob(name, commit, file).exists()
     assert sha256(files(1.0)[file]) not in {path.name for path in hub.blob(name, commit, file).parent.glob("*")}
     repository.fault = ""
-    assert hub.find(name)["checked"] == {WEIGHTS: sha256(files(1.0)[WEIGHTS])}
+    assert hub.find(name)["sha256"] == {WEIGHTS: sha256(files(1.0)[WEIGHTS])}
 
 
 @pytest.mark.parametrize("file", [WEIGHTS, "config.json", "tokenizer.json"])
@@ -104,12 +106,10 @@ def test_a_file_that_is_changed_in_the_cache_is_not_read(hub, file):
     assert {request.rsplit("/", 1)[-1] for request in hub.log if "/resolve/" in request} == {file}
 
 
-@pytest.mark.parametrize(
-    "endpoint", ["garbage", "ftp://127.0.0.1", "http://", "http://a b", "http://127.0.0.1:99999", ""]
-)
+@pytest.mark.parametrize("endpoint", ["garbage", "ftp://127.0.0.1", "http://", "http://127.0.0.1:99999", ""])
 def test_an_endpoint_that_is_none(hub, endpoint):
     name, _, _ = hub.add(files(1.0))
-    assert hub.error(name, endpoint=endpoint).startswith("HF_ENDPOINT is not the address of a Hub")
+    assert hub.error(name, endpoint=endpoint).startswith(f"{endpoint} does not answer (")
     assert hub.error(name, endpoint=endpoint, offline=True).startswith("HF_HUB_OFFLINE is set")
 
 
@@ -121,4 +121,4 @@ def test_an_endpoint_where_there_is_no_hub(hub):
     assert hub.error(name, endpoint=elsewhere).startswith(f"there is no model {name!r} on {elsewhere}")
     hub.find(name)
     found = hub.find(name, endpoint=closed)
-    assert (found["commit"], found["offline"], found["endpoint"]) == (commit, True, closed)
+    assert (found["revision"], found["offline"], found["endpoint"]) == (commit, True, closed)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from attentionology.extractors import ModelError
-from attentionology.extractors.model.hub import shard_names
+from attentionology.extractors.model.checkpoint import shard_names
 from tests.acceptance.hub.session import INDEX, NEVER_FETCHED, WEIGHTS, files, sha256
 
 
@@ -23,7 +23,7 @@ def test_a_cache_without_links_is_checked_against_what_the_hub_says(hub, tmp_pat
     repository.fault = ""
     hub.find(name, **settings)
     assert weights.read_bytes() == files(1.0)[WEIGHTS]
-    assert hub.find(name, offline=True, **settings)["checked"] == {WEIGHTS: sha256(files(1.0)[WEIGHTS])}
+    assert hub.find(name, offline=True, **settings)["sha256"] == {WEIGHTS: sha256(files(1.0)[WEIGHTS])}
 
 
 def test_links_to_nothing_are_fetched_again(hub):
@@ -32,8 +32,8 @@ def test_links_to_nothing_are_fetched_again(hub):
     for file in files(1.0):
         hub.blob(name, commit, file).unlink()
     assert f"{name!r} (main) is not in the cache" in hub.error(name, offline=True)
-    assert hub.find(name)["checked"] == {WEIGHTS: sha256(files(1.0)[WEIGHTS])}
-    assert hub.find(name, offline=True)["commit"] == commit
+    assert hub.find(name)["sha256"] == {WEIGHTS: sha256(files(1.0)[WEIGHTS])}
+    assert hub.find(name, offline=True)["revision"] == commit
 
 
 def test_only_shards_that_the_index_names_are_fetched(hub, tmp_path):
@@ -59,11 +59,10 @@ def test_only_shards_that_the_index_names_are_fetched(hub, tmp_path):
     "entry", ["../../x.safetensors", "/x.safetensors", "a/x.safetensors", "x.bin", "x.py", 3, None]
 )
 def test_an_index_names_safetensors_beside_it(hub, tmp_path, entry):
-    index = json.dumps({"weight_map": {"a": entry}}).encode()
+    index = json.dumps({"metadata": {}, "weight_map": {"a": entry}}).encode()
     content = {file: data for file, data in files(1.0).items() if file != WEIGHTS}
     name, _, _ = hub.add({**content, INDEX: index, "x.bin": b"", "x.py": b"", "a/x.safetensors": b""})
-    message = f"{INDEX} names {entry!r}, which is not a safetensors file in the model's folder"
-    assert hub.error(name) == message
+    assert f"{INDEX}' names {entry!r}, which is not a safetensors file in the model's folder" in hub.error(name)
     assert not any(request.endswith(("x.safetensors", "x.bin", "x.py")) for request in hub.log)
     (tmp_path / INDEX).write_bytes(index)
     with pytest.raises(ModelError, match="not a safetensors file"):
@@ -76,7 +75,7 @@ def test_an_index_names_safetensors_beside_it(hub, tmp_path, entry):
 def test_an_index_that_is_none(hub, index):
     content = {file: data for file, data in files(1.0).items() if file != WEIGHTS}
     name, _, _ = hub.add({**content, INDEX: index})
-    assert hub.error(name).startswith(INDEX)
+    assert f"{INDEX}' (" in hub.error(name)
 
 
 @pytest.mark.parametrize(
@@ -132,4 +131,4 @@ def test_a_cache_that_cannot_be_written(hub, tmp_path):
     (references / "main").unlink()
     references.rmdir()
     references.write_text("in the way")
-    assert hub.find(name)["commit"] == commit  # what is there can be read all the same
+    assert hub.find(name)["revision"] == commit  # what is there can be read all the same

@@ -29,13 +29,13 @@ def test_code_beside_a_known_architecture_is_not_run_and_the_user_is_told(folder
     ("changes", "says"),
     [
         ({"num_attention_heads": 0}, "num_attention_heads must be a whole number of at least 1, not 0"),
-        ({"num_attention_heads": "12"}, "num_attention_heads .* not '12'"),
-        ({"num_attention_heads": True}, "num_attention_heads .* not True"),
+        ({"num_attention_heads": "12"}, "num_attention_heads' expected int, got str .*'12'"),
+        ({"num_attention_heads": True}, "num_attention_heads' expected int, got bool .*True"),
         ({"num_attention_heads": 5}, "multiple of the number of attention heads"),
         ({"num_hidden_layers": -1}, "num_hidden_layers .* not -1"),
         ({"_attn_implementation": "someone/kernel"}, "_attn_implementation names a kernel on the Hub"),
         ({"num_hidden_layers": 10**8}, "num_hidden_layers is 100,000,000"),
-        ({"hidden_size": 24.0}, r"hidden_size .* not 24\.0"),
+        ({"hidden_size": 24.0}, r"hidden_size' expected int, got float .*24\.0"),
         ({"vocab_size": -5}, "vocab_size .* not -5"),
         ({"vocab_size": 10**9}, "vocab_size is 1,000,000,000, more than the weights"),
         ({"vocab_size": 380}, r"word_embeddings.weight is \[374, 24\] in the checkpoint, and \[380, 24\]"),
@@ -44,12 +44,12 @@ def test_code_beside_a_known_architecture_is_not_run_and_the_user_is_told(folder
             r"position_embeddings.weight is \[64, 24\] in the checkpoint, and \[32, 24\]",
         ),
         ({"layer_norm_eps": "x"}, "layer_norm_eps"),
-        ({"hidden_act": "nonsense"}, r"config\.json': hidden_act is 'nonsense', .* knows gelu, .*; correct it"),
-        ({"hidden_act": 3}, r"config\.json': .* 'hidden_act' expected str, got int .*; correct it"),
-        ({"pad_token_id": 9999}, r"config\.json': pad_token_id is 9999, .* 374 pieces \(vocab_size\); correct it"),
-        ({"pad_token_id": -999}, r"config\.json': pad_token_id is -999, .*; correct it"),
-        ({"model_type": ["bert"]}, "model_type must be a string"),
-        ({"id2label": [1]}, "id2label must be an object"),
+        ({"hidden_act": "nonsense"}, r"KeyError: 'nonsense'; correct its config\.json"),
+        ({"hidden_act": 3}, r"config\.json': .* 'hidden_act' expected str, got int"),
+        ({"pad_token_id": 9999}, r"Padding_idx must be within num_embeddings; correct its config\.json"),
+        ({"pad_token_id": -999}, r"Padding_idx must be within num_embeddings; correct its config\.json"),
+        ({"model_type": ["bert"]}, r"config\.json': transformers cannot read this configuration .*list"),
+        ({"id2label": [1]}, r"config\.json': transformers cannot read this configuration .*list"),
         ({"model_type": "nonsense", "architectures": None}, "nonsense"),
     ],
 )
@@ -69,32 +69,34 @@ def test_a_json_file_that_is_none_is_named(folder, name: str, text: str):
 
 
 @pytest.mark.parametrize(("family", "key"), [("distilbert", "activation"), ("modernbert", "hidden_activation")])
-def test_an_unknown_activation_is_named_by_the_key_of_its_family(tmp_path, family: str, key: str):
+def test_an_unknown_activation_is_named(tmp_path, family: str, key: str):
     configure(save(tmp_path, family), **{key: "nonsense"})
-    with pytest.raises(ModelError, match=rf"config\.json': {key} is 'nonsense'"):
+    with pytest.raises(ModelError, match=r"KeyError: .*nonsense.*; correct its config\.json"):
         Encoder.from_pretrained(tmp_path)
 
 
 @pytest.mark.parametrize("text", ["{}", '{"added_tokens": []}', '{"added_tokens": [3], "model": {}}'])
 def test_a_tokenizer_file_that_describes_no_tokenizer_is_named(folder, text: str):
     (folder / "tokenizer.json").write_text(text)
-    with pytest.raises(ModelError, match=rf"tokenizer\.json' \({len(text)} bytes\) .*; download it again") as raised:
+    with pytest.raises(ModelError, match=r"cannot load the tokenizer of .* download the files again") as raised:
         Encoder.from_pretrained(folder)
-    assert str(folder / "tokenizer.json") in str(raised.value)
+    assert str(folder) in str(raised.value)
 
 
 @pytest.mark.parametrize(
     ("tokenizer_class", "says"),
     [
-        *((name, f"a WordPiece tokenizer, .* {name}, is of") for name in ("RobertaTokenizer", "ByT5Tokenizer")),
-        *((name, f"class {name} cannot read .* a WordPiece tok") for name in ("T5Tokenizer", "AlbertTokenizer")),
+        *((name, f"a WordPiece tokenizer, but {name}, .* is of") for name in ("RobertaTokenizer", "ByT5Tokenizer")),
+        *((name, "cannot load the tokenizer of ") for name in ("T5Tokenizer", "AlbertTokenizer")),
     ],
 )
 def test_a_tokenizer_class_that_does_not_fit_is_refused(folder, tokenizer_class: str, says: str):
     configure_tokenizer(folder, tokenizer_class=tokenizer_class)
     change_weights(folder, lambda w: w.update({"embeddings.word_embeddings.weight": torch.zeros(500, 24)}))
     configure(folder, vocab_size=500)  # so that a vocabulary that grew by other special tokens is not what is refused
-    with pytest.raises(ModelError, match=rf'{says}.*; download .* tokenizer_config\.json to "PreTrained') as raised:
+    with pytest.raises(
+        ModelError, match=rf'{says}.*; correct tokenizer_config\.json, .* "PreTrainedTokenizerFast" reads any'
+    ) as raised:
         Encoder.from_pretrained(folder)
     assert str(folder) in str(raised.value)
     configure_tokenizer(folder, tokenizer_class="PreTrainedTokenizerFast")  # the way out that the message names
@@ -130,18 +132,30 @@ def _only_for(tokenizer_class: str) -> Callable[[Path], None]:
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        (_without_pieces, r"no other pieces could be read from tokenizer\.json \([\d,]+ bytes\); download"),
-        (lambda folder: _only(folder, "vocab.txt", ""), r"no other pieces could be read from vocab\.txt \(0 bytes\)"),
-        (lambda folder: _only(folder, "x.txt"), r"the folder has no tokenizer\.json or vocab\.txt; download"),
-        (lambda folder: _only(folder, "vocab.json"), r": BertTokenizer reads .*, but the folder has vocab\.json; "),
-        (_only_for("RobertaTokenizer"), r": RobertaTokenizer reads .* or vocab\.json, but the folder has vocab\.txt; "),
+        (_without_pieces, r"no vocabulary besides .* reads tokenizer\.json .* the folder has tokenizer\.json"),
+        (
+            lambda folder: _only(folder, "vocab.txt", ""),
+            r"no vocabulary besides .* or vocab\.txt, and the folder has .*vocab\.txt",
+        ),
+        (
+            lambda folder: _only(folder, "x.txt"),
+            r"reads tokenizer\.json or vocab\.txt, and the folder has tokenizer_config\.json; ",
+        ),
+        (
+            lambda folder: _only(folder, "vocab.json"),
+            r"BertTokenizer has no .* reads .*, and the folder has .*vocab\.json; ",
+        ),
+        (
+            _only_for("RobertaTokenizer"),
+            r"RobertaTokenizer has no .* or vocab\.json, and the folder has .*vocab\.txt; ",
+        ),
         (
             _only_for("PreTrainedTokenizerFast"),
-            r"\(its tokenizer, PreTrainedTokenizerFast\): the folder has vocab\.txt",
+            r'instantiate the backend tokenizer .* "BertTokenizer" reads vocab\.txt',
         ),
         (
             lambda folder: _only(folder, "vocab.txt", "version https://git-lfs.github.com/spec/v1\noid 12\nsize 3\n"),
-            r"cannot read unknown words \(.*UNK.*\); download vocab\.txt again",
+            r"Missing \[UNK\] token from the vocabulary; ",
         ),
     ],
 )
@@ -162,23 +176,23 @@ def test_the_way_out_that_the_message_names_reads_the_vocabulary(folder):
 def test_the_tokenizer_class_of_the_model_may_not_fit_either(folder):
     (folder / "tokenizer_config.json").unlink()
     configure(folder, model_type="albert", architectures=None)
-    with pytest.raises(ModelError, match=r"config\.json': the tokenizer class of its model_type cannot read"):
+    with pytest.raises(ModelError, match=r'tokenizer .* "PreTrainedTokenizerFast" reads any tokenizer\.json'):
         Encoder.from_pretrained(folder)
 
 
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"tokenizer_class": 3}, "tokenizer_class must be a string, not 3"),
-        ({"model_max_length": "x"}, "model_max_length must be a number, not a string"),
-        ({"pad_token": 3}, "pad_token .*; correct '.*', or download it again"),
+        ({"tokenizer_class": 3}, "'int' object .*; correct tokenizer_config"),
+        ({"model_max_length": "x"}, "'str'; correct tokenizer_config"),
+        ({"pad_token": 3}, "pad_token .*; correct tokenizer_config"),
     ],
 )
 def test_a_bad_value_in_the_configuration_of_the_tokenizer_is_named(folder, changes: dict[str, object], says: str):
     configure_tokenizer(folder, **changes)
     with pytest.raises(ModelError, match=says) as raised:
         Encoder.from_pretrained(folder)
-    assert str(folder / "tokenizer_config.json") in str(raised.value)
+    assert str(folder) in str(raised.value)
 
 
 @pytest.mark.parametrize("auto_class", [transformers.AutoModel, transformers.AutoModelForMaskedLM])
