@@ -100,6 +100,6 @@ class OptionSet:
         """Return the same options with a group in place of the one of its class."""
         return OptionSet([*self, group])
 
-    def without(self, kind: type[OptionGroup]) -> OptionSet:
+    def without(self, kind: type[Any]) -> OptionSet:
         """Return the options without the group of a class."""
         return OptionSet(group for group in self if type(group) is not kind)
