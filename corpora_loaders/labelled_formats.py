@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NoReturn
 
 from .errors import CorpusError
+from .json_lines import parse_json
 from .lines import WHOLE_NUMBER, text_lines
 
 Text = str | list[str]
@@ -154,30 +154,3 @@ FORMATS: Mapping[str, Callable[[LabelledFile], Iterator[Record | None]]] = {
     "": LabelledFile.plain_records,
 }
 """The reader of a file by the ending of its name."""
-
-
-def parse_json(text: str) -> Any:
-    """The value of a JSON text."""
-    try:
-        value = json.loads(text, object_pairs_hook=_object, parse_constant=_refuse)
-        json.dumps(value, ensure_ascii=False).encode()
-    except RecursionError:
-        raise ValueError("lists or objects are nested too deeply") from None
-    except UnicodeEncodeError:
-        raise ValueError("half of a surrogate pair is not a character") from None
-    except json.JSONDecodeError as error:
-        raise ValueError(f"{error.msg} at column {error.colno}") from None
-    return value
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    value = dict(pairs)
-    if len(value) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"the key {twice!r} occurs twice")
-    return value
-
-
-def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is not a JSON value")
