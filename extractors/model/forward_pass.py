@@ -23,16 +23,10 @@ Run = Callable[[Tensor, Tensor], tuple[tuple[Tensor, ...], tuple[Tensor, ...] | 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ModelLayers:
-    """The verified weights of all layers.
-
-    Attributes:
-        weights: the weights of each layer.
-        comparable: for each layer, whether the next hidden state is the layer's output itself.
-        family: the architecture, for messages.
-    """
+    """The verified weights of all layers of an architecture."""
 
     weights: list[LayerWeights]
-    comparable: list[bool]
+    comparable: list[bool]  # for each layer, whether the next hidden state is the layer's output itself
     family: str
 
     def __repr__(self) -> str:
@@ -122,12 +116,8 @@ def read_layers(
 ) -> ModelLayers:
     """Read the weights of all layers by the row of names of the architecture, and verify them on a batch of two inputs.
 
-    Args:
-        model: the model.
-        shape: the numbers of its layers and heads.
-        long, short: the ids of the two inputs; no short one for a model that does not read padded batches. ModernBERT
-            in float64 is one: its rows of padding outside the sliding window are NaN, which spreads.
-        run: the forward pass.
+    There is no short input for a model that does not read padded batches. ModernBERT in float64 is one: its rows of
+    padding outside the sliding window are NaN, which spreads.
     """
     family = str(model.config.model_type)
     try:
