@@ -188,7 +188,9 @@ def _fetch(name: str, commit: str, files: Sequence[str]) -> None:
                 etag_timeout=constants.HF_HUB_ETAG_TIMEOUT,
                 tqdm_class=_Bar,
             )
-    except (HTTPError, OSError) as error:
+    except ModelError:
+        raise
+    except (HTTPError, OSError, RuntimeError) as error:
         why = cause(error.__cause__ if isinstance(error.__cause__, Exception) else error)
         message = f"{name!r}: {', '.join(files)} could not be fetched: {why}"
         raise ModelError(f"{message}; the same command goes on") from error
