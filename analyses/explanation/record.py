@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -12,6 +11,7 @@ import torch
 
 from ...extractors import AttentionModel, TransformerAttention
 from ...extractors.model.files import LoadedFiles
+from ...extractors.model.loaded_model import weights_sha256
 from ...probes.classifiers import AttentionClassifier
 from ...probes.classifiers.trainings import Trainings
 from ..shared.record import describe_command, describe_corpus, describe_files
@@ -107,16 +107,12 @@ def describe(run: Finished, command: str, shown_options: Mapping[str, Any]) -> d
 
 def describe_model(model: AttentionModel) -> dict[str, Any]:
     """Describe the tested model for the run record."""
-    digest = hashlib.sha256()
     if not isinstance(model, torch.nn.Module):
         return {
             "name": type(model).__name__, "family": None, "shape": "attention of a model from Python",
             **describe_files(LoadedFiles()), "weights_sha256": None, "classes": list(model.classes),
         }  # fmt: skip
-    for name, tensor in sorted(model.state_dict().items()):
-        digest.update(f"{name} {tuple(tensor.shape)} {tensor.dtype}\n".encode())
-        digest.update(tensor.detach().cpu().reshape(-1).contiguous().view(torch.uint8).numpy())
-    known: dict[str, Any] = {"weights_sha256": digest.hexdigest(), "classes": list(model.classes)}
+    known: dict[str, Any] = {"weights_sha256": weights_sha256(model), "classes": list(model.classes)}
     if isinstance(model, TransformerAttention):
         scope, shape = model.describe(), shape_of(model)
         family = str(model.model.config.model_type)

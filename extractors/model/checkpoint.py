@@ -49,19 +49,9 @@ _DISTRIBUTED = re.compile(r"shard-\d{5}-model-\d{5}-of-\d{5}\.safetensors")
 
 
 def check_checkpoint(folder: str | Path) -> list[str]:
-    """Check that the files of a model folder can be what their names say.
+    """Check that the files of a model folder can be what their names say, and return warnings, one sentence each.
 
-    Args:
-        folder: with ``config.json``, a tokenizer, and weights as safetensors. Symbolic links are followed, as those of
-            the Hub's cache must be.
-
-    Returns:
-        warnings about a folder that can be read, one sentence each.
-
-    Raises:
-        ModelError: a JSON file that cannot be parsed; a ``config.json`` that describes no model; a safetensors file
-            that is truncated, empty, or something else; an index that names missing files, files outside the folder, or
-            files that are not safetensors; an adapter, quantized weights, or a model that needs code of its own.
+    Symbolic links are followed, as those of the Hub's cache must be.
     """
     folder = Path(folder)
     config = read_object(folder / CONFIG)
@@ -121,35 +111,26 @@ def shard_names(index: Path) -> list[str]:
 
 
 def _refuse_what_is_not_read(folder: Path, config: dict[str, Any]) -> None:
-    path, family = str(folder / CONFIG), config.get("model_type")
+    """Refuse everything that would make the libraries read other weights, or run code."""
+    family = config.get("model_type")
+    distributed = [path.name for path in folder.iterdir() if _DISTRIBUTED.fullmatch(path.name)]
+    # Such code would be downloaded and run.
+    kernels = [key for key, value in config.items() if "implementation" in key and "/" in str(value)]
     if (folder / "adapter_config.json").exists():
-        raise ModelError(
-            f"{str(folder)!r} contains an adapter (adapter_config.json), which is not read; merge it into its base "
-            "model (merge_and_unload() of PEFT) and save that with save_pretrained()"
-        )
-    if distributed := sorted(path.name for path in folder.iterdir() if _DISTRIBUTED.fullmatch(path.name)):
-        raise ModelError(
-            f"{str(folder)!r} contains a distributed checkpoint ({distributed[0]}), which is not read; load it once "
-            "with transformers and save it with save_pretrained()"
-        )
-    if config.get("transformers_weights") is not None:
-        raise ModelError(
-            f"{path!r} names other weights (transformers_weights: {config['transformers_weights']!r}); only {WEIGHTS} "
-            f"and {INDEX} are read"
-        )
-    if config.get("quantization_config") is not None:
-        raise ModelError(
-            f"{path!r}: the weights are quantized (quantization_config). Quantized models are not read, because "
-            "rounding changes the comparisons on which the counts are based; use the original model"
-        )
-    for key, value in config.items():
-        if "implementation" in key and isinstance(value, str) and "/" in value:  # code that would be downloaded and run
-            raise ModelError(f"{path!r}: {key} names a kernel on the Hub ({value!r}), which is never run; remove {key}")
-    if config.get("auto_map") and str(family) not in transformers.CONFIG_MAPPING:
-        raise ModelError(
-            f"{path!r}: a model of the type {family!r} needs code that comes with it (auto_map), which is never run, "
-            "and transformers does not implement this type"
-        )
+        what = "an adapter (adapter_config.json); merge it into its base model with merge_and_unload() of PEFT"
+    elif distributed:
+        what = f"a distributed checkpoint ({distributed[0]}); load it once with transformers and save it"
+    elif config.get("transformers_weights") is not None:
+        what = f"a {CONFIG} that names other weights (transformers_weights)"
+    elif config.get("quantization_config") is not None:  # rounding changes the comparisons that all counts are made of
+        what = f"quantized weights (quantization_config in {CONFIG}); use the original model"
+    elif kernels:
+        what = f"a kernel of the Hub, which {CONFIG} names ({kernels[0]}); remove it there"
+    elif config.get("auto_map") and str(family) not in transformers.CONFIG_MAPPING:
+        what = f"code for its architecture (auto_map), and transformers does not implement the type {family!r}"
+    else:
+        return
+    raise ModelError(f"{str(folder)!r} has what is never read or run: {what}")
 
 
 def _check_config(folder: Path, config: dict[str, Any]) -> None:

@@ -28,13 +28,7 @@ SAME = 1e-5
 
 
 def fitting(batching: Batching, candidates: list[T], length: Callable[[T], int]) -> list[T]:
-    """Return the first of the candidates and those that may be read together with it.
-
-    Args:
-        batching: which inputs the model may read together.
-        candidates: the candidates, sorted by length.
-        length: returns the number of pieces of a candidate.
-    """
+    """Return the first of the candidates and those that may be read together with it. They are sorted by length."""
     if batching == "one by one":
         return candidates[:1]
     if batching == "equal lengths":
@@ -43,11 +37,7 @@ def fitting(batching: Batching, candidates: list[T], length: Callable[[T], int])
 
 
 def check_vocabulary(model: Any, tokenizer: Any, name: str) -> None:
-    """Check that the model has an embedding for every piece of the tokenizer.
-
-    Raises:
-        ModelError: it does not, or it has no table of embeddings at all.
-    """
+    """Check that the model has an embedding for every piece of the tokenizer."""
     try:
         table = model.get_input_embeddings()
         size = table.num_embeddings if hasattr(table, "num_embeddings") else len(table.weight)
@@ -88,13 +78,7 @@ def attend_fully(model: Any) -> None:
 
 
 def switch_to_eager(model: Any) -> bool:
-    """Switch a model to eager attention, so that it forms its attention weights.
-
-    The caller must check that the model then gives them.
-
-    Returns:
-        whether the model had another implementation and has eager attention now.
-    """
+    """Switch a model to eager attention, and return whether it had another; whether it gives weights is not checked."""
     if getattr(model.config, "_attn_implementation", "eager") == "eager":
         return False
     with quiet():
@@ -128,15 +112,7 @@ def check_full_attention(
 ) -> None:
     """Check that every layer gave one square matrix per head.
 
-    Args:
-        model: the model.
-        attentions: the attention of all layers.
-        shape: the numbers of inputs and pieces of the batch.
-        name: the name of the model, for the message.
-        n_layers: the number of layers that were computed; None for all.
-
-    Raises:
-        ModelError: a layer did not.
+    The shape is that of the batch, inputs and pieces; the number of layers is that of the model if it is not given.
     """
     family = model.config.model_type
     layers = model.config.num_hidden_layers if n_layers is None else n_layers

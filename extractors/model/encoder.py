@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+import transformers
 from jaxtyping import Bool, Int
 from torch import Tensor
 
@@ -28,10 +29,9 @@ from .conditions import (
 )
 from .files import LoadedFiles
 from .first_layers import attention_only
-from .forward_pass import Forward, ModelLayers, model_inputs
-from .layer_reading import parameters_key, read_layers
-from .loaded_model import Float64Model, LoadedModel, load_pretrained, random_copy
-from .loading import load_model, quiet
+from .forward_pass import Forward, ModelLayers, model_inputs, parameters_key, read_layers
+from .loaded_model import Float64Model, LoadedModel, random_copy
+from .loading import load_pretrained, quiet
 
 
 class Encoder(LoadedModel):
@@ -105,7 +105,7 @@ class Encoder(LoadedModel):
             ValueError: ``dtype`` is another type.
             ModelError: the model cannot be found or loaded, has no safetensors, or gives no attention.
         """
-        return cls(*load_pretrained(load_model, name_or_path, revision, device, dtype))
+        return cls(*load_pretrained(transformers.AutoModel, name_or_path, revision, device, dtype))
 
     def align(self, sentences: Sequence[Sentence]) -> list[Pieces | Unalignable]:
         """Tokenize sentences and match words with pieces, see `attentionology.extractors.tokens.pieces.align`."""
@@ -153,9 +153,7 @@ class Encoder(LoadedModel):
         """Return the segment ids, padded as by `pad`; None if they are all zero, which is the default of models."""
         if all(pieces.segment_ids is None for pieces in batch):
             return None
-        n = max(len(pieces) for pieces in batch)
-        rows = [pieces.segment_ids or [0] * len(pieces) for pieces in batch]
-        return torch.tensor([row + [0] * (n - len(row)) for row in rows], device=self.device)
+        return self._padded([pieces.segment_ids or [0] * len(pieces) for pieces in batch], 0)[0]
 
     def classes(self, batch: Sequence[Pieces]) -> Int[Tensor, "batch n"]:
         """Return the index into `attentionology.extractors.TOKEN_CLASSES` of every piece, −1 on padding."""

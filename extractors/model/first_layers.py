@@ -22,15 +22,8 @@ from ..layers.attention_weights import read_linear
 def attention_only(model: Any, layers: int | None = None) -> Iterator[int | None]:
     """Let forward passes give only the attention of the first layers, and yield the number of layers they compute.
 
-    All that a pass gives besides attention is meaningless. The whole model is computed if its family has no row of
-    names, or if its layers share modules.
-
-    Args:
-        model: the model, whose list of layers is changed within the context.
-        layers: the number of layers; None for all.
-
-    Yields:
-        the number of layers that are computed; None if that is not known.
+    All that a pass gives besides attention is meaningless. The whole model is computed, and the number is None, if its
+    family has no row of names, or if its layers share modules.
     """
     row = ARCHITECTURES.get(str(model.config.model_type))
     modules = nn.ModuleList() if row is None else layer_list(getattr(model, "base_model", model), row.layers)
@@ -51,12 +44,7 @@ def feed_forward(names: Architecture | CrossAttention) -> dict[str, int | None]:
 
 @contextmanager
 def shortened(modules: nn.ModuleList, number: int) -> Iterator[None]:
-    """Leave only the first modules in a list within the context.
-
-    Args:
-        modules: the list, which is changed.
-        number: the number of modules that are left.
-    """
+    """Leave only the first modules in a list within the context."""
     above = list(modules[number:])
     del modules[number:]
     try:
@@ -69,10 +57,8 @@ def shortened(modules: nn.ModuleList, number: int) -> Iterator[None]:
 def giving_zeros(module: nn.Module, dims: Mapping[str, int | None]) -> Iterator[None]:
     """Let linear maps give zeros within the context, instead of what nobody needs.
 
-    Args:
-        module: the module that holds them, which is changed within the context.
-        dims: the dimension of what each of them gives, by its path from the module; None for the usual one. With 0
-            dimensions, what follows has nothing to compute. If one of them does not exist, nothing is changed.
+    For each path from the module, ``dims`` has the dimension of what the map gives, None for the usual one. With 0
+    dimensions, what follows has nothing to compute. If one of them does not exist, nothing is changed.
     """
     try:
         linear = {path: module.get_submodule(path) for path in dims}

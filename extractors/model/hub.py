@@ -51,18 +51,13 @@ def hub_model(name: str, revision: str | None = None) -> LoadedFiles:
     """Find one commit of a model on the Hub, fetch the files that are not in the cache, and check all of them.
 
     The name is resolved to a commit once, so that the tokenizer and every form of the model come from the same commit.
-    Only the configuration, the files of the tokenizer and the weights as safetensors are fetched. If the Hub does not
-    answer that one request within `huggingface_hub.constants.HF_HUB_ETAG_TIMEOUT` seconds (10 unless the environment
-    says otherwise), or ``HF_HUB_OFFLINE`` is set, the cache is used as an earlier run left it.
+    If the Hub does not answer that one request within ``HF_HUB_ETAG_TIMEOUT`` seconds (10 unless the environment says
+    otherwise), or ``HF_HUB_OFFLINE`` is set, the cache is used as an earlier run left it.
 
     The cache names a file by its checksum: SHA-256 for large files, git's SHA-1 for others. Every file is compared with
     its name each time, because huggingface_hub itself only compares the size; this takes about a second for 400 MB. A
     damaged file is fetched again; offline it is refused. Where the cache holds no links (``HF_HUB_DISABLE_SYMLINKS``)
     the checksums are those that the Hub gives, and offline there is nothing to compare with.
-
-    Args:
-        name: such as ``google-bert/bert-base-uncased``.
-        revision: a branch, tag or commit; None for the main branch.
 
     Raises:
         ModelError: there is no such model or revision, it may not be read, has no weights as safetensors, or could not
@@ -92,12 +87,7 @@ def quiet_hub() -> Iterator[None]:
 
 
 def _ask(name: str, revision: str | None) -> tuple[str, dict[str, str]]:
-    """Return the commit of a revision and the checksums of its files, after one attempt.
-
-    Raises:
-        ModelError: the Hub refuses the request.
-        _NoAnswerError: the Hub does not answer, its answer is not that of a Hub, or it is not to be asked.
-    """
+    """Return the commit of a revision and the checksums of its files, after one attempt."""
     if constants.is_offline_mode():
         raise _NoAnswerError("HF_HUB_OFFLINE is set")
     with _asking(name, revision):
@@ -198,7 +188,9 @@ def _fetch(name: str, commit: str, files: Sequence[str]) -> None:
                 etag_timeout=constants.HF_HUB_ETAG_TIMEOUT,
                 tqdm_class=_Bar,
             )
-    except (HTTPError, OSError) as error:
+    except ModelError:
+        raise
+    except (HTTPError, OSError, RuntimeError) as error:
         why = cause(error.__cause__ if isinstance(error.__cause__, Exception) else error)
         message = f"{name!r}: {', '.join(files)} could not be fetched: {why}"
         raise ModelError(f"{message}; the same command goes on") from error
@@ -207,9 +199,7 @@ def _fetch(name: str, commit: str, files: Sequence[str]) -> None:
 def _sha256_if_intact(path: Path, checksum: str | None) -> str:
     """Return the SHA-256 of a file in the cache; an empty text if there is none with the checksum that it should have.
 
-    Args:
-        path: the file, usually a link to one that has its checksum as its name.
-        checksum: the checksum that a file should have that is not a link; None if it is not known.
+    That is the name of the file that it links to. Only one that is no link should have the given checksum, if any.
     """
     if not path.is_file():
         return ""
@@ -236,11 +226,7 @@ def _discard(path: Path) -> None:
 
 @contextmanager
 def _explained(name: str, revision: str | None) -> Iterator[None]:
-    """Turn refusals of the Hub and errors of the cache into errors that say what to do; others are passed on.
-
-    Raises:
-        ModelError: the Hub refuses a request, or the cache cannot be read or written.
-    """
+    """Turn refusals of the Hub and errors of the cache into errors that say what to do; others are passed on."""
     endpoint = constants.ENDPOINT
     try:
         yield

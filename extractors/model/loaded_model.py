@@ -3,39 +3,26 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import torch
 from jaxtyping import Bool, Int
 from torch import Tensor, nn
+from torch.nn.utils.rnn import pad_sequence
 
 from ...corpora_loaders.errors import out_of_memory
 from ..errors import ModelError, cause
 from .conditions import Batching, conditions_of
 from .files import LoadedFiles
 from .float64_copy import float64_twin, in_float64
-from .loading import find_model, load_tokenizer, on_device
 
 Model = TypeVar("Model", bound="LoadedModel")
 
 
 class LoadedModel:
-    """The base class of models that give attention. The model is put into evaluation mode, and not copied.
-
-    Args:
-        model: the model.
-        tokenizer: its tokenizer.
-        name: the name of the model in results.
-        files: where it was loaded from, if it was.
-
-    Attributes:
-        n_layers, n_heads: the shape of its attention.
-        max_length: the largest number of pieces of an input, special tokens included; None if there is no limit.
-        batching: which inputs it may read together.
-    """
+    """The base class of models that give attention; its attributes are those of `Encoder`."""
 
     n_layers: int
     n_heads: int
@@ -50,8 +37,8 @@ class LoadedModel:
         self._double: tuple[Any, Any] | None = None
 
     def __repr__(self) -> str:
-        shape = f"{self.n_layers} layers × {self.n_heads} heads"
-        return f"{type(self).__name__.removeprefix('_Float64')}({self.name!r}, {self.family}, {shape}, {self.dtype})"
+        kind = type(self).__name__.removeprefix("_Float64")
+        return f"{kind}({self.name!r}, {self.family}, {self.n_layers} layers × {self.n_heads} heads, {self.dtype})"
 
     @property
     def family(self) -> str:
@@ -127,23 +114,13 @@ class LoadedModel:
         self, rows: Sequence[Sequence[int]], pad: int | None
     ) -> tuple[Int[Tensor, "batch n"], Bool[Tensor, "batch n"]]:
         """Return ids padded on the right to the longest row, and the mask that is True on pieces."""
-        n = max(map(len, rows))
-        ids, mask = torch.full((len(rows), n), 0 if pad is None else pad), torch.zeros(len(rows), n, dtype=torch.bool)
-        for index, row in enumerate(rows):
-            ids[index, : len(row)] = torch.tensor(row)
-            mask[index, : len(row)] = True
+        ids = pad_sequence([torch.tensor(row) for row in rows], batch_first=True, padding_value=pad or 0)
+        mask = pad_sequence([torch.ones(len(row), dtype=torch.bool) for row in rows], batch_first=True)
         return ids.to(self.device), mask.to(self.device)
 
     @contextmanager
     def _reading(self, extent: str) -> Iterator[None]:
-        """Turn whatever the model raises, except for a lack of memory, into an error of the model.
-
-        Args:
-            extent: what the model reads, for the message.
-
-        Raises:
-            ModelError: the model cannot read it.
-        """
+        """Turn whatever the model raises, except for a lack of memory, into an error that says what it was to read."""
         try:
             yield
         except (torch.OutOfMemoryError, MemoryError):
@@ -167,52 +144,8 @@ class Float64Model(LoadedModel):
         return torch.float64
 
 
-class Pretrained(NamedTuple):
-    """What `load_pretrained` loads, in the order in which models take it."""
-
-    model: Any
-    tokenizer: Any
-    name: str
-    files: LoadedFiles
-
-
-def load_pretrained(
-    load: Callable[..., tuple[Any, LoadedFiles]],
-    name_or_path: str | Path,
-    revision: str | None,
-    device: str | torch.device,
-    dtype: torch.dtype,
-) -> Pretrained:
-    """Load a model and its tokenizer from a folder or from the Hugging Face Hub.
-
-    Args:
-        load: loads the model from its files, for example `attentionology.extractors.model.loading.load_model`.
-        name_or_path: a folder with ``config.json`` and ``*.safetensors``, or a Hub id.
-        revision: a branch, tag or commit on the Hub.
-        device: the device to compute on.
-        dtype: the type of weights and maps, float32 or float64. Lower precision would blur the comparisons that
-            every count is made of.
-
-    Raises:
-        ValueError: ``dtype`` is another type.
-        ModelError: the model cannot be found or loaded, or has no safetensors.
-    """
-    if dtype not in (torch.float32, torch.float64):
-        raise ValueError(f"dtype must be torch.float32 or torch.float64, not {dtype}")
-    files = find_model(name_or_path, revision)
-    tokenizer = load_tokenizer(files)
-    model, files = load(files, dtype=dtype)
-    name = Path(name_or_path).resolve().name if files.endpoint is None else files.name
-    return Pretrained(on_device(model, device), tokenizer, name, files)
-
-
 def weights_sha256(model: Any, left_out: Collection[str] = ()) -> str:
-    """Compute a SHA-256 of names, shapes, types and bytes of the weights of a model.
-
-    Args:
-        model: the model.
-        left_out: the names of weights that the digest does not cover.
-    """
+    """Compute a SHA-256 of names, shapes, types and bytes of the weights of a model, except for those left out."""
     digest = hashlib.sha256()
     for key, tensor in sorted(model.state_dict().items()):
         if key in left_out:
@@ -223,15 +156,7 @@ def weights_sha256(model: Any, left_out: Collection[str] = ()) -> str:
 
 
 def random_copy(model: Any, seed: int, dtype: torch.dtype) -> Any:
-    """Make a copy of a model with random weights that keeps the embedding tables, on the CPU and with eager attention.
-
-    This is the control of Clark et al. (2019, §5).
-
-    Args:
-        model: the model.
-        seed: the seed of the weights, which are drawn as the architecture initializes them.
-        dtype: the type of the weights.
-    """
+    """Make the control of Clark et al. (2019, §5), a copy with random weights that keeps the embedding tables."""
     with torch.random.fork_rng(devices=[]), torch.device("cpu"):
         torch.manual_seed(seed)
         random = type(model)._from_config(model.config, dtype=dtype)

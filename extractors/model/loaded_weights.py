@@ -20,19 +20,10 @@ _BUFFERS = ("position_ids", "token_type_ids", "inv_freq", "masked_bias", "attn.b
 
 
 def check_loaded(files: LoadedFiles, model: Any, info: dict[str, Any], *, decoder: bool = False) -> LoadedFiles:
-    """Compare a model with the checkpoint that it was loaded from.
+    """Compare a model with the checkpoint that it was loaded from, and return the files with what it did not use.
 
     Only weights that attention is computed from have to be there: those of the base model without its pooler, and of
-    an encoder-decoder those of the encoder.
-
-    Args:
-        files: the files of the model.
-        model: the bare model, or one with a head.
-        info: the loading info of transformers.
-        decoder: whether attention of the decoder is needed, too.
-
-    Returns:
-        the files, with a record of what the model has no place for.
+    an encoder-decoder those of the encoder, and of the decoder if its attention is needed, too.
 
     Raises:
         ModelError: weights are missing or have another shape, the checkpoint has layers that the model does not have,

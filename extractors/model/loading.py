@@ -42,10 +42,6 @@ def find_model(location: Location, revision: str | None = None) -> LoadedFiles:
     """Find and check the files of a model in a folder, or at one commit of the Hub.
 
     All functions that load take the result in place of a name, and then read the same files.
-
-    Raises:
-        ModelError: there is no such folder, its files are not those of a model that can be read, or see
-            `attentionology.extractors.model.hub.hub_model`.
     """
     if isinstance(location, LoadedFiles):
         return location
@@ -95,19 +91,6 @@ def load_tokenizer(name_or_path: Location, revision: str | None = None) -> Any:
     if failure:
         raise ModelError(f"cannot load the tokenizer of {files.name!r}: {failure}; {_TOKENIZER_HINT}")
     return tokenizer
-
-
-def load_model(
-    name_or_path: Location, revision: str | None = None, dtype: torch.dtype = torch.float32
-) -> tuple[Any, LoadedFiles]:
-    """Load the bare model with eager attention, and return it with a record of its files.
-
-    Raises:
-        ModelError: it cannot be found or loaded, or its weights are not stored as safetensors.
-    """
-    files = find_model(name_or_path, revision)
-    model, info = _from_pretrained(transformers.AutoModel, files, dtype)
-    return model, check_loaded(files, model, info)
 
 
 def load_classifier(
@@ -180,30 +163,28 @@ def load_masked_lm(
     return model.eval()
 
 
-def load_translation_model(
-    name_or_path: Location, revision: str | None = None, dtype: torch.dtype = torch.float32
-) -> tuple[Any, LoadedFiles]:
-    """Load an encoder–decoder with eager attention, and return it with a record of its files.
-
-    Args:
-        name_or_path: a model folder, a name on the Hub, or the files that another loader returned.
-        revision: a branch, tag or commit on the Hub.
-        dtype: the type of the weights.
-
-    Raises:
-        ModelError: it cannot be found or loaded, or its weights are not stored as safetensors.
-    """
+def load_pretrained(
+    auto_class: Any,
+    name_or_path: str | Path,
+    revision: str | None,
+    device: str | torch.device,
+    dtype: torch.dtype,
+    *,
+    decoder: bool = False,
+) -> tuple[Any, Any, str, LoadedFiles]:
+    """Load a model with its tokenizer; the result is what the classes of models take."""
+    if dtype not in (torch.float32, torch.float64):  # less would blur the comparisons that every count is made of
+        raise ValueError(f"dtype must be torch.float32 or torch.float64, not {dtype}")
     files = find_model(name_or_path, revision)
-    model, info = _from_pretrained(transformers.AutoModelForSeq2SeqLM, files, dtype)
-    return model.eval(), check_loaded(files, model, info, decoder=True)
+    tokenizer = load_tokenizer(files)
+    model, info = _from_pretrained(auto_class, files, dtype)
+    files = check_loaded(files, model, info, decoder=decoder)
+    name = Path(name_or_path).resolve().name if files.endpoint is None else files.name
+    return _on_device(model, device), tokenizer, name, files
 
 
-def on_device(model: Any, device: str | torch.device) -> Any:
-    """Move a model to a device.
-
-    Raises:
-        ModelError: there is no such device, or it cannot compute this model.
-    """
+def _on_device(model: Any, device: str | torch.device) -> Any:
+    """Move a model to a device."""
     try:
         if torch.device(device).type == "meta":
             raise RuntimeError("it computes shapes and no numbers")

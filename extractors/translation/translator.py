@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+import transformers
 
 from ...corpora_loaders.alignment import SentencePair
 from ...corpora_loaders.sample.translation import SAMPLE_TRANSLATOR
@@ -19,9 +20,9 @@ from ..layers.verification import Recorder
 from ..maps.map_batch import FLOAT32_NOISE
 from ..model.conditions import Batching, max_length, switch_to_eager
 from ..model.files import LoadedFiles
-from ..model.layer_reading import parameters_key
-from ..model.loaded_model import Float64Model, LoadedModel, load_pretrained, random_copy
-from ..model.loading import load_translation_model
+from ..model.forward_pass import parameters_key
+from ..model.loaded_model import Float64Model, LoadedModel, random_copy
+from ..model.loading import load_pretrained
 from ..tokens.pieces import Unalignable, prepare_tokenizer
 from .decoding import ForcedDecoding, check_shapes, find_pair_batching
 from .running import core, cross_attention_only, decoder_inputs, run
@@ -118,7 +119,7 @@ class Translator(LoadedModel):
             ModelError: the model cannot be found or loaded, has no safetensors, or gives no cross-attention.
         """
         return cls(
-            *load_pretrained(load_translation_model, name_or_path, revision, device, dtype),
+            *load_pretrained(transformers.AutoModelForSeq2SeqLM, name_or_path, revision, device, dtype, decoder=True),
             source_language=source_language,
             target_language=target_language,
             lead=lead,
