@@ -150,13 +150,9 @@ def _from_cache(name: str, revision: str | None, why: str) -> LoadedFiles:
     folder = Path(config).parent
 
     def get(files: Sequence[str]) -> dict[str, str]:
-        digests = {}
-        for file in files:
-            if not (folder / file).exists():
-                raise ModelError(f"{why}, and {file} of {what} is not in the cache {cache}")
-            if not (sha256 := _sha256_if_intact(folder / file, None)):
-                raise ModelError(f"{why}, and {file} of {what} in the cache {cache} is damaged")
-            digests[file] = sha256
+        digests = {file: _sha256_if_intact(folder / file, None) for file in files}
+        if lacking := [file for file, sha256 in digests.items() if not sha256]:
+            raise ModelError(f"{why}, and {lacking[0]} of {what} is missing or damaged in the cache {cache}")
         return digests
 
     sha256 = _collect(folder, [path.name for path in folder.iterdir()], get)

@@ -53,7 +53,8 @@ def test_a_hub_that_does_not_answer_is_asked_once(hub, fault, file):
     if file:  # which is there: there is no need to ask for it again
         assert hub.find(name)["offline"] is False
         second = repository.commit(files(2.0))
-        assert hub.error(name, second).endswith(f"{name!r} ({second}) is not in the cache {hub.cache}")
+        lacking = "missing or damaged" if file == WEIGHTS else "not"
+        assert hub.error(name, second).endswith(f"{name!r} ({second}) is {lacking} in the cache {hub.cache}")
         assert sum(request.endswith(file) for request in hub.log) == 1
     found = hub.find(name)
     assert (found["revision"], found["offline"], found["sha256"]) == (
@@ -72,7 +73,9 @@ def test_a_file_that_is_cut_off_names_how_much_came(hub):
     assert message.startswith(f"{name!r}: {WEIGHTS} could not be fetched: ")
     assert message.endswith(f"(received {size // 2} bytes, expected {size}); the same command goes on")
     assert f"{name!r} (main) is not in the cache" in hub.error(name, offline=True)  # nothing half-fetched is read
-    assert f"{WEIGHTS} of {name!r} ({commit}) is not in the cache" in hub.error(name, commit, offline=True)
+    assert f"{WEIGHTS} of {name!r} ({commit}) is missing or damaged in the cache" in hub.error(
+        name, commit, offline=True
+    )
     repository.fault = ""
     assert hub.find(name)["revision"] == commit
     assert sum("GET" in request for request in hub.log if "/resolve/" in request) == 1
@@ -98,7 +101,7 @@ def test_a_file_that_is_changed_in_the_cache_is_not_read(hub, file):
     assert changed != blob.read_bytes()
     blob.write_bytes(changed)
     assert hub.error(name, offline=True) == (
-        f"HF_HUB_OFFLINE is set, and {file} of {name!r} (main) in the cache {hub.cache} is damaged"
+        f"HF_HUB_OFFLINE is set, and {file} of {name!r} (main) is missing or damaged in the cache {hub.cache}"
     )
     assert blob.read_bytes() == changed  # which may be all there is
     hub.find(name)

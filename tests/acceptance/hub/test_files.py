@@ -49,7 +49,7 @@ def test_only_shards_that_the_index_names_are_fetched(hub, tmp_path):
     assert hub.analyze(tmp_path / "whole", whole)["model"]["weights_sha256"] == run["model"]["weights_sha256"]
 
     hub.blob(name, commit, sorted(shards)[0]).unlink()
-    assert f"{sorted(shards)[0]} of {name!r} (main) is not in the cache" in hub.error(name, offline=True)
+    assert f"{sorted(shards)[0]} of {name!r} (main) is missing or damaged in the cache" in hub.error(name, offline=True)
     lacking = {file: content for file, content in sharded.items() if file != sorted(shards)[0]}
     name, _, commit = hub.add(lacking)
     assert hub.error(name) == f"{name!r} at {commit} has no {sorted(shards)[0]}"
