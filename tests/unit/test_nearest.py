@@ -71,7 +71,7 @@ def test_a_folder_that_looks_like_the_name_of_a_built_in_model_is_read(tmp_path,
     monkeypatch.chdir(tmp_path)
     (tmp_path / "demoo").mkdir()
     assert main(["analyze", "--model", "demoo"]) == 1
-    assert "no config.json in that folder" in " ".join(capsys.readouterr().err.split())
+    assert "cannot read 'demoo/config.json'" in " ".join(capsys.readouterr().err.split())
 
 
 @pytest.mark.parametrize("kind", ["rollout:", "rollout:rollout", "rollout:weight:", ":weight", ""])
