@@ -30,7 +30,7 @@ def test_code_beside_a_known_architecture_is_not_run_and_the_user_is_told(folder
     [
         ({"num_attention_heads": 0}, "num_attention_heads must be a whole number of at least 1, not 0"),
         ({"num_attention_heads": "12"}, "num_attention_heads' expected int, got str .*'12'"),
-        ({"num_attention_heads": True}, "num_attention_heads' expected int, got bool .*True"),
+        ({"num_attention_heads": True}, "num_attention_heads.* True"),  # by transformers, or here for older versions
         ({"num_attention_heads": 5}, "multiple of the number of attention heads"),
         ({"num_hidden_layers": -1}, "num_hidden_layers .* not -1"),
         ({"_attn_implementation": "someone/kernel"}, r"a kernel of the Hub, .*\(_attn_implementation\)"),
