@@ -227,3 +227,14 @@ class Corpus(Sequence[Sentence]):
     def remarks(self) -> list[str]:
         """What a reader should know about how the corpus was read, one sentence for each remark."""
         return []
+
+
+class DivisibleCorpus(Corpus):
+    """A corpus whose slices are corpora of its class, which tools that check types cannot know of `Corpus`."""
+
+    @overload
+    def __getitem__(self, index: int) -> Sentence: ...
+    @overload
+    def __getitem__(self, index: slice) -> Self: ...
+    def __getitem__(self, index: int | slice) -> Sentence | Sequence[Sentence]:
+        return super().__getitem__(index)

@@ -10,7 +10,7 @@ from math import inf
 from pathlib import Path
 from typing import ClassVar, Self
 
-from .corpus import Corpus, Tally
+from .corpus import DivisibleCorpus, Tally
 from .describing import amount
 from .labelled_formats import LabelledFile
 from .lines import WHOLE_NUMBER
@@ -19,7 +19,7 @@ from .stream import read_files
 
 
 @dataclass(frozen=True, repr=False)
-class LabelledTexts(Corpus):
+class LabelledTexts(DivisibleCorpus):
     """Texts with labels. Each text is a `Sentence` without a tree.
 
     Attributes:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import Any, ClassVar, Self, overload
+from typing import Any, ClassVar
 
-from .corpus import Corpus, Tally
+from .corpus import DivisibleCorpus, Tally
 from .lines import located_text_lines
 from .sentence import Sentence
 from .stream import Stream, read_files
 
 
 @dataclass(frozen=True, repr=False)
-class PlainText(Corpus):
+class PlainText(DivisibleCorpus):
     """Paragraphs of plain text. Each is a `Sentence` without a tree, whose words are separated by white space.
 
     The words are only meant for the tokenizer, which splits them further. Punctuation is still attached to them, so
@@ -34,13 +34,6 @@ class PlainText(Corpus):
     unit: ClassVar[str] = "paragraphs"
     limit_unit: ClassVar[str] = "paragraphs"
     has_heads: ClassVar[bool] = False
-
-    @overload
-    def __getitem__(self, index: int) -> Sentence: ...
-    @overload
-    def __getitem__(self, index: slice) -> Self: ...
-    def __getitem__(self, index: int | slice) -> Sentence | Sequence[Sentence]:
-        return super().__getitem__(index)  # a slice is a corpus
 
     def documents(self) -> list[tuple[Sentence, ...]]:
         """The paragraphs of each document, in file order."""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, Self, overload
+from typing import Any, Literal
 
 from .conllu_file import BEGINNING, bookmarked_sentences, read_conllu
 from .coreference.formats import format_of
-from .corpus import Corpus, Tally
+from .corpus import DivisibleCorpus, Tally
 from .sentence import Sentence
 from .stream import Files, Stream, read_files
 from .surface import surface_sentence
@@ -28,7 +28,7 @@ _COUNTS = (
 
 
 @dataclass(frozen=True, repr=False)
-class Treebank(Corpus):
+class Treebank(DivisibleCorpus):
     """Sentences with dependency trees.
 
     Attributes:
@@ -52,13 +52,6 @@ class Treebank(Corpus):
 
     tokens: TokenChoice = "syntactic"
     renamed: int = 0
-
-    @overload
-    def __getitem__(self, index: int) -> Sentence: ...
-    @overload
-    def __getitem__(self, index: slice) -> Self: ...
-    def __getitem__(self, index: int | slice) -> Sentence | Sequence[Sentence]:
-        return super().__getitem__(index)  # a slice is a corpus
 
     def counts(self) -> dict[str, int]:
         """Numbers of sentences, words, multiword tokens, empty nodes, words without a head, and others.
