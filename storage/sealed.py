@@ -112,7 +112,7 @@ def _checked(path: Path, name: str) -> tuple[bytes, str]:
         raise StorageError(f"{path}: cannot be read: {error.strerror or error}") from error
     start, end = _seal_of(content)
     if not end:
-        raise DamagedError("it has no SHA-256 digest, so it is damaged or was written by an older version")
+        raise DamagedError("it has no SHA-256 digest; either it is damaged, or an older version wrote it")
     digest = _digest(content, start, end, name)
     if digest.encode() != content[start:end]:
         raise DamagedError("its content does not match its SHA-256 digest")
