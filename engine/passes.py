@@ -26,7 +26,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..analyses.contract import Masking, Request
-from ..corpora_loaders import Sentence
+from ..corpora_loaders import Corpus, Sentence
 from ..corpora_loaders.errors import out_of_memory
 from ..extractors import (
     BatchMaker,
@@ -73,7 +73,7 @@ class Pass:
     def of_inputs(self, start: int, stop: int) -> Pass:
         """The same pass over a part of the inputs, from ``start`` up to ``stop``. None of them is read."""
         whole = start == 0 and stop == len(self.inputs)
-        inputs = getattr(self.inputs, "sentences", self.inputs)  # a slice of a corpus would be counted
+        inputs = self.inputs.sentences if isinstance(self.inputs, Corpus) else self.inputs  # it would count a slice
         return self if whole else replace(self, inputs=inputs[start:stop])
 
     def run(
@@ -110,7 +110,7 @@ class Pass:
     @property
     def unit(self) -> str:
         """What the inputs are, in the plural."""
-        return getattr(self.inputs, "unit", "sentences")
+        return self.inputs.unit if isinstance(self.inputs, Corpus) else Corpus.unit
 
     def _read(
         self,
