@@ -17,6 +17,7 @@ import re
 import sys
 import tomllib
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -167,6 +168,12 @@ def explain_columns() -> str:
     return "\n".join(["| column | type | test | meaning |", "|---|---|---|---|", *rows])
 
 
+def tables(analysis: str) -> str:
+    """The tables of an analysis, as its columns are declared."""
+    module = import_module(f"attentionology.analyses.{analysis}.columns")
+    return "\n\n".join(schema.reference() for schema in module.SCHEMAS)
+
+
 NOT_PER_TEXT = ("accuracy", "epsilon")
 """What has a label like a column, but is the same for all texts."""
 
@@ -181,6 +188,7 @@ PARTS: dict[str, Callable[..., str]] = {
     "pages": pages,
     "public_names": public_names,
     "file": repository_file,
+    "tables": tables,
 }
 """What a mark can ask for."""
 

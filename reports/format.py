@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -53,17 +53,27 @@ def ranges(numbers: Sequence[int]) -> str:
     return ", ".join(str(part[0]) if len(part) == 1 else f"{part[0]}–{part[-1]}" for part in parts)
 
 
-def best_head(row: dict[str, Any]) -> str:
+def best_head(row: Mapping[str, Any]) -> str:
     """The name of the best head; a dash if no head is right even once."""
     return head_name(row["layer"], row["head"]) if row["correct"] else "–"
 
 
-def best_direction(row: dict[str, Any]) -> str:
+def number_equal(row: Mapping[str, Any]) -> str:
+    """How many heads share the count of the best one, such as ``(2 equal)``; empty if none does."""
+    return f"({row['tied']} equal)" if row["correct"] and row["tied"] > 1 else ""
+
+
+def rare_in_parentheses(row: Mapping[str, Any]) -> str:
+    """The number of decisions of a row, in parentheses if there are few; see `shown_rows`."""
+    return f"{row['total']:,}" if row["is_frequent"] else f"({row['total']:,})"
+
+
+def best_direction(row: Mapping[str, Any]) -> str:
     """The direction of the best head; a dash if there is no best head."""
     return ARROWS[row["direction"]] if row["correct"] else "–"
 
 
-def best_offset(row: dict[str, Any]) -> str:
+def best_offset(row: Mapping[str, Any]) -> str:
     """The best offset, such as ``(+1)``; empty if no offset is right even once."""
     return f"({row['offset']:+d})" if row["offset_correct"] else ""
 
@@ -73,14 +83,14 @@ def rows_of(table: pd.DataFrame) -> list[dict[str, Any]]:
     return [{str(key): value for key, value in row.items()} for row in table.to_dict("records")]
 
 
-def shown_rows(best: pd.DataFrame, min_count: int) -> Iterator[tuple[dict[str, Any], bool]]:
-    """Yield the rows in the order in which they are shown, each with whether it has at least ``min_count`` words.
+def shown_rows(best: pd.DataFrame, min_count: int) -> Iterator[dict[str, Any]]:
+    """Yield the rows in the order in which they are shown; ``is_frequent`` says whether they have ``min_count`` words.
 
     Frequent relations come first. ``root`` is left out here but not in the CSV file: a root has no head that attention
     could point to, so its row is all zeros.
     """
     rows = [row for row in rows_of(best) if row["relation"] != "root"]
-    for frequent in (True, False):
+    for is_frequent in (True, False):
         for row in rows:
-            if (row["total"] >= min_count) == frequent:
-                yield row, frequent
+            if (row["total"] >= min_count) == is_frequent:
+                yield {**row, "is_frequent": is_frequent}

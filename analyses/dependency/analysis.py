@@ -120,11 +120,9 @@ class Dependency(Analysis[DependencyFacts, "DependencyResults"]):
 
     def show(self, results: DependencyResults, width: int) -> RenderableType:
         """Return a table of the best head of each relation."""
-        from .terminal import best_heads_table
+        from .section import best_table
 
-        usual = results.map_facts[:1] and results.map_facts[0].startswith("map “weight”")
-        facts = () if usual else results.map_facts
-        return best_heads_table(results.best, min_count=results.min_count, width=width, map_facts=facts)
+        return best_table(results).terminal(width)
 
     def comparable(self, counted: Counted[DependencyFacts]) -> Sequence[Comparable]:
         """Return the held-out accuracy of the best head of each relation."""

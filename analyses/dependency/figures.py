@@ -16,8 +16,8 @@ from .tables import TOTALS
 
 def best_heads_figure(best: pd.DataFrame, *, min_count: int, title: str = "") -> Figure:
     """Draw the accuracy of the best head per relation with its interval, beside that of the best fixed offset."""
-    frequent = [row for row, enough in shown_rows(best, min_count) if enough]
-    rows = frequent or [row for row, _ in shown_rows(best, 0)]
+    all_rows = list(shown_rows(best, min_count))
+    rows = [row for row in all_rows if row["is_frequent"]] or all_rows
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(5.2, 1.25 + 0.21 * len(rows)))
         axes = figure.subplots()
@@ -70,7 +70,7 @@ def best_heads_figure(best: pd.DataFrame, *, min_count: int, title: str = "") ->
 
 def heads_figure(cells: pd.DataFrame, best: pd.DataFrame, *, most: int = 12, title: str = "") -> Figure:
     """Draw layer × head heatmaps of the most frequent relations; the better direction of each head is shown."""
-    rows = [row for row, _ in shown_rows(best, 0) if row["relation"] not in TOTALS and row["total"]][:most]
+    rows = [row for row in shown_rows(best, 0) if row["relation"] not in TOTALS and row["total"]][:most]
     n_layers, n_heads = int(cells["layer"].max()), int(cells["head"].max())
     columns = min(4, max(1, len(rows)))
     lines = math.ceil(len(rows) / columns) or 1

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
 from ...extractors import DIRECTIONS
-from ...reports.format import ARROWS, shown_rows
+from ...reports.format import shown_rows
 from ...reports.json_text import records
 from ...reports.page import Section
+from ...reports.table import Row, ShownTable
 from ..contract import Titles
 from ..shared.controls import control_table
 from ..shared.previews import Previewed
+from .columns import BEST
 from .figures import best_heads_figure, heads_figure
 from .tables import TOTALS
+
+_INTERVAL = (
+    ", with a 95 % bootstrap interval over sentences (none is shown if all words are right, or all are wrong, because "
+    "resampling then cannot tell how certain the number is)"
+)
 
 
 @dataclass(frozen=True, repr=False)
@@ -43,22 +49,17 @@ def dependency_section(results: DependencyResults, titles: Titles | None = None)
     """Make the tables, the figures and the section of the page."""
     titles = titles or Titles()
     cells, best, min_count, title = results.cells, results.best, results.min_count, titles.figure
-    rows = list(shown_rows(best, min_count))
-    single = [row for row, frequent in rows if frequent and row["relation"] not in (*TOTALS, "punct")]
+    shown = best_table(results)
+    single = [row for row in shown.rows if row["is_frequent"] and row["relation"] not in (*TOTALS, "punct")]
     return Section(
         title=f"What the attention heads of {titles.model} know about dependency syntax",
         template=Path(__file__).with_name("section.html.j2"),
         context={
-            "rows": rows,
-            "totals": TOTALS,
             "example": single[0] if single else None,
-            "has_control": "control_accuracy" in best,
-            "has_intervals": bool(best["accuracy_low"].notna().any()),
-            "heatmaps": heatmap_data(cells, best),
             "min_count": min_count,
             "map_facts": list(results.map_facts),
-            "choices": len(DIRECTIONS) * int(cells["layer"].max()) * int(cells["head"].max()),
         },
+        shown=(shown,),
         summary={"dependency_best": records(best)},
         tables={
             "dependency": cells,
@@ -72,26 +73,27 @@ def dependency_section(results: DependencyResults, titles: Titles | None = None)
     )
 
 
-def heatmap_data(cells: pd.DataFrame, best: pd.DataFrame) -> dict[str, Any]:
-    """Return the counts per relation, direction, layer and head from which the page's script draws the heatmaps."""
-    n_layers, n_heads = int(cells["layer"].max()), int(cells["head"].max())
-    relations = []
-    for row in best[best["relation"] != "root"].to_dict("records"):
-        of_relation = cells[cells["relation"] == row["relation"]]
-        counts = of_relation.sort_values(["layer", "head"]).groupby("direction")["correct"]
-        relations.append(
-            {
-                "name": row["relation"],
-                "total": int(row["total"]),
-                "correct": [counts.get_group(direction).tolist() for direction in DIRECTIONS],
-                "offset": int(row["offset"]),
-                "offset_correct": int(row["offset_correct"]),
-                "group": "totals" if row["relation"] in TOTALS else "relations",
-            }
-        )
-    return {
-        "layers": n_layers,
-        "heads": n_heads,
-        "directions": [ARROWS[direction] for direction in DIRECTIONS],
-        "relations": relations,
-    }
+def best_table(results: DependencyResults) -> ShownTable:
+    """Return the table of the best head of each relation, frequent relations first."""
+    cells, best = results.cells, results.best
+    has_intervals = bool(best["accuracy_low"].notna().any())
+    return ShownTable(
+        "dependency_best",
+        "Best attention head per relation (accuracy in %)",
+        BEST.columns,
+        list(shown_rows(best, results.min_count)),
+        notes=(
+            f"n in parentheses: fewer than {results.min_count} words, too few for reliable conclusions.",
+            *(f"{fact[0].upper()}{fact[1:]}." for fact in results.map_facts),
+        ),
+        style=_style,
+        facts={
+            "choices": len(DIRECTIONS) * int(cells["layer"].max()) * int(cells["head"].max()),
+            "copies": len(results.controls),
+            "interval": _INTERVAL if has_intervals else "",
+        },
+    )
+
+
+def _style(row: Row) -> str:
+    return f"{'' if row['is_frequent'] else 'rare'} {'total' if row['relation'] in TOTALS else ''}".strip()

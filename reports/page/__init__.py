@@ -18,6 +18,7 @@ from ..drawing import save
 from ..format import ARROWS, best_direction, best_head, best_offset, interval, number, percent
 from ..json_text import to_json
 from ..run_files import RUN_RECORD, files_of_run
+from ..table import ShownTable
 from ..tables import write_csv
 from .alternative import alternative, with_alternative
 from .bundle import page_styles, script, styles
@@ -30,11 +31,12 @@ class Section:
 
     Attributes:
         title: the heading of the section.
-        template: the path of a Jinja template. Its variables are ``run``, the values of ``context``, ``suffix``, and
-            ``svgs``, the figures by name.
+        template: the path of a Jinja template. Its variables are ``run``, the values of ``context``, ``suffix``,
+            ``svgs``, the figures by name, and ``shown``, the tables that people read by name.
         context: values for the template.
         summary: the entries of ``summary.json``, by name.
         tables: the tables, which are written to ``tables/NAME.csv``.
+        shown: tables that people read, which are also written as LaTeX to ``tables/NAME.tex``.
         figures: the figures, which are written to ``figures/NAME.svg`` and ``figures/NAME.png``.
         suffix: a suffix for the names of figures and of elements of the page. It is needed if a page has several
             sections of one analysis.
@@ -60,6 +62,7 @@ class Section:
     context: Mapping[str, Any] = field(default_factory=dict)
     summary: Mapping[str, Any] = field(default_factory=dict)
     tables: Mapping[str, pd.DataFrame] = field(default_factory=dict)
+    shown: Sequence[ShownTable] = ()
     figures: Mapping[str, Figure] = field(default_factory=dict)
     suffix: str = ""
 
@@ -128,7 +131,8 @@ def write_report(
     for position, section in enumerate(sections, start=1):
         svgs = write_section(folder, section)
         template_text = environment.from_string(Path(section.template).read_text(encoding="utf-8"))
-        html = template_text.render(run=run, suffix=section.suffix, **{"svgs": svgs, **section.context})
+        shown = {table.name: table for table in section.shown}
+        html = template_text.render(run=run, suffix=section.suffix, **{"svgs": svgs, "shown": shown, **section.context})
         html, headings = outlined(html, prefix=f"part-{position}", lower=int(len(sections) > 1))
         escaped = Markup(html)  # noqa: S704  # escaped where it was rendered
         rendered.append({"title": section.title, "html": escaped, "headings": headings})
@@ -155,6 +159,8 @@ def write_section(folder: Path, section: Section) -> dict[str, str]:
     """Write the tables and figures of a section, and return the SVG of the figures for the page, by name."""
     for name, table in section.tables.items():
         write_csv(table, folder / "tables" / f"{name}.csv")
+    for shown in section.shown:
+        (folder / "tables" / f"{shown.name}{section.suffix}.tex").write_text(shown.latex(), encoding="utf-8")
     return save_figures(folder, section.figures, section.suffix)
 
 

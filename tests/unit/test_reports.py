@@ -14,8 +14,7 @@ from rich.console import Console
 
 from attentionology.analyses.contract import Titles
 from attentionology.analyses.dependency.accuracy import DependencyAccuracy
-from attentionology.analyses.dependency.section import DependencyResults, dependency_section, heatmap_data
-from attentionology.analyses.dependency.terminal import best_heads_table
+from attentionology.analyses.dependency.section import DependencyResults, best_table, dependency_section
 from attentionology.analyses.shared.best_head import with_control
 from attentionology.reports.format import interval, percent, shown_rows
 from attentionology.reports.json_text import records, to_json
@@ -96,6 +95,7 @@ def test_everything_promised_is_there(folder):
         "report.html",
         "tables/dependency.csv",
         "tables/dependency_best.csv",
+        "tables/dependency_best.tex",
         "tables/dependency_control.csv",
         "figures/dependency_best.svg",
         "figures/dependency_heads.svg",
@@ -124,7 +124,7 @@ def test_page_needs_no_network_and_escapes_what_others_wrote(folder):
             for name, value in attributes:
                 assert name not in ("src", "srcset", "action"), (tag, name)
                 if name in ("href", "xlink:href"):
-                    assert (value or "").startswith("#"), (tag, value)
+                    assert (value or "").startswith(("#", "data:image/png;base64,")), (tag, value)
 
     Resources().feed(page)
     assert not re.search(r"@import|url\((?!#)", page)
@@ -133,16 +133,6 @@ def test_page_needs_no_network_and_escapes_what_others_wrote(folder):
     assert "Warning: mind the &lt;gap&gt;" in page
     assert "x/a.conllu:7" in page
     assert "too long: 999 pieces" in page
-
-
-def test_page_data_are_the_counts(tables):
-    data = heatmap_data(tables.cells, tables.best)
-    for relation in data["relations"]:
-        for direction, counts in zip(("dep->head", "head->dep"), relation["correct"], strict=True):
-            own = tables.cells[
-                (tables.cells["relation"] == relation["name"]) & (tables.cells["direction"] == direction)
-            ].set_index(["layer", "head"])["correct"]
-            assert counts == [own.loc[layer, head] for layer in (1, 2) for head in (1, 2, 3)]
 
 
 @pytest.mark.slow
@@ -165,15 +155,19 @@ def test_control_is_the_mean_and_the_best_over_copies(tables):
 
 
 def test_rare_relations_come_last_and_root_is_not_shown(tables):
-    shown = [(row["relation"], row["total"], frequent) for row, frequent in shown_rows(tables.best, 20)]
+    shown = [(row["relation"], row["total"], row["is_frequent"]) for row in shown_rows(tables.best, 20)]
     assert {relation for relation, *_ in shown} == set(tables.best["relation"]) - {"root"}
     assert [frequent for *_, frequent in shown] == sorted((total >= 20 for _, total, _ in shown), reverse=True)
 
 
-def printed_row(best, width):
+def shown(tables, best):
+    return best_table(DependencyResults(tables.cells, best))
+
+
+def printed_row(tables, best, width):
     printed = io.StringIO()
     console = Console(width=width, file=printed)
-    console.print(best_heads_table(best, min_count=50, width=width))
+    console.print(shown(tables, best).terminal(width))
     row = next(line for line in printed.getvalue().splitlines() if "[/x]" in line)
     return [cell.strip() for cell in row.strip("│").split("│")] if width >= 130 else row.split()
 
@@ -184,19 +178,29 @@ def test_terminal_table_shows_a_worked_row(tables):
         accuracy_low=0.25, accuracy_high=0.75, offset=-2, offset_correct=154, offset_accuracy=0.125,
         heldout_accuracy=0.45, heldout_gain=0.375, heldout_gain_low=-0.1, heldout_gain_high=0.5,
     )  # fmt: skip
-    assert printed_row(best, 150) == [
+    assert printed_row(tables, best, 150) == [
         "[/x]", "1,234", "1-3", "head→dep", "50.0 [25.0, 75.0]", "12.5 (-2)", "45.0", "+37.5 [-10.0, 50.0]",
     ]  # fmt: skip
-    assert printed_row(best, 80) == ["[/x]", "1,234", "1-3", "head→dep", "50.0", "12.5", "(-2)", "45.0", "+37.5"]
+    assert printed_row(tables, best, 80) == [
+        "[/x]",
+        "1,234",
+        "1-3",
+        "head→dep",
+        "50.0",
+        "12.5",
+        "(-2)",
+        "45.0",
+        "+37.5",
+    ]
     nothing_right = best.assign(correct=0, offset_correct=0, accuracy=0.0, offset_accuracy=0.0, heldout_accuracy=np.nan)
     nothing_right = nothing_right.assign(heldout_gain=np.nan)
-    assert printed_row(nothing_right, 80) == ["[/x]", "1,234", "–", "–", "0.0", "0.0", "–", "–"]
+    assert printed_row(tables, nothing_right, 80) == ["[/x]", "1,234", "–", "–", "0.0", "0.0", "–", "–"]
 
 
 def test_the_table_fits_a_narrow_terminal(tables):
     printed = io.StringIO()
     best = tables.best.assign(total=2809, control_accuracy=0.093)
-    Console(width=80, file=printed).print(best_heads_table(best, min_count=50, width=80))
+    Console(width=80, file=printed).print(shown(tables, best).terminal(80))
     assert "all-nopunct-noroot" in printed.getvalue()
     assert "…" not in printed.getvalue()
 

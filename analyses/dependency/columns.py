@@ -1,0 +1,138 @@
+"""The columns of all tables of the dependency analysis, in the order in which they are shown."""
+
+from __future__ import annotations
+
+from ...reports.format import best_direction, best_head, best_offset, number_equal, rare_in_parentheses
+from ...reports.table import Schema, TableColumn, bar, bounds
+
+CELLS = Schema(
+    "dependency",
+    "One row per relation, direction, layer and head.",
+    (
+        TableColumn("relation", "text", "the relation, or `all`, `all-nopunct`, `all-nopunct-noroot`"),
+        TableColumn("direction", "text", "the direction in which attention is read"),
+        TableColumn("layer head", "number from 1", "the attention head"),
+        TableColumn("correct", "count", "words whose syntactic head is found"),
+        TableColumn("total", "count", "words of the relation"),
+        TableColumn("accuracy", "share", "`correct` / `total`"),
+    ),
+)
+
+BEST = Schema(
+    "dependency_best",
+    "One row per relation: its best attention head, baselines and controls.",
+    (
+        TableColumn("relation", "text", "the relation", "relation"),
+        TableColumn("total", "count", "words of the relation", "n", cell=rare_in_parentheses),
+        TableColumn(
+            "layer head",
+            "number from 1",
+            "the attention head with the largest count",
+            "attention head",
+            terminal="head",
+            cell=best_head,
+            beside=number_equal,
+            beside_in="page",
+            help="<code>3-9</code> is layer 3, head 9, both counted from 1. (The <i>syntactic</i> head of a word is "
+            "the word it depends on.)",
+        ),
+        TableColumn(
+            "direction",
+            "text",
+            "the direction in which it is largest",
+            "direction",
+            cell=best_direction,
+            help="<b>dep→head</b>: the dependent attends to its syntactic head (the largest value in the dependent’s "
+            "row). <b>head→dep</b>: the syntactic head is the word that attends most to the dependent (the largest "
+            "value in its column).",
+        ),
+        TableColumn("tied", "count", "heads and directions with this count"),
+        TableColumn("correct", "count", "words whose syntactic head is found"),
+        bar("accuracy", "offset_accuracy"),
+        TableColumn(
+            "accuracy accuracy_low accuracy_high",
+            "share",
+            "`correct` / `total`",
+            "accuracy",
+            beside=bounds("accuracy"),
+            help="The share of the n words with that relation whose head is found{interval}. The head was chosen as "
+            "the best of {choices} on these same words, so its accuracy is too high as an estimate for other "
+            "sentences.",
+        ),
+        TableColumn("offset", "number, words", "the best fixed distance: +1 is the next word, −1 the word before"),
+        TableColumn("offset_correct", "count", "words whose syntactic head is at this distance"),
+        TableColumn(
+            "offset_accuracy",
+            "share",
+            "`offset_correct` / `total`",
+            "offset",
+            beside=best_offset,
+            beside_in="any",
+            help="The accuracy of a guess that always points the same number of words to the right (+) or left (−), "
+            "for the best number from −5 to +5. A head that does no better may know nothing but positions.",
+        ),
+        TableColumn(
+            "gain gain_low gain_high",
+            "points",
+            "`accuracy` − `offset_accuracy`",
+            "gain",
+            beside=bounds("gain"),
+            room="page",
+            help="The accuracy minus that of the offset, on the words that chose both. It is too high by the luck of "
+            "the choice.",
+        ),
+        TableColumn(
+            "heldout_correct heldout_total",
+            "count",
+            "found and scored words over all halves of all splits; each word counts once per split",
+        ),
+        TableColumn(
+            "heldout_accuracy",
+            "share",
+            "the accuracy of heads that were chosen on the other half",
+            "held-out",
+            beside=bounds("heldout", "min", "max"),
+            beside_in="page",
+            help="The accuracy if head and direction are chosen on one half of the sentences and scored on the other, "
+            "in both directions. It is the mean over ten random halvings, with the lowest and highest of them in "
+            "brackets. The farther it falls below the accuracy, the more of the accuracy was due to luck in the "
+            "choice.",
+        ),
+        TableColumn("heldout_min heldout_max", "share", "the lowest and highest accuracy of a split"),
+        TableColumn(
+            "heldout_gain heldout_gain_low heldout_gain_high",
+            "points",
+            "`heldout_accuracy` − the accuracy of the offset that was chosen on the other half",
+            "held-out gain",
+            beside=bounds("heldout_gain"),
+            help="The held-out accuracy minus that of an offset that was chosen and scored on the same halves. If it "
+            "is not above 0 with its whole interval, there is no evidence that a head knows more than positions.",
+        ),
+        TableColumn(
+            "control_accuracy",
+            "share",
+            "with `--control`: the mean over the copies of the accuracy of each copy's best head",
+            "random weights",
+            terminal="random",
+            help="The accuracy of the best head of a model with the same architecture, the trained embeddings and "
+            "otherwise random weights, as the mean over the copies ({copies}).",
+        ),
+        TableColumn("control_accuracy_max", "share", "with `--control`: the largest of these accuracies"),
+    ),
+)
+
+CONTROL = Schema(
+    "dependency_control",
+    "With `--control`. One row per copy with random weights and relation: the best head of the copy.",
+    (
+        TableColumn("copy", "number from 1", "the copy"),
+        TableColumn("relation", "text", "the relation"),
+        TableColumn("direction", "text", "the direction of the best head"),
+        TableColumn("layer head", "number from 1", "the best head"),
+        TableColumn("correct total", "count", "words whose syntactic head is found, and all words of the relation"),
+        TableColumn("accuracy", "share", "`correct` / `total`"),
+    ),
+)
+
+SCHEMAS = (CELLS, BEST, CONTROL)
+"""The tables that the analysis writes."""

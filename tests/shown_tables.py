@@ -1,0 +1,96 @@
+"""Reads tables as people see them, on the page, in a terminal and in LaTeX, to compare them with the CSV file."""
+
+from __future__ import annotations
+
+import io
+import math
+import re
+from collections.abc import Mapping
+from html.parser import HTMLParser
+from typing import Any
+
+import pandas as pd
+from rich.console import Console
+
+from attentionology.reports.table import ShownTable
+
+Cells = list[dict[str, str]]
+"""The texts of the cells of each row by the headings of the columns."""
+
+
+class _Page(HTMLParser):
+    """Collects the texts of the cells of one table."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows: list[list[str]] = []
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        if tag == "tr":
+            self.rows.append([])
+        elif tag in ("td", "th"):
+            self.rows[-1].append("")
+
+    def handle_data(self, data: str) -> None:
+        if self.rows and self.rows[-1]:
+            self.rows[-1][-1] += data
+
+
+def on_page(table: ShownTable) -> Cells:
+    """Read the table on the page."""
+    page = _Page()
+    page.feed(str(table))
+    return _by_heading([[cell.strip() for cell in row] for row in page.rows])
+
+
+def in_latex(table: ShownTable) -> Cells:
+    """Read the table in LaTeX."""
+    lines = [
+        line.removesuffix(r" \\").removeprefix("{}") for line in table.latex().splitlines() if line.endswith(r"\\")
+    ]
+    cells = [re.split(r"(?<!\\)&", line) for line in lines]
+    return _by_heading([[_plain(cell.strip()) for cell in row] for row in cells])
+
+
+def _plain(latex: str) -> str:
+    for code, text in ((r"$\rightarrow$", "→"), ("$-$", "-"), ("--", "–"), (r"\%", "%"), (r"\_", "_"), (r"\&", "&")):
+        latex = latex.replace(code, text)
+    return latex
+
+
+def in_terminal(table: ShownTable, width: int) -> Cells:
+    """Read the table in a terminal that is wide enough for boxes, in which headings take one line."""
+    printed = io.StringIO()
+    Console(width=width, file=printed).print(table.terminal(width))
+    lines = [line for line in printed.getvalue().splitlines() if line[:1] in "┃│"]
+    return _by_heading([[cell.strip() for cell in re.split("[┃│]", line)[1:-1]] for line in lines])
+
+
+def _by_heading(rows: list[list[str]]) -> Cells:
+    headings, *others = rows
+    return [dict(zip(headings, row, strict=True)) for row in others]
+
+
+def percent(value: float, sign: str = "") -> str:
+    """Write a share or a difference of shares as tables show it, without the code of the toolkit."""
+    return "–" if math.isnan(value) else format(100 * value, f"{sign}.1f")
+
+
+def in_brackets(low: float, high: float) -> str:
+    """Write an interval as tables show it; without width, it is left out."""
+    return "" if math.isnan(low) or low == high else f" [{percent(low)}, {percent(high)}]"
+
+
+def as_shown(row: Mapping[str, Any], columns: str, sign: str = "") -> str:
+    """Write the value in the first of some columns, with the interval in the other two if there are any."""
+    value, *ends = (row[name] for name in columns.split())
+    return percent(value, sign) + (in_brackets(*ends) if ends else "")
+
+
+def distinct(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a table in which all shares and differences are different, so that no column can stand for another one."""
+    values = table.copy()
+    names = [name for name in table if pd.api.types.is_float_dtype(table[name])]
+    for column, name in enumerate(names):
+        values[name] = [(1 + column + len(names) * row) / (1 + len(names) * len(table)) for row in range(len(table))]
+    return values
