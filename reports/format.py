@@ -68,6 +68,16 @@ def rare_in_parentheses(row: Mapping[str, Any]) -> str:
     return f"{row['total']:,}" if row["is_frequent"] else f"({row['total']:,})"
 
 
+def named_head(row: Mapping[str, Any]) -> str:
+    """The name of the head of a row."""
+    return head_name(row["layer"], row["head"])
+
+
+def direction(row: Mapping[str, Any]) -> str:
+    """The direction of a row in words and an arrow."""
+    return ARROWS[row["direction"]]
+
+
 def best_direction(row: Mapping[str, Any]) -> str:
     """The direction of the best head; a dash if there is no best head."""
     return ARROWS[row["direction"]] if row["correct"] else "–"

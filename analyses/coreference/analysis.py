@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ...reports.page import Section
     from ..shared.comparable import Comparable
     from .examples import CoreferenceExample
-    from .section import CoreferenceResults
+    from .results import CoreferenceResults
 
 EXAMPLES = 5
 """The number of right decisions, and of wrong decisions, that the report shows."""
@@ -150,7 +150,7 @@ class Coreference(Analysis[CoreferenceFacts, "CoreferenceResults"]):
         from ..shared.best_head import with_control
         from ..shared.published import published_coreference
         from .accuracy import CoreferenceAccuracy
-        from .section import CoreferenceResults
+        from .results import CoreferenceResults
 
         facts, analysis_options = counted.facts, options[CoreferenceOptions]
         tables = counted.metric(facts.model, CoreferenceAccuracy).compute()
@@ -177,9 +177,9 @@ class Coreference(Analysis[CoreferenceFacts, "CoreferenceResults"]):
 
     def show(self, results: CoreferenceResults, width: int) -> RenderableType:
         """Return a table of the best head of each type of mention."""
-        from .terminal import coreference_table
+        from .shown_tables import best_table
 
-        return coreference_table(results, width=width)
+        return best_table(results).terminal(width)
 
     def comparable(self, counted: Counted[CoreferenceFacts]) -> Sequence[Comparable]:
         """Return the held-out accuracy of the best head of each type of mention, for each choice of candidates."""

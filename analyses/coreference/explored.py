@@ -17,7 +17,7 @@ from ..shared.held_out import side_of_baseline
 from .accuracy import CoreferenceAccuracy
 from .antecedents import DIRECTIONS
 from .choices import POLICIES
-from .section import CoreferenceResults
+from .results import CoreferenceResults
 
 _VERDICTS = {1: "more than", -1: "less than", 0: "neither clearly more nor clearly less than"}
 """How the best head compares with the rules, by `side_of_baseline`."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ...reports.format import best_direction, best_head, best_offset, number_equal, rare_in_parentheses
 from ...reports.table import Schema, TableColumn, bar, bounds
+from ..shared.controls import RANDOM_WEIGHTS
 
 CELLS = Schema(
     "dependency",
@@ -114,8 +115,7 @@ BEST = Schema(
             "with `--control`: the mean over the copies of the accuracy of each copy's best head",
             "random weights",
             terminal="random",
-            help="The accuracy of the best head of a model with the same architecture, the trained embeddings and "
-            "otherwise random weights, as the mean over the copies ({copies}).",
+            help=RANDOM_WEIGHTS,
         ),
         TableColumn("control_accuracy_max", "share", "with `--control`: the largest of these accuracies"),
     ),

@@ -24,7 +24,7 @@ from ..norms.options import NormsOptions
 from ..shared.options import CountOptions
 
 if TYPE_CHECKING:
-    from ..coreference.section import CoreferenceResults
+    from ..coreference.results import CoreferenceResults
     from ..dependency.section import DependencyResults
     from ..norms.section import NormResults
     from ..surface.section import SurfaceResults

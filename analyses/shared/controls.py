@@ -8,6 +8,12 @@ import pandas as pd
 
 from .options import ControlOptions
 
+RANDOM_WEIGHTS = (
+    "The accuracy of the best head of a model with the same architecture, the trained embeddings and otherwise random "
+    "weights, as the mean over the copies ({copies})."
+)
+"""What the legend says about the control."""
+
 
 def control_table(controls: Sequence[pd.DataFrame], key: Sequence[str], name: str) -> dict[str, pd.DataFrame]:
     """Return the best heads of all randomly initialized copies as one table, under its name.

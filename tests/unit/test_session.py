@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from attentionology.analyses.contract import Analysis, Titles
-from attentionology.analyses.coreference.section import CoreferenceResults
+from attentionology.analyses.coreference.results import CoreferenceResults
 from attentionology.analyses.dependency.analysis import Dependency
 from attentionology.analyses.dependency.section import DependencyResults
 from attentionology.analyses.explanation.results import ExplainResults

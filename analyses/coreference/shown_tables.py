@@ -1,0 +1,135 @@
+"""The tables of the coreference analysis that people read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import pandas as pd
+
+from ...reports.format import head_name, interval, percent, rows_of
+from ...reports.table import Row, ShownTable, TableColumn
+from .choices import POLICIES
+from .columns import BEST
+from .contrasts_section import contrast_lines, shown_contrasts
+from .group_columns import CONTRASTS, LARGEST_CONTRASTS
+from .results import CoreferenceResults
+
+CANDIDATES = {
+    "preceding": "head words of the preceding mentions",
+    "mentions": "head words of all other mentions",
+    "words": "all other words",
+}
+_TYPES = ("all", "pronoun", "proper", "nominal")
+
+
+def shown_tables(results: CoreferenceResults) -> list[ShownTable]:
+    """Return the tables of the page: the best heads, other candidates, the paper's numbers, and groups of documents."""
+    tables = [best_table(results), _others(results)]
+    if results.published:
+        tables.append(_published(results.published))
+    contrasts = results.tables.contrasts
+    if len(contrasts):
+        rows = rows_of(contrasts[contrasts["candidates"] == results.candidates])
+        tables.append(ShownTable("coreference_contrasts", "Groups of documents (%)", CONTRASTS.columns, rows))
+    for number, comparison in enumerate(shown_contrasts(results.tables, results.candidates), start=1):
+        title = f"Largest differences: {comparison['first']} minus {comparison['second']} (%)"
+        name = f"coreference_largest_contrasts_{number}"
+        tables.append(ShownTable(name, title, LARGEST_CONTRASTS.columns, comparison["rows"]))
+    return tables
+
+
+def best_table(results: CoreferenceResults) -> ShownTable:
+    """Return the table of the best head of each type of mention, beside the baselines."""
+    best = best_of(results.tables.best, results.candidates)
+    account, words = results.account, candidates_in_words(results)
+    has_intervals = bool((best["accuracy_low"] < best["accuracy_high"]).any())
+    notes = (
+        f"n in parentheses: fewer than {results.min_count} mentions. Candidates are {words[results.candidates]}.",
+        f"Mentions that have an antecedent in the corpus: {account['anaphors']:,}; scored: {account['scored']:,}."
+        + (f" Asked for, but with no right candidate: {account['no answer']:,}." if account["no answer"] else ""),
+        *results.notes,
+        *(
+            f"{row['first']} {percent(row['first_accuracy'])}, {row['second']} {percent(row['second_accuracy'])}: "
+            f"difference {percent(row['difference'], sign=True)} "
+            f"{interval(row['difference_low'], row['difference_high'])} (head {head_name(row['layer'], row['head'])})"
+            for row in rows_of(results.tables.contrasts)
+            if row["candidates"] == results.candidates
+        ),
+        *contrast_lines(results.tables, results.candidates),
+        *(f"{fact[0].upper()}{fact[1:]}." for fact in results.map_facts),
+    )
+    return ShownTable(
+        "coreference_best",
+        "Best attention head per type of mention (antecedents found in %)",
+        BEST.columns[1:],
+        _rows(best, results),
+        notes=notes,
+        style=_style,
+        facts={
+            "choices": choices(results),
+            "copies": len(results.controls),
+            "interval": ", with a 95 % bootstrap interval over documents" if has_intervals else "",
+            "preceding": words["preceding"],
+        },
+    )
+
+
+def _others(results: CoreferenceResults) -> ShownTable:
+    """Return the best heads for the other choices of candidates."""
+    best = results.tables.best
+    other = best[best["candidates"] != results.candidates]
+    if results.asked:  # the policies "preceding" and "mentions" have the same candidates
+        other = other[other["candidates"] == ("words" if results.candidates != "words" else "preceding")]
+    headings = ("candidates", "mentions", "n", "attention head", "direction", "accuracy", "held-out", "random weights")
+    rows = _rows(other, results)
+    return ShownTable("coreference_others", "Other candidates (%)", BEST.only(*headings), rows, style=_style)
+
+
+def _published(published: Mapping[str, Mapping[str, int]]) -> ShownTable:
+    columns = [TableColumn("method", "text", "", "method"), *(TableColumn(name, "count", "", name) for name in _TYPES)]
+    rows = [{"method": method, **by_type} for method, by_type in published.items()]
+    return ShownTable("coreference_published", "The paper’s numbers (%)", columns, rows)
+
+
+def candidates_table(example: Mapping[str, Any]) -> ShownTable:
+    """Return the candidates of a decision with the most weight, and all antecedents."""
+    columns = [
+        TableColumn("text", "text", "", "candidate"),
+        TableColumn("head", "text", "", "head word"),
+        TableColumn("weight", "number", "", "weight", cell=lambda row: f"{row['weight']:.2g}"),
+        TableColumn("rank", "number from 1", "", f"rank of {example['of']}"),
+        TableColumn("antecedent", "text", "", "right", cell=lambda row: "antecedent" if row["antecedent"] else ""),
+    ]
+    return ShownTable("candidates", "Candidates", columns, example["candidates"])
+
+
+def candidates_in_words(results: CoreferenceResults) -> dict[str, str]:
+    """Describe the candidates of each policy."""
+    named = "head words of the two names or occupations in question"
+    return {**CANDIDATES, "preceding": named, "mentions": named} if results.asked else CANDIDATES
+
+
+def best_of(best: pd.DataFrame, policy: str) -> pd.DataFrame:
+    """Return the best heads under one policy, with a row per type."""
+    return best[best["candidates"] == policy].reset_index(drop=True)
+
+
+def choices(results: CoreferenceResults) -> int:
+    """Return the number of heads and directions among which the best one is chosen."""
+    return 2 * int(results.tables.cells["layer"].max()) * int(results.tables.cells["head"].max())
+
+
+def _rows(best: pd.DataFrame, results: CoreferenceResults) -> list[Row]:
+    """Return the rows that have any mentions, by their candidates."""
+    words = candidates_in_words(results)
+    rows: Iterable[dict[str, Any]] = sorted(rows_of(best), key=lambda row: POLICIES.index(row["candidates"]))
+    return [
+        {**row, "is_frequent": row["total"] >= results.min_count, "candidates_in_words": words[row["candidates"]]}
+        for row in rows
+        if row["total"]
+    ]
+
+
+def _style(row: Row) -> str:
+    return f"{'' if row['is_frequent'] else 'rare'} {'total' if row['type'] == 'all' else ''}".strip()
