@@ -67,6 +67,7 @@ class TableColumn:
         room: where the column is shown.
         help: the entry of the legend on the page, as HTML, in which ``{name}`` stands for a fact of the table.
         terminal: the heading in a terminal, if it differs.
+        wraps: whether long texts in the column take several lines.
         markup: makes the content of a cell that only the page has, such as a bar.
 
     Example:
@@ -87,6 +88,7 @@ class TableColumn:
     room: Room = "any"
     help: str = ""
     terminal: str = ""
+    wraps: bool = False
     markup: Callable[[Row], Markup] | None = None
 
     def text(self, row: Row) -> str:
@@ -225,7 +227,7 @@ class ShownTable:
             heading = column.terminal or column.heading
             # In a narrow terminal, headings of several words take several lines.
             lines = heading if is_wide else re.sub(r"(?<=-)| ", "\n", heading)
-            table.add_column(escape(lines), justify="left" if column.is_left else "right", no_wrap=True)
+            table.add_column(escape(lines), justify="left" if column.is_left else "right", no_wrap=not column.wraps)
         for row in self.rows:
             cells = [
                 f"{column.text(row)} {column.text_beside(row) if has_room else ''}".rstrip()
@@ -301,7 +303,8 @@ def _td(column: TableColumn, row: Row) -> Markup:
         return Markup("<td>{}</td>").format(column.markup(row))
     beside = column.text_beside(row)
     small = Markup(' <span class="range">{}</span>').format(beside) if beside else ""
-    return Markup("<td{}>{}{}</td>").format(_class("left" if column.is_left else ""), column.text(row), small)
+    words = f"{'left' if column.is_left else ''} {'wrapped' if column.wraps else ''}".strip()
+    return Markup("<td{}>{}{}</td>").format(_class(words), column.text(row), small)
 
 
 def _class(words: str) -> Markup:

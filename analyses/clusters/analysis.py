@@ -90,9 +90,9 @@ class Clusters(Analysis[ClusterFacts, "ClusterResults"]):
 
     def show(self, results: ClusterResults, width: int) -> RenderableType:
         """Return a table of how alike the heads of a layer are."""
-        from .terminal import clusters_table
+        from .section import neighbors_table
 
-        return clusters_table(results, notes=not results.notes_shown)
+        return neighbors_table(results).terminal(width)
 
     def explored(
         self, options: OptionSet, counted: Counted[ClusterFacts], results: ClusterResults, kind: str | None

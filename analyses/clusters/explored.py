@@ -7,7 +7,7 @@ import numpy as np
 from ...reports.explorer.contribution import Contribution
 from ...reports.explorer.data import Fact, Finding, Measure
 from ..shared.explored import address, names_of, share
-from ..surface.section import label_names
+from ..surface.shown_tables import label_names
 from .section import ClusterResults, cluster_rows
 
 _NEAREST = 5

@@ -9,17 +9,21 @@ from typing import Any
 
 import pandas as pd
 
-from ...reports.format import head_name, ranges
+from ...reports.format import head_name, number, ranges, rows_of
 from ...reports.json_text import records
 from ...reports.page import Section
+from ...reports.table import ShownTable, TableColumn
 from ..contract import Titles
 from ..shared.previews import Previewed
-from ..surface.section import label_names
+from ..surface.shown_tables import label_names
+from .columns import HEAD_NEIGHBOURS
 from .distances import HeadDistanceTables
 from .figures import head_map_figure, tree_figure
 from .geography import Geography
 
 _TREE_LEAVES = 400
+_NAMED = 40
+"""The number of heads of a cluster that the page names."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -30,7 +34,7 @@ class ClusterResults(Previewed):
         distances: the distances between all heads.
         geography: the map and the clusters that follow from the distances.
         heads: the surface statistics of the heads with their labels.
-        specials, notes: as in `attentionology.analyses.surface.section.SurfaceResults`.
+        specials, notes: as in `attentionology.analyses.surface.results.SurfaceResults`.
         notes_shown: whether the surface analysis of the same run shows the notes already.
     """
 
@@ -62,9 +66,10 @@ def clusters_section(results: ClusterResults, titles: Titles | None = None) -> S
             "silhouette": geography.silhouette,
             "has_relations": "relation" in embedding and bool(embedding["relation"].notna().any()),
             "neighbors": geography.neighbors.to_dict("records"),
-            "clusters": cluster_rows(embedding, names),
+            "clusters": embedding["cluster"].nunique(),
             "heads": len(embedding),
         },
+        shown=(neighbors_table(results), _clusters_table(embedding, names)),
         summary={
             "head_embedding": records(embedding),
             "head_neighbours": records(geography.neighbors),
@@ -80,6 +85,42 @@ def clusters_section(results: ClusterResults, titles: Titles | None = None) -> S
         },
         figures=figures,
     )
+
+
+def neighbors_table(results: ClusterResults) -> ShownTable:
+    """Return whether the heads of a layer attend alike."""
+    geography = results.geography
+    summary = (
+        f"Stress of the map in two dimensions: {number(geography.stress, 2)}. Number of clusters: "
+        f"{geography.embedding['cluster'].nunique()}, mean silhouette {number(geography.silhouette, 2)}."
+    )
+    return ShownTable(
+        "head_neighbours",
+        f"Which heads attend alike (Jensen-Shannon divergence, {results.distances.rows:,} rows)",
+        HEAD_NEIGHBOURS.columns,
+        rows_of(geography.neighbors),
+        notes=(summary, *(() if results.notes_shown else results.notes)),
+    )
+
+
+def _clusters_table(embedding: pd.DataFrame, names: Mapping[str, str]) -> ShownTable:
+    """Return the heads of each cluster, and the number of them that have each label."""
+    rows = [
+        {
+            "cluster": row["cluster"],
+            "heads": len(row["heads"]),
+            "layers": row["layers"],
+            "labels": ", ".join(row["labels"]),
+            "members": " ".join(row["heads"][:_NAMED]) + (" …" if len(row["heads"]) > _NAMED else ""),
+        }
+        for row in cluster_rows(embedding, names)
+    ]
+    columns = [
+        TableColumn("cluster", "number from 1", "", "cluster"),
+        TableColumn("heads", "count", "", "heads"),
+        *(TableColumn(name, "text", "", name, wraps=True) for name in ("layers", "labels", "members")),
+    ]
+    return ShownTable("head_clusters", "Clusters", columns, rows)
 
 
 def cluster_rows(embedding: pd.DataFrame, names: Mapping[str, str]) -> list[dict[str, Any]]:

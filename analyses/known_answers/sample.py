@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ..coreference.results import CoreferenceResults
     from ..dependency.section import DependencyResults
     from ..norms.section import NormResults
-    from ..surface.section import SurfaceResults
+    from ..surface.results import SurfaceResults
 
 FILE = Path(__file__).with_name("sample.json")
 """The known answers, made by ``python -m tests.known_answers``."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ...reports.explorer.contribution import Contribution
     from ...reports.page import Section
     from ..shared.comparable import Comparable
-    from .section import SurfaceResults
+    from .results import SurfaceResults
 
 _LOSSES = {
     "mlm": "the masked-LM loss, the mean over masked pieces",
@@ -98,7 +98,7 @@ class Surface(Analysis[SurfaceFacts, "SurfaceResults"]):
     ) -> SurfaceResults:
         """Make the surface tables, with the gradients if there are any."""
         from .reading import read_tables
-        from .section import SurfaceResults
+        from .results import SurfaceResults
 
         tables, notes = read_tables(options, counted, counted.facts.reading, needed)
         gradients, gradient_notes = _gradients(options[SurfaceOptions], counted)
@@ -112,9 +112,9 @@ class Surface(Analysis[SurfaceFacts, "SurfaceResults"]):
 
     def show(self, results: SurfaceResults, width: int) -> RenderableType:
         """Return a table of where attention goes, layer by layer."""
-        from .terminal import surface_table
+        from .shown_tables import layers_table
 
-        return surface_table(results)
+        return layers_table(results).terminal(width)
 
     def explored(
         self, options: OptionSet, counted: Counted[SurfaceFacts], results: SurfaceResults, kind: str | None

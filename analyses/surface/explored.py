@@ -12,7 +12,9 @@ from ...reports.explorer.data import Fact, Finding, Measure, Profile
 from ...reports.format import head_name, percent, rows_of
 from ..shared.explored import address, names_of, share, values_of
 from .figures import class_names
-from .section import SurfaceResults, label_names, sinks
+from .results import SurfaceResults
+from .section import sinks
+from .shown_tables import label_names
 
 _CLASSES = ("first_special", "last_special", "punctuation", "other")
 _POSITIONS = ("previous", "next", "self")

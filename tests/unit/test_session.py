@@ -20,7 +20,7 @@ from attentionology.analyses.norms.analysis import Norms
 from attentionology.analyses.norms.section import NormResults
 from attentionology.analyses.probing.section import ProbeResults
 from attentionology.analyses.shared.previews import Previewed, tables_of
-from attentionology.analyses.surface.section import SurfaceResults
+from attentionology.analyses.surface.results import SurfaceResults
 from attentionology.analyses.surface.statistics import SurfaceTables
 from attentionology.corpora_loaders import (
     Corpus,

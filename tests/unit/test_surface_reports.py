@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 
 import pandas as pd
 import pytest
@@ -11,14 +12,14 @@ from rich.console import Console
 
 from attentionology.analyses.clusters.distances import HeadDistances
 from attentionology.analyses.clusters.geography import geography
-from attentionology.analyses.clusters.section import ClusterResults, clusters_section
-from attentionology.analyses.clusters.terminal import clusters_table
+from attentionology.analyses.clusters.section import ClusterResults, clusters_section, neighbors_table
 from attentionology.analyses.contract import Titles
 from attentionology.analyses.surface.gradients import GradientImportance
 from attentionology.analyses.surface.labels import label_heads
-from attentionology.analyses.surface.section import SurfaceResults, surface_section
+from attentionology.analyses.surface.results import SurfaceResults
+from attentionology.analyses.surface.section import surface_section
+from attentionology.analyses.surface.shown_tables import layers_table
 from attentionology.analyses.surface.statistics import SurfaceStatistics
-from attentionology.analyses.surface.terminal import surface_table
 from attentionology.corpora_loaders import Sentence
 from attentionology.extractors import GradientMaker, extract
 from attentionology.reports.format import number, ranges
@@ -80,7 +81,8 @@ def test_all_that_is_promised_is_there(tmp_path, family, changes):
     assert "mind the &lt;gap&gt;" in page
     for raw in ("<gap>", "<cls>", "<rel>", "<more>"):
         assert raw not in page
-    assert page.count("<span>1-1</span>") == 2  # once among the labels, once among the clusters
+    cells = re.findall(r'<td class="left wrapped">([\d -]+)</td>', page)
+    assert sum("1-1" in cell.split() for cell in cells) == 2  # once among the labels, once among the clusters
     assert ("Does it matter?" in page) == (surface.gradients is not None)
     assert (tmp_path / "tables" / "gradients.csv").exists() == (surface.gradients is not None)
     drawn = ["surface_statistics", "surface_offsets", "surface_entropy", "head_map"]
@@ -101,8 +103,8 @@ def test_tables_for_the_terminal(family):
     surface, clusters = results(family)
     out = io.StringIO()
     console = Console(file=out, width=130)
-    console.print(surface_table(surface))
-    console.print(clusters_table(clusters))
+    console.print(layers_table(surface).terminal(120))
+    console.print(neighbors_table(clusters).terminal(120))
     shown = out.getvalue()
     second = surface.tables.layers.iloc[1]
     line = next(line for line in shown.splitlines() if line.split()[:1] == ["2"])

@@ -1,0 +1,155 @@
+"""The tables of the surface analysis that people read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from ...reports.format import head_name, number, percent, rows_of
+from ...reports.table import Row, ShownTable, TableColumn
+from .figures import class_names
+from .labels import LABELS
+from .results import SurfaceResults
+
+_BY_LAYER = ("previous", "next", "self", "first_special", "last_special", "punctuation", "other")
+_IN_NATS = ("entropy", "entropy_first")
+_NAMED = 8
+"""The number of heads with a label that a terminal names."""
+
+
+def shown_tables(results: SurfaceResults) -> list[ShownTable]:
+    """Return the tables of the page: layers, the strongest heads, labels, and gradients if there are any."""
+    heads, specials = results.tables.heads, results.specials
+    tables = [layers_table(results), _strongest(heads, specials), _labels(heads, specials)]
+    return tables if results.gradients is None else [*tables, _gradients(results.gradients, specials)]
+
+
+def layers_table(results: SurfaceResults) -> ShownTable:
+    """Return where attention goes, layer by layer."""
+    layers, names = results.tables.layers, statistic_names(results.specials)
+    columns = [
+        TableColumn("layer", "number from 1", "", "layer"),
+        *(TableColumn(name, "share", "", names[name]) for name in _BY_LAYER if layers[name].notna().any()),
+        TableColumn("entropy", "nats", "", "entropy, nats", terminal="entropy"),
+        TableColumn("entropy_relative", "share", "", "of uniform entropy", terminal="rel. entropy"),
+    ]
+    labeled = [
+        f"{row['label']}: {' '.join(row['heads'][:_NAMED])}{' …' if len(row['heads']) > _NAMED else ''}"
+        for row in _label_rows(results.tables.heads, results.specials)
+        if row["heads"] and row["name"] != "other"
+    ]
+    uniform = number(layers["uniform_entropy"].iloc[0], 2)
+    notes = (
+        f"Entropy is in nats; that of attention to all tokens alike is {uniform}.",
+        *(["Heads with a label:"] if labeled else []),
+        *labeled,
+        *results.notes,
+        *([] if results.gradients is None else ["The gradients are in the report."]),
+    )
+    title = "Where attention goes by layer (mean over heads, %)"
+    return ShownTable("surface_layers", title, columns, rows_of(layers), notes=notes)
+
+
+def _strongest(heads: pd.DataFrame, specials: Mapping[str, str]) -> ShownTable:
+    """Return the head with the largest value of each statistic."""
+    rows: list[Row] = []
+    for statistic, name in statistic_names(specials).items():
+        values = heads[statistic]
+        if values.notna().any():
+            top = heads.iloc[int(values.argmax())]
+            head = head_name(int(top["layer"]), int(top["head"]))
+            row = {"name": name, "head": head, "value": float(top[statistic]), "mean": float(values.mean())}
+            rows.append({**row, "in_nats": statistic in _IN_NATS})
+    columns = [
+        TableColumn("name", "text", "", "attention"),
+        TableColumn("head", "number", "", "head with most", cell=lambda row: str(row["head"])),
+        TableColumn("value", "number", "", "its value", cell=lambda row: _in_unit(row, "value")),
+        TableColumn("mean", "number", "", "mean of all heads", cell=lambda row: _in_unit(row, "mean")),
+    ]
+    return ShownTable("surface_strongest", "The heads with the largest values (%)", columns, rows)
+
+
+def _in_unit(row: Row, name: str) -> str:
+    return f"{number(row[name], 2)} nats" if row["in_nats"] else percent(row[name])
+
+
+def _labels(heads: pd.DataFrame, specials: Mapping[str, str]) -> ShownTable:
+    columns = [
+        TableColumn("label", "text", "", "label"),
+        TableColumn("heads", "count", "", "heads", cell=lambda row: str(len(row["heads"]))),
+        TableColumn("heads", "text", "", "which heads", cell=lambda row: " ".join(row["heads"]) or "–", wraps=True),
+    ]
+    return ShownTable("surface_labels", "What heads are for", columns, _label_rows(heads, specials))
+
+
+def _label_rows(heads: pd.DataFrame, specials: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Return the names of the heads that have each label."""
+    names = label_names(specials)
+    rows = []
+    for label in (*LABELS[1:], LABELS[0]):
+        labeled = heads[heads["label"] == label]
+        head_names = [head_name(layer, head) for layer, head in zip(labeled["layer"], labeled["head"], strict=True)]
+        rows.append({"name": label, "label": names.get(label, label), "heads": head_names})
+    return rows
+
+
+def _gradients(gradients: pd.DataFrame, specials: Mapping[str, str]) -> ShownTable:
+    """Return the gradient of, and the attention to, each class of tokens by layer, as means over heads."""
+    names, classes = class_names(specials), list(dict.fromkeys(gradients["class"]))
+    means = gradients.groupby(["layer", "class"], as_index=False)[["gradient", "attention"]].mean()
+    rows: dict[int, dict[str, Any]] = {}
+    for mean in rows_of(means):
+        row = rows.setdefault(mean["layer"], {"layer": mean["layer"]})
+        row |= {f"{measure} {mean['class']}": mean[measure] for measure in ("gradient", "attention")}
+    columns = [
+        TableColumn("layer", "number from 1", "", "layer"),
+        *(_gradient_of(f"gradient {name}", f"|∂L/∂α| {names.get(name, name)}") for name in classes),
+        *(_share_of(f"attention {name}", f"α {names.get(name, name)}") for name in classes),
+    ]
+    return ShownTable("surface_gradients", "Gradients and attention by class of tokens", columns, list(rows.values()))
+
+
+def _gradient_of(key: str, heading: str) -> TableColumn:
+    return TableColumn("", "number", "", heading, cell=lambda row: f"{row[key]:.1e}")
+
+
+def _share_of(key: str, heading: str) -> TableColumn:
+    return TableColumn("", "share", "", heading, cell=lambda row: percent(row[key]))
+
+
+def statistic_names(specials: Mapping[str, str]) -> dict[str, str]:
+    """Return the headings of the statistics, with the model's own names of its special tokens."""
+    first, last = specials.get("first_special", "first special"), specials.get("last_special", "last special")
+    return {
+        "previous": "previous",
+        "next": "next",
+        "self": "itself",
+        "first_special": first,
+        "last_special": last,
+        "period_comma": "period, comma",
+        "punctuation": "punctuation",
+        "other": "other tokens",
+        "first_to_first": f"{first} → {first}",
+        "last_to_last": f"{last} → {last}",
+        "rest_to_first": f"others → {first}",
+        "rest_to_last": f"others → {last}",
+        "entropy": "entropy",
+        "entropy_relative": "entropy, relative",
+        "entropy_first": f"entropy of {first}",
+        "entropy_first_relative": f"entropy of {first}, relative",
+    }
+
+
+def label_names(specials: Mapping[str, str]) -> dict[str, str]:
+    """Return the names of the labels of heads in the report. A label without an entry is its own name."""
+    first, last = specials.get("first_special", "first special"), specials.get("last_special", "last special")
+    return {
+        "next": "next token",
+        "previous": "previous token",
+        "self": "itself",
+        "first-special": f"sink {first}",
+        "last-special": f"sink {last}",
+        "other": "no label",
+    }
