@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...reports.table import Schema, TableColumn
+from ...reports.columns import Schema, TableColumn
 
 HEAD_DISTANCES = Schema(
     "head_distances",

@@ -9,10 +9,11 @@ from typing import Any
 
 import pandas as pd
 
+from ...reports.columns import TableColumn
 from ...reports.format import head_name, number, ranges, rows_of
 from ...reports.json_text import records
 from ...reports.page import Section
-from ...reports.table import ShownTable, TableColumn
+from ...reports.table import ShownTable
 from ..contract import Titles
 from ..shared.previews import Previewed
 from ..surface.shown_tables import label_names

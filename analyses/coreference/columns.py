@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from ...reports.columns import Schema, TableColumn, bounds
 from ...reports.format import (
     best_direction,
     best_head,
     number_equal,
     rare_in_parentheses,
 )
-from ...reports.table import Schema, TableColumn, bounds
 from ..shared.controls import RANDOM_WEIGHTS
 from .group_columns import CONTRASTS, GROUPS, HEAD_CONTRASTS, LARGEST_CONTRASTS
 

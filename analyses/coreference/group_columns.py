@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...reports.format import direction, named_head, number
-from ...reports.table import Row, Schema, TableColumn, bounds
+from ...reports.columns import Row, Schema, TableColumn, bounds
+from ...reports.format import direction, named_head
 
 
 def _number_of(side: str) -> Callable[[Row], str]:
@@ -53,7 +53,7 @@ CONTRASTS = Schema(
             "number",
             "`first_accuracy` / `second_accuracy`",
             "ratio",
-            cell=lambda row: number(row["ratio"], 2),
+            digits=2,
         ),
     ),
 )

@@ -7,8 +7,9 @@ from typing import Any
 
 import pandas as pd
 
+from ...reports.columns import Row, TableColumn
 from ...reports.format import head_name, interval, percent, rows_of
-from ...reports.table import Row, ShownTable, TableColumn
+from ...reports.table import ShownTable
 from .choices import POLICIES
 from .columns import BEST
 from .contrasts_section import contrast_lines, shown_contrasts

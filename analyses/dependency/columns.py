@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ...reports.columns import Schema, TableColumn, bar, bounds
 from ...reports.format import best_direction, best_head, best_offset, number_equal, rare_in_parentheses
-from ...reports.table import Schema, TableColumn, bar, bounds
 from ..shared.controls import RANDOM_WEIGHTS
 
 CELLS = Schema(

@@ -8,10 +8,11 @@ from pathlib import Path
 import pandas as pd
 
 from ...extractors import DIRECTIONS
+from ...reports.columns import Row
 from ...reports.format import shown_rows
 from ...reports.json_text import records
 from ...reports.page import Section
-from ...reports.table import Row, ShownTable
+from ...reports.table import ShownTable
 from ..contract import Titles
 from ..shared.controls import control_table
 from ..shared.previews import Previewed

@@ -26,7 +26,7 @@ from ..shared.options import CountOptions
 if TYPE_CHECKING:
     from ..coreference.results import CoreferenceResults
     from ..dependency.section import DependencyResults
-    from ..norms.section import NormResults
+    from ..norms.results import NormResults
     from ..surface.results import SurfaceResults
 
 FILE = Path(__file__).with_name("sample.json")

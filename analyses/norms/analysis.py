@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ...reports.explorer.contribution import Contribution
     from ...reports.page import Section
     from .feed_forward import FeedForwardTables
-    from .section import NormResults
+    from .results import NormResults
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ class Norms(Analysis[NormFacts, "NormResults"]):
         from .frequency import FrequencyCorrelation
         from .mixing import MixingRatios
         from .paper import published
-        from .section import NormResults
+        from .results import NormResults
         from .shares import NormShares
 
         facts = counted.facts
@@ -162,9 +162,9 @@ class Norms(Analysis[NormFacts, "NormResults"]):
 
     def show(self, results: NormResults, width: int) -> RenderableType:
         """Return a table of weights and norms, layer by layer."""
-        from .terminal import norms_table
+        from .shown_tables import layers_table
 
-        return norms_table(results)
+        return layers_table(results).terminal(width)
 
     def explored(
         self, options: OptionSet, counted: Counted[NormFacts], results: NormResults, kind: str | None

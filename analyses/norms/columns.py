@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
-from ...reports.table import Schema, TableColumn
+from ...reports.columns import Schema, TableColumn
 
-NORMS_SHARES = Schema(
+SHARES = Schema(
     "norms_shares",
     "One row per head and class of tokens.",
     (
         TableColumn("layer head", "number from 1", "the attention head"),
-        TableColumn("class", "text", "the class of the attended tokens"),
-        TableColumn("weight", "share", "the share of attention to the class"),
-        TableColumn("value_norm", "number", "the mean of ‖f(x)‖ over the tokens of the class"),
-        TableColumn("norm", "number", "the mean over queries of the sum of ‖αf(x)‖ over the tokens of the class"),
-        TableColumn("norm_share", "share", "the same with the rows divided by their sums"),
+        TableColumn("class", "text", "the class of the attended tokens", "tokens"),
+        TableColumn("weight", "share", "the share of attention to the class", "attention weight α"),
+        TableColumn(
+            "value_norm",
+            "number",
+            "the mean of ‖f(x)‖ over the tokens of the class",
+            "norm of f(x)",
+            digits=2,
+        ),
+        TableColumn(
+            "norm",
+            "number",
+            "the mean over queries of the sum of ‖αf(x)‖ over the tokens of the class",
+            "‖αf(x)‖, sum per query",
+        ),
+        TableColumn("norm_share", "share", "the same with the rows divided by their sums", "share of ‖αf(x)‖"),
         TableColumn("sentences", "count", "sentences that have a token of the class"),
     ),
 )
 
-NORMS_MIXING = Schema(
+MIXING = Schema(
     "norms_mixing",
     "One row per measure, layer and class of tokens: how much of a token's new vector comes from other tokens.",
     (
@@ -26,15 +37,25 @@ NORMS_MIXING = Schema(
             "variant",
             "text",
             "the measure: the kind of map, and whether it is computed from weights (`-w`) or norms (`-n`)",
+            "variant",
         ),
         TableColumn("layer", "number from 1", "the layer; 0 stands for all layers together"),
         TableColumn("class", "text", "the class of the tokens, or `all`"),
-        TableColumn("mean min max", "share", "the mean, smallest and largest mixing ratio"),
+        TableColumn("mean", "share", "the mean mixing ratio", "mean"),
+        TableColumn("max", "share", "the largest one", "largest"),
+        TableColumn("min", "share", "the smallest one", "smallest"),
+        TableColumn(
+            "published",
+            "share",
+            "the mean of the paper, if it has one for this model",
+            "published mean",
+            beside=lambda row: row["published_range"],
+        ),
         TableColumn("tokens", "count", "tokens of the class"),
     ),
 )
 
-NORMS_FREQUENCY = Schema(
+FREQUENCY = Schema(
     "norms_frequency",
     "One row per measure and selection of tokens.",
     (
@@ -46,19 +67,21 @@ NORMS_FREQUENCY = Schema(
             "Spearman's ρ; rank 1 is the most frequent token. Empty for fewer than five tokens",
         ),
         TableColumn("count", "count", "tokens"),
+        TableColumn("published", "number, −1 to 1", "the ρ of the paper, if it has one for this model"),
     ),
 )
 
-NORMS_EXPANSION = Schema(
+EXPANSION = Schema(
     "norms_expansion",
     "One row per layer.",
     (
         TableColumn("layer", "number from 1", "the layer"),
         TableColumn("expansion", "number", "the expansion rate of the value and output matrices"),
+        TableColumn("published", "number", "that of the paper, if it has one for this model"),
     ),
 )
 
-NORMS_CHANGE = Schema(
+CHANGE = Schema(
     "norms_change",
     "One row per layer and component of the feed-forward block.",
     (
@@ -69,16 +92,25 @@ NORMS_CHANGE = Schema(
     ),
 )
 
-NORMS_AMPLIFIED = Schema(
+AMPLIFIED = Schema(
     "norms_amplified",
     "One row per layer and rank: the pairs of tokens that the feed-forward network amplifies most.",
     (
-        TableColumn("layer rank", "number from 1", "the layer, and the rank of the pair in it"),
-        TableColumn("from to", "text", "the piece that attends, and the piece that it attends to"),
+        TableColumn("layer", "number from 1", "the layer", "layer"),
+        TableColumn("rank", "number from 1", "the rank of the pair in the layer", "rank"),
+        TableColumn("from", "text", "the piece that attends", "from"),
+        TableColumn("to", "text", "the piece that it attends to", "to"),
         TableColumn(
-            "amplification", "points", "the cell of the row-normalized map after the network minus that before"
+            "amplification",
+            "points",
+            "the cell of the row-normalized map after the network minus that before",
+            "amplification",
         ),
         TableColumn("from_position to_position", "number from 1", "the positions of these pieces in the input"),
-        TableColumn("sentence_id text", "text", "the sentence"),
+        TableColumn("sentence_id", "text", "the id of the sentence", "sentence"),
+        TableColumn("text", "text", "its words", "text", wraps=True),
     ),
 )
+
+SCHEMAS = (SHARES, MIXING, FREQUENCY, EXPANSION, CHANGE, AMPLIFIED)
+"""The tables that the analysis writes."""

@@ -7,8 +7,9 @@ from typing import Any
 
 import pandas as pd
 
+from ...reports.columns import Row, TableColumn
 from ...reports.format import head_name, number, percent, rows_of
-from ...reports.table import Row, ShownTable, TableColumn
+from ...reports.table import ShownTable
 from .figures import class_names
 from .labels import LABELS
 from .results import SurfaceResults
@@ -102,21 +103,17 @@ def _gradients(gradients: pd.DataFrame, specials: Mapping[str, str]) -> ShownTab
     rows: dict[int, dict[str, Any]] = {}
     for mean in rows_of(means):
         row = rows.setdefault(mean["layer"], {"layer": mean["layer"]})
-        row |= {f"{measure} {mean['class']}": mean[measure] for measure in ("gradient", "attention")}
+        row |= {f"{measure}:{mean['class']}": mean[measure] for measure in ("gradient", "attention")}
     columns = [
         TableColumn("layer", "number from 1", "", "layer"),
-        *(_gradient_of(f"gradient {name}", f"|∂L/∂α| {names.get(name, name)}") for name in classes),
-        *(_share_of(f"attention {name}", f"α {names.get(name, name)}") for name in classes),
+        *(_gradient_column(name, names.get(name, name)) for name in classes),
+        *(TableColumn(f"attention:{name}", "share", "", f"α {names.get(name, name)}") for name in classes),
     ]
     return ShownTable("surface_gradients", "Gradients and attention by class of tokens", columns, list(rows.values()))
 
 
-def _gradient_of(key: str, heading: str) -> TableColumn:
-    return TableColumn("", "number", "", heading, cell=lambda row: f"{row[key]:.1e}")
-
-
-def _share_of(key: str, heading: str) -> TableColumn:
-    return TableColumn("", "share", "", heading, cell=lambda row: percent(row[key]))
+def _gradient_column(name: str, shown_name: str) -> TableColumn:
+    return TableColumn("", "number", "", f"|∂L/∂α| {shown_name}", cell=lambda row: f"{row[f'gradient:{name}']:.1e}")
 
 
 def statistic_names(specials: Mapping[str, str]) -> dict[str, str]:

@@ -21,8 +21,11 @@ STANDS_FOR = {
 }
 """The placeholders in names of columns. A tiny model has three layers of four heads."""
 
-NOT_WRITTEN = {("explain_texts", "null_space")}
-"""Columns that only transformers have."""
+NOT_WRITTEN = {
+    ("explain_texts", "null_space"),
+    *((f"norms_{table}", "published") for table in ("mixing", "frequency", "expansion")),
+}
+"""Columns that only transformers have, and numbers of papers about other models."""
 
 
 def described() -> dict[str, set[str]]:

@@ -14,9 +14,10 @@ from attentionology.analyses.norms.feed_forward import FeedForwardChange, with_e
 from attentionology.analyses.norms.frequency import FrequencyCorrelation
 from attentionology.analyses.norms.mixing import MixingRatios
 from attentionology.analyses.norms.paper import PUBLISHED, published
-from attentionology.analyses.norms.section import NormResults, norms_section
+from attentionology.analyses.norms.results import NormResults
+from attentionology.analyses.norms.section import norms_section
 from attentionology.analyses.norms.shares import NormShares
-from attentionology.analyses.norms.terminal import norms_table
+from attentionology.analyses.norms.shown_tables import layers_table
 from attentionology.analyses.norms.texts import ReadText
 from attentionology.analyses.shared.resampling import sentence_keys
 from attentionology.corpora_loaders import Sentence, load_treebank
@@ -111,8 +112,8 @@ def test_without_the_feed_forward_block(results, tmp_path):
     write_report(tmp_path, run=RUN, sections=[section])
     assert not (tmp_path / "tables" / "norms_change.csv").exists()
     assert (tmp_path / "report.html").read_text().count("<svg") == 2
-    assert "FFB" not in [column.header for column in norms_table(dataclasses.replace(results, change=None)).columns]
-    assert "FFB" in [column.header for column in norms_table(results).columns]
+    assert "FFB" not in [column.heading for column in layers_table(dataclasses.replace(results, change=None)).columns]
+    assert "FFB" in [column.heading for column in layers_table(results).columns]
 
 
 class SmallSample(FrequencyCorrelation):

@@ -17,7 +17,7 @@ from attentionology.analyses.dependency.analysis import Dependency
 from attentionology.analyses.dependency.section import DependencyResults
 from attentionology.analyses.explanation.results import ExplainResults
 from attentionology.analyses.norms.analysis import Norms
-from attentionology.analyses.norms.section import NormResults
+from attentionology.analyses.norms.results import NormResults
 from attentionology.analyses.probing.section import ProbeResults
 from attentionology.analyses.shared.previews import Previewed, tables_of
 from attentionology.analyses.surface.results import SurfaceResults

@@ -26,6 +26,7 @@ SHARES = {
 def surface():
     found, _ = results("bert")
     tables = found.tables
+    assert found.gradients is not None
     changed = tables._replace(heads=distinct(tables.heads), layers=distinct(tables.layers))
     return replace(found, tables=changed, gradients=distinct(found.gradients))
 
