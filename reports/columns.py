@@ -100,9 +100,15 @@ class TableColumn:
         return f"{self.heading} %" if self.type == "share" else self.heading
 
 
-def bounds(name: str, low: str = "low", high: str = "high") -> Callable[[Row], str]:
-    """Return what makes the interval of a value in percent from the columns ``NAME_LOW`` and ``NAME_HIGH``."""
-    return lambda row: interval(row[f"{name}_{low}"], row[f"{name}_{high}"])
+def bounds(name: str = "", low: str = "low", high: str = "high") -> Callable[[Row], str]:
+    """Return what makes the interval of a value in percent from its columns ``NAME_LOW`` and ``NAME_HIGH``.
+
+    Args:
+        name: the name of the value; empty if the columns are called ``LOW`` and ``HIGH``.
+        low, high: the names of the bounds.
+    """
+    prefix = f"{name}_" if name else ""
+    return lambda row: interval(row[f"{prefix}{low}"], row[f"{prefix}{high}"])
 
 
 def bar(length: str, mark: str) -> TableColumn:

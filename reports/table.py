@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from markupsafe import Markup
 from rich import box
+from rich.console import Group
 from rich.markup import escape
 from rich.table import Table
 
@@ -71,7 +72,7 @@ class ShownTable:
             and (not column.names or not self.rows or column.names.split()[0] in self.rows[0])
         ]
 
-    def terminal(self, width: int) -> Table:
+    def terminal(self, width: int) -> Group:
         """Return the table for a terminal of ``width`` columns."""
         is_wide = width >= self.wide
         rooms: tuple[Room, ...] = ("any", "wide") if is_wide else ("any",)
@@ -81,10 +82,6 @@ class ShownTable:
         if is_wide and any(c.text_beside(row) for c in columns if c.beside_in == "wide" for row in self.rows):
             notes[:1] = [" ".join([*notes[:1], "In square brackets: 95 % intervals."])]
         table = Table(
-            title=escape(self.title),
-            caption=escape("\n".join(notes)),
-            title_justify="left",
-            caption_justify="left",
             box=box.HEAVY_HEAD if is_wide else None,
             padding=(0, 1) if is_wide else (0, 1, 0, 0),
         )
@@ -100,7 +97,9 @@ class ShownTable:
             ]
             styles = [_TERMINAL_STYLES[word] for word in self.style(row).split() if word in _TERMINAL_STYLES]
             table.add_row(*map(escape, cells), style=" ".join(styles) or None)
-        return table
+        # A title of the table itself would be wrapped at the width of the table, which may be narrow.
+        title = f"[table.title]{escape(self.title)}[/]"
+        return Group(title, table, *(f"[table.caption]{escape(note)}[/]" for note in notes))
 
     def __html__(self) -> Markup:
         """Return the table for the page."""

@@ -128,9 +128,9 @@ class Alignment(Analysis[AlignmentFacts, AlignmentResults]):
 
     def show(self, results: AlignmentResults, width: int) -> RenderableType:
         """Return a table of error rates, layer by layer, of the best layers and heads, and of baselines."""
-        from .terminal import alignment_table
+        from .shown_tables import in_terminal
 
-        return alignment_table(results, width)
+        return in_terminal(results, width)
 
     def explored(
         self, options: OptionSet, counted: Counted[AlignmentFacts], results: AlignmentResults, kind: str | None

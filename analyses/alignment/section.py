@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from ...reports.format import interval
 from ...reports.json_text import records
 from ...reports.page import Section
 from ..contract import Titles
 from ..shared.correlation import FEWEST_POINTS
 from .figures import error_figure, example_figure, heads_figure
 from .results import AlignmentResults
-from .series import FORWARD, TOGETHER
+from .series import FORWARD
+from .shown_tables import shown_tables
 
 
 def alignment_section(results: AlignmentResults, titles: Titles) -> Section:
@@ -39,7 +38,8 @@ def alignment_section(results: AlignmentResults, titles: Titles) -> Section:
     return Section(
         title=f"Word alignment by {results.method}",
         template=Path(__file__).with_name("section.html.j2"),
-        context={**_context(results), "interval": lambda row: interval(row["low"], row["high"])},
+        context=_context(results),
+        shown=shown_tables(results),
         summary={name: records(table) for name, table in written.items()},
         tables=written,
         figures=figures,
@@ -53,12 +53,7 @@ def _context(results: AlignmentResults) -> dict[str, Any]:
         "method": results.method,
         "has_gold": results.has_gold,
         "both": bool((cells["direction"] != FORWARD).any()),
-        "layers": cells[(cells["heads"] == TOGETHER) & (cells["direction"] == FORWARD)].to_dict("records"),
-        "best": tables.best.to_dict("records"),
-        "baselines": tables.baselines.to_dict("records"),
-        "contrasts": tables.contrasts.to_dict("records"),
-        "correlations": tables.correlations.to_dict("records"),
-        "random": [float(best["error_rate"].min()) for best in results.controls],
+        "correlations": len(tables.correlations),
         "chosen": {
             "layer": choice.layer + 1,
             "setting": choice.series.setting,
@@ -66,7 +61,5 @@ def _context(results: AlignmentResults) -> dict[str, Any]:
             "reason": "whose mean norm is the largest" if norm_chose else "which is two thirds of the way up",
         },
         "example": None if example is None else {"id": example.id, "layer": example.layer + 1},
-        "rho": lambda value: "–" if math.isnan(value) else f"{value:.2f}",
         "fewest_points": FEWEST_POINTS,
-        "rho_interval": lambda row: "" if math.isnan(row["low"]) else f"[{row['low']:.2f}, {row['high']:.2f}]",
     }

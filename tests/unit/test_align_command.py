@@ -28,7 +28,7 @@ def test_results_are_written(tmp_path, capsys):
     assert "Baselines (%)" in shown
     assert "Sentence pairs read: 12, skipped: 0" in shown
     assert shown.endswith(f"Links: {links}\n")
-    assert "random weights 1, best" in shown
+    assert "random weights, copy 1, best of all" in shown
     out = tmp_path / "out"
     cells = pd.read_csv(out / "tables" / "alignment.csv")
     assert len(cells) == 2 * 2 * (2 + 2 * 4)  # settings × measures × (layers + heads)
