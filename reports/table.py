@@ -15,7 +15,7 @@ from rich.table import Table
 from .columns import Room, Row, TableColumn
 from .terminal import WIDE
 
-_TERMINAL_STYLES = {"rare": "dim", "strong": "bold"}
+_TERMINAL_STYLES = {"rare": "dim", "weak": "dim", "strong": "bold"}
 _LATEX = {
     **{character: f"\\{character}" for character in "&%$#_{}"},
     "\\": r"\textbackslash{}",
@@ -92,11 +92,10 @@ class ShownTable:
             table.add_column(escape(lines), justify="left" if column.is_left else "right", no_wrap=not column.wraps)
         for row in self.rows:
             cells = [
-                f"{column.text(row)} {column.text_beside(row) if has_room else ''}".rstrip()
+                _styled(f"{column.text(row)} {column.text_beside(row) if has_room else ''}".rstrip(), column.look(row))
                 for column, has_room in zip(columns, beside, strict=True)
             ]
-            styles = [_TERMINAL_STYLES[word] for word in self.style(row).split() if word in _TERMINAL_STYLES]
-            table.add_row(*map(escape, cells), style=" ".join(styles) or None)
+            table.add_row(*cells, style=_style(self.style(row)))
         # A title of the table itself would be wrapped at the width of the table, which may be narrow.
         title = f"[table.title]{escape(self.title)}[/]"
         return Group(title, table, *(f"[table.caption]{escape(note)}[/]" for note in notes))
@@ -143,6 +142,16 @@ class ShownTable:
         return "\n".join(lines) + "\n"
 
 
+def _style(words: str) -> str:
+    """Return the style of a terminal for the words that mark a row or a cell."""
+    return " ".join(_TERMINAL_STYLES[word] for word in words.split() if word in _TERMINAL_STYLES)
+
+
+def _styled(text: str, look: str) -> str:
+    style = _style(look)
+    return f"[{style}]{escape(text)}[/]" if style else escape(text)
+
+
 def _joined(column: TableColumn, row: Row) -> str:
     return f"{column.text(row)} {column.text_beside(row)}".rstrip()
 
@@ -167,8 +176,10 @@ def _td(column: TableColumn, row: Row) -> Markup:
         return Markup("<td>{}</td>").format(column.markup(row))
     beside = column.text_beside(row)
     small = Markup(' <span class="range">{}</span>').format(beside) if beside else ""
-    words = f"{'left' if column.is_left else ''} {'wrapped' if column.wraps else ''}".strip()
-    return Markup("<td{}>{}{}</td>").format(_class(words), column.text(row), small)
+    words = ["left" if column.is_left else "", "wrapped" if column.wraps else "", column.look(row)]
+    background = Markup(' style="background: rgba(0, 114, 178, {})"').format(column.shade(row)) if column.shade else ""
+    content = column.text(row), small
+    return Markup("<td{}{}>{}{}</td>").format(_class(" ".join(filter(None, words))), background, *content)
 
 
 def _class(words: str) -> Markup:

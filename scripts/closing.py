@@ -25,7 +25,7 @@ Part = tuple[Mapping[str, Any], "Callable[[int], RenderableType]"]
 
 def print_run(run: Run, out: Path, *, as_json: bool) -> None:
     """Print the results of a run as tables, with what was read and the path of the results folder, or as JSON."""
-    from ..analyses.comparison.terminal import comparison_tables
+    from ..analyses.comparison.section import comparison_tables
 
     kinds = {part.kind for part in run.parts if part.kind is not None}
     shown = [part.show if len(kinds) < 2 else functools.partial(_with_kind, part) for part in run.parts]

@@ -41,7 +41,7 @@ class Compare:
         """Compare the runs and return the exit status."""
         if len(self.run_folders) < 2:
             raise OptionError("compare needs the folders of at least two runs")
-        from ..analyses.comparison.terminal import comparison_tables
+        from ..analyses.comparison.section import comparison_tables
         from ..analyses.shared.record import command_line, flat_options
         from ..engine.compare import compare_folders
         from ..reports.json_text import to_json

@@ -116,13 +116,9 @@ class Comparison:
     def table(self) -> pd.DataFrame:
         """All differences, one row per analysis, family, group and pair of sides.
 
-        The columns are the names (``analysis, family, group``), both sides (``run_a, map_a, run_b, map_b``), the
-        number of decisions and the value in each (``n_a, n_b, value_a, value_b``), ``difference`` (a minus b) with its
-        95 % interval ``low, high``, its p value ``p``, adjusted for all tested groups of the family in ``p_holm``, the
-        head that each chooses on its whole corpus (``choice_a, choice_b``), the ``unit`` (with ``%``, values are
-        shares), whether the inputs are ``paired``, and the ``reason`` why a number is missing.
+        The columns are those of `attentionology.analyses.comparison.columns.COMPARISON`.
         """
-        rows = [_row(one, difference) for one in self.contrasts for difference in one.differences]
+        rows = [row_of(one, difference) for one in self.contrasts for difference in one.differences]
         return pd.DataFrame(rows, columns=list(COLUMNS)).astype({"n_a": "Int64", "n_b": "Int64"})
 
     def __repr__(self) -> str:
@@ -184,7 +180,8 @@ def contrasts_of(
     ]
 
 
-def _row(one: Contrast, row: Difference) -> dict[str, Any]:
+def row_of(one: Contrast, row: Difference) -> dict[str, Any]:
+    """Return the row of the table about one difference."""
     columns: dict[str, Any] = {
         "analysis": one.analysis,
         "family": one.family,

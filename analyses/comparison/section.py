@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from matplotlib.figure import Figure
+from rich.console import Group, RenderableType
+from rich.markup import escape
 
-from ...reports.format import interval, number, percent
+from ...reports.columns import Row
 from ...reports.json_text import records
 from ...reports.page import Section
-from .differences import Difference
+from ...reports.table import ShownTable
+from ...reports.terminal import WIDE
+from .columns import shown_columns
 from .figures import dumbbells
-from .results import Comparison, Contrast
+from .results import Comparison, Contrast, row_of
+
+_LONGEST = 40
+"""The most rows of a table in a terminal. Longer tables are left to the report."""
 
 
 def comparison_section(comparison: Comparison, *, name: str, title: str) -> Section:
@@ -25,86 +33,78 @@ def comparison_section(comparison: Comparison, *, name: str, title: str) -> Sect
         title: the heading of the section.
     """
     figures: dict[str, Figure] = {}
-    shown = []
-    for contrast in comparison.contrasts:
+    parts: list[dict[str, Any]] = []
+    tables = [contrast_table(one, name=f"{name}_{number}") for number, one in enumerate(comparison.contrasts, start=1)]
+    for contrast, table in zip(comparison.contrasts, tables, strict=True):
         drawn, figure_name = dumbbells(contrast), _figure_name(name, contrast, figures)
         if drawn is not None:
             figures[figure_name] = drawn
-        shown.append(
+        parts.append(
             {
                 "contrast": contrast,
                 "heading": heading(contrast),
-                "rows": [_cells(contrast, row) for row in (*contrast.tested, *contrast.others)],
+                "table": table,
                 "significant": sum(row.significant for row in contrast.tested),
                 "figure": figure_name if drawn is not None else None,
-                "table": f"{name}.csv",
-                "chosen": has_choices(contrast),
             }
         )
-    table = comparison.table
     return Section(
         title=title,
         template=Path(__file__).with_name("section.html.j2"),
-        context={"shown": shown, "notes": comparison.notes, "min_count": comparison.min_count},
-        summary={name: records(table)},
-        tables={name: table},
+        context={"parts": parts, "notes": comparison.notes, "min_count": comparison.min_count},
+        shown=tables,
+        summary={name: records(comparison.table)},
+        tables={name: comparison.table},
         figures=figures,
     )
+
+
+def comparison_tables(comparison: Comparison, width: int = WIDE) -> RenderableType:
+    """Return a rich table of the tested groups for each contrast, below the notes.
+
+    Args:
+        comparison: the comparison.
+        width: the width of the terminal in columns. Below `WIDE` the chosen heads are left to the report.
+    """
+    contrasts = (_in_terminal(one, comparison.min_count, width) for one in comparison.contrasts)
+    return Group(*map(escape, comparison.notes), *(part for one in contrasts for part in ("", one)))
+
+
+def _in_terminal(contrast: Contrast, min_count: int, width: int) -> RenderableType:
+    """Return the tested rows of a contrast; all rows if none is tested, and a sentence if there are too many."""
+    rows = contrast.tested or contrast.others
+    if len(rows) > _LONGEST:
+        lines = [f"{heading(contrast)} (in {contrast.unit})", f"{len(rows)} groups, which are listed in the report."]
+        significant = sum(row.significant for row in contrast.tested)
+        lines += [f"In {significant} of them, the difference is significant."] if contrast.tested else []
+        return escape("\n".join(lines))
+    untested = len(contrast.differences) - len(rows)
+    notes = [contrast.statement]
+    if contrast.tested:
+        notes[0] += " Intervals are not adjusted for the number of groups. Bold: p (Holm) below 0.05."
+    else:
+        notes.append(f"No group is tested, for example because n is below {min_count}; see the report.")
+    if untested:
+        notes.append(f"Groups that are not tested, for example with n below {min_count}: {untested}; see the report.")
+    whole = contrast_table(contrast)
+    shown = [row for row in whole.rows if row["tested"]] if contrast.tested else whole.rows
+    return replace(whole, rows=shown, notes=notes).terminal(width)
+
+
+def contrast_table(contrast: Contrast, name: str = "") -> ShownTable:
+    """Return all rows of a contrast, the tested ones first."""
+    ordered = [*contrast.tested, *contrast.others]
+    rows = [{**row_of(contrast, row), "tested": row.tested, "significant": row.significant} for row in ordered]
+    return ShownTable(name, f"{heading(contrast)} (in {contrast.unit})", shown_columns(contrast), rows, style=_style)
+
+
+def _style(row: Row) -> str:
+    return "rare" if not row["tested"] else "strong" if row["significant"] else ""
 
 
 def heading(contrast: Contrast) -> str:
     """Return the heading of a contrast, for example ``dependency, relations: norm minus weight``."""
     return f"{contrast.analysis}, {contrast.family}: {contrast.first.name} minus {contrast.second.name}"
-
-
-def has_choices(contrast: Contrast) -> bool:
-    """Return whether a side of the contrast chose a head for any group."""
-    return any(measured.choice for row in contrast.differences for measured in (row.first, row.second) if measured)
-
-
-def shown_values(contrast: Contrast, row: Difference) -> dict[str, str]:
-    """Return the numbers of a row as a reader sees them: n, both values, the difference, its interval, and p."""
-    measured = [one for one in (row.first, row.second) if one]
-    counts = dict.fromkeys(f"{one.n:,}" for one in measured)
-    if contrast.unit == "%":
-        values = [percent(one.value) if one else "–" for one in (row.first, row.second)]
-        difference, limits = percent(row.difference, sign=True), interval(row.low, row.high)
-    else:
-        values = [number(one.value) if one else "–" for one in (row.first, row.second)]
-        difference = "–" if row.difference != row.difference else f"{row.difference:+.3f}"
-        has_limits = row.low < row.high
-        limits = f"[{row.low:.3f}, {row.high:.3f}]" if has_limits else ""
-    return {
-        "n": " / ".join(counts),
-        "first": values[0],
-        "second": values[1],
-        "difference": difference,
-        "interval": limits,
-        "p": _p_value(row.p),
-        "p_holm": _p_value(row.p_holm),
-        "choice_first": _arrow(row.first.choice) if row.first else "",
-        "choice_second": _arrow(row.second.choice) if row.second else "",
-    }
-
-
-def _cells(contrast: Contrast, row: Difference) -> dict[str, Any]:
-    return {
-        "group": row.group,
-        "tested": row.tested,
-        "significant": row.significant,
-        "reason": row.reason,
-        **shown_values(contrast, row),
-    }
-
-
-def _arrow(choice: str) -> str:
-    return choice.replace("->", "→")
-
-
-def _p_value(p: float) -> str:
-    if p != p:
-        return "–"
-    return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def _figure_name(name: str, contrast: Contrast, taken: dict[str, Figure]) -> str:

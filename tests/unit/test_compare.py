@@ -14,8 +14,7 @@ from attentionology.analyses.alignment.options import BitextOptions
 from attentionology.analyses.comparison.figures import dumbbells
 from attentionology.analyses.comparison.kinds import contrasts_of_kinds
 from attentionology.analyses.comparison.results import COLUMNS
-from attentionology.analyses.comparison.section import comparison_section
-from attentionology.analyses.comparison.terminal import comparison_tables
+from attentionology.analyses.comparison.section import comparison_section, comparison_tables
 from attentionology.analyses.contract import OptionError
 from attentionology.analyses.coreference.choices import POLICIES
 from attentionology.analyses.shared.options import CountOptions
@@ -273,8 +272,8 @@ def test_the_section_has_all_rows_and_a_figure(comparison):
     section = comparison_section(comparison, name="comparison", title="Comparison")
     pd.testing.assert_frame_equal(section.tables["comparison"], comparison.table)
     assert list(section.figures) == ["comparison-dependency-relations"]
-    (shown,) = section.context["shown"]
-    assert len(shown["rows"]) == len(comparison.table)
+    (shown,) = section.context["parts"]
+    assert len(shown["table"].rows) == len(comparison.table)
     assert shown["heading"] == "dependency, relations: first minus second"
     assert len(section.summary["comparison"]) == len(comparison.table)
 

@@ -7,8 +7,7 @@ import pytest
 
 from attentionology.analyses.comparison.figures import dumbbells
 from attentionology.analyses.comparison.results import Comparison, Contrast, Side, contrast
-from attentionology.analyses.comparison.section import comparison_section
-from attentionology.analyses.comparison.terminal import comparison_tables
+from attentionology.analyses.comparison.section import comparison_section, comparison_tables
 from attentionology.analyses.shared.comparable import Comparable, Measured
 from attentionology.reports.console import Terminal
 from attentionology.reports.page import write_report

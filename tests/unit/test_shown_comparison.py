@@ -1,0 +1,115 @@
+"""The tables of a comparison say what its CSV file says, wherever they are shown."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from attentionology.analyses.comparison.results import Comparison, Side, contrast
+from attentionology.analyses.comparison.section import comparison_section, comparison_tables, contrast_table
+from attentionology.analyses.shared.comparable import Comparable, Measured
+from attentionology.reports.console import Terminal
+from tests.shown_tables import in_brackets, in_latex, on_page, percent
+
+GROUPS = {"det": (0.8, 0.6, 100), "obj": (0.5, 0.55, 80), "iobj": (0.4, 0.1, 7)}
+"""The value on both sides and the number of words; the last group has too few to be tested."""
+
+NOISE = {"det": 0.06, "obj": 0.02, "iobj": 0.1}
+
+
+def compared(unit):
+    rng = np.random.default_rng(0)
+    noise = {name: rng.normal(scale=NOISE[name], size=(2, 200)) for name in GROUPS}
+    sides = []
+    for side, choice in enumerate(("3-9 dep->head", "1-2 head->dep")):
+        measured = tuple(
+            Measured(name, row[side], row[2] + side, noise[name][side], choice) for name, row in GROUPS.items()
+        )
+        sides.append(Comparable("relations", measured, "words found", "words", 0, unit))
+    names = Side("one", "norm", "norm"), Side("one", "weight", "weight")
+    return contrast("dependency", *sides, *names, "paired", min_count=50)
+
+
+def expected(comparison, unit):
+    """The cells of the rows of the CSV file, by heading."""
+    table = comparison.table.set_index("group")
+    for group in ("det", "obj", "iobj"):  # tested ones first, the largest difference first
+        row = table.loc[group]
+        is_share = unit == "%"
+        values = [percent(row[name]) if is_share else f"{row[name]:.3f}" for name in ("value_a", "value_b")]
+        difference = percent(row["difference"], "+") if is_share else f"{row['difference']:+.3f}"
+        limits = in_brackets(row["low"], row["high"]) if is_share else f" [{row['low']:.3f}, {row['high']:.3f}]"
+        mark = " %" if is_share else ""
+        yield {
+            "group": group,
+            "n": f"{row['n_a']} / {row['n_b']}",
+            f"norm{mark}": values[0],
+            f"weight{mark}": values[1],
+            "difference": difference + limits,
+            "p": p_value(row["p"]),
+            "p (Holm)": p_value(row["p_holm"]),
+            "chosen by norm": "3-9 dep→head",
+            "chosen by weight": "1-2 head→dep",
+            "not tested because": row["reason"].removeprefix("not tested: "),
+        }
+
+
+def p_value(p):
+    return "–" if math.isnan(p) else "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+@pytest.mark.parametrize("unit", ["%", "nats"])
+def test_page_and_latex_say_what_the_csv_file_says(unit):
+    comparison = Comparison((compared(unit),), 50)
+    (table,) = comparison_section(comparison, name="comparison", title="Comparison").shown
+    cells = list(expected(comparison, unit))
+    assert cells[0]["p (Holm)"] != cells[0]["p"]
+    assert cells[2]["not tested because"]
+    assert on_page(table) == cells
+    plain = [{name: text.replace(r"\textless{}", "<") for name, text in row.items()} for row in in_latex(table)]
+    assert plain == cells
+    assert table.title == f"dependency, relations: norm minus weight (in {unit})"
+
+
+def test_significant_rows_are_bold_and_untested_ones_gray():
+    table = contrast_table(compared("%"))
+    significant = {row["group"] for row in table.rows if row["significant"]}
+    assert significant == {"det"}
+    assert {row["group"]: table.style(row) for row in table.rows} == {"det": "strong", "obj": "", "iobj": "rare"}
+
+
+def printed(comparison, width):
+    terminal = Terminal(width)
+    with terminal.capture() as captured:
+        terminal.print(comparison_tables(comparison, width=width))
+    return captured.get()
+
+
+def test_the_terminal_shows_the_tested_groups():
+    comparison = Comparison((compared("%"),), 50)
+    rows = list(expected(comparison, "%"))
+    said = printed(comparison, 140)
+    for row in rows[:2]:
+        (line,) = (line for line in said.splitlines() if line.startswith(f"│ {row['group']} "))
+        names = ("group", "n", "norm %", "weight %", "difference", "p (Holm)", "chosen by norm", "chosen by weight")
+        assert [cell.strip() for cell in line.split("│")[1:-1]] == [row[name] for name in names]
+    assert "iobj" not in said
+    assert "Groups that are not tested, for example with n below 50: 1; see the report." in said
+
+
+def test_if_no_group_is_tested_all_are_shown():
+    untested = contrast("dependency", *(_few(side) for side in (0, 1)), *_sides(), "paired", min_count=50)
+    said = printed(Comparison((untested,), 50), 140)
+    assert "iobj" in said
+    assert "No group is tested, for example because n is below 50; see the report." in said
+
+
+def _few(side):
+    measured = (Measured("iobj", GROUPS["iobj"][side], 7, np.random.default_rng(side).normal(scale=0.1, size=50)),)
+    return Comparable("relations", measured, "words found", "words", 0)
+
+
+def _sides():
+    return Side("one", "norm", "norm"), Side("one", "weight", "weight")
