@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 from markupsafe import Markup
 from rich import box
@@ -89,7 +90,8 @@ class ShownTable:
             heading = column.terminal or column.heading
             # In a narrow terminal, headings of several words take several lines.
             lines = heading if is_wide else re.sub(r"(?<=-)| ", "\n", heading)
-            table.add_column(escape(lines), justify="left" if column.is_left else "right", no_wrap=not column.wraps)
+            justify: Literal["left", "right"] = "left" if column.is_left else "right"
+            table.add_column(escape(lines), justify=justify, no_wrap=not column.wraps, overflow="fold")
         for row in self.rows:
             cells = [
                 _styled(f"{column.text(row)} {column.text_beside(row) if has_room else ''}".rstrip(), column.look(row))

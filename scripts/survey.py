@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -103,7 +104,7 @@ class SurveyCommand:
         return SOME_FAILED if any(share.reason for share in shares) else 0
 
     def _print(self, results: Survey, out: Path) -> None:
-        from ..analyses.survey.terminal import survey_matrix
+        from ..analyses.survey.shown_tables import in_terminal
         from ..reports.json_text import records, to_json
         from .closing import print_tables
 
@@ -112,4 +113,4 @@ class SurveyCommand:
             say_json(to_json({"out": str(out), "warnings": results.warnings, **tables}))
         else:
             lines = ["", f"Report: {out / 'report.html'}", f"Tables: {out / 'tables'}"]
-            print_tables([lambda _: survey_matrix(results)], lines)
+            print_tables([partial(in_terminal, results)], lines)

@@ -25,7 +25,6 @@ class Entry:
         text: the value in percent, or a word that says why there is none.
         details: the best head, the number of words and the accuracy of the best fixed offset, or the interval of a
             difference.
-        short: the details of an accuracy without the head, one per line.
         weak: whether there are too few words, or a difference is not tested.
         strong: whether a difference is significant.
     """
@@ -33,14 +32,18 @@ class Entry:
     value: float
     text: str
     details: str = ""
-    short: str = ""
     weak: bool = False
     strong: bool = False
 
     @property
     def shade(self) -> float:
         """How dark the background of an accuracy is, from 0 to 0.55."""
-        return 0.0 if self.value != self.value else round(0.55 * self.value, 3)
+        return 0.0 if self.weak or self.value != self.value else round(0.55 * self.value, 3)
+
+    @property
+    def look(self) -> str:
+        """What sets the entry apart from others: ``weak``, ``strong``, or nothing."""
+        return "weak" if self.weak else "strong" if self.strong else ""
 
 
 @dataclass(frozen=True)
@@ -163,9 +166,10 @@ def _accuracy(row: Mapping[str, object], min_count: int) -> Entry:
     value, n = float(str(row["heldout_accuracy"])), int(str(row["total"]))
     head = head_name(int(str(row["layer"])), int(str(row["head"]))) if row["correct"] else ""
     chosen = f"{head} {ARROWS[str(row['direction'])]}, " if head else ""
-    offset, weak = f"offset {percent(float(str(row['offset_accuracy'])))}", n < min_count
-    short = f"({offset})\n" + (f"(n = {n:,})" if weak else f"n = {n:,}")
-    return Entry(value, percent(value), f"{chosen}n = {n:,}, {offset}", short, weak=weak)
+    weak = n < min_count
+    number = f"(n = {n:,})" if weak else f"n = {n:,}"
+    details = f"{chosen}{number}, offset {percent(float(str(row['offset_accuracy'])))}"
+    return Entry(value, percent(value), details, weak=weak)
 
 
 def _differences_by_relation(

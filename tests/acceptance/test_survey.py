@@ -179,7 +179,7 @@ def test_the_page_has_every_entry_without_a_script(surveyed):
     assert 'select.value = "det"' in page
     det = dict(sections)["det"]
     for row in table.query("relation == 'det'").itertuples():
-        assert f">{100 * row.heldout:.1f}<br>" in det
+        assert f">{100 * row.heldout:.1f} <span" in det
         assert f"{int(row.layer)}-{int(row.head)} " in det
     assert det.count(">failed</td>") == 3 * 2
     assert "broken.conllu:" in static

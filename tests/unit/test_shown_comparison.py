@@ -29,7 +29,7 @@ def compared(unit):
         )
         sides.append(Comparable("relations", measured, "words found", "words", 0, unit))
     names = Side("one", "norm", "norm"), Side("one", "weight", "weight")
-    return contrast("dependency", *sides, *names, "paired", min_count=50)
+    return contrast("dependency", sides[0], sides[1], *names, "paired", min_count=50)
 
 
 def expected(comparison, unit):
@@ -100,7 +100,8 @@ def test_the_terminal_shows_the_tested_groups():
 
 
 def test_if_no_group_is_tested_all_are_shown():
-    untested = contrast("dependency", *(_few(side) for side in (0, 1)), *_sides(), "paired", min_count=50)
+    sides = Side("one", "norm", "norm"), Side("one", "weight", "weight")
+    untested = contrast("dependency", _few(0), _few(1), *sides, "paired", min_count=50)
     said = printed(Comparison((untested,), 50), 140)
     assert "iobj" in said
     assert "No group is tested, for example because n is below 50; see the report." in said
@@ -109,7 +110,3 @@ def test_if_no_group_is_tested_all_are_shown():
 def _few(side):
     measured = (Measured("iobj", GROUPS["iobj"][side], 7, np.random.default_rng(side).normal(scale=0.1, size=50)),)
     return Comparable("relations", measured, "words found", "words", 0)
-
-
-def _sides():
-    return Side("one", "norm", "norm"), Side("one", "weight", "weight")

@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
-from rich.console import Group
-from rich.table import Table
 
 from attentionology.analyses.shared.comparable import Comparable, Measured
-from attentionology.analyses.survey.cells import Cell, CellFacts, CellResult, MapResult
+from attentionology.analyses.survey import shown_tables
+from attentionology.analyses.survey.cells import Cell, CellFacts, CellFailure, CellResult, MapResult
 from attentionology.analyses.survey.contrasts import Contrasts, Measurements
 from attentionology.analyses.survey.figures import accuracies_figure, differences_figure
 from attentionology.analyses.survey.matrices import MatrixMaker
 from attentionology.analyses.survey.results import Survey
 from attentionology.analyses.survey.section import survey_section
-from attentionology.analyses.survey.terminal import survey_matrix
+from attentionology.analyses.survey.shown_tables import (
+    accuracies_table,
+    contrasts_table,
+    differences_table,
+    failures_table,
+)
 from attentionology.reports.console import Terminal
 from attentionology.reports.drawing import BLUE, GREY
+from attentionology.reports.format import rows_of
 from attentionology.reports.page import write_report
+from tests.shown_tables import as_shown, in_latex, in_terminal, on_page
 from tests.unit.test_reports import RUN
 
 NS = {"few": 3, "many": 100}
@@ -55,25 +63,56 @@ def surveyed(min_count: int = 50) -> Survey:
 def printed(survey: Survey) -> str:
     terminal = Terminal(140)
     with terminal.capture() as captured:
-        terminal.print(survey_matrix(survey))
+        terminal.print(shown_tables.in_terminal(survey, 140))
     return captured.get()
 
 
 def test_the_terminal_shows_n_and_the_offset_and_puts_few_words_in_parentheses():
-    lines = [" ".join(line.split()) for line in printed(surveyed()).splitlines()]
-    row = lines.index("a 33.3 (offset 45.0) 60.0 (offset 45.0)")
-    assert lines[row + 1] == "(n = 3) n = 100"
-    assert "n in parentheses: fewer than 50 words, too few for reliable conclusions." in lines
-    assert "of the best fixed offset" in lines[0]
+    (row,) = in_terminal(accuracies(surveyed()), 200)[:1]
+    few = "33.3 2-1 dep→head, (n = 3), offset 45.0"
+    assert row == {"model": "a", "few": few, "many": "60.0 2-1 dep→head, n = 100, offset 45.0"}
+    said = " ".join(printed(surveyed()).split())
+    assert "n in parentheses: fewer than 50 words, too few for reliable conclusions." in said
+    assert "held-out accuracy of the best head, and accuracy of the best fixed offset" in said
+
+
+def accuracies(survey):
+    return accuracies_table(survey, MatrixMaker(survey).of("obj"))
 
 
 def test_entries_with_few_words_are_gray():
-    shown = survey_matrix(surveyed())
-    assert isinstance(shown, Group)
-    table = shown.renderables[1]
-    assert isinstance(table, Table)
-    assert next(iter(table.columns[1].cells)) == "[dim]33.3 (offset 45.0)\n(n = 3)[/dim]"
-    assert next(iter(table.columns[2].cells)) == "60.0 (offset 45.0)\nn = 100"
+    table = accuracies(surveyed())
+    looks = {column.heading: column.look(table.rows[0]) for column in table.columns}
+    assert looks == {"model": "", "few": "weak", "many": ""}
+    shades = {column.heading: column.shade(table.rows[0]) for column in table.columns if column.shade}
+    assert shades == {"few": 0.0, "many": 0.33}  # the more, the darker
+
+
+def test_the_page_and_the_terminal_show_the_held_out_accuracies():
+    table = accuracies(surveyed())
+    for rows in (on_page(table), in_latex(table)):
+        assert [(row["model"], row["few"][:4], row["many"][:4]) for row in rows] == [
+            ("a", "33.3", "60.0"),
+            ("b", "66.7", "50.0"),
+        ]
+
+
+def test_differences_and_what_failed_are_shown():
+    survey = surveyed()
+    (row,) = on_page(differences_table(survey, MatrixMaker(survey).of("obj")))
+    assert row["difference"] == "a − b (weight)"
+    rows = {each["treebank"]: each for each in rows_of(survey.contrasts_table)}
+    for treebank in NS:
+        assert row[treebank] == as_shown(rows[treebank], "difference low high", "+")
+    counted = on_page(contrasts_table(survey))
+    names = ("difference", "treebank", "tested relations", "above 0", "below 0", "inputs")
+    assert [tuple(each[name] for name in names) for each in counted] == [
+        ("a − b (weight)", "few", "0", "0", "0", "paired"),
+        ("a − b (weight)", "many", "1", "0", "0", "paired"),
+    ]
+    result = replace(survey.results[0], failures=(CellFailure("norm", "too <long>"),))
+    failed = on_page(failures_table(replace(survey, results=(result,))))
+    assert failed == [{"model": "a", "treebank": "few", "map": "norm", "reason": "too <long>"}]
 
 
 def test_the_terminal_gives_the_warnings_of_the_report():
@@ -121,6 +160,6 @@ def test_the_figure_of_accuracies_puts_few_words_in_parentheses():
 def test_the_page_shows_the_offset_and_grays_what_is_not_tested(tmp_path):
     write_report(tmp_path, run=RUN, sections=[survey_section(surveyed())])
     page = (tmp_path / "report.html").read_text("utf-8")
-    assert "2-1 dep→head, n = 3, offset 45.0" in page
-    assert '<td class="weak">-33.3<br><span class="range">[-100.0, ' in page
+    assert "2-1 dep→head, (n = 3), offset 45.0" in page
+    assert '<td class="wrapped weak">-33.3 <span class="range">[-100.0, ' in page
     assert "which are not\nadjusted for their number; bold ones are significant, and gray ones are not tested." in page

@@ -1,0 +1,76 @@
+"""The columns of all tables of surveys."""
+
+from __future__ import annotations
+
+from ...reports.columns import Schema, TableColumn
+
+SURVEY = Schema(
+    "survey",
+    "One row per model, treebank, kind of map and relation.",
+    (
+        TableColumn("model revision treebank map", "text", "what was read"),
+        TableColumn("relation direction", "text", "the relation, and the direction of its best head"),
+        TableColumn("layer head", "number from 1", "the best head"),
+        TableColumn("n correct", "count", "words of the relation, and those whose syntactic head is found"),
+        TableColumn("accuracy low high", "share", "`correct` / `n`"),
+        TableColumn("offset", "number, words", "the best fixed distance"),
+        TableColumn("offset_accuracy", "share", "its accuracy"),
+        TableColumn("gain gain_low gain_high", "points", "`accuracy` − `offset_accuracy`"),
+        TableColumn("heldout", "share", "the held-out accuracy"),
+        TableColumn(
+            "random", "share", "with `--control`: the mean accuracy of the best heads of models with random weights"
+        ),
+        TableColumn("status reason", "text", "`ok`; or `failed`, and why"),
+    ),
+)
+
+SURVEY_CELLS = Schema(
+    "survey_cells",
+    "One row per model, treebank and kind of map.",
+    (
+        TableColumn("model revision treebank map", "text", "what was read"),
+        TableColumn("status reason", "text", "as in `survey.csv`"),
+        TableColumn("sentences skipped words", "count", "what was read, and sentences that were skipped"),
+        TableColumn("layers heads", "count", "layers of the model, and heads in each"),
+        TableColumn("weights_sha256", "text", "the SHA-256 of the weights"),
+    ),
+)
+
+SURVEY_CONTRASTS = Schema(
+    "survey_contrasts",
+    "One row per treebank, relation and pair of kinds of maps or models.",
+    (
+        TableColumn("about", "text", "`maps` or `models`: in what the sides differ"),
+        TableColumn("treebank relation", "text", "the treebank and the relation"),
+        TableColumn(
+            "model_a map_a model_b map_b",
+            "text",
+            "the two sides: the first model or kind of the command, and another one. Until version 0.2.0, `a` was the "
+            "other one, so all differences had the opposite sign",
+        ),
+        TableColumn("n_a n_b", "count", "words of the relation"),
+        TableColumn("value_a value_b", "share", "the held-out accuracies"),
+        TableColumn("difference low high", "points", "`value_a` − `value_b`; as everywhere, the first minus the other"),
+        TableColumn("p p_holm", "p", "the p value, and the adjusted one"),
+        TableColumn("choice_a choice_b", "text", "the best heads"),
+        TableColumn("paired reason", "text", "as in `comparison.csv`"),
+    ),
+)
+
+SURVEY_MEANS = Schema(
+    "survey_means",
+    "The same over all treebanks together.",
+    (
+        TableColumn("about relation", "text", "as in `survey_contrasts.csv`"),
+        TableColumn("model_a map_a model_b map_b", "text", "the two sides"),
+        TableColumn("n_a n_b", "count", "words of the relation on all treebanks"),
+        TableColumn("value_a value_b", "share", "the means over treebanks"),
+        TableColumn("difference low high", "points", "`value_a` − `value_b`"),
+        TableColumn("p p_holm", "p", "the p value, and the adjusted one"),
+        TableColumn("paired reason", "text", "as in `comparison.csv`"),
+        TableColumn("treebanks", "count", "treebanks in the means"),
+    ),
+)
+
+SCHEMAS = (SURVEY, SURVEY_CELLS, SURVEY_CONTRASTS, SURVEY_MEANS)
+"""The tables that a survey writes."""

@@ -1,0 +1,141 @@
+"""The tables of a survey that people read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from rich.console import Group, RenderableType
+from rich.markup import escape
+
+from ...reports.columns import Row, TableColumn
+from ...reports.table import ShownTable
+from .contrasts import MeanContrast, TreebankContrast
+from .matrices import Entry, Matrices, MatrixMaker, pair_name, short_names
+from .results import Survey, grid_size
+
+_MEAN = "mean"
+"""The heading of the column of differences of means over treebanks."""
+
+
+def in_terminal(survey: Survey, width: int) -> RenderableType:
+    """Return the matrix of one relation, models and maps as rows, and below it what a reader has to know."""
+    lines = [f"Survey of {grid_size(survey.models, survey.treebanks, survey.maps)}.", *_differences_in_words(survey)]
+    lines += [f"Warning: {warning}" for warning in survey.warnings]
+    for result, failure in survey.failures:
+        where = f"{result.cell.model} on {result.cell.treebank}" + (f" ({failure.kind})" if failure.kind else "")
+        lines.append(f"Failed: {where}: {failure.reason}")
+    matrix = accuracies_table(survey, MatrixMaker(survey).of(survey.relation))
+    return Group(matrix.terminal(width), "", *map(escape, lines))
+
+
+def accuracies_table(survey: Survey, matrices: Matrices) -> ShownTable:
+    """Return the held-out accuracies of one relation: models and maps as rows, treebanks as columns."""
+    short = short_names(survey.treebanks)
+    columns = [
+        TableColumn("model", "text", "", "model", wraps=True),
+        *([TableColumn("map", "text", "", "map")] if len(survey.maps) > 1 else []),
+        *(_entries(treebank, short[treebank], shaded=True) for treebank in survey.treebanks),
+    ]
+    rows = [
+        {"model": row.model, "map": row.kind, **dict(zip(survey.treebanks, row.entries, strict=True))}
+        for row in matrices.accuracies
+    ]
+    notes = (
+        "In each entry: the best head, the number of words (n), and the accuracy of the best fixed offset. n in "
+        f"parentheses: fewer than {survey.min_count} words, too few for reliable conclusions.",
+        "All relations, intervals and contrasts are in the report and in the tables.",
+    )
+    title = f"{matrices.relation}: held-out accuracy of the best head, and accuracy of the best fixed offset (in %)"
+    return ShownTable("survey_accuracies", title, columns, rows, notes=notes)
+
+
+def differences_table(survey: Survey, matrices: Matrices) -> ShownTable:
+    """Return the differences of one relation between kinds of maps, or between models, on all treebanks."""
+    short = short_names(survey.treebanks)
+    columns = [
+        TableColumn("difference", "text", "", "difference", wraps=True),
+        *(_entries(treebank, short[treebank]) for treebank in survey.treebanks),
+        *([_entries(_MEAN, _MEAN)] if survey.means else []),
+    ]
+    keys = (*survey.treebanks, _MEAN)
+    rows = [{"difference": row.model, **dict(zip(keys, row.entries, strict=True))} for row in matrices.differences]
+    return ShownTable("survey_differences", f"{matrices.relation}: differences (points)", columns, rows)
+
+
+def _entries(key: str, heading: str, *, shaded: bool = False) -> TableColumn:
+    """Return the column of the entries that rows have under a key."""
+
+    def of(row: Row) -> Entry:
+        entry: Entry = row[key]
+        return entry
+
+    shade: Callable[[Row], float] | None = (lambda row: of(row).shade) if shaded else None
+    return TableColumn(
+        "",
+        "entry",
+        "",
+        heading,
+        cell=lambda row: of(row).text,
+        beside=lambda row: of(row).details,
+        beside_in="any",
+        look=lambda row: of(row).look,
+        shade=shade,
+        wraps=True,
+    )
+
+
+def failures_table(survey: Survey) -> ShownTable:
+    """Return the cells that could not be counted, with the reasons."""
+    columns = [TableColumn(name, "text", "", name, wraps=name == "reason") for name in _OF_FAILURES]
+    rows = [
+        dict(zip(_OF_FAILURES, (result.cell.model, result.cell.treebank, each.kind or "all", each.reason), strict=True))
+        for result, each in survey.failures
+    ]
+    return ShownTable("survey_failures", "What failed", columns, rows)
+
+
+_OF_FAILURES = ("model", "treebank", "map", "reason")
+
+
+def contrasts_table(survey: Survey) -> ShownTable:
+    """Return how many relations differ significantly in each contrast."""
+    columns = [
+        TableColumn("name", "text", "", "difference"),
+        TableColumn("treebanks", "text", "", "treebank"),
+        TableColumn("tested", "count", "", "tested relations"),
+        TableColumn("above", "count", "", "above 0"),
+        TableColumn("below", "count", "", "below 0"),
+        TableColumn("paired", "text", "", "inputs"),
+    ]
+    contrasts: Sequence[TreebankContrast | MeanContrast] = [*survey.contrasts, *survey.means]
+    rows = [_contrast_row(one, short_names(survey.models)) for one in contrasts]
+    return ShownTable("survey_significant", "Significant differences", columns, rows)
+
+
+def _contrast_row(one: TreebankContrast | MeanContrast, models: dict[str, str]) -> Row:
+    tested = one.contrast.tested
+    return {
+        "name": pair_name(one.contrast, models),
+        "treebanks": one.treebank
+        if isinstance(one, TreebankContrast)
+        else f"mean of up to {max(one.treebanks.values())}",
+        "tested": len(tested),
+        "above": sum(row.significant and row.difference > 0 for row in tested),
+        "below": sum(row.significant and row.difference < 0 for row in tested),
+        "paired": one.contrast.pairing,
+    }
+
+
+def _differences_in_words(survey: Survey) -> list[str]:
+    """Return sentences about how many differences were tested, and how many of these are significant."""
+    rows = [row for one in survey.contrasts for row in one.contrast.differences]
+    tested = [row for row in rows if row.tested]
+    why = "see the column “reason” of tables/survey_contrasts.csv."
+    if not tested:
+        return [f"Differences that are tested: none of {len(rows):,}; {why}"] if rows else []
+    significant, untested = sum(row.significant for row in tested), len(rows) - len(tested)
+    return [
+        f"Significant differences (p (Holm) below 0.05): {significant:,} of {len(tested):,} that are tested.",
+        "The intervals in the report and in the tables are not adjusted for the number of tests.",
+        *([f"Differences that are not tested: {untested:,}; {why}"] if untested else []),
+    ]
