@@ -50,6 +50,7 @@ class TableColumn:
         digits: the number of decimals of a number, if it is not the usual one of its type.
         terminal: the heading in a terminal, if it differs.
         wraps: whether long texts in the column take several lines.
+        optional: whether the column is left out if no row has a value.
         look: returns ``weak`` or ``strong`` for a cell that differs from the others of its row, else an empty text.
         shade: returns how dark the background of a cell is on the page, from 0 to 1.
         markup: makes the content of a cell that only the page has, such as a bar.
@@ -74,6 +75,7 @@ class TableColumn:
     digits: int | None = None
     terminal: str = ""
     wraps: bool = False
+    optional: bool = False
     look: Callable[[Row], str] = field(default=lambda row: "")
     shade: Callable[[Row], float] | None = None
     markup: Callable[[Row], Markup] | None = None

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+import pandas as pd
 from markupsafe import Markup
 from rich import box
 from rich.console import Group
@@ -68,10 +69,15 @@ class ShownTable:
         return [
             column
             for column in self.columns
-            if (column.heading or column.markup)
-            and column.room in rooms
-            and (not column.names or not self.rows or column.names.split()[0] in self.rows[0])
+            if (column.heading or column.markup) and column.room in rooms and self._has_values(column)
         ]
+
+    def _has_values(self, column: TableColumn) -> bool:
+        """Return whether the rows have the values of a column."""
+        name = column.names.partition(" ")[0]
+        if not name or not self.rows:
+            return True
+        return name in self.rows[0] and (not column.optional or any(not pd.isna(row[name]) for row in self.rows))
 
     def terminal(self, width: int) -> Group:
         """Return the table for a terminal of ``width`` columns."""

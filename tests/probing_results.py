@@ -14,7 +14,8 @@ import pandas as pd
 from attentionology.analyses.contract import Titles
 from attentionology.analyses.probing.attachment import Attempt, Task, attachment
 from attentionology.analyses.probing.head_weights import head_weights
-from attentionology.analyses.probing.section import ProbeResults, probe_section
+from attentionology.analyses.probing.results import ProbeResults
+from attentionology.analyses.probing.section import probe_section
 from attentionology.reports.page import Section, write_report
 from tests.maps import random_corpus
 from tests.unit.test_reports import RUN
@@ -109,7 +110,7 @@ class Tables(HTMLParser):
         self.widths: list[str] = []
         self.grey: list[str] = []
         self._inside = ""
-        self._rare = self._in_table = False
+        self._rare = self._strong = self._in_table = False
         self.feed(page)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -122,6 +123,7 @@ class Tables(HTMLParser):
             self._rare = given.get("class") == "rare"
         elif tag in ("td", "th") and self.tables:
             self.tables[-1][-1].append("")
+            self._strong = "strong" in (given.get("class") or "").split()
         self.widths += [given["style"] or ""] if tag in ("i", "b") and "style" in given else []
         self._inside = tag
 
@@ -133,7 +135,7 @@ class Tables(HTMLParser):
         in_cell = self._in_table and self._inside in ("td", "th", "span", "b", "i")
         if in_cell and self.tables[-1] and self.tables[-1][-1]:
             self.tables[-1][-1][-1] += data
-            if self._inside == "b":
+            if self._strong:
                 self.bold.append((self.tables[-1][-1][0], data))
             if self._rare and len(self.tables[-1][-1]) == 1:
                 self.grey.append(data)

@@ -12,7 +12,7 @@ from ...reports.format import ARROWS, head_name, rows_of
 from ..contract import Titles
 from ..shared.explored import address, share, values_of
 from .head_weights import HeadWeights
-from .section import ProbeResults
+from .results import ProbeResults
 
 _COLUMNS = {
     "weight": ("Weight in the probe", "", "The learned weight of the head in this direction, mean over runs and arcs."),

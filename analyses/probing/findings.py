@@ -11,8 +11,8 @@ from .head_weights import head_weights
 from .inputs import ProbingInputs
 from .methods import contrasts, meaning
 from .notes import facts, notes
+from .results import ProbeResults
 from .run_options import ProbingOptions
-from .section import ProbeResults
 from .training import TrainedProbes, weights_by_probe
 
 

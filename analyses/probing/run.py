@@ -27,9 +27,10 @@ from .methods import RANDOM
 from .options import Role
 from .outcomes import AttachmentOutcomes, write_outcomes
 from .record import describe
+from .results import ProbeResults
 from .run_options import ProbingOptions
-from .section import ProbeResults, probe_section
-from .terminal import probe_table
+from .section import probe_section
+from .shown_tables import methods_table
 from .training import train_probes
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ class ProbingRun:
 
     def show(self, width: int) -> RenderableType:
         """What a terminal of ``width`` columns shows."""
-        return probe_table(self.results, width=width)
+        return methods_table(self.results).terminal(width)
 
     def __repr__(self) -> str:
         tasks = self.results.history["task"]

@@ -23,6 +23,7 @@ STANDS_FOR = {
 
 NOT_WRITTEN = {
     ("explain_texts", "null_space"),
+    ("probe", "paper_uas"),
     *((f"norms_{table}", "published") for table in ("mixing", "frequency", "expansion")),
 }
 """Columns that only transformers have, and numbers of papers about other models."""

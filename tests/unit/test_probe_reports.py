@@ -12,8 +12,8 @@ import pytest
 from rich.console import Console
 
 from attentionology.analyses.probing.head_weights import head_weights
-from attentionology.analyses.probing.section import ProbeResults
-from attentionology.analyses.probing.terminal import probe_table
+from attentionology.analyses.probing.results import ProbeResults
+from attentionology.analyses.probing.shown_tables import methods_table
 from attentionology.reports.console import Terminal
 from attentionology.reports.format import interval, percent
 from tests.probing_results import CASES, PUBLISHED, Case, Tables, Written, results, written
@@ -40,19 +40,19 @@ def test_page_says_what_the_tables_say(run):
     rows = shown.headed("method", "UAS %")
     assert [row["method"] for row in rows] == [row["method"] for row in argmax]
     columns = set(rows[0])
-    assert ("sd over runs" in columns) == (case.runs * max(case.copies, 1) > 1)
+    assert ("sd over runs %" in columns) == (case.runs * max(case.copies, 1) > 1)
     assert ("as a tree %" in columns) == case.tree
     assert ("control task %" in columns) == ("selectivity" in columns) == case.control
     assert ("paper %" in columns) == case.published
     for row, own in zip(rows, argmax, strict=True):
-        assert row["UAS %"] == f"{percent(own['uas'])} {interval(own['uas_low'], own['uas_high'])}"
+        assert row["UAS %"] == f"{percent(own['uas'])} {interval(own['uas_low'], own['uas_high'])}".strip()
         assert row["with punctuation %"] == percent(own["uas_all"])
         assert row["without roots %"] == percent(own["uas_noroot"])
         if case.control:
             assert row["control task %"] == percent(own["control_accuracy"])
             assert row["selectivity"] == percent(own["selectivity"], sign=True)
-        if "sd over runs" in columns:
-            assert row["sd over runs"] == percent(own["uas_sd"])
+        if "sd over runs %" in columns:
+            assert row["sd over runs %"] == percent(own["uas_sd"])
         if case.tree:
             as_tree = methods[(methods["method"] == own["method"]) & (methods["decoding"] == "tree")]["uas"]
             assert row["as a tree %"] == (percent(float(as_tree.iloc[0])) if len(as_tree) else "–")
@@ -90,7 +90,7 @@ def test_files_are_those_promised_and_give_back_the_tables(run):
     if found.weights:
         names |= {"probe_weights", "probe_weights_by_relation", "probe_weights_correlation"}
         drawn.add("probe_weights")
-    assert {path.name for path in (run.folder / "tables").iterdir()} == {f"{name}.csv" for name in names}
+    assert {path.name for path in (run.folder / "tables").glob("*.csv")} == {f"{name}.csv" for name in names}
     files = {path.name: path.stat().st_size for path in (run.folder / "figures").iterdir()}
     assert set(files) == {f"{name}.svg" for name in drawn}
     assert min(files.values()) > 1000
@@ -135,14 +135,15 @@ def test_summary_is_strict_json(run):
 
 def test_relations_are_a_row_each_with_the_best_in_bold(usual):
     found, shown = usual.found, usual.shown
-    rows = shown.headed("relation", "attention+words", "best offset")
+    rows = shown.headed("relation", "attention+words %", "best offset %")
     table = found.tables.relations
     assert [row["relation"] for row in rows] == list(dict.fromkeys(table["relation"]))
     for row in rows:
         own = table[table["relation"] == row["relation"]]
-        assert row["n"] == str(own["total"].iloc[0])
+        total = int(own["total"].iloc[0])
+        assert row["n"] == (str(total) if total >= 35 else f"({total})")
         for method, uas in zip(own["method"], own["uas"], strict=True):
-            assert row[method] == percent(uas)
+            assert row[f"{method} %"] == percent(uas)
         best = {percent(own["uas"].max())} if own["uas"].max() else set()
         assert {text for name, text in shown.bold if name == row["relation"]} == best
         assert (row["relation"] in shown.grey) == (own["total"].iloc[0] < 35)
@@ -179,12 +180,12 @@ def test_strange_names_break_nothing(tmp_path):
     assert "<rel>" not in page
     names = [row["method"] for row in shown.headed("method", "UAS %")]
     assert set(strange.values()) <= set(names)
-    assert {row["relation"] for row in shown.headed("n", "[red]")} >= set(relations.values())
+    assert {row["relation"] for row in shown.headed("n", "[red] %")} >= set(relations.values())
     assert "$\\foo_{$ {{ 1 }}" in (tmp_path / "figures" / "probe.svg").read_text()
     for width in (130, 90):
         terminal = Terminal(width)
         with terminal.capture() as captured:
-            terminal.print(probe_table(changed, width=width))
+            terminal.print(methods_table(changed).terminal(width))
         printed = captured.get()
         rows = [line.strip("│ ") for line in printed.splitlines()]
         for method, uas in changed.tables.methods.set_index("method")["uas"].items():
@@ -196,7 +197,7 @@ def test_strange_names_break_nothing(tmp_path):
 def cells(found: ProbeResults, width: int) -> list[list[str]]:
     """Header and rows of the table for a terminal of this width with intervals."""
     out = io.StringIO()
-    Console(file=out, width=width, highlight=False).print(probe_table(found, width=width))
+    Console(file=out, width=width, highlight=False).print(methods_table(found).terminal(width))
     lines = [line for line in out.getvalue().splitlines() if line[:1] in ("┃", "│")]
     return [[cell.strip() for cell in line.strip("┃│").replace("┃", "│").split("│")] for line in lines]
 
@@ -207,19 +208,20 @@ def test_terminal_shows_the_same(case):
     header, *rows = cells(found, 150)
     methods = found.tables.methods
     argmax = methods[methods["decoding"] == "argmax"].to_dict("records")
-    expected = {"": [row["method"] for row in argmax], "UAS": [percent(row["uas"]) for row in argmax]}
+    expected = {
+        "method": [row["method"] for row in argmax],
+        "UAS": [f"{percent(row['uas'])} {interval(row['uas_low'], row['uas_high'])}".strip() for row in argmax],
+    }
     if case.runs * max(case.copies, 1) > 1:
         expected["sd"] = [percent(row["uas_sd"]) for row in argmax]
-    if case.replicates:
-        expected["95 % interval"] = [interval(row["uas_low"], row["uas_high"]) for row in argmax]
-    if case.tree:
-        by_method = methods[methods["decoding"] == "tree"].set_index("method")["uas"]
-        expected["tree"] = [percent(by_method.get(row["method"], math.nan)) for row in argmax]
     if case.control:
         expected["control task"] = [percent(row["control_accuracy"]) for row in argmax]
         expected["selectivity"] = [percent(row["selectivity"], sign=True) for row in argmax]
     if case.published:
         expected["paper"] = [percent(PUBLISHED.get(row["method"], math.nan) / 100) for row in argmax]
+    if case.tree:
+        by_method = methods[methods["decoding"] == "tree"].set_index("method")["uas"]
+        expected["tree"] = [percent(by_method.get(row["method"], math.nan)) for row in argmax]
     assert header == list(expected)
     assert [dict(zip(header, row, strict=True)) for row in rows] == [
         dict(zip(expected, row, strict=True)) for row in zip(*expected.values(), strict=True)
@@ -230,11 +232,11 @@ def test_terminal_leaves_intervals_out_where_it_is_narrow_and_says_what_there_is
     found = results(Case(tree=True, published=True))
     for width in (150, 80):
         out = io.StringIO()
-        Console(file=out, width=width, highlight=False).print(probe_table(found, width=width))
+        Console(file=out, width=width, highlight=False).print(methods_table(found).terminal(width))
         printed = out.getvalue()
-        assert ("95 % interval" in printed) == (width == 150)
+        assert ("95 % intervals" in printed) == (width == 150)
         assert max(map(len, printed.splitlines())) <= width
-        assert "Trained on much.\n" in "\n".join(line.rstrip() for line in printed.splitlines())
+        assert any(line.startswith("Trained on much.") for line in printed.splitlines())
         assert "mind the <gap>" in printed
         row = found.tables.contrasts.iloc[0]
         difference = f"attention − best offset: {percent(row['difference'], sign=True)}"

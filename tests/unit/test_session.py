@@ -18,7 +18,7 @@ from attentionology.analyses.dependency.section import DependencyResults
 from attentionology.analyses.explanation.results import ExplainResults
 from attentionology.analyses.norms.analysis import Norms
 from attentionology.analyses.norms.results import NormResults
-from attentionology.analyses.probing.section import ProbeResults
+from attentionology.analyses.probing.results import ProbeResults
 from attentionology.analyses.shared.previews import Previewed, tables_of
 from attentionology.analyses.surface.results import SurfaceResults
 from attentionology.analyses.surface.statistics import SurfaceTables
