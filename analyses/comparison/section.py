@@ -79,10 +79,9 @@ def _in_terminal(contrast: Contrast, min_count: int, width: int) -> RenderableTy
         lines += [f"In {significant} of them, the difference is significant."] if contrast.tested else []
         return escape("\n".join(lines))
     untested = len(contrast.differences) - len(rows)
-    notes = [contrast.statement]
-    if contrast.tested:
-        notes[0] += " Intervals are not adjusted for the number of groups. Bold: p (Holm) below 0.05."
-    else:
+    about = ", not adjusted for the number of groups. Bold: p (Holm) below 0.05." if contrast.tested else "."
+    notes = [f"{contrast.statement} In square brackets: 95 % intervals{about}"]
+    if not contrast.tested:
         notes.append(f"No group is tested, for example because n is below {min_count}; see the report.")
     if untested:
         notes.append(f"Groups that are not tested, for example with n below {min_count}: {untested}; see the report.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +12,12 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
+from ...reports.columns import Row, TableColumn
 from ...reports.format import interval, number, percent, rows_of
 from ...reports.json_text import records
 from ...reports.page import Section
+from ...reports.table import ShownTable
+from .columns import EXPLAIN_MODELS
 from .contract import SHARE, ExplanationTest
 from .figures import training_figure
 from .plots import MAX_CLASSES, has_values
@@ -60,7 +63,7 @@ def explain_section(results: ExplainResults, *, model: str = "", corpus: str = "
             "verdicts": verdicts,
             "gate": next((row["verdict"] for row in verdicts if row["test"] in gates), ""),
             "parts": [part for test in tests if (part := _part(results, test))],
-            "models": rows_of(results.models),
+            "models": len(results.models),
             "has_f1": has_values(results.models, "f1"),
             "has_auc": has_values(results.models, "auc"),
             "examples": [_shaded(text) for text in results.examples],
@@ -68,8 +71,12 @@ def explain_section(results: ExplainResults, *, model: str = "", corpus: str = "
             "n_texts": len(results.texts),
             "facts": list(results.facts),
             "notes": list(results.notes),
-            "not_run": list(results.left_out),
+            "not_run": len(results.left_out),
         },
+        shown=[
+            ShownTable("explain_models", "The models (%)", EXPLAIN_MODELS.columns, rows_of(results.models)),
+            _not_run(results),
+        ],
         summary={
             "explain_verdicts": records(results.verdicts),
             "explain_summary": records(overall(results.summary)),
@@ -82,6 +89,12 @@ def explain_section(results: ExplainResults, *, model: str = "", corpus: str = "
         tables={f"explain_{name}": table for name, table in tables.items() if len(table)},
         figures=explain_figures(results, f"{model} on {corpus}" if model and corpus else model),
     )
+
+
+def _not_run(results: ExplainResults) -> ShownTable:
+    columns = [TableColumn("test", "text", "", "test"), TableColumn("why", "text", "", "why", wraps=True)]
+    rows = [{"test": test, "why": why} for test, why in results.left_out]
+    return ShownTable("explain_left_out", "Tests left out", columns, rows)
 
 
 def overall(summary: pd.DataFrame) -> pd.DataFrame:
@@ -136,7 +149,7 @@ def _rendered(template: str, values: Mapping[str, Any]) -> Markup:
 
 
 def _numbers(results: ExplainResults, test: ExplanationTest) -> dict[str, Any]:
-    """Return the rows of the tables of a test: over all texts, and by class."""
+    """Return the tables of a test: over all texts, and by class; empty texts where there is none."""
     rows: dict[tuple[str, str], dict[str, Any]] = {(r["measure"], r["predicted"]): r for r in rows_of(results.summary)}
     # If there are too many classes for the page, their rows are only in the table on disk.
     groups = [OVERALL, *results.classes] if len(results.classes) <= MAX_CLASSES else [OVERALL]
@@ -150,12 +163,36 @@ def _numbers(results: ExplainResults, test: ExplanationTest) -> dict[str, Any]:
             tested = rows.get((test.significance.get(measure, ""), group), {"mean": math.nan})
             named = {"label": column.label, "unit": column.unit, "whole": group == OVERALL}
             shown.append({**row, **named, "significant": tested["mean"]})
+    whole = [row for row in shown if row["whole"]]
+    parts = [row for row in shown if not row["whole"]]
     return {
-        "rows": [row for row in shown if row["whole"]],
-        "by_class": [row for row in shown if not row["whole"]],
-        "has_undefined": any(row["undefined"] for row in shown),
-        "has_significant": any(not math.isnan(row["significant"]) for row in shown),
+        "whole": _measured(whole, shown) if whole else "",
+        "by_class": _measured(parts, shown, TableColumn("predicted", "text", "", "predicted")) if parts else "",
     }
+
+
+def _measured(rows: Sequence[Row], all_rows: Sequence[Row], *first: TableColumn) -> ShownTable:
+    """Return the means of measures, in the unit of each, beside the share of texts in which it is significant."""
+    has_undefined = any(row["undefined"] for row in all_rows)
+    has_significant = any(not math.isnan(row["significant"]) for row in all_rows)
+    columns = [
+        *first,
+        TableColumn("label", "text", "", "measure"),
+        TableColumn("unit", "text", "", "unit"),
+        TableColumn("n", "count", "", "n"),
+        *([TableColumn("undefined", "count", "", "undefined")] if has_undefined else []),
+        TableColumn(
+            "mean",
+            "number",
+            "",
+            "mean",
+            cell=lambda row: shown_value(row["mean"], row["unit"]),
+            beside=lambda row: shown_bounds(row["low"], row["high"], row["unit"]),
+        ),
+        TableColumn("sd", "number", "", "sd", cell=lambda row: shown_value(row["sd"], row["unit"])),
+        *([TableColumn("significant", "share", "", "texts with p ≤ 0.05,")] if has_significant else []),
+    ]
+    return ShownTable("measured", "Means over texts", columns, rows)
 
 
 def _shaded(text: HighlightedText) -> dict[str, Any]:
