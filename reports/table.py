@@ -29,6 +29,7 @@ _LATEX = {
     "−": "$-$",
     "–": "--",
 }
+_HEAD = re.compile(r"(\b\d+-\d+\b)")
 _MINUS = re.compile(r"(?<![\w-])-(?=\d)")
 
 
@@ -186,8 +187,14 @@ def _td(column: TableColumn, row: Row) -> Markup:
     small = Markup(' <span class="range">{}</span>').format(beside) if beside else ""
     words = ["left" if column.is_left else "", "wrapped" if column.wraps else "", column.look(row)]
     background = Markup(' style="background: rgba(0, 114, 178, {})"').format(column.shade(row)) if column.shade else ""
-    content = column.text(row), small
+    content = _unbroken(column.text(row)) if column.wraps else column.text(row), small
     return Markup("<td{}{}>{}{}</td>").format(_class(" ".join(filter(None, words))), background, *content)
+
+
+def _unbroken(text: str) -> Markup:
+    """Return a text in which no line breaks within the name of a head."""
+    parts = _HEAD.split(text)  # every second part is a name
+    return Markup().join(Markup("<span>{}</span>").format(part) if i % 2 else part for i, part in enumerate(parts))
 
 
 def _class(words: str) -> Markup:

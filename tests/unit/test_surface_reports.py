@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import re
 
 import pandas as pd
 import pytest
@@ -81,8 +80,7 @@ def test_all_that_is_promised_is_there(tmp_path, family, changes):
     assert "mind the &lt;gap&gt;" in page
     for raw in ("<gap>", "<cls>", "<rel>", "<more>"):
         assert raw not in page
-    cells = re.findall(r'<td class="left wrapped">([\d -]+)</td>', page)
-    assert sum("1-1" in cell.split() for cell in cells) == 2  # once among the labels, once among the clusters
+    assert page.count("<span>1-1</span>") == 2  # once among the labels, once among the clusters
     assert ("Does it matter?" in page) == (surface.gradients is not None)
     assert (tmp_path / "tables" / "gradients.csv").exists() == (surface.gradients is not None)
     drawn = ["surface_statistics", "surface_offsets", "surface_entropy", "head_map"]
