@@ -184,7 +184,7 @@ def installed(monkeypatch):
 def test_a_probe_of_another_package_is_a_row_of_every_table(model, tmp_path):
     command = ["probe", "--model", model, "--probe", "attention,opposite", *SMALL, "--out", str(tmp_path / "run")]
     assert main(command) == 0
-    tables = {path.stem: pd.read_csv(path) for path in (tmp_path / "run" / "tables").iterdir()}
+    tables = {path.stem: pd.read_csv(path) for path in (tmp_path / "run" / "tables").glob("*.csv")}
     methods = tables["probe"].set_index("method")
     last = total = 0
     for sentence in load_treebank(SAMPLE_TREEBANK, limit=12):

@@ -97,7 +97,10 @@ def test_loaded_results_are_those_of_the_tables(whole):
 def test_another_min_count_changes_what_it_should(small, tmp_path):
     assert main(["report", str(small), "--out", str(tmp_path / "few"), "--min-count", "3"]) == 0
     assert json.loads((tmp_path / "few" / "run.json").read_text())["options"]["min_count"] == 3
-    assert contents(tmp_path / "few", "tables") == contents(small, "tables")
+    few, many = (contents(folder, "tables") for folder in (tmp_path / "few", small))
+    assert few.keys() == many.keys()
+    assert all(few[name] == many[name] for name in many if name.endswith(".csv"))
+    assert few["dependency_best.tex"] != many["dependency_best.tex"]  # n of rare relations is in parentheses
     assert (tmp_path / "few" / "report.html").read_text() != (small / "report.html").read_text()
 
 
@@ -107,7 +110,7 @@ def test_merged_runs_are_the_run_over_all_texts(whole, parts, tmp_path):
     merged, expected = contents(tmp_path / "merged", "tables"), contents(whole, "tables")
     assert merged.keys() == expected.keys()
     assert all(merged[name] == expected[name] for name in expected if name.startswith("dependency"))
-    for name in expected:
+    for name in (name for name in expected if name.endswith(".csv")):
         # The last bits of a map depend on the inputs in its batch, and three files are cut into other batches than one.
         pd.testing.assert_frame_equal(
             pd.read_csv(tmp_path / "merged" / "tables" / name), pd.read_csv(whole / "tables" / name), rtol=0, atol=2e-5

@@ -168,7 +168,7 @@ def test_segments_from_the_command_line(bert, text, tmp_path, capsys):
     with FIGURES.in_full():
         assert run("--model", bert, "--text", text, *options, "--out", out) == 0
     assert "Segments read: 5, skipped: 0" in capsys.readouterr().out
-    tables = {path.stem: pd.read_csv(path) for path in (out / "tables").iterdir()}
+    tables = {path.stem: pd.read_csv(path) for path in (out / "tables").glob("*.csv")}
     assert set(tables) == {
         "segments", "surface", "surface_layers", "surface_counts", "offsets", "gradients",
         "head_distances", "head_distances_sum", "head_embedding", "head_neighbours",
